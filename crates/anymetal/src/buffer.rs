@@ -44,6 +44,8 @@ pub struct Buffer<T> {
 pub(crate) enum Memory {
     /// Made for it alone, cut from a heap, or the host's pages.
     Own(AllocatedBuffer),
+    /// The host's, which keeps it.
+    Lent(Arc<dyn HalBuffer>),
     /// A pool's, and the renter's name for it.
     Pooled(PooledBuffer, Cow<'static, str>),
 }
@@ -68,6 +70,7 @@ impl<T: Pod> Buffer<T> {
     pub fn label(&self) -> &str {
         match &*self.memory {
             Memory::Own(allocated) => allocated.buffer().label(),
+            Memory::Lent(buffer) => buffer.label(),
             Memory::Pooled(_, label) => label,
         }
     }
@@ -132,6 +135,7 @@ impl<T: Pod> Buffer<T> {
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
             Memory::Own(allocated) => allocated.buffer(),
+            Memory::Lent(buffer) => buffer,
             Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
@@ -140,6 +144,7 @@ impl<T: Pod> Buffer<T> {
     pub fn region(&self) -> Region {
         match &*self.memory {
             Memory::Own(allocated) => allocated.view(),
+            Memory::Lent(buffer) => Region::of(Arc::clone(buffer)),
             Memory::Pooled(pooled, _) => pooled.view(),
         }
     }

@@ -1,5 +1,8 @@
 //! Import of host memory: buffers of pages that the host filled, without a copy.
 
+use std::sync::Arc;
+
+use anymetal_hal::device::LentMemory;
 use anymetal_hal::host_pages::HostPages;
 use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
 use anymetal_runtime::memory::{MemoryError, allocator};
@@ -61,5 +64,37 @@ impl Device {
             Box::new(ImportRefused { pages, error: error.into() })
         })?;
         Ok(Buffer::new(Memory::Own(buffer), mode, (len / size) as usize))
+    }
+
+    /// A buffer in memory that the host keeps and lends, without a copy: an array of another language, which
+    /// kernels read and write in place. It is neither counted nor listed, since it is not this device's.
+    /// [`crate::DeviceError::Unsupported`] by devices whose memory is not the host's.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use anymetal::{Device, LentMemory};
+    ///
+    /// let device = Device::system_default()?;
+    /// let owner: Arc<[AtomicU32]> = [1, 2, 3].map(AtomicU32::new).into();
+    /// let start = std::ptr::NonNull::from(&owner[0]).cast();
+    /// // SAFETY: twelve bytes that may be written through a shared reference, and live as long as the owner.
+    /// let lent = unsafe { LentMemory::new(start, 12, Box::new(Arc::clone(&owner))) };
+    /// let buffer = device.borrow_host(lent, "words")?;
+    /// let source = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
+    /// let twice = device.library_from_source(source)?.pipeline("twice")?;
+    /// device.queue()?.launch(&twice).arg(&buffer).threads(3).submit()?.wait()?;
+    /// assert_eq!(owner[2].load(Ordering::Relaxed), 6);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Buffer<u8>, Error> {
+        let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: true };
+        let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
+        let len = memory.length() as usize;
+        let buffer: Arc<_> = self.hal().borrow_host(memory, label)?;
+        Ok(Buffer::new(Memory::Lent(buffer), mode, len))
     }
 }

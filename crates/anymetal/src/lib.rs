@@ -129,6 +129,7 @@ pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 pub use anymetal_hal::clock::{Clock, SystemClock};
 pub use anymetal_hal::command::{Grid, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
+pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
 pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;

@@ -87,7 +87,11 @@ impl SourceFile {
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
     /// to stderr. `kernel` is the one that will be compiled, if it is one: a template of CUDA's is
     /// instantiated for it.
-    pub(crate) fn library(&self, target: Option<Target>, kernel: Option<&String>) -> Result<Library, Failure> {
+    pub(crate) fn library(
+        &self,
+        target: Option<Target>,
+        kernel: Option<&String>,
+    ) -> Result<Library, Failure> {
         let (mut file, mut bytes) = (self.file.clone(), read(&self.file)?);
         if Foreign::is_foreign(&file) {
             let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();

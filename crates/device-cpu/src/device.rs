@@ -12,7 +12,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::command::Command;
-use anymetal_hal::device::Device;
+use anymetal_hal::device::{Device, LentMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
@@ -149,6 +149,14 @@ impl Device for CpuDevice {
             }));
         }
         Ok(Arc::new(CpuBuffer::imported(pages, label, &self.shared.account)))
+    }
+
+    fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
+        let (requested, limit) = (memory.length(), self.shared.capabilities.max_buffer_bytes);
+        if requested > limit {
+            return Err(DeviceError::BufferTooLarge { requested, limit });
+        }
+        Ok(Arc::new(CpuBuffer::lent(memory, label, &self.shared.account)))
     }
 
     fn indirect_command_buffer(

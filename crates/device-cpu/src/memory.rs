@@ -16,6 +16,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode}
 use anymetal_hal::buffer_uses::{BufferUses, CopyGuard, MapMode};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::completion::Completion;
+use anymetal_hal::device::LentMemory;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::validate::{check_range, range_length};
@@ -94,6 +95,7 @@ enum Memory {
     Own(AlignedMemory),
     InHeap(Range),
     Imported(ImportedPages),
+    Lent(LentMemory),
 }
 
 /// The host's memory, taken over.
@@ -116,6 +118,7 @@ impl Memory {
             Memory::Own(memory) => memory.start(),
             Memory::InHeap(range) => range.start(),
             Memory::Imported(imported) => imported.start,
+            Memory::Lent(lent) => lent.start(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Memory {
             Memory::Own(memory) => memory.len() as u64,
             Memory::InHeap(range) => range.length(),
             Memory::Imported(imported) => imported.length,
+            Memory::Lent(lent) => lent.length(),
         }
     }
 }
@@ -149,6 +153,12 @@ impl CpuBuffer {
         let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(length) };
         let memory = Memory::Imported(ImportedPages { _pages: pages, start, length });
         Self::with_memory(&descriptor, memory, account)
+    }
+
+    /// A buffer in memory that the host keeps.
+    pub(crate) fn lent(memory: LentMemory, label: &str, account: &Arc<MemoryAccount>) -> Self {
+        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(0) };
+        Self::with_memory(&descriptor, Memory::Lent(memory), account)
     }
 
     fn with_memory(descriptor: &BufferDescriptor, memory: Memory, account: &Arc<MemoryAccount>) -> Self {

@@ -26,6 +26,8 @@ use crate::indirect::IndirectCommandBuffer;
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
+pub use anymetal_lent_memory::LentMemory;
+
 /// A machine's processor or GPU.
 pub trait Device: Send + Sync + fmt::Debug {
     /// The name by which it is chosen: `cpu`, `nvidia:0`.
@@ -61,6 +63,16 @@ pub trait Device: Send + Sync + fmt::Debug {
             alternative: "make a buffer and copy the bytes".to_owned(),
         };
         Err(Box::new(ImportError { pages, error }))
+    }
+
+    /// Makes a shared buffer of memory that the host keeps and lends, without a copy. A device that cannot
+    /// refuses with [`DeviceError::Unsupported`].
+    fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
+        Err(DeviceError::Unsupported {
+            device: self.name().to_owned(),
+            what: format!("{} bytes of lent host memory (`{label}`)", memory.length()),
+            alternative: "make a buffer and copy the bytes".to_owned(),
+        })
     }
 
     /// Checks and encodes dispatches, copies and fills, to be executed often. A device without such a form

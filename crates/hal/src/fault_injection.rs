@@ -19,7 +19,7 @@ use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::clock::Clock;
 use crate::command::Command;
-use crate::device::Device;
+use crate::device::{Device, LentMemory};
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
@@ -100,6 +100,11 @@ impl Device for FaultInjectingDevice {
             Ok(()) => self.inner.import(pages, label),
             Err(error) => Err(Box::new(ImportError { pages, error })),
         }
+    }
+
+    fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
+        self.allocation(memory.length())?;
+        self.inner.borrow_host(memory, label)
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

@@ -11,7 +11,7 @@ use crate::artifact::{AddressSpace, ArgumentKind, Artifact, KernelInfo};
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::command::Command;
-use crate::device::Device;
+use crate::device::{Device, LentMemory};
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
@@ -90,6 +90,11 @@ impl Device for EmulatedDevice {
             Ok(()) => self.inner.import(pages, label),
             Err(error) => Err(Box::new(ImportError { pages, error })),
         }
+    }
+
+    fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
+        self.check_length(memory.length())?;
+        self.inner.borrow_host(memory, label)
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

@@ -11,7 +11,7 @@ use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::command::{Command, Submission};
 use crate::completion::Completion;
-use crate::device::Device;
+use crate::device::{Device, LentMemory};
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
@@ -56,6 +56,10 @@ impl Device for RecordingDevice {
 
     fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
         self.inner.import(pages, label)
+    }
+
+    fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
+        self.inner.borrow_host(memory, label)
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

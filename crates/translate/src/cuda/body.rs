@@ -129,7 +129,10 @@ impl Body {
     }
 
     /// The declaration of a variable that is made by a constructor: the type's name and the parentheses.
-    pub(super) fn constructions<'t>(&'t self, text: &'t Text<'_>) -> impl Iterator<Item = (usize, usize, usize)> + 't {
+    pub(super) fn constructions<'t>(
+        &'t self,
+        text: &'t Text<'_>,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 't {
         self.slots.iter().flat_map(|slot| &slot.declarators).filter_map(|one| {
             let (first, last) = one.init.filter(|(first, _)| matches!(text.at(*first), "(" | "{"))?;
             let name = (one.ty.0..=one.ty.1).find(|&token| text.is_word(token))?;

@@ -56,7 +56,8 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
         let is_auto = text.at(one.ty.0) == "auto";
         if is_auto {
             one.stars.iter().for_each(|&star| changes.replace(star, " "));
-            let consts = (slot.first..one.ty.0).filter(|&token| text.at(token) == "const" && !one.stars.is_empty());
+            let consts =
+                (slot.first..one.ty.0).filter(|&token| text.at(token) == "const" && !one.stars.is_empty());
             consts.for_each(|token| changes.remove(token));
             continue;
         }
@@ -66,8 +67,10 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
         }
         let name = text.at(one.name);
         match spaces.0 {
-            Space::Mixed => unclear
-                .push((one.name, format!("the pointer `{name}` refers to memory of more than one address space"))),
+            Space::Mixed => unclear.push((
+                one.name,
+                format!("the pointer `{name}` refers to memory of more than one address space"),
+            )),
             Space::Unknown if levels > 0 => {
                 unclear.push((one.name, format!("what memory the pointer `{name}` refers to is not seen")));
             }
@@ -76,7 +79,9 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
         // A pointer that is shared is in threadgroup memory itself.
         let first = if slot.is_shared { one.ty.0 } else { slot.first };
         if let (true, Some(&star)) = (slot.is_shared, one.stars.last()) {
-            (slot.first..=one.ty.1).filter(|&token| text.at(token) == "__shared__").for_each(|token| changes.remove(token));
+            (slot.first..=one.ty.1)
+                .filter(|&token| text.at(token) == "__shared__")
+                .for_each(|token| changes.remove(token));
             changes.insert_after(star, " threadgroup");
         }
         if !slot.is_shared {
@@ -84,7 +89,9 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
         }
         pointer(text, &mut changes, (first, spaces), &one.stars);
         separated(text, &mut changes, slot, spaces.0);
-        if levels > 0 && let Some(reference) = one.reference {
+        if levels > 0
+            && let Some(reference) = one.reference
+        {
             changes.insert_before(reference, " thread");
         }
     }
@@ -205,7 +212,10 @@ impl Translator<'_, '_> {
     fn is_declared_before(&self, function: &Function) -> bool {
         let mut others = self.items.functions.iter();
         others.any(|other| {
-            other.name == function.name && other.first < function.first && other.body.is_none() && other.is_device
+            other.name == function.name
+                && other.first < function.first
+                && other.body.is_none()
+                && other.is_device
         })
     }
 
@@ -216,7 +226,11 @@ impl Translator<'_, '_> {
                 if function.body.is_none() {
                     continue;
                 }
-                self.refuse(param.first, "a parameter without a name, or of a type that is not understood", "name it");
+                self.refuse(
+                    param.first,
+                    "a parameter without a name, or of a type that is not understood",
+                    "name it",
+                );
                 continue;
             };
             if param.end < param.last {
@@ -444,7 +458,8 @@ impl Translator<'_, '_> {
         let types = || function.params.iter().filter_map(|param| Some(param.declarator.as_ref()?.ty));
         let is_builtin = |(first, last): (usize, usize)| {
             (first..=last).all(|token| {
-                words::is_builtin_type(self.text.at(token)) || super::declarator::is_qualifier(self.text.at(token))
+                words::is_builtin_type(self.text.at(token))
+                    || super::declarator::is_qualifier(self.text.at(token))
             })
         };
         function.name.starts_with("operator")

@@ -242,10 +242,8 @@ impl<N: Names> Reader<'_, '_, N> {
         if text.at(open) == "("
             && let Some(close) = text.closing(open)
         {
-            let is_cast = matches!(
-                text.at(name),
-                "reinterpret_cast" | "static_cast" | "const_cast" | "dynamic_cast"
-            );
+            let is_cast =
+                matches!(text.at(name), "reinterpret_cast" | "static_cast" | "const_cast" | "dynamic_cast");
             let value = match is_cast {
                 _ if text.at(name) == "__ldg" => Value::rvalue(Space::Any, Space::Unknown),
                 true => {

@@ -269,7 +269,11 @@ impl<'i> Context<'i, '_, '_> {
         }
         let mut end = equals + 1;
         while end < close && !matches!(text.at(end), ";" | ")" | ",") {
-            end = if matches!(text.at(end), "(" | "[" | "{") { text.closing(end).unwrap_or(close) } else { end } + 1;
+            end = if matches!(text.at(end), "(" | "[" | "{") {
+                text.closing(end).unwrap_or(close)
+            } else {
+                end
+            } + 1;
         }
         let value = self.value(equals + 1, end - 1);
         join(&mut slots[local.slot], (value.points, value.then));
@@ -336,7 +340,13 @@ impl<'i> Context<'i, '_, '_> {
         found.iter().filter(fits).copied().collect()
     }
 
-    fn call_signature(&self, function: usize, open: usize, close: usize, depth: usize) -> Option<Vec<Spaces>> {
+    fn call_signature(
+        &self,
+        function: usize,
+        open: usize,
+        close: usize,
+        depth: usize,
+    ) -> Option<Vec<Spaces>> {
         let parts = self.inference.program.text.parts(open, close);
         let reader = self.reader();
         let values: Vec<Value> =
@@ -419,7 +429,8 @@ impl Names for Context<'_, '_, '_> {
                 continue;
             }
             let found = self.call_signature(function, open, close, depth).zip(self.this_of(function, name));
-            let instance = found.and_then(|(signature, this)| self.inference.find(function, this, &signature));
+            let instance =
+                found.and_then(|(signature, this)| self.inference.find(function, this, &signature));
             let Some(instance) = instance else {
                 return Value::default();
             };

@@ -209,7 +209,8 @@ impl Items {
                 text.is_word(token) && !matches!(text.at(token), "struct" | "class" | "union" | "final")
             });
             item.names.extend(name.last().map(|token| text.at(token).to_owned()));
-            item.names.extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
+            item.names
+                .extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
             self.members(text, number);
             return item;
         }
@@ -255,7 +256,19 @@ impl Items {
             || (record.is_some() && (close..shape.last).any(|token| text.at(token) == "default"));
         let (head, last, body, template) = (shape.head, shape.last, shape.body, shape.template);
         Some(Function {
-            name, first, last, head, at, open, close, body, params, template, is_kernel, is_device, record,
+            name,
+            first,
+            last,
+            head,
+            at,
+            open,
+            close,
+            body,
+            params,
+            template,
+            is_kernel,
+            is_device,
+            record,
         })
     }
 
@@ -401,7 +414,9 @@ impl Shape {
                     ">" | ">>" => (self.head..token).rev().take(64).find(opens),
                     _ => None,
                 };
-                if let Some(name) = angle.and_then(|angle| angle.checked_sub(1)).filter(|&name| text.is_word(name)) {
+                if let Some(name) =
+                    angle.and_then(|angle| angle.checked_sub(1)).filter(|&name| text.is_word(name))
+                {
                     self.name = Some(name);
                     return self.take_parens(text, token);
                 }
@@ -452,4 +467,3 @@ impl Shape {
         Some(close + 1)
     }
 }
-

@@ -21,20 +21,26 @@ pub(super) struct Found {
 
 /// All launches of a source.
 pub(super) fn find(text: &Text<'_>) -> Vec<Found> {
-    (1..text.len()).filter(|&token| text.at(token) == "<<" && text.at(token + 1) == "<").filter_map(|token| {
-        let (name, template) = match text.at(token - 1) {
-            ">" | ">>" => {
-                let open = (0..token - 1).rev().take(200).find(|&open| text.angle_closing(open) == Some(token - 1))?;
-                (open.checked_sub(1)?, Some((open + 1, token.checked_sub(2)?)))
-            }
-            _ => (token - 1, None),
-        };
-        text.is_word(name).then_some(())?;
-        let (close, config) = config(text, token + 2)?;
-        let open = close + 2;
-        let end = text.closing(open).filter(|_| text.at(open) == "(")?;
-        Some(Found { name, template, config, args: text.parts(open, end) })
-    }).collect()
+    (1..text.len())
+        .filter(|&token| text.at(token) == "<<" && text.at(token + 1) == "<")
+        .filter_map(|token| {
+            let (name, template) = match text.at(token - 1) {
+                ">" | ">>" => {
+                    let open = (0..token - 1)
+                        .rev()
+                        .take(200)
+                        .find(|&open| text.angle_closing(open) == Some(token - 1))?;
+                    (open.checked_sub(1)?, Some((open + 1, token.checked_sub(2)?)))
+                }
+                _ => (token - 1, None),
+            };
+            text.is_word(name).then_some(())?;
+            let (close, config) = config(text, token + 2)?;
+            let open = close + 2;
+            let end = text.closing(open).filter(|_| text.at(open) == "(")?;
+            Some(Found { name, template, config, args: text.parts(open, end) })
+        })
+        .collect()
 }
 
 /// The parts of a configuration, and the token `>>` at its end.
@@ -179,7 +185,8 @@ impl Host<'_, '_> {
         let Some((host, (open, close))) = host.and_then(|host| Some((host, host.template?))) else {
             return vec![self.constants(arguments, at).join(", ")];
         };
-        let names: Vec<&str> = self.template_parts(open, close).iter().map(|&(_, last)| self.text.at(last)).collect();
+        let names: Vec<&str> =
+            self.template_parts(open, close).iter().map(|&(_, last)| self.text.at(last)).collect();
         if !arguments.iter().any(|argument| names.contains(&argument.as_str())) {
             return vec![self.constants(arguments, at).join(", ")];
         }
@@ -208,9 +215,9 @@ impl Host<'_, '_> {
             let known = self.items.macros.contains_key(&argument)
                 || self.items.items.iter().any(|item| item.names.contains(&argument));
             let found = (0..at).rev().find(is_local).filter(|_| !known);
-            let number = found.map(|token| self.text.at(token + 2)).filter(|text| {
-                text.starts_with(|c: char| c.is_ascii_digit())
-            });
+            let number = found
+                .map(|token| self.text.at(token + 2))
+                .filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
             number.map_or(argument, str::to_owned)
         };
         arguments.into_iter().map(value).collect()

@@ -28,14 +28,14 @@ use anymetal_diag::{Diagnostic, Span};
 
 use crate::opencl::{Options, Translation};
 use crate::token::Text;
+pub use amount::Amount;
 use body::Body;
 use flatten::Flattened;
-pub use amount::Amount;
 pub use flatten::Includes;
-pub use note::{Argument, Launch, launches_toml};
 use inference::{Inference, Program};
 use items::{Items, Kind};
 use needs::Needs;
+pub use note::{Argument, Launch, launches_toml};
 use reach::Reached;
 use space::{Space, Value};
 
@@ -78,7 +78,8 @@ impl Translator<'_, '_> {
     }
 
     fn tell(&mut self, diagnostic: Diagnostic) {
-        let is_known = |known: &Diagnostic| known.span == diagnostic.span && known.message == diagnostic.message;
+        let is_known =
+            |known: &Diagnostic| known.span == diagnostic.span && known.message == diagnostic.message;
         if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.iter().any(is_known) {
             self.diagnostics.push(diagnostic);
         }
@@ -125,7 +126,8 @@ pub fn cuda_to_msl(
     // What is not known is the host's.
     instantiations.retain(|(_, arguments)| words_of(arguments).iter().all(is_known));
     for kernel in instantiate {
-        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<')) else {
+        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<'))
+        else {
             continue;
         };
         // The caller's spelling counts.
@@ -191,7 +193,9 @@ pub fn cuda_to_msl(
 /// An overload of one of CUDA's functions for `double`, as of `atomicAdd`: as a `float` it is there.
 fn is_for_doubles(text: &Text<'_>, function: &items::Function) -> bool {
     let ty = function.params.first().and_then(|param| param.declarator.as_ref()).map(|one| one.ty);
-    function.record.is_none() && prelude::has(&function.name) && ty.is_some_and(|(_, last)| text.at(last) == "double")
+    function.record.is_none()
+        && prelude::has(&function.name)
+        && ty.is_some_and(|(_, last)| text.at(last) == "double")
 }
 
 /// Namespaces that functions give another name.

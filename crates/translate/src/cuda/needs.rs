@@ -57,7 +57,8 @@ pub(super) struct Needs {
 impl Needs {
     pub(super) fn of(text: &Text<'_>, items: &Items, reached: &Reached, bodies: &[Option<Body>]) -> Self {
         let mut needs = Self::default();
-        let own: BTreeSet<&String> = items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
+        let own: BTreeSet<&String> =
+            items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
         for (word, parameter, attribute) in POSITIONS {
             if own.contains(&(*word).to_owned()) {
                 continue;
@@ -101,7 +102,11 @@ impl Needs {
             for one in &found.all {
                 let ty = super::emit::plain_type(text, one.ty);
                 let (name, stars) = (text.at(one.name), "*".repeat(one.stars.len()));
-                let ty = if one.stars.is_empty() { format!("{space} {ty}") } else { format!("device {ty}{stars} {space}") };
+                let ty = if one.stars.is_empty() {
+                    format!("{space} {ty}")
+                } else {
+                    format!("device {ty}{stars} {space}")
+                };
                 let extents = text.between(one.name + 1, one.end);
                 let parameter = match one.arrays {
                     0 => format!("{ty}& {name}"),
@@ -193,8 +198,9 @@ pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static st
 fn is_copied(text: &Text<'_>, item: &Item) -> bool {
     let is_name = |token: usize| item.names.iter().any(|name| name == text.at(token));
     (0..text.len()).any(|token| {
-        text.at(token).ends_with("ToSymbol") || text.at(token).ends_with("ToSymbolAsync")
-            && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
+        text.at(token).ends_with("ToSymbol")
+            || text.at(token).ends_with("ToSymbolAsync")
+                && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
     })
 }
 
@@ -206,7 +212,9 @@ fn note(
 ) {
     for token in tokens {
         let word = text.at(token);
-        if !text.is_word(token) || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word)) {
+        if !text.is_word(token)
+            || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word))
+        {
             continue;
         }
         if let Some(&number) = words.get(word) {
