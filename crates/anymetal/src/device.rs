@@ -240,7 +240,7 @@ impl Device {
     /// Refuses checks that the device cannot make.
     fn check_supported(&self, mode: CheckMode) -> Result<(), Error> {
         let what = match mode {
-            CheckMode::Bounds => "checks of accesses against what is bound",
+            CheckMode::Bounds | CheckMode::Pages => "checks of accesses against what is bound",
             CheckMode::Sanitize => "the sanitizer",
             CheckMode::WhereSupported | CheckMode::Off => return Ok(()),
         };

@@ -85,7 +85,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(args: &'a TuneArgs, choice: Choice) -> Result<Self, Failure> {
-        let library = args.call.source.library(Some(choice.target))?;
+        let library = args.call.source.library(Some(choice.target), Some(&args.call.kernel))?;
         let queue = choice.device.queue()?;
         Ok(Bench { args, choice, library, queue, launches: BTreeMap::new(), expected: None })
     }

@@ -52,7 +52,7 @@ fn for_size(size: Option<[u32; 3]>, whole_threadgroups_only: bool) -> Specialisa
         ignore_unknown_constants: true,
         group_size: size,
         whole_threadgroups_only,
-        checks: true,
+        ..Specialisation::default()
     }
 }
 
