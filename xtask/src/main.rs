@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
 mod arrows;
+mod c_library;
 mod ci;
 mod diagnostics;
 mod documents;
@@ -15,6 +16,7 @@ mod promtool;
 mod ptxas;
 mod source_tree;
 mod tidy;
+mod wheel;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
+  wheel   build the Python package (`cargo xtask wheel --help`)
+  c-library PREFIX
+          build the C library and install it there: header, shared library, pkg-config file
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -45,6 +50,8 @@ fn main() -> ExitCode {
             bless(&root, test.1)
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
+        ["wheel", ref rest @ ..] => told("wheel", wheel::run(&root, rest)),
+        ["c-library", prefix] => told("c-library", c_library::install(&root, Path::new(prefix))),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
@@ -72,11 +79,16 @@ fn mutate(root: &Path, arguments: &[&str]) -> ExitCode {
 
 /// The code generator is optimised in development builds, too.
 fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
-    match ptxas::run(root, arguments) {
+    told("ptxas", ptxas::run(root, arguments))
+}
+
+/// How a task ended, with the reason if it could not be run.
+fn told(task: &str, outcome: Result<bool, impl std::fmt::Display>) -> ExitCode {
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("ptxas: {error}");
+            eprintln!("{task}: {error}");
             ExitCode::FAILURE
         }
     }

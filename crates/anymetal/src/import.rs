@@ -92,8 +92,7 @@ impl Device {
     /// ```
     pub fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Buffer<u8>, Error> {
         let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: true };
-        let mode =
-            decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
+        let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
         let len = memory.length() as usize;
         let buffer: Arc<_> = self.hal().borrow_host(memory, label)?;
         Ok(Buffer::new(Memory::Lent(buffer), mode, len))
