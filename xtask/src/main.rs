@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
 mod arrows;
+mod c_library;
 mod ci;
 mod diagnostics;
 mod documents;
@@ -17,6 +18,7 @@ mod promtool;
 mod ptxas;
 mod source_tree;
 mod tidy;
+mod wheel;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +38,9 @@ usage: cargo xtask TASK
   libmetal  build libMetal.so and put it with its headers into target/libmetal
           (`--prefix FOLDER`, `--release`)
   gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
+  wheel   build the Python package (`cargo xtask wheel --help`)
+  c-library PREFIX
+          build the C library and install it there: header, shared library, pkg-config file
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -50,6 +55,8 @@ fn main() -> ExitCode {
             bless(&root, test.1)
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
+        ["wheel", ref rest @ ..] => told("wheel", wheel::run(&root, rest)),
+        ["c-library", prefix] => told("c-library", c_library::install(&root, Path::new(prefix))),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
@@ -92,11 +99,16 @@ fn mutate(root: &Path, arguments: &[&str]) -> ExitCode {
 
 /// The code generator is optimised in development builds, too.
 fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
-    match ptxas::run(root, arguments) {
+    told("ptxas", ptxas::run(root, arguments))
+}
+
+/// How a task ended, with the reason if it could not be run.
+fn told(task: &str, outcome: Result<bool, impl std::fmt::Display>) -> ExitCode {
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("ptxas: {error}");
+            eprintln!("{task}: {error}");
             ExitCode::FAILURE
         }
     }

@@ -155,6 +155,16 @@ impl Ops {
         Ok(Tensor::over(self, buffer.bytes(), T::DTYPE, shape.to_vec()))
     }
 
+    /// A buffer's bytes as a tensor of that type, without a copy; there are as many as the shape needs.
+    pub fn from_bytes(&self, buffer: &Buffer<u8>, dtype: DType, shape: &[usize]) -> Result<Tensor, OpError> {
+        let needed = checked_count("from_bytes", shape)?.saturating_mul(dtype.size());
+        if buffer.len() < needed {
+            let rule = format!("{} bytes were given, {dtype} of that shape needs {needed}", buffer.len());
+            return Err(OpError::shape("from_bytes", &[shape], rule));
+        }
+        Ok(Tensor::over(self, buffer.clone(), dtype, shape.to_vec()))
+    }
+
     /// A tensor without dimensions.
     pub fn scalar<T: Element>(&self, value: T) -> Result<Tensor, OpError> {
         self.tensor(&[value], &[])

@@ -1,0 +1,146 @@
+/*
+ * anymetal: Metal compute kernels on any machine, from C.
+ *
+ * Every function that can fail returns an anymetal_status; anymetal_last_error() then has the reason, for the
+ * thread that called. Handles are opaque, may be used by several threads, and are given back with the function
+ * of their type whose name ends in `_release`; NULL is ignored there. What a handle needs it keeps alive: a
+ * library may be released while its kernels are in use.
+ */
+#ifndef ANYMETAL_H
+#define ANYMETAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a call ended. The last four are the classes that a retry policy decides by. */
+typedef enum anymetal_status {
+    ANYMETAL_OK = 0,
+    ANYMETAL_COMPILE_ERROR = 1, /* the source is wrong; the text has its diagnostics */
+    ANYMETAL_OUT_OF_BOUNDS = 2, /* a kernel accessed memory outside what it was given */
+    ANYMETAL_CALLER = 3,        /* a mistake in the call; nothing ran */
+    ANYMETAL_TRANSIENT = 4,     /* trying again may help */
+    ANYMETAL_EXHAUSTED = 5,     /* memory or another resource is used up */
+    ANYMETAL_LOST = 6,          /* the device is lost, or a part of this machine is missing */
+    ANYMETAL_BUG = 7            /* a bug of this library */
+} anymetal_status;
+
+typedef struct anymetal_device anymetal_device;
+typedef struct anymetal_library anymetal_library;
+typedef struct anymetal_kernel anymetal_kernel;
+typedef struct anymetal_buffer anymetal_buffer;
+typedef struct anymetal_queue anymetal_queue;
+typedef struct anymetal_submission anymetal_submission;
+
+/* The version of the library, such as "0.1.0". */
+const char *anymetal_version(void);
+
+/* Why the last call of this thread failed; "" if none did. Valid until the thread's next call. */
+const char *anymetal_last_error(void);
+
+/* The device of that name, such as "cpu"; NULL: the one that the settings name, or this machine's best. */
+anymetal_status anymetal_device_open(const char *name, anymetal_device **device);
+/* Its name; valid while the device is. */
+const char *anymetal_device_name(const anymetal_device *device);
+void anymetal_device_release(anymetal_device *device);
+
+typedef enum anymetal_math_mode {
+    ANYMETAL_MATH_SAFE = 0,
+    ANYMETAL_MATH_RELAXED = 1,
+    ANYMETAL_MATH_FAST = 2
+} anymetal_math_mode;
+
+/* Compiles Metal source of `length` bytes. */
+anymetal_status anymetal_library_compile(const anymetal_device *device, const char *source, size_t length,
+                                         anymetal_math_mode math_mode, anymetal_library **library);
+void anymetal_library_release(anymetal_library *library);
+
+/* Makes a kernel of a library ready to run. */
+anymetal_status anymetal_kernel_make(const anymetal_library *library, const char *name, anymetal_kernel **kernel);
+/* The most threads that a threadgroup may have. */
+uint32_t anymetal_kernel_max_threads_per_threadgroup(const anymetal_kernel *kernel);
+/* Whether it runs as machine code; otherwise it is interpreted, since there is no libLLVM. */
+bool anymetal_kernel_is_machine_code(const anymetal_kernel *kernel);
+void anymetal_kernel_release(anymetal_kernel *kernel);
+
+/* A buffer of that many bytes, all zero. */
+anymetal_status anymetal_buffer_make(const anymetal_device *device, size_t bytes, anymetal_buffer **buffer);
+/*
+ * A buffer over the caller's own memory, without a copy. The memory must stay valid until the buffer is released
+ * and all work with it has ended; meanwhile it is read and written only while no work uses it. Buffers over
+ * memory that overlaps are not given to one launch.
+ */
+anymetal_status anymetal_buffer_borrow(const anymetal_device *device, void *memory, size_t bytes,
+                                       anymetal_buffer **buffer);
+size_t anymetal_buffer_length(const anymetal_buffer *buffer);
+/* Copy bytes out and in, once submitted work is done with the buffer. */
+anymetal_status anymetal_buffer_read(const anymetal_buffer *buffer, size_t offset, void *bytes, size_t count);
+anymetal_status anymetal_buffer_write(const anymetal_buffer *buffer, size_t offset, const void *bytes, size_t count);
+void anymetal_buffer_release(anymetal_buffer *buffer);
+
+anymetal_status anymetal_queue_make(const anymetal_device *device, anymetal_queue **queue);
+void anymetal_queue_release(anymetal_queue *queue);
+
+typedef enum anymetal_argument_kind {
+    ANYMETAL_ARGUMENT_NONE = 0,    /* nothing; a kernel that uses it all the same faults */
+    ANYMETAL_ARGUMENT_BUFFER = 1,  /* `buffer`, from `offset` bytes on */
+    ANYMETAL_ARGUMENT_INTEGER = 2, /* `integer`, converted to the type that the kernel declares */
+    ANYMETAL_ARGUMENT_NUMBER = 3,  /* `number`, likewise */
+    ANYMETAL_ARGUMENT_BYTES = 4    /* `length` bytes as they are, copied */
+} anymetal_argument_kind;
+
+typedef struct anymetal_argument {
+    anymetal_argument_kind kind;
+    const anymetal_buffer *buffer;
+    size_t offset;
+    int64_t integer;
+    double number;
+    const void *bytes;
+    size_t length;
+} anymetal_argument;
+
+/* Arguments for the initialiser of an array: `{anymetal_arg_buffer(x), anymetal_arg_number(2.0)}`. */
+static inline anymetal_argument anymetal_arg_buffer(const anymetal_buffer *buffer) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_BUFFER, buffer, 0, 0, 0.0, NULL, 0};
+    return argument;
+}
+static inline anymetal_argument anymetal_arg_integer(int64_t integer) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_INTEGER, NULL, 0, integer, 0.0, NULL, 0};
+    return argument;
+}
+static inline anymetal_argument anymetal_arg_number(double number) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_NUMBER, NULL, 0, 0, number, NULL, 0};
+    return argument;
+}
+static inline anymetal_argument anymetal_arg_bytes(const void *bytes, size_t length) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_BYTES, NULL, 0, 0, 0.0, bytes, length};
+    return argument;
+}
+
+typedef struct anymetal_grid {
+    uint32_t threads[3];    /* of the grid; the last threadgroups may be partial */
+    uint32_t group_size[3]; /* of a threadgroup; all zero: the library chooses */
+} anymetal_grid;
+
+/*
+ * Launches a kernel with its arguments in the order of their Metal indices. With `submission` NULL the call
+ * returns when the kernel has ended, and tells how; otherwise it returns at once.
+ */
+anymetal_status anymetal_launch(const anymetal_queue *queue, const anymetal_kernel *kernel,
+                                const anymetal_argument *arguments, size_t argument_count, anymetal_grid grid,
+                                anymetal_submission **submission);
+
+/* Waits until it has ended; `device_seconds`, if not NULL, gets the time that the device was at it. */
+anymetal_status anymetal_submission_wait(const anymetal_submission *submission, double *device_seconds);
+bool anymetal_submission_is_done(const anymetal_submission *submission);
+void anymetal_submission_release(anymetal_submission *submission);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

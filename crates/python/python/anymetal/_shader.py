@@ -1,0 +1,134 @@
+"""`compile_shader`: kernels as attributes of a library, called with tensors and numbers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Mapping, Sequence
+
+from . import _native
+
+__all__ = ["ShaderLibrary", "compile_shader"]
+
+
+class ShaderLibrary:
+    """Compiled Metal source. Its kernels are attributes: ``library.saxpy(x, y, 2.0, threads=1000)``."""
+
+    def __init__(self, library: _native.Library) -> None:
+        self._library = library
+
+    def __getattr__(self, name: str) -> _native.Kernel:
+        if name.startswith("__") or name == "_library":
+            raise AttributeError(name)
+        names = self._library.kernel_names
+        if name not in names:
+            listed = ", ".join(names) or "none"
+            raise AttributeError(f"the library has no kernel `{name}`; its kernels are {listed}")
+        kernel = self._library.kernel(name)
+        self.__dict__[name] = kernel
+        return kernel
+
+    def __getitem__(self, name: str) -> _native.Kernel:
+        """A kernel whose name is no identifier of Python, such as one with a `host_name`."""
+        return getattr(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._library.kernel_names]
+
+    def specialize(self, name: str, constants: Mapping[str | int, bool | int | float]) -> _native.Kernel:
+        """A kernel with values for its function constants."""
+        return self._library.kernel(name, dict(constants))
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """The kernels' names, in source order."""
+        return self._library.kernel_names
+
+    @property
+    def warnings(self) -> str:
+        """What the compiler warned of."""
+        return self._library.warnings
+
+    @property
+    def device(self) -> _native.Device:
+        """The device that the library is for."""
+        return self._library.device
+
+    @property
+    def source(self) -> str:
+        """The source that was compiled."""
+        return self._library.source
+
+    def __repr__(self) -> str:
+        return f"<anymetal.ShaderLibrary: {', '.join(self.kernel_names) or 'no kernels'}>"
+
+
+def compile_shader(
+    source: str,
+    *,
+    device: _native.Device | str | None = None,
+    file_name: str | None = None,
+    defines: Mapping[str, Any] | None = None,
+    include_folders: Iterable[str | os.PathLike[str]] = (),
+    math_mode: str = "safe",
+    strided: bool = False,
+) -> ShaderLibrary:
+    """Compiles Metal source, as `torch.mps.compile_shader` does.
+
+    Kernels are called with their buffer arguments by position. A NumPy array or a PyTorch tensor in the host's
+    memory is used in place; a number or a list of numbers becomes what the kernel's own signature declares, unless
+    ``arg_casts`` says otherwise. ``threads`` is a number or up to three (default: the elements of the first
+    array), ``group_size`` likewise. A call returns when the kernel has ended.
+
+    ``file_name`` is the source's name in diagnostics; without one it is ``source.metal``, with a number from the second
+    source of the process on, so that reports tell them apart. ``math_mode`` is ``"safe"``, ``"relaxed"`` or ``"fast"``. With ``strided`` arrays of any positive strides are
+    passed as they are in memory, as PyTorch does; otherwise such an array is an error.
+    """
+    if not isinstance(source, str):
+        raise TypeError(f"source is a str with Metal source, not {type(source).__name__}")
+    pairs = [(name, None if value is None else str(value)) for name, value in (defines or {}).items()]
+    folders: Sequence[str] = [os.fspath(folder) for folder in include_folders]
+    library = _native.Library(
+        source,
+        _device(device),
+        file_name=file_name or _name_of(source),
+        defines=pairs,
+        include_folders=folders,
+        math_mode=math_mode,
+        strided=strided,
+    )
+    return ShaderLibrary(library)
+
+
+_names: dict[str, str] = {}
+
+
+def _name_of(source: str) -> str:
+    """A name for a source that has none: the same for the same text."""
+    known = _names.get(source)
+    if known is None:
+        number = len(_names) + 1
+        known = _names[source] = "source.metal" if number == 1 else f"source-{number}.metal"
+    return known
+
+
+def rebuild_kernel(
+    source: str,
+    device: str,
+    options: dict[str, Any],
+    name: str,
+    constants: dict[str | int, bool | int | float],
+) -> _native.Kernel:
+    """What an unpickled kernel is made with: compiled again, through the cache on disk."""
+    try:
+        target = _native.Device(device)
+    except Exception:  # The other machine has other devices.
+        target = _native.Device()
+    return _native.Library(source, target, **options).kernel(name, constants or None)
+
+
+def _device(device: _native.Device | str | None) -> _native.Device | None:
+    if device is None or isinstance(device, _native.Device):
+        return device
+    if isinstance(device, str):
+        return _native.Device(device)
+    raise TypeError(f"device is an anymetal.Device or its name, such as \"cpu\", not {type(device).__name__}")

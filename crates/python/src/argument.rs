@@ -1,0 +1,180 @@
+//! One argument of a call: from what Python gave to what the kernel is bound to.
+//!
+//! Owns [`Given`] and [`sort`], which decides what an object is, and the checks of an array against the
+//! kernel's declaration. Invariant: an array that passes may be used by the kernel as it declares it: type,
+//! alignment, writability and layout are checked here.
+
+use anymetal::hal::command::BoundResource;
+use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, DeviceError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes};
+
+use crate::array::PyArray;
+use crate::borrowed::HostArray;
+use crate::casts::{Casts, is_value};
+use crate::element::Element;
+use crate::lend::Region;
+
+/// What an argument is bound to.
+#[derive(Debug, Clone)]
+pub(crate) enum Given {
+    Region(Region),
+    Bytes(Vec<u8>),
+    Nothing,
+}
+
+impl Argument for Given {
+    fn bind(&self, _target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
+        Ok(match self {
+            Given::Region(region) => region.resource(),
+            Given::Bytes(bytes) => BoundResource::Bytes(bytes.clone()),
+            Given::Nothing => BoundResource::Unbound,
+        })
+    }
+}
+
+/// What Python gave, sorted.
+pub(crate) enum Sorted {
+    /// Ready to bind, and the elements if it is an array of a device.
+    Given(Given, Option<usize>),
+    /// An array in the host's memory, to be lent.
+    Host(HostArray),
+}
+
+/// What a call allows.
+pub(crate) struct Rules<'a> {
+    pub(crate) kernel: &'a str,
+    pub(crate) casts: &'a Casts,
+    /// Arrays with any positive strides.
+    pub(crate) strided: bool,
+}
+
+/// Sorts an object that is given for an argument at a position.
+pub(crate) fn sort(
+    object: &Bound<'_, PyAny>,
+    position: usize,
+    argument: &ArgumentInfo,
+    rules: &Rules<'_>,
+) -> PyResult<Sorted> {
+    if is_value(object) {
+        return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
+    }
+    if let Ok(array) = object.cast::<PyArray>() {
+        let array = array.get();
+        let (element, tensor) = (Element::of_dtype(array.tensor().dtype()), array.tensor());
+        check_type(element, position, argument, rules)?;
+        if array.is_read_only() && argument.access != Access::Read {
+            return Err(read_only(position, argument, rules));
+        }
+        if !tensor.is_contiguous() {
+            return Err(not_contiguous(position, argument, rules, "anymetal.ops.contiguous(x)"));
+        }
+        return Ok(Sorted::Given(Given::Region(array.region()?), Some(tensor.len())));
+    }
+    if object.is_none() {
+        return Ok(Sorted::Given(Given::Nothing, None));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return value(bytes.as_bytes().to_vec(), position, argument, rules);
+    }
+    let is_scalar = !object.is_instance_of::<PyByteArray>() && is_numpy_scalar(object)?;
+    if is_scalar {
+        return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
+    }
+    let array = HostArray::required(object).map_err(|error| at(object.py(), position, argument, &error))?;
+    check_host(&array, position, argument, rules)?;
+    Ok(Sorted::Host(array))
+}
+
+fn value(bytes: Vec<u8>, position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyResult<Sorted> {
+    if argument.access != Access::Read {
+        let (kernel, name) = (rules.kernel, &argument.name);
+        return Err(PyTypeError::new_err(format!(
+            "kernel `{kernel}` writes argument {position} (`{name}`): give it an array, in which the result can be \
+             seen"
+        )));
+    }
+    Ok(Sorted::Given(Given::Bytes(bytes), None))
+}
+
+fn check_host(
+    array: &HostArray,
+    position: usize,
+    argument: &ArgumentInfo,
+    rules: &Rules<'_>,
+) -> PyResult<()> {
+    let (kernel, name) = (rules.kernel, &argument.name);
+    check_type(array.element(), position, argument, rules)?;
+    if array.is_read_only && argument.access != Access::Read {
+        return Err(read_only(position, argument, rules));
+    }
+    let fits = if rules.strided { array.extent().is_some() } else { array.is_contiguous() };
+    if !fits {
+        return Err(not_contiguous(
+            position,
+            argument,
+            rules,
+            "x.contiguous()` or `numpy.ascontiguousarray(x)",
+        ));
+    }
+    let align = argument.element_align.max(1) as usize;
+    if !array.address().is_multiple_of(align) && array.count() > 0 {
+        let element = &argument.type_name;
+        return Err(PyValueError::new_err(format!(
+            "argument {position} (`{name}`) begins at an address that is no multiple of {align}, as `{element}` of \
+             kernel `{kernel}` needs; give a copy: `x.copy()` or `x.clone()`"
+        )));
+    }
+    Ok(())
+}
+
+fn check_type(element: Element, position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyResult<()> {
+    if element.fits(argument) {
+        return Ok(());
+    }
+    let (name, declared) = (&argument.name, &argument.type_name);
+    Err(PyTypeError::new_err(format!(
+        "argument {position} (`{name}`) is an array of {}, and kernel `{}` declares `{declared}` there; convert it \
+         (`x.to(...)`, `x.astype(...)`), or pass its bytes (`x.view(torch.uint8)`, `x.view(numpy.uint8)`)",
+        element.name(),
+        rules.kernel
+    )))
+}
+
+fn read_only(position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyErr {
+    let (kernel, name) = (rules.kernel, &argument.name);
+    PyValueError::new_err(format!(
+        "argument {position} (`{name}`) is a read-only array, and kernel `{kernel}` writes it; give a copy: `x.copy()`"
+    ))
+}
+
+fn not_contiguous(position: usize, argument: &ArgumentInfo, rules: &Rules<'_>, copy: &str) -> PyErr {
+    let (kernel, name) = (rules.kernel, &argument.name);
+    PyValueError::new_err(format!(
+        "argument {position} (`{name}`) of kernel `{kernel}` is not contiguous, and a kernel sees memory without \
+         strides; give `{copy}`, or compile with `strided=True` and pass the strides yourself"
+    ))
+}
+
+/// The same error with the argument that it is about.
+fn at(py: Python<'_>, position: usize, argument: &ArgumentInfo, error: &PyErr) -> PyErr {
+    let message = format!("argument {position} (`{}`): {}", argument.name, error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        PyTypeError::new_err(message)
+    } else if error.is_instance_of::<PyValueError>(py) {
+        PyValueError::new_err(message)
+    } else {
+        error.clone_ref(py)
+    }
+}
+
+/// Whether it is a scalar of NumPy, which has the protocols of arrays too.
+fn is_numpy_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let class = object.get_type();
+    if class.module().is_ok_and(|module| module.to_string_lossy() == "numpy") {
+        return object.is_instance(&py.import("numpy")?.getattr("generic")?);
+    }
+    Ok(false)
+}

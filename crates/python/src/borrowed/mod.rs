@@ -1,0 +1,136 @@
+//! Memory of other libraries' arrays: NumPy, PyTorch, and whatever speaks DLPack.
+//!
+//! Owns [`HostArray`], what is known of an array, and [`HostArray::of`], which finds it out by the cheapest way
+//! that the object has. Invariant: the address is valid while the owner is held, as the protocols promise.
+
+mod array_struct;
+mod dlpack;
+
+use std::any::Any;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+pub(crate) use dlpack::{
+    CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLTensor, TENSOR_NAME as DLPACK_TENSOR_NAME,
+};
+
+use crate::element::Element;
+
+/// An array of another library, in memory of the host.
+pub(crate) struct HostArray {
+    /// The first element.
+    start: *mut u8,
+    element: Element,
+    shape: Vec<usize>,
+    /// In elements.
+    strides: Vec<isize>,
+    pub(crate) is_read_only: bool,
+    /// The object that keeps the memory.
+    owner: Py<PyAny>,
+}
+
+impl HostArray {
+    fn new(
+        start: *mut u8,
+        element: Element,
+        shape: Vec<usize>,
+        strides: Vec<isize>,
+        is_read_only: bool,
+        owner: Py<PyAny>,
+    ) -> PyResult<HostArray> {
+        let array = HostArray { start, element, shape, strides, is_read_only, owner };
+        if array.start.is_null() && array.count() > 0 {
+            return Err(PyValueError::new_err(
+                "the array has elements and no memory: it was freed, or is a placeholder (a meta or fake tensor)",
+            ));
+        }
+        Ok(array)
+    }
+
+    /// The array behind an object; `None` if it is no array.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
+        if let Some(array) = dlpack::by_exchange(object)? {
+            return Ok(Some(array));
+        }
+        if let Some(array) = array_struct::read(object)? {
+            return Ok(Some(array));
+        }
+        if let Some(array) = dlpack::by_capsule(object)? {
+            return Ok(Some(array));
+        }
+        // Memory views, byte arrays, `array.array`, and what has only a dictionary: NumPy knows all of them.
+        let as_array = object.py().import("anymetal._foreign")?.getattr("as_array")?;
+        let converted = as_array.call1((object,))?;
+        if converted.is_none() { Ok(None) } else { array_struct::read(&converted) }
+    }
+
+    /// As [`HostArray::of`], for what must be an array.
+    pub(crate) fn required(object: &Bound<'_, PyAny>) -> PyResult<HostArray> {
+        HostArray::of(object)?.ok_or_else(|| {
+            let name = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!(
+                "{name} is no array: give a NumPy array, a PyTorch tensor, an anymetal array, or an object with \
+                 `__dlpack__` or `__array_interface__`"
+            ))
+        })
+    }
+
+    pub(crate) fn element(&self) -> Element {
+        self.element
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// In elements.
+    pub(crate) fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// How many elements it has.
+    pub(crate) fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.start.addr()
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Bytes from the first element to the end of the last; `None` if a stride is negative, so that elements
+    /// are before the first one.
+    pub(crate) fn extent(&self) -> Option<usize> {
+        if self.count() == 0 {
+            return Some(0);
+        }
+        let mut last = 0usize;
+        for (&extent, &stride) in self.shape.iter().zip(&self.strides) {
+            if extent > 1 {
+                last = last.checked_add((extent - 1).checked_mul(usize::try_from(stride).ok()?)?)?;
+            }
+        }
+        last.checked_add(1)?.checked_mul(self.element.bytes)
+    }
+
+    /// Whether its elements lie one after the other in row-major order.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        for (&extent, &stride) in self.shape.iter().zip(&self.strides).rev() {
+            if extent != 1 && stride != expected {
+                return self.count() == 0;
+            }
+            expected *= extent as isize;
+        }
+        true
+    }
+
+    /// What keeps the memory, for a loan that outlives the call.
+    pub(crate) fn into_owner(self) -> Box<dyn Any + Send + Sync> {
+        Box::new(self.owner)
+    }
+}

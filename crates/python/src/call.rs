@@ -1,0 +1,184 @@
+//! A call in the making: arguments and keywords of Python to a launch.
+//!
+//! Owns [`Call`], which direct calls, submissions, profiles and graphs share. Invariant: a call that was made has
+//! an argument for each that the kernel declares, and holds what it lends.
+
+use anymetal::{ArgumentInfo, Device, Launch, Pipeline, Queue};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::argument::{Given, Rules, Sorted, sort};
+use crate::casts::Casts;
+use crate::extent::Extents;
+use crate::lend::Loans;
+
+/// What is said about a launch besides its arguments.
+pub(crate) struct LaunchShape<'a, 'py> {
+    pub(crate) threads: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) group_size: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) arg_casts: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) threadgroup_memory: Option<&'a Bound<'py, PyDict>>,
+}
+
+/// What is called.
+pub(crate) struct Callee<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) device: &'a Device,
+    /// The buffer arguments by their Metal indices.
+    pub(crate) arguments: &'a [ArgumentInfo],
+    pub(crate) max_threads: u32,
+    pub(crate) required_group: Option<[u32; 3]>,
+    pub(crate) strided: bool,
+}
+
+impl Callee<'_> {
+    /// The Metal index of the argument that the object at a position is for.
+    pub(crate) fn index_at(&self, position: usize, count: usize) -> Option<u32> {
+        match count == self.arguments.len() {
+            true => self.arguments.get(position).map(|argument| argument.index),
+            false => u32::try_from(position).ok(),
+        }
+    }
+}
+
+/// A call, ready to be launched as often as wished.
+pub(crate) struct Call {
+    given: Vec<(u32, Given)>,
+    threads: [u32; 3],
+    group_size: [u32; 3],
+    threadgroup_memory: Vec<(u32, u64)>,
+    lends: bool,
+    pub(crate) loans: Loans,
+}
+
+impl Call {
+    /// Sorts and checks everything.
+    pub(crate) fn new(
+        callee: &Callee<'_>,
+        args: &Bound<'_, PyTuple>,
+        shape: &LaunchShape<'_, '_>,
+    ) -> PyResult<Call> {
+        let casts = Casts::of(shape.arg_casts)?;
+        let rules = Rules { kernel: callee.name, casts: &casts, strided: callee.strided };
+        let mut loans = Loans::default();
+        let mut given = Vec::with_capacity(callee.arguments.len());
+        let mut first_count = None;
+        for (position, argument) in places(callee, args.len())? {
+            let object = args.get_borrowed_item(position)?;
+            match sort(&object, position, argument, &rules)? {
+                Sorted::Given(bound, count) => {
+                    first_count = first_count.or(count);
+                    given.push((argument.index, bound));
+                }
+                Sorted::Host(array) => {
+                    first_count = first_count.or(Some(array.count()));
+                    loans.add(given.len(), array, argument.access != anymetal::Access::Read);
+                    given.push((argument.index, Given::Nothing));
+                }
+            }
+        }
+        let (threads, group_size) = extents(callee, shape, first_count)?;
+        let regions = loans.lend(callee.device)?;
+        let lends = !regions.is_empty();
+        for (place, region) in regions {
+            given[place].1 = Given::Region(region);
+        }
+        let threadgroup_memory = threadgroup_memory(shape.threadgroup_memory)?;
+        Ok(Call { given, threads, group_size, threadgroup_memory, lends, loans })
+    }
+
+    /// A launch of it.
+    pub(crate) fn launch<'a>(&self, queue: &'a Queue, pipeline: &'a Pipeline) -> Launch<'a> {
+        let mut launch = queue.launch(pipeline);
+        for (index, given) in &self.given {
+            launch = launch.arg_at(*index, given);
+        }
+        for &(index, bytes) in &self.threadgroup_memory {
+            launch = launch.threadgroup_memory(index, bytes);
+        }
+        launch.threads(self.threads).group_size(self.group_size)
+    }
+
+    /// Whether it uses memory of another library's arrays.
+    pub(crate) fn lends(&self) -> bool {
+        self.lends
+    }
+
+    /// By Metal index, what each argument is bound to.
+    pub(crate) fn given(&self) -> &[(u32, Given)] {
+        &self.given
+    }
+
+    pub(crate) fn threads(&self) -> [u32; 3] {
+        self.threads
+    }
+
+    pub(crate) fn group_size(&self) -> [u32; 3] {
+        self.group_size
+    }
+
+    pub(crate) fn threadgroup_memory(&self) -> &[(u32, u64)] {
+        &self.threadgroup_memory
+    }
+}
+
+/// Which of the objects is for which argument: in order, or each at its Metal index where indices are left out.
+fn places<'a>(callee: &Callee<'a>, count: usize) -> PyResult<Vec<(usize, &'a ArgumentInfo)>> {
+    let arguments = callee.arguments;
+    if count == arguments.len() {
+        return Ok(arguments.iter().enumerate().collect());
+    }
+    let by_index = arguments.last().is_some_and(|last| last.index as usize + 1 == count);
+    if by_index && count > arguments.len() {
+        return Ok(arguments.iter().map(|argument| (argument.index as usize, argument)).collect());
+    }
+    let names: Vec<String> = arguments
+        .iter()
+        .map(|argument| {
+            let sign = if argument.is_reference { "&" } else { "*" };
+            format!("{}{sign} {}", argument.type_name, argument.name)
+        })
+        .collect();
+    let (kernel, expected) = (callee.name, arguments.len());
+    Err(PyTypeError::new_err(format!(
+        "kernel `{kernel}` takes {expected} arguments ({}), {count} were given",
+        names.join(", ")
+    )))
+}
+
+fn extents(
+    callee: &Callee<'_>,
+    shape: &LaunchShape<'_, '_>,
+    first_count: Option<usize>,
+) -> PyResult<([u32; 3], [u32; 3])> {
+    let kernel = callee.name;
+    let threads = match (shape.threads, first_count) {
+        (Some(threads), _) => Extents::of(threads, "threads")?,
+        (None, Some(count)) => Extents::linear(count)?,
+        (None, None) => {
+            return Err(PyValueError::new_err(format!(
+                "kernel `{kernel}` is given no array, so say how many threads: `threads=n`"
+            )));
+        }
+    };
+    let group_size = match shape.group_size {
+        None => callee.required_group.unwrap_or_else(|| threads.default_group(callee.max_threads)),
+        Some(group_size) => {
+            let group_size = Extents::of(group_size, "group_size")?;
+            if group_size.dimensions != threads.dimensions {
+                return Err(PyValueError::new_err(format!(
+                    "`threads` and `group_size` of kernel `{kernel}` have {} and {} dimensions; give both as many",
+                    threads.dimensions, group_size.dimensions
+                )));
+            }
+            group_size.sizes()
+        }
+    };
+    Ok((threads.sizes(), group_size))
+}
+
+fn threadgroup_memory(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(u32, u64)>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    given.iter().map(|(index, bytes)| Ok((index.extract()?, bytes.extract()?))).collect()
+}

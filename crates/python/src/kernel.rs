@@ -1,0 +1,329 @@
+//! Kernels: what Python calls.
+//!
+//! Owns [`PyKernel`]. Invariant: a call returns when the kernel has ended, so that the caller's arrays have the
+//! result; [`PyKernel::launch`] returns at once and its submission holds the arrays.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use anymetal::{ArgumentInfo, ArgumentKind, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue};
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::call::{Call, Callee, LaunchShape};
+use crate::errors::Raise;
+use crate::library::{LibraryState, math_mode_name};
+use crate::profile::PyProfile;
+use crate::queue::PyQueue;
+use crate::submission::PySubmission;
+use crate::{check, fork};
+
+/// A kernel, ready to run.
+#[pyclass(frozen, name = "Kernel", module = "anymetal._native")]
+pub(crate) struct PyKernel {
+    library: Arc<LibraryState>,
+    constants: FunctionConstants,
+    pipeline: Pipeline,
+    /// By their Metal indices.
+    arguments: Vec<ArgumentInfo>,
+    /// The same kernel under the sanitizer.
+    checked: OnceLock<Result<Pipeline, Error>>,
+}
+
+impl PyKernel {
+    pub(crate) fn make(
+        py: Python<'_>,
+        library: &Arc<LibraryState>,
+        name: &str,
+        constants: FunctionConstants,
+    ) -> PyResult<PyKernel> {
+        let descriptor = PipelineDescriptor::new(name).constants(constants.clone());
+        let pipeline = py.detach(|| library.library().pipeline(descriptor)).or_raise()?;
+        let is_bound = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
+        let mut arguments: Vec<ArgumentInfo> =
+            pipeline.kernel().arguments.iter().filter(is_bound).cloned().collect();
+        arguments.sort_by_key(|argument| argument.index);
+        let (library, checked) = (Arc::clone(library), OnceLock::new());
+        Ok(PyKernel { library, constants, pipeline, arguments, checked })
+    }
+
+    /// What is called.
+    pub(crate) fn callee(&self) -> Callee<'_> {
+        let kernel = self.pipeline.kernel();
+        Callee {
+            name: &kernel.name,
+            device: &self.library.device.device,
+            arguments: &self.arguments,
+            max_threads: kernel.max_threads_per_threadgroup,
+            required_group: kernel.required_threads_per_threadgroup,
+            strided: self.library.strided,
+        }
+    }
+
+    pub(crate) fn plain_pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    pub(crate) fn default_queue(&self) -> Queue {
+        self.library.device.queue.clone()
+    }
+
+    /// The pipeline that runs now: under the sanitizer while something demands that.
+    fn pipeline(&self) -> Result<&Pipeline, Error> {
+        if !check::is_checking() {
+            return Ok(&self.pipeline);
+        }
+        let made = self.checked.get_or_init(|| {
+            let descriptor = PipelineDescriptor::new(self.pipeline.name()).constants(self.constants.clone());
+            self.library.checked()?.pipeline(descriptor)
+        });
+        made.as_ref().map_err(Error::clone)
+    }
+
+    fn queue_or_default<'a>(&'a self, queue: Option<&'a Bound<'_, PyQueue>>) -> PyResult<&'a Queue> {
+        let Some(queue) = queue else { return Ok(&self.library.device.queue) };
+        let queue = &queue.get().queue;
+        if !queue.device().is_same(&self.library.device.device) {
+            return Err(PyValueError::new_err(format!(
+                "the queue is of device `{}`, and kernel `{}` was compiled for `{}`; compile it for the queue's \
+                 device: `compile_shader(source, device=queue.device)`",
+                queue.device().name(),
+                self.pipeline.name(),
+                self.library.device.device.name()
+            )));
+        }
+        Ok(queue)
+    }
+}
+
+#[pymethods]
+impl PyKernel {
+    /// Runs the kernel over the arguments and waits for it.
+    #[pyo3(signature = (
+        *args, threads=None, group_size=None, arg_casts=None, error_buf_idx=None, threadgroup_memory=None,
+        queue=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        threads: Option<&Bound<'_, PyAny>>,
+        group_size: Option<&Bound<'_, PyAny>>,
+        arg_casts: Option<&Bound<'_, PyAny>>,
+        error_buf_idx: Option<&Bound<'_, PyAny>>,
+        threadgroup_memory: Option<&Bound<'_, PyDict>>,
+        queue: Option<&Bound<'_, PyQueue>>,
+    ) -> PyResult<()> {
+        fork::check()?;
+        if error_buf_idx.is_some() {
+            return Err(PyNotImplementedError::new_err(
+                "`error_buf_idx` (device-side errors of c10/metal/error.h) is not supported; write errors to a \
+                 tensor of your own",
+            ));
+        }
+        let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
+        let call = Call::new(&self.callee(), args, &shape)?;
+        let queue = self.queue_or_default(queue)?;
+        py.detach(|| {
+            call.launch(queue, self.pipeline()?).submit()?.wait()?;
+            call.loans.write_back()
+        })
+        .or_raise()
+    }
+
+    /// Starts the kernel and returns its submission, which can be waited for or awaited.
+    #[pyo3(signature = (
+        *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, queue=None,
+        after=Vec::new(), label=None, deadline=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn launch(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        threads: Option<&Bound<'_, PyAny>>,
+        group_size: Option<&Bound<'_, PyAny>>,
+        arg_casts: Option<&Bound<'_, PyAny>>,
+        threadgroup_memory: Option<&Bound<'_, PyDict>>,
+        queue: Option<&Bound<'_, PyQueue>>,
+        after: Vec<Bound<'_, PySubmission>>,
+        label: Option<String>,
+        deadline: Option<f64>,
+    ) -> PyResult<PySubmission> {
+        fork::check()?;
+        let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
+        let call = Call::new(&self.callee(), args, &shape)?;
+        let queue = self.queue_or_default(queue)?;
+        let after: Vec<_> = after.iter().map(|other| other.get().submission().clone()).collect();
+        let deadline = deadline.map(seconds).transpose()?;
+        let submission = py.detach(|| {
+            let mut launch = call.launch(queue, self.pipeline()?).label(label.unwrap_or_default());
+            for other in &after {
+                launch = launch.after(other);
+            }
+            if let Some(deadline) = deadline {
+                launch = launch.deadline(deadline);
+            }
+            launch.submit()
+        });
+        Ok(PySubmission::new(submission.or_raise()?, call.loans))
+    }
+
+    /// Runs the kernel again and again over the same arguments and measures each run by the device's clock.
+    /// The arrays change as often as the kernel changes them.
+    #[pyo3(signature = (
+        *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, queue=None,
+        iterations=30, warm_up=3, flop=0, bytes=0
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn profile(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        threads: Option<&Bound<'_, PyAny>>,
+        group_size: Option<&Bound<'_, PyAny>>,
+        arg_casts: Option<&Bound<'_, PyAny>>,
+        threadgroup_memory: Option<&Bound<'_, PyDict>>,
+        queue: Option<&Bound<'_, PyQueue>>,
+        iterations: usize,
+        warm_up: usize,
+        flop: u64,
+        bytes: u64,
+    ) -> PyResult<PyProfile> {
+        fork::check()?;
+        let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
+        let call = Call::new(&self.callee(), args, &shape)?;
+        let queue = self.queue_or_default(queue)?;
+        let work = anymetal::CountedWork { flop, bytes };
+        let rounds = crate::profile::Rounds { iterations, warm_up, work };
+        let profile = py.detach(|| {
+            let profile = rounds.run(&call, queue, self.pipeline()?)?;
+            call.loans.write_back()?;
+            Ok::<_, Error>(profile)
+        });
+        Ok(PyProfile::new(self.pipeline.name(), profile.or_raise()?))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.pipeline.name()
+    }
+
+    #[getter]
+    fn max_threads_per_threadgroup(&self) -> u32 {
+        self.pipeline.max_total_threads_per_threadgroup()
+    }
+
+    #[getter]
+    fn thread_execution_width(&self) -> u32 {
+        self.pipeline.thread_execution_width()
+    }
+
+    /// Named as in PyTorch.
+    #[getter]
+    fn static_thread_group_memory_length(&self) -> u64 {
+        self.pipeline.static_threadgroup_memory_length()
+    }
+
+    /// What it runs as: machine code, PTX, or the interpreter with the reason.
+    #[getter]
+    fn executor(&self) -> String {
+        crate::device::executor_words(self.pipeline.executor())
+    }
+
+    /// The buffer arguments in the order of a call: dictionaries with index, name, type and access.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for argument in &self.arguments {
+            let described = PyDict::new(py);
+            described.set_item("index", argument.index)?;
+            described.set_item("name", &argument.name)?;
+            described.set_item("type", &argument.type_name)?;
+            described.set_item("is_reference", argument.is_reference)?;
+            let access = match argument.access {
+                anymetal::Access::Read => "read",
+                anymetal::Access::Write => "write",
+                anymetal::Access::ReadWrite => "read-write",
+            };
+            described.set_item("access", access)?;
+            list.append(described)?;
+        }
+        Ok(list)
+    }
+
+    /// Compiles the code for threadgroups of that size now.
+    fn warm_up(&self, py: Python<'_>, group_size: &Bound<'_, PyAny>) -> PyResult<()> {
+        fork::check()?;
+        let size = crate::extent::Extents::of(group_size, "group_size")?.sizes();
+        py.detach(|| self.pipeline.warm_up([size])).or_raise()
+    }
+
+    fn __repr__(&self) -> String {
+        let arguments: Vec<String> = self
+            .arguments
+            .iter()
+            .map(|argument| {
+                let sign = if argument.is_reference { "&" } else { "*" };
+                format!("{}{sign} {}", argument.type_name, argument.name)
+            })
+            .collect();
+        format!("<kernel {}({})>", self.pipeline.name(), arguments.join(", "))
+    }
+
+    /// A kernel is pickled as its source and compiled again where it arrives, through the cache on disk.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let rebuild = py.import("anymetal._shader")?.getattr("rebuild_kernel")?;
+        let options = PyDict::new(py);
+        let CompiledWith { file_name, defines, include_folders, math_mode } = self.compiled_with();
+        options.set_item("file_name", file_name)?;
+        options.set_item("defines", defines)?;
+        options.set_item("include_folders", include_folders)?;
+        options.set_item("math_mode", math_mode)?;
+        options.set_item("strided", self.library.strided)?;
+        let constants = PyDict::new(py);
+        for (key, value) in self.constants.iter() {
+            let key = match key {
+                anymetal::ConstantKey::Index(index) => index.into_pyobject(py)?.into_any(),
+                anymetal::ConstantKey::Name(name) => name.into_pyobject(py)?.into_any(),
+            };
+            match value {
+                anymetal::Scalar::Bool(value) => constants.set_item(key, value)?,
+                anymetal::Scalar::Integer(value) => constants.set_item(key, value as i64)?,
+                anymetal::Scalar::Float(value) => constants.set_item(key, value)?,
+            }
+        }
+        let device = self.library.device.device.name();
+        let parts = (&self.library.source, device, options, self.pipeline.name(), constants);
+        Ok((rebuild, parts.into_pyobject(py)?))
+    }
+}
+
+/// The options that a kernel was compiled with, for Python.
+struct CompiledWith {
+    file_name: String,
+    defines: Vec<(String, Option<String>)>,
+    include_folders: Vec<String>,
+    math_mode: &'static str,
+}
+
+impl PyKernel {
+    fn compiled_with(&self) -> CompiledWith {
+        let options = &self.library.options;
+        let folders = options.include_folders.iter();
+        CompiledWith {
+            file_name: options.file_name.clone(),
+            defines: options.defines.clone(),
+            include_folders: folders.map(|folder| folder.to_string_lossy().into_owned()).collect(),
+            math_mode: math_mode_name(options.math_mode),
+        }
+    }
+}
+
+/// A time that Python gives in seconds.
+pub(crate) fn seconds(given: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(given)
+        .map_err(|_| PyValueError::new_err(format!("{given} is no number of seconds to wait")))
+}

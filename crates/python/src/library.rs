@@ -1,0 +1,162 @@
+//! Libraries: MSL source, compiled, from which kernels are made.
+//!
+//! Owns [`LibraryState`] and [`PyLibrary`]. Invariant: the same source is compiled for the sanitizer at most
+//! once, when the first of its kernels runs under it.
+
+use std::sync::{Arc, OnceLock};
+
+use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, MathMode, Scalar};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
+
+use crate::device::{DeviceState, PyDevice};
+use crate::errors::Raise;
+use crate::fork;
+use crate::kernel::PyKernel;
+
+/// Compiled source with what it was made of.
+#[derive(Debug)]
+pub(crate) struct LibraryState {
+    pub(crate) device: Arc<DeviceState>,
+    pub(crate) source: String,
+    pub(crate) options: CompileOptions,
+    /// Whether kernels are given arrays with any positive strides as they are in memory.
+    pub(crate) strided: bool,
+    library: Library,
+    checked: OnceLock<Result<Library, Error>>,
+}
+
+impl LibraryState {
+    pub(crate) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The library whose kernels run under the sanitizer.
+    pub(crate) fn checked(&self) -> Result<Library, Error> {
+        let made = self.checked.get_or_init(|| {
+            let options = CompileOptions { check_mode: CheckMode::Sanitize, ..self.options.clone() };
+            self.device.device.library_from_source_with(&self.source, &options)
+        });
+        made.clone()
+    }
+}
+
+/// Compiled MSL source.
+#[pyclass(frozen, name = "Library", module = "anymetal._native")]
+pub(crate) struct PyLibrary {
+    pub(crate) state: Arc<LibraryState>,
+}
+
+#[pymethods]
+impl PyLibrary {
+    /// Compiles source. `defines` are pairs of a name and a value or `None`.
+    #[new]
+    #[pyo3(signature = (
+        source, device=None, *, file_name="source.metal", defines=Vec::new(), include_folders=Vec::new(),
+        math_mode="safe", strided=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn new(
+        py: Python<'_>,
+        source: &str,
+        device: Option<&Bound<'_, PyDevice>>,
+        file_name: &str,
+        defines: Vec<(String, Option<String>)>,
+        include_folders: Vec<std::path::PathBuf>,
+        math_mode: &str,
+        strided: bool,
+    ) -> PyResult<PyLibrary> {
+        let device = match device {
+            Some(device) => Arc::clone(&device.get().state),
+            None => DeviceState::named(py, None)?,
+        };
+        fork::note_use()?;
+        let options = CompileOptions {
+            file_name: file_name.to_owned(),
+            defines,
+            include_folders,
+            math_mode: math_mode_named(math_mode)?,
+            ..CompileOptions::default()
+        };
+        let library = py.detach(|| device.device.library_from_source_with(source, &options)).or_raise()?;
+        let (source, checked) = (source.to_owned(), OnceLock::new());
+        Ok(PyLibrary { state: Arc::new(LibraryState { device, source, options, strided, library, checked }) })
+    }
+
+    /// The kernels' names, in source order.
+    #[getter]
+    fn kernel_names(&self) -> Vec<String> {
+        self.state.library.kernel_names()
+    }
+
+    /// What the compiler warned of.
+    #[getter]
+    fn warnings(&self) -> &str {
+        self.state.library.warnings()
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.state.source
+    }
+
+    #[getter]
+    fn device(&self) -> PyDevice {
+        PyDevice { state: Arc::clone(&self.state.device) }
+    }
+
+    /// A kernel, ready to run; `constants` are values of its function constants by name or index.
+    #[pyo3(signature = (name, constants=None))]
+    fn kernel(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        constants: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyKernel> {
+        fork::check()?;
+        let constants = constants.map_or_else(|| Ok(FunctionConstants::new()), function_constants)?;
+        PyKernel::make(py, &self.state, name, constants)
+    }
+}
+
+fn function_constants(given: &Bound<'_, PyDict>) -> PyResult<FunctionConstants> {
+    let mut constants = FunctionConstants::new();
+    for (key, value) in given.iter() {
+        let value = if let Ok(truth) = value.cast::<PyBool>() {
+            Scalar::Bool(truth.is_true())
+        } else if value.is_instance_of::<PyInt>() {
+            Scalar::Integer(value.extract::<i64>()?.into())
+        } else if value.is_instance_of::<PyFloat>() {
+            Scalar::Float(value.extract()?)
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "function constant {key} is {value:?}; function constants are bool, int or float"
+            )));
+        };
+        constants = match key.extract::<u32>() {
+            Ok(index) => constants.with(index, value),
+            Err(_) => constants.with(key.extract::<String>()?.as_str(), value),
+        };
+    }
+    Ok(constants)
+}
+
+fn math_mode_named(name: &str) -> PyResult<MathMode> {
+    match name {
+        "safe" => Ok(MathMode::Safe),
+        "relaxed" => Ok(MathMode::Relaxed),
+        "fast" => Ok(MathMode::Fast),
+        _ => Err(PyValueError::new_err(format!(
+            "math_mode is \"safe\", \"relaxed\" or \"fast\", not \"{name}\""
+        ))),
+    }
+}
+
+pub(crate) fn math_mode_name(mode: MathMode) -> &'static str {
+    match mode {
+        MathMode::Relaxed => "relaxed",
+        MathMode::Fast => "fast",
+        _ => "safe",
+    }
+}

@@ -1,0 +1,185 @@
+"""Arrays and `anymetal.ops`: against NumPy, with the rules of the array API."""
+
+import pickle
+
+import numpy
+import pytest
+
+import anymetal
+from anymetal import ops
+
+A = numpy.random.default_rng(1).normal(size=(3, 4)).astype("float32")
+B = numpy.random.default_rng(2).normal(size=(3, 4)).astype("float32")
+I = numpy.random.default_rng(3).integers(-9, 9, size=(3, 4)).astype("int32")
+
+
+def same(ours, theirs, tolerance=1e-5):
+    numpy.testing.assert_allclose(ours.numpy(), theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_arrays_come_and_go():
+    array = anymetal.asarray([[1, 2, 3], [4, 5, 6]], dtype=ops.float32)
+    assert (array.shape, array.ndim, array.size, array.dtype) == ((2, 3), 2, 6, ops.float32)
+    assert array.tolist() == [[1, 2, 3], [4, 5, 6]] and str(array.dtype) == "float32"
+    assert numpy.asarray(array).tolist() == array.tolist() == numpy.from_dlpack(array).tolist()
+    assert pickle.loads(pickle.dumps(array)).tolist() == array.tolist()
+    assert "float32" in repr(array) and len(array) == 2
+    assert anymetal.asarray(2.5).item() == 2.5 and int(anymetal.asarray(7)) == 7 and bool(anymetal.asarray(True))
+    assert anymetal.asarray([1.5, -2], dtype="bfloat16").tolist() == [1.5, -2]
+    assert anymetal.asarray(numpy.arange(3)).dtype is ops.int64
+    assert anymetal.asarray(numpy.arange(3.0), dtype="float32").tolist() == [0, 1, 2]
+
+
+def test_memory_is_shared_where_it_can_be():
+    host = numpy.arange(4, dtype="float32")
+    shared, copied = anymetal.asarray(host, copy=False), anymetal.asarray(host)
+    host[0] = 9
+    assert shared.tolist()[0] == 9 and copied.tolist()[0] == 0
+    view = shared.numpy()
+    view[1] = 8
+    assert host[1] == 8
+    host.flags.writeable = False
+    locked = anymetal.asarray(host, copy=False)
+    fill = anymetal.compile_shader("kernel void f(device float* x) { x[0] = 1; }").f
+    with pytest.raises(ValueError, match="read-only"):
+        fill(locked, threads=1)
+    assert not locked.numpy().flags.writeable
+
+
+def test_kernels_take_arrays(saxpy):
+    x, y = ops.arange(4, dtype="float32"), ops.ones(4)
+    saxpy(x, y, 2.0)
+    assert y.tolist() == [1, 3, 5, 7]
+    assert ops.sum(y).item() == 16
+    with pytest.raises(ValueError, match="not contiguous.*anymetal.ops.contiguous"):
+        saxpy(ops.reshape(ops.arange(8, dtype="float32"), (4, 2))[:, 0], y, 2.0)
+
+
+def test_creation():
+    same(ops.zeros((2, 3)), numpy.zeros((2, 3)))
+    same(ops.full((2, 2), 7, dtype="int32"), numpy.full((2, 2), 7))
+    same(ops.arange(2, 10, 3), numpy.arange(2, 10, 3))
+    same(ops.linspace(0, 1, 5), numpy.linspace(0, 1, 5))
+    same(ops.eye(3), numpy.eye(3))
+    same(ops.tril(anymetal.asarray(A), k=-1), numpy.tril(A, -1))
+    same(ops.triu(anymetal.asarray(A)), numpy.triu(A))
+    assert ops.empty((2, 0)).size == 0 and ops.ones_like(anymetal.asarray(I)).dtype is ops.int32
+    one = ops.random_normal((1000,), seed=5)
+    assert one.tolist() == ops.random_normal((1000,), seed=5).tolist() and abs(float(ops.mean(one))) < 0.2
+
+
+@pytest.mark.parametrize("name", ["abs", "negative", "exp", "sin", "cos", "tanh", "floor", "ceil", "square", "expm1", "sign", "trunc"])
+def test_functions_of_one_array(name):
+    same(getattr(ops, name)(anymetal.asarray(A)), getattr(numpy, name)(A))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum", "minimum", "hypot", "less", "equal", "remainder", "floor_divide", "copysign", "logaddexp"])
+def test_functions_of_two_arrays(name):
+    same(getattr(ops, name)(anymetal.asarray(A), anymetal.asarray(B)), getattr(numpy, name)(A, B))
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder", "add", "not_equal"])
+def test_functions_of_integers(name):
+    divisor = numpy.where(I == 0, 5, I[::-1])
+    divisor = numpy.where(divisor == 0, 3, divisor).astype("int32")
+    same(getattr(ops, name)(anymetal.asarray(I), anymetal.asarray(divisor)), getattr(numpy, name)(I, divisor))
+
+
+def test_operators_and_numbers_of_python():
+    a, i = anymetal.asarray(A), anymetal.asarray(I)
+    same(2 * a + 1, 2 * A + 1)
+    same(1 - a / 4, 1 - A / 4)
+    same(-a @ ops.matrix_transpose(a), -A @ A.T, 1e-4)
+    same((a > 0) & (a < 1), (A > 0) & (A < 1))
+    assert (i + 1).dtype is ops.int32 and (i * 0.5).dtype is ops.float32 and (i / 2).dtype is ops.float32
+    same(i % 4, I % 4)
+    same(i // 4, I // 4)
+    with pytest.raises(TypeError):
+        a + "x"
+    with pytest.raises(TypeError):
+        hash(a)
+
+
+def test_reductions():
+    a, i = anymetal.asarray(A), anymetal.asarray(I)
+    same(ops.sum(a), A.sum(), 1e-4)
+    same(ops.sum(a, axis=1, keepdims=True), A.sum(1, keepdims=True))
+    assert ops.sum(i).dtype is ops.int64 and ops.sum(i).item() == I.sum()
+    same(ops.mean(a, axis=(0, 1)), A.mean())
+    same(ops.var(a, axis=0, correction=1), A.var(0, ddof=1), 1e-4)
+    same(ops.std(a), A.std(), 1e-4)
+    same(ops.max(a, axis=-1), A.max(-1))
+    same(ops.min(a), A.min())
+    same(ops.argmax(a), A.argmax())
+    same(ops.argmin(a, axis=0), A.argmin(0))
+    same(ops.cumulative_sum(a, axis=1), A.cumsum(1), 1e-4)
+    assert ops.any(a > 1).item() == (A > 1).any() and ops.all(a > -9).item()
+    assert ops.sum(anymetal.asarray(2.0)).item() == 2
+
+
+def test_shapes():
+    a = anymetal.asarray(A)
+    same(ops.reshape(a, (2, -1)), A.reshape(2, -1))
+    same(a.T, A.T)
+    same(ops.permute_dims(a, (1, 0)), A.T)
+    same(ops.concat([a, a], axis=1), numpy.concatenate([A, A], 1))
+    same(ops.stack([a, a], axis=1), numpy.stack([A, A], 1))
+    same(ops.broadcast_to(a[0], (5, 4)), numpy.broadcast_to(A[0], (5, 4)))
+    same(ops.expand_dims(a, axis=1), A[:, None])
+    same(ops.squeeze(a[None], 0), A)
+    same(ops.flip(a, axis=1), A[:, ::-1])
+    same(ops.roll(a, 1, axis=1), numpy.roll(A, 1, 1))
+    same(ops.pad(a, [(1, 0), (0, 2)], value=3), numpy.pad(A, [(1, 0), (0, 2)], constant_values=3))
+    with pytest.raises(ValueError, match="no shape"):
+        ops.reshape(a, (5, -1))
+
+
+@pytest.mark.parametrize(
+    "key", [0, -1, (1, 2), slice(1, 3), (slice(None), 1), (slice(None, None, 2), slice(3, 0, -1)), (Ellipsis, 0), (None, 1), (slice(2, 0, -2),), slice(5, 9)]
+)
+def test_indices(key):
+    same(anymetal.asarray(A)[key], A[key])
+
+
+def test_sorting_and_selection():
+    a, i = anymetal.asarray(A), anymetal.asarray(I)
+    same(ops.sort(a, axis=1), numpy.sort(A, 1))
+    same(ops.sort(a, axis=0, descending=True), numpy.sort(A, 0)[::-1])
+    same(ops.argsort(a), numpy.argsort(A))
+    values, counts = numpy.unique(I, return_counts=True)
+    ours = ops.unique_counts(ops.reshape(i, -1))
+    same(ours[0], values)
+    same(ours[1], counts)
+    same(ops.where(a > 0, a, 0.0), numpy.where(A > 0, A, 0))
+    same(ops.take(a, anymetal.asarray([2, 0], dtype="int32"), axis=0), A[[2, 0]])
+    same(ops.clip(a, -0.5, 0.5), numpy.clip(A, -0.5, 0.5))
+
+
+def test_linear_algebra_and_networks():
+    a = anymetal.asarray(A)
+    same(ops.matmul(a, a.T), A @ A.T, 1e-4)
+    same(ops.vecdot(a, a), (A * A).sum(-1), 1e-4)
+    shifted = numpy.exp(A - A.max(1, keepdims=True))
+    same(ops.softmax(a), shifted / shifted.sum(1, keepdims=True))
+    same(ops.relu(a), numpy.maximum(A, 0))
+    normal = (A - A.mean(1, keepdims=True)) / numpy.sqrt(A.var(1, keepdims=True) + 1e-5)
+    same(ops.layer_norm(a), normal, 1e-4)
+
+
+def test_mistakes():
+    a, b = anymetal.asarray(A), anymetal.asarray(numpy.zeros((5,), "float32"))
+    with pytest.raises(ValueError, match="shape"):
+        a + b
+    with pytest.raises(TypeError, match="no double"):
+        ops.zeros(3, dtype="float64")
+    with pytest.raises(IndexError):
+        a[5]
+    with pytest.raises(IndexError, match="3 indices for an array of 2 dimensions"):
+        a[0, 0, 0]
+    with pytest.raises(IndexError):
+        ops.take(b, anymetal.asarray([9], dtype="int32"), axis=0).numpy()
+    with pytest.raises(OverflowError):
+        anymetal.asarray(300, dtype="uint8")
+    with pytest.raises(ValueError, match="different lengths"):
+        anymetal.asarray([[1, 2], [3]])
+    assert a.__array_namespace__() is ops
