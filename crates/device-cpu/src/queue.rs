@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use anymetal_hal::command::{Deadline, Submission, Timestamps};
+use anymetal_hal::command::{Submission, Timestamps};
 use anymetal_hal::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
