@@ -3,7 +3,7 @@
 //! | part of `target/gpu/` | what |
 //! |---|---|
 //! | `libLLVM.so.xz` | the toolchain's libLLVM |
-//! | `programs.tar.xz` | stripped test programs, the `anymetal` command as users have it, sources of kernels |
+//! | `programs.tar.xz` | stripped test programs, the `anymetal` command, sources of kernels |
 //! | `run.sh` | unpacks them, runs each test by itself, and writes one report |
 //!
 //! Test programs name files by the path of the repository that they were built in; `run.sh` puts a link

@@ -32,7 +32,8 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
-  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
+  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu
+          (docs/nvidia.md)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 

@@ -1,7 +1,8 @@
 //! The CUDA driver, loaded at run time.
 //!
 //! Owns [`CudaDriver`]. Invariant: no call is made unless the library is there and knows the symbol; each
-//! makes the card's primary context current first, if it is not. After an error that ends CUDA for the process no further
+//! makes the card's primary context current first, if it is not. After an error
+//! that ends CUDA for the process no further
 //! call is made.
 
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
@@ -373,7 +374,8 @@ unsafe impl Driver for CudaDriver {
 
     fn launch_graph(&self, graph: u64, stream: u64) -> Result<(), DriverError> {
         self.enter()?;
-        // SAFETY: a graph and a stream of this driver; the memory that it names is alive, as the trait demands.
+        // SAFETY: a graph and a stream of this driver; the memory that it names is alive, as the trait
+        // demands.
         check(unsafe { sys::cuGraphLaunch(graph as usize as sys::CUgraphExec, stream_of(stream)) })
     }
 
