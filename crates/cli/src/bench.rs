@@ -12,7 +12,7 @@ mod oclgrind;
 mod processor_time;
 
 use crate::failure::Failure;
-use crate::limits::{self, Probe};
+use crate::limits::{self, Limits, Probe};
 use crate::workload::{self, Bound, Prepared, Scale, Workload};
 use anymetal::{CheckMode, CompileOptions, Device, Error, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
@@ -52,7 +52,7 @@ struct Measured {
     rayon_ns: u64,
     /// GB/s or GFLOP/s of the checked kernel.
     rate: f64,
-    /// Multiply-adds or copying of all cores, timed in turns with the kernel, in the same unit.
+    /// Multiply-adds or copying of all cores or of the GPU, timed in turns with the kernel, in the same unit.
     limit: f64,
     /// Share of that limit.
     of_limit: f64,
@@ -79,7 +79,10 @@ struct Report {
     device: String,
     multiply_add_gflops: f64,
     copy_gbps: f64,
-    read_gbps: f64,
+    /// For processors only.
+    read_gbps: Option<f64>,
+    #[serde(skip)]
+    limits: Limits,
     workloads: Vec<Measured>,
     dispatch: Option<Dispatch>,
 }
@@ -98,7 +101,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
         return exec::run(&device, args.rounds, args.json);
     }
     let queue = device.queue()?;
-    let limits = limits::measure();
+    let limits = limits::measure(&device, &queue)?;
     let mut workloads = Vec::new();
     for workload in workload::all().iter().filter(|workload| chosen(&args.suite, workload.name)) {
         if !args.json {
@@ -119,7 +122,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
         device: device.capabilities().hardware_name.clone(),
         multiply_add_gflops: limits.flops / 1e9,
         copy_gbps: limits.copy / 1e9,
-        read_gbps: limits.read / 1e9,
+        read_gbps: limits.read.map(|read| read / 1e9),
+        limits,
         workloads,
         dispatch,
     };
@@ -157,10 +161,10 @@ fn measure(workload: &Workload, device: &Device, queue: &Queue, rounds: u32) -> 
     let unchecked = prepare(workload, device, CheckMode::Off)?;
     unchecked.run(queue)?;
     let mut limit = match workload.bound {
-        Bound::Memory => Probe::copy(),
-        Bound::Compute => Probe::multiply_add(),
+        Bound::Memory => Probe::copy(device, queue)?,
+        Bound::Compute => Probe::multiply_add(device, queue)?,
     };
-    limit.run();
+    limit.run()?;
     let mut times = [const { Vec::new() }; 5];
     for round in 0..rounds {
         // What went before leaves caches full of what it wrote, for the next to write back: the second of two
@@ -177,10 +181,7 @@ fn measure(workload: &Workload, device: &Device, queue: &Queue, rounds: u32) -> 
             checked.parallel();
             Ok::<_, Error>(())
         })?);
-        times[4].push(timed(|| {
-            limit.run();
-            Ok::<_, Error>(())
-        })?);
+        times[4].push(timed(|| limit.run())?);
     }
     let check_cost = mean_ratio(&times[0], &times[1]) - 1.0;
     let [ours, off, plain, rayon, most] = times.map(median);
@@ -281,10 +282,7 @@ fn print(report: &Report, json: bool) {
         return;
     }
     println!("{}; {}", report.device, load_average());
-    println!(
-        "At most, before the kernels: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s",
-        report.multiply_add_gflops, report.copy_gbps, report.read_gbps
-    );
+    println!("At most, before the kernels: {}", report.limits);
     println!("of limit: of multiply-adds or copying in turns with the kernel, medians of all rounds");
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY).set_header([

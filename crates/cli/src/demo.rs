@@ -74,7 +74,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<bool, Error> {
     let workloads = workload::tour();
     let bar = progress(workloads.len() as u64 + 1);
     bar.set_message("measuring the machine");
-    let limits = limits::measure();
+    let limits = limits::measure(&device, &queue)?;
     bar.inc(1);
     let mut rows = Vec::new();
     let mut pictures = Vec::new();

@@ -1,21 +1,26 @@
-//! Peak rates of this machine: multiply-add rate and memory bandwidth, measured in the same run as what is
-//! compared with them.
+//! Peak rates of a device, this machine's processor or another: multiply-add rate and memory bandwidth,
+//! measured in the same run as what is compared with them.
 
+mod device;
+
+use anymetal::hal::capabilities::DeviceKind;
+use anymetal::{Device, Error, Queue};
+use device::DeviceProbe;
 use multiversion::multiversion;
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Measured limits of all cores together.
+/// Measured limits of all cores together, or of a GPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Float operations per second, a multiply-add counting two.
     pub(crate) flops: f64,
     /// Bytes per second of a copy, reads and writes counted once each.
     pub(crate) copy: f64,
-    /// Bytes per second of reading.
-    pub(crate) read: f64,
+    /// Bytes per second of reading; for processors only.
+    pub(crate) read: Option<f64>,
 }
 
 /// Sums that hide the latency of multiply-add: sixteen vectors of those that have 32 registers for them.
@@ -64,23 +69,46 @@ pub(crate) enum Probe {
     Copy(Vec<u64>, Vec<u64>),
     /// Reading by all threads.
     Read(Vec<u64>),
+    /// On another device.
+    Device(DeviceProbe),
+}
+
+/// Whether the device's limits are those of this machine's processor.
+fn is_processor(device: &Device) -> bool {
+    !matches!(device.capabilities().kind, DeviceKind::Nvidia | DeviceKind::Apple)
 }
 
 impl Probe {
+    /// Multiply-adds of the device.
+    pub(crate) fn multiply_add(device: &Device, queue: &Queue) -> Result<Self, Error> {
+        match is_processor(device) {
+            true => Ok(Self::multiply_add_of_processor()),
+            false => DeviceProbe::multiply_add(device, queue).map(Self::Device),
+        }
+    }
+
+    /// A copy in the device's memory.
+    pub(crate) fn copy(device: &Device, queue: &Queue) -> Result<Self, Error> {
+        match is_processor(device) {
+            true => Ok(Self::copy_of_processor()),
+            false => DeviceProbe::copy(device, queue).map(Self::Device),
+        }
+    }
+
     /// The faster number of sums on this processor.
-    pub(crate) fn multiply_add() -> Self {
+    fn multiply_add_of_processor() -> Self {
         static FASTER: OnceLock<usize> = OnceLock::new();
-        let rate = |sums| Self::MultiplyAdd(sums).best_rate();
+        let rate = |sums| Self::MultiplyAdd(sums).best_rate().unwrap_or_default();
         let faster = || if rate(FEW_SUMS) > rate(MANY_SUMS) { FEW_SUMS } else { MANY_SUMS };
         Self::MultiplyAdd(*FASTER.get_or_init(faster))
     }
 
     /// More bytes than caches hold.
-    pub(crate) fn copy() -> Self {
+    fn copy_of_processor() -> Self {
         Self::Copy(vec![1; WORDS], vec![0; WORDS])
     }
 
-    pub(crate) fn read() -> Self {
+    fn read() -> Self {
         Self::Read(vec![1; WORDS])
     }
 
@@ -90,11 +118,13 @@ impl Probe {
             Self::MultiplyAdd(sums) => (rayon::current_num_threads() * rounds_of(*sums) * sums * 2) as f64,
             Self::Copy(source, _) => 2.0 * size_of_val(source.as_slice()) as f64,
             Self::Read(source) => size_of_val(source.as_slice()) as f64,
+            Self::Device(probe) => probe.amount(),
         }
     }
 
-    pub(crate) fn run(&mut self) {
+    pub(crate) fn run(&mut self) -> Result<(), Error> {
         match self {
+            Self::Device(probe) => probe.run()?,
             Self::MultiplyAdd(sums) => {
                 let chosen = if *sums == FEW_SUMS { few_multiply_adds } else { many_multiply_adds };
                 black_box(rayon::broadcast(|_| chosen(rounds_of(*sums), black_box(0.999))));
@@ -108,18 +138,19 @@ impl Probe {
                 black_box(source.par_chunks(CHUNK).map(read).reduce(|| 0, |a, b| a ^ b));
             }
         }
+        Ok(())
     }
 
     /// The best rate of several runs: a limit is what the machine can do, not what it does on average.
-    fn best_rate(mut self) -> f64 {
-        self.run();
-        let mut time = || {
+    fn best_rate(mut self) -> Result<f64, Error> {
+        self.run()?;
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
             let start = Instant::now();
-            self.run();
-            start.elapsed()
-        };
-        let best = (0..5).map(|_| time()).min().unwrap_or_default();
-        self.amount() / best.as_secs_f64()
+            self.run()?;
+            best = best.min(start.elapsed());
+        }
+        Ok(self.amount() / best.as_secs_f64())
     }
 }
 
@@ -128,11 +159,24 @@ fn rounds_of(sums: usize) -> usize {
     MULTIPLY_ADDS / sums
 }
 
-/// Measures the limits; takes about a second.
-pub(crate) fn measure() -> Limits {
-    Limits {
-        flops: Probe::multiply_add().best_rate(),
-        copy: Probe::copy().best_rate(),
-        read: Probe::read().best_rate(),
+/// Measures the limits of a device; takes about a second.
+///
+/// # Errors
+/// A GPU that does not do its work.
+pub(crate) fn measure(device: &Device, queue: &Queue) -> Result<Limits, Error> {
+    let read = is_processor(device).then(|| Probe::read().best_rate()).transpose()?;
+    Ok(Limits {
+        flops: Probe::multiply_add(device, queue)?.best_rate()?,
+        copy: Probe::copy(device, queue)?.best_rate()?,
+        read,
+    })
+}
+
+/// The rates, for a line of text.
+impl std::fmt::Display for Limits {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (flops, copy) = (self.flops / 1e9, self.copy / 1e9);
+        write!(formatter, "multiply-add {flops:.0} GFLOP/s, copy {copy:.1} GB/s")?;
+        self.read.map_or(Ok(()), |read| write!(formatter, ", read {:.1} GB/s", read / 1e9))
     }
 }

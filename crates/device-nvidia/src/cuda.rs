@@ -1,10 +1,10 @@
 //! The CUDA driver, loaded at run time.
 //!
 //! Owns [`CudaDriver`]. Invariant: no call is made unless the library is there and knows the symbol; each
-//! makes the card's primary context current first, if it is not. After an error that ends CUDA for the process no further
+//! makes the card's primary context current first, if it is not. After an error
+//! that ends CUDA for the process no further
 //! call is made.
 
-use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -20,11 +20,6 @@ const MIN_VERSION: i32 = 12_040;
 
 /// Why CUDA has ended in this process, if it has.
 static LOST: OnceLock<String> = OnceLock::new();
-
-thread_local! {
-    /// The context that is current on this thread. Only this module makes contexts current.
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
-}
 
 /// One card with its primary context.
 #[derive(Debug)]
@@ -121,14 +116,15 @@ impl CudaDriver {
         if let Some(reason) = LOST.get() {
             return Err(DriverError::Lost(reason.clone()));
         }
-        let own = self.context.0 as usize;
-        if CURRENT.get() == own {
+        // Asked each time, which is cheap: the program may use CUDA on this thread beside us.
+        let mut current = std::ptr::null_mut();
+        // SAFETY: the result outlives the call.
+        check(unsafe { sys::cuCtxGetCurrent(&raw mut current) })?;
+        if current == self.context.0 {
             return Ok(());
         }
         // SAFETY: the context is retained.
-        check(unsafe { sys::cuCtxSetCurrent(self.context.0) })?;
-        CURRENT.set(own);
-        Ok(())
+        check(unsafe { sys::cuCtxSetCurrent(self.context.0) })
     }
 }
 
@@ -378,7 +374,8 @@ unsafe impl Driver for CudaDriver {
 
     fn launch_graph(&self, graph: u64, stream: u64) -> Result<(), DriverError> {
         self.enter()?;
-        // SAFETY: a graph and a stream of this driver; the memory that it names is alive, as the trait demands.
+        // SAFETY: a graph and a stream of this driver; the memory that it names is alive, as the trait
+        // demands.
         check(unsafe { sys::cuGraphLaunch(graph as usize as sys::CUgraphExec, stream_of(stream)) })
     }
 

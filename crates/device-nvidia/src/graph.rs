@@ -1,8 +1,8 @@
 //! Indirect command buffers as CUDA graphs: one call puts all their commands into a stream.
 //!
 //! Owns [`NvidiaIndirect`] and [`Graph`]. A graph is made when its commands are executed the second time on
-//! a queue, because making one costs as much as some executions. It holds addresses: if a buffer has moved since, it
-//! is made anew. Commands that read their counts from a buffer have no graph.
+//! a queue, because making one costs as much as some executions. It holds addresses: if a buffer has moved
+//! since, it is made anew. Commands that read their counts from a buffer have no graph.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -99,7 +99,8 @@ impl NvidiaIndirect {
         if is_foreign { Err(self.owner.wrong_device("buffer")) } else { Ok(addresses) }
     }
 
-    /// Makes the graph. What is wrong with the commands is the outer error, what the driver refuses the inner.
+    /// Makes the graph. What is wrong with the commands is the outer error, what the driver refuses the
+    /// inner.
     fn capture(&self, lane: &Lane, addresses: Vec<u64>) -> Result<Result<Graph, DriverError>, DeviceError> {
         let (device, stream) = (&self.owner, lane.stream());
         let dispatches = || {

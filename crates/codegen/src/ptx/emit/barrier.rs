@@ -1,9 +1,10 @@
 //! Barriers.
 //!
 //! Where all lanes of a SIMD-group reach every barrier of the threadgroup together, or have ended, the
-//! hardware's barrier does. Otherwise, for all barriers of the kernel, one in threadgroup memory: the lanes that
-//! reach it meet, and the first of them arrives for the SIMD-group and waits until all SIMD-groups that have
-//! not ended have arrived. Lanes of one SIMD-group that reach barriers apart arrive one after the other. It
+//! hardware's barrier does. Otherwise, for all barriers of the kernel, one in threadgroup memory: the lanes
+//! that reach it meet, and the first of them arrives for the SIMD-group and waits until all SIMD-groups that
+//! have not ended have arrived. Lanes of one SIMD-group that reach barriers apart arrive one after
+//! the other. It
 //! looks at the stop flag while it waits.
 //!
 //! | byte | what |
