@@ -35,17 +35,13 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
-<<<<<<< HEAD
   libmetal  build libMetal.so and put it with its headers into target/libmetal
           (`--prefix FOLDER`, `--release`)
   gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
   wheel   build the Python package (`cargo xtask wheel --help`)
   c-library PREFIX
           build the C library and install it there: header, shared library, pkg-config file
-=======
-  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu
           (docs/nvidia.md)
->>>>>>> s-nv
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 

@@ -23,11 +23,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-<<<<<<< HEAD
 #[cfg(all(test, loom))]
 use anymetal_hal::command::Deadline;
-=======
->>>>>>> s-nv
 use anymetal_hal::command::{Submission, Timestamps};
 use anymetal_hal::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use anymetal_hal::error::DeviceError;
