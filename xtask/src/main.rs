@@ -37,11 +37,11 @@ usage: cargo xtask TASK
           (`cargo xtask ptxas --help`)
   libmetal  build libMetal.so and put it with its headers into target/libmetal
           (`--prefix FOLDER`, `--release`)
-  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
+  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu
+          (docs/nvidia.md)
   wheel   build the Python package (`cargo xtask wheel --help`)
   c-library PREFIX
           build the C library and install it there: header, shared library, pkg-config file
-          (docs/nvidia.md)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
