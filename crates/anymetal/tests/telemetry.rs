@@ -66,6 +66,10 @@ fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     assert_eq!(get(address, "/readyz"), ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned()));
     telemetry.flush();
     assert!(get(address, "/healthz").1.contains("\"memory\""));
+    let families = parse(&get(address, "/metrics").1).unwrap();
+    let health = families.iter().find(|family| family.name == "anymetal_health_state").unwrap();
+    let components: Vec<_> = health.samples.iter().filter_map(|sample| sample.label("component")).collect();
+    assert!(components.contains(&"memory") && components.contains(&"breakers"), "{components:?}");
     assert!(telemetry.health().unwrap().capacity().unwrap().to_string().contains("\ncpu\n"));
 
     settings.code.telemetry.prometheus = Some(address);

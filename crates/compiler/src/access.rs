@@ -149,7 +149,7 @@ mod tests {
 
     use crate::{CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation};
 
-    /// Access and, if it is overwritten, bytes for each thread and dimensions, of each argument of the kernel.
+    /// Access and, if it is overwritten, bytes for each thread and dimensions, of the arguments.
     fn told(parameters_and_body: &str) -> Vec<(Access, Option<(u64, u8)>)> {
         let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
         let text =

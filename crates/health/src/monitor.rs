@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_telemetry::handle::{Gauge, metrics_on};
+use anymetal_telemetry::names::metrics::HEALTH_STATE;
 use anymetal_telemetry::record;
 use anymetal_telemetry_export::snapshot::Snapshot;
 use serde::Serialize;
@@ -136,10 +138,23 @@ impl Monitor {
                 alerts.push(entered_state(component, entered, &reported.reason, now));
             }
         }
+        if self.before.is_none() {
+            self.tell_first_states();
+        }
         self.before = Some((now, snapshot));
         for alert in &alerts {
             record::alert(alert.severity.word(), &alert.component, &alert.message);
             self.sinks.iter().for_each(|sink| sink.send(alert));
+        }
+    }
+
+    /// A gauge says that a component is healthy before anything has happened to it.
+    fn tell_first_states(&self) {
+        if metrics_on() {
+            for ComponentState { component, state, .. } in self.components() {
+                let gauge = Gauge::new(&HEALTH_STATE, &[("component", component.as_str())]);
+                gauge.set(f64::from(state.number()));
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Histograms with fixed buckets.
 //!
-//! Owns [`FixedHistogram`] and the bounds of the buckets. Invariant: recording takes no lock, and allocates only
-//! when a thread first observes; memory does not grow with the number of observations.
+//! Owns [`FixedHistogram`] and the bounds of the buckets. Invariant: recording takes no lock, and
+//! allocates only when a thread first observes; memory does not grow with the number of observations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -8,9 +8,9 @@
 //!   `post`).
 //! - [`bounded`] is the queue before every target, [`background`] the thread behind it.
 //!
-//! Invariant: nothing here slows the work that is observed. Recording is a few additions to memory of the thread, memory is bounded by
-//! the number of series, queues are bounded and count what they drop, and targets are spoken to by threads of
-//! their own.
+//! Invariant: nothing here slows the work that is observed. Recording is a few additions to memory of the
+//! thread, memory is bounded by the number of series, queues are bounded and count what they drop, and
+//! targets are spoken to by threads of their own.
 #![forbid(unsafe_code)]
 
 pub mod background;

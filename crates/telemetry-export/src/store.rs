@@ -1,8 +1,8 @@
 //! The store: a recorder whose values can be read.
 //!
-//! Owns [`Store`]. Invariant: recording is additions to a series' own memory, for each thread its part; the lock is for making series and
-//! for reading them. A name has one kind: a second kind, and series beyond [`MAX_SERIES`], are refused and
-//! counted, not recorded elsewhere.
+//! Owns [`Store`]. Invariant: recording is additions to a series' own memory, for each thread its part; the
+//! lock is for making series and for reading them. A name has one kind: a second kind, and series beyond
+//! [`MAX_SERIES`], are refused and counted, not recorded elsewhere.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -243,7 +243,7 @@ fn arguments(
         if let Some(argument) = argument.as_mut().filter(|argument| argument.access == Access::Write)
             && !overwritten
         {
-            // What it does not write stays: it is as if changed in place, and restored before another attempt.
+            // What it does not write stays, so it is changed in place, and restored before another attempt.
             argument.access = Access::ReadWrite;
         }
         let access = argument.as_ref().map_or(Access::Read, |argument| argument.access);

@@ -7,17 +7,18 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Row, Table};
 
-use super::view::{DeviceRow, KernelRow, Latency, View};
+use super::view::{DeviceRow, Executions, KernelRow, Latency, View};
 use crate::report::figures::{number, time};
 
 /// Draws all. `problem` is why there are no newer values.
 pub(super) fn draw(frame: &mut Frame<'_>, view: Option<&View>, source: &str, problem: Option<&str>) {
     let devices = view.map_or(0, |view| view.devices.len().min(6)) as u16;
+    let has_manager = view.is_some_and(|view| view.executions.is_some());
     let [title, rates, memory, recovery, kernels] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Length(devices + 2),
         Constraint::Length(devices + 2),
-        Constraint::Length(4),
+        Constraint::Length(if has_manager { 5 } else { 4 }),
         Constraint::Min(0),
     ])
     .areas(frame.area());
@@ -121,15 +122,36 @@ fn draw_memory(frame: &mut Frame<'_>, area: Rect, devices: &[DeviceRow]) {
 fn draw_recovery(frame: &mut Frame<'_>, area: Rect, view: &View) {
     let [retries, fallbacks, deadlines, losses] = view.recovery.map(count);
     let cache = view.cache_hits.map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share));
-    let mut lines = vec![Line::from(vec![
+    let mut lines: Vec<Line<'_>> = view.executions.iter().map(executions_line).collect();
+    lines.push(Line::from(vec![
         Span::styled("RECOVERY", bold()),
         Span::raw(format!(
             "  retries {retries}  fallbacks {fallbacks}  deadlines {deadlines}  losses {losses}  cache hits {cache}"
         )),
-    ])];
+    ]));
     lines.push(state_line("BREAKERS", view.breaker_count, "closed", &view.breakers));
     lines.push(state_line("HEALTH", view.component_count, "healthy", &view.unhealthy));
     frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// What the execution manager does, and with how many streams.
+fn executions_line(executions: &Executions) -> Line<'static> {
+    let Executions { rate: per_second, latency: Latency { p50, p99, .. }, failed, devices } = executions;
+    let told = format!("{}/s  p50 {}  p99 {}  failed ", rate(*per_second), seconds(*p50), seconds(*p99));
+    let style = if *failed > 0.0 { alarm() } else { Style::new() };
+    let mut line = vec![
+        Span::styled("MANAGER ", bold()),
+        Span::raw(format!("  {told}")),
+        Span::styled(count(*failed), style),
+        Span::raw("  streams"),
+    ];
+    for (device, streams, is_degraded) in devices {
+        line.push(Span::raw(format!("  {device} {}", count(*streams))));
+        if *is_degraded {
+            line.push(Span::styled(" degraded", alarm()));
+        }
+    }
+    Line::from(line)
 }
 
 /// All are well, or which are not.

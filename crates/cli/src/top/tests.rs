@@ -63,6 +63,23 @@ fn a_process_that_was_started_again_counts_from_zero() {
 }
 
 #[test]
+fn what_the_execution_manager_does_is_shown_where_there_is_one() {
+    let text = |ok: u32, failed: u32| {
+        format!(
+            "# TYPE anymetal_executions_total counter\nanymetal_executions_total{{outcome=\"ok\"}} {ok}\n\
+             anymetal_executions_total{{outcome=\"lost\"}} {failed}\n\
+             # TYPE anymetal_manager_streams gauge\nanymetal_manager_streams{{device=\"gpu\"}} 4\n\
+             # TYPE anymetal_degraded_mode gauge\nanymetal_degraded_mode{{device=\"gpu\"}} 1\n"
+        )
+    };
+    let [before, now] = [text(100, 0), text(150, 2)].map(|text| Samples::parse(&text).unwrap());
+    let view = View::of(Some(&before), &now, Some(Duration::from_secs(2)));
+    let shown = frame(&view, "http://h/metrics");
+    assert!(shown.contains("MANAGER   26/s  p50 -  p99 -  failed 2  streams  gpu 4 degraded"), "{shown}");
+    assert!(!frame(&between(), "http://h/metrics").contains("MANAGER"));
+}
+
+#[test]
 fn terminals_of_every_size_are_drawn() {
     let view = between();
     for width in [1, 7, 20, 40, 80, 200] {

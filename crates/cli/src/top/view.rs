@@ -27,6 +27,21 @@ pub(super) struct View {
     pub(super) cache_hits: Option<f64>,
     /// Since the process started: retries, fallbacks, deadlines exceeded, device losses.
     pub(super) recovery: [f64; 4],
+    /// What the execution manager does; `None`: the process has none.
+    pub(super) executions: Option<Executions>,
+}
+
+/// Requests to the execution manager.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Executions {
+    /// Per second.
+    pub(super) rate: Option<f64>,
+    /// All attempts included.
+    pub(super) latency: Latency,
+    /// Since the process started: those that failed for good.
+    pub(super) failed: f64,
+    /// Devices, each with the streams that the manager uses and whether it works in degraded mode.
+    pub(super) devices: Vec<(String, f64, bool)>,
 }
 
 /// Percentiles of device times, in seconds.
@@ -112,6 +127,7 @@ impl View {
                 metrics::DEVICE_LOSSES.name,
             ]
             .map(|name| now.total(name)),
+            executions: executions(now, &rates),
         }
     }
 }
@@ -134,6 +150,31 @@ impl Rates<'_> {
             .map(|before| Histogram::by_labels(before, metrics::DISPATCH_DURATION.name, labels))
             .unwrap_or_default()
     }
+}
+
+fn executions(now: &Samples, rates: &Rates<'_>) -> Option<Executions> {
+    let name = metrics::EXECUTIONS.name;
+    if now.of(name).is_empty() {
+        return None;
+    }
+    let times = |samples: &Samples| {
+        Histogram::by_labels(samples, metrics::EXECUTION_DURATION.name, []).remove(&[]).unwrap_or_default()
+    };
+    let (total, before) = (now.total(name), rates.before.map_or(0.0, |before| before.total(name)));
+    let recent = times(now).since(rates.before.map(times).as_ref());
+    let degraded = now.by_label(metrics::DEGRADED.name, "device");
+    let streams = now.by_label(metrics::MANAGER_STREAMS.name, "device");
+    let device = |(device, streams): (&str, f64)| {
+        let is_degraded = degraded.get(device).is_some_and(|state| *state > 0.0);
+        (device.to_owned(), streams, is_degraded)
+    };
+    let ok = now.by_label(name, "outcome").get("ok").copied().unwrap_or(0.0);
+    Some(Executions {
+        rate: rates.of(before, total),
+        latency: Latency::of(&recent),
+        failed: total - ok,
+        devices: streams.into_iter().map(device).collect(),
+    })
 }
 
 fn devices(now: &Samples, rates: &Rates<'_>) -> Vec<DeviceRow> {

@@ -1,8 +1,8 @@
 //! What the runtime tells telemetry: of submissions here, of a device's series in [`device`], of gauges where
 //! they are counted (streams in [`crate::stream::context`], blocks in [`crate::memory::pool`]).
 //!
-//! Owns [`Observation`], what is noted of a submission at its commit and recorded at its end. Invariant: while
-//! nothing listens a submission carries nothing, and costs two looks at atomics; while something does,
+//! Owns [`Observation`], what is noted of a submission at its commit and recorded at its end. Invariant:
+//! while nothing listens a submission carries nothing, and costs two looks at atomics; while something does,
 //! nothing is formatted, no series is looked up that was seen before, and a single dispatch without a span
 //! allocates nothing. A submission is recorded once, before its waiters see its end.
 
