@@ -88,8 +88,10 @@ fn every_kind_of_declaration_becomes_its_counterpart() {
     let header = written();
     for expected in [
         "@class MTLBase, MTLDerived;\n@protocol MTLThing;",
-        "typedef NS_ENUM(NSUInteger, MTLMode) {\n    MTLModePlain = 0,\n    MTLModeOther = (MTLModePlain + 2),\n};",
-        "typedef NS_ENUM(NSUInteger, MTLFlags) {\n    MTLFlagsFirst = (1 << 0),\n    MTLFlagsAll = (MTLFlagsFirst | (1 << 3)),\n};",
+        "typedef NS_ENUM(NSUInteger, MTLMode) {\n",
+        "    MTLModePlain = 0,\n    MTLModeOther = (MTLModePlain + 2),\n};",
+        "typedef NS_ENUM(NSUInteger, MTLFlags) {\n",
+        "    MTLFlagsFirst = (1 << 0),\n    MTLFlagsAll = (MTLFlagsFirst | (1 << 3)),\n};",
         "typedef uint64_t MTLStamp;",
         "typedef struct {\n    MTLSides sides;\n    float rows[4];\n} MTLBox;",
         "typedef void (^MTLThingHandler)(id<MTLThing>, NSError *);",
@@ -99,8 +101,10 @@ fn every_kind_of_declaration_becomes_its_counterpart() {
         "- (void *)contents;\n",
         "- (id<MTLThing>)makeWith:(id<MTLThing>)other_ count:(NSUInteger)count_ error:(NSError **)error_;\n",
         "- (void)setBytes:(const void *)bytes_ type:(MTLMode)type_ handler:(MTLThingHandler)handler_;\n",
-        "@interface MTLBase : NSObject <NSCopying>\n+ (instancetype)new;\n- (void)setNames:(NSArray *)names_;\n@end",
-        "static inline MTLSides MTLSidesMake(NSUInteger width_) {\n    MTLSides made = {width_};\n    return made;\n}",
+        "@interface MTLBase : NSObject <NSCopying>\n+ (instancetype)new;\n",
+        "- (void)setNames:(NSArray *)names_;\n@end",
+        "static inline MTLSides MTLSidesMake(NSUInteger width_) {\n",
+        "    MTLSides made = {width_};\n    return made;\n}",
     ] {
         assert!(header.contains(expected), "{expected}\nis not in\n{header}");
     }
