@@ -62,3 +62,8 @@ fn compiled_objective_c_has_its_language_features() {
 fn objective_c_dispatches_with_a_completion_handler() {
     run("objective_c_dispatch", "dispatch.m", &OBJECTIVE_C);
 }
+
+#[test]
+fn memory_stays_flat_over_many_command_buffers_without_a_pool() {
+    run("flat_memory", "bench.c", &[]);
+}

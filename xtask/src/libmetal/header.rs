@@ -49,8 +49,8 @@ static inline MTLRegion MTLRegionMake2D(NSUInteger x, NSUInteger y, NSUInteger w
     return region;
 }
 
-static inline MTLRegion MTLRegionMake3D(NSUInteger x, NSUInteger y, NSUInteger z, NSUInteger width, NSUInteger height,
-                                        NSUInteger depth) {
+static inline MTLRegion MTLRegionMake3D(NSUInteger x, NSUInteger y, NSUInteger z,
+                                        NSUInteger width, NSUInteger height, NSUInteger depth) {
     MTLRegion region = {{x, y, z}, {width, height, depth}};
     return region;
 }

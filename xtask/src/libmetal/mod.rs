@@ -9,6 +9,9 @@ mod declarations;
 mod header;
 mod types;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};

@@ -2,8 +2,8 @@
 //! parallel loops. The types are opaque to programs.
 //!
 //! A serial queue runs its work one after the other, in order; a concurrent queue gives every piece of
-//! work a thread of its own at once, because work may wait for other work. Threads that have nothing to
-//! do for a while end ([`pool`]).
+//! work a thread of its own at once, because work may wait for other work. A few threads that are done
+//! wait for more ([`pool`]).
 
 mod group;
 mod object;

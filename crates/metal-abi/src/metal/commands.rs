@@ -41,6 +41,8 @@ struct State {
     is_enqueued: bool,
     /// Handlers are left to be called.
     owes_handlers: bool,
+    /// Threads that wait for a change. Without any no change is told, which would cost a system call.
+    waiting: usize,
 }
 
 #[derive(Debug)]
@@ -59,12 +61,32 @@ impl Commands {
             has_encoder: false,
             is_enqueued: false,
             owes_handlers: false,
+            waiting: 0,
         };
         Commands { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a change.
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    /// Makes a change and tells those who wait for one.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        change(&mut state);
+        let has_waiting = state.waiting > 0;
+        drop(state);
+        if has_waiting {
+            self.changed.notify_all();
+        }
     }
 
     /// Begins an encoder, for the method that makes one.
@@ -135,17 +157,16 @@ impl Commands {
 
     /// Notes what became of the work when it was handed over.
     pub(crate) fn handed_over(&self, result: Result<Submission, Error>) {
-        self.lock().stage = match result {
+        let stage = match result {
             Ok(submission) => Stage::Submitted(submission),
             Err(error) => Stage::Refused(Box::new(error)),
         };
-        self.changed.notify_all();
+        self.change(|state| state.stage = stage);
     }
 
     /// Notes that its handlers were called.
     pub(crate) fn handlers_called(&self) {
-        self.lock().owes_handlers = false;
-        self.changed.notify_all();
+        self.change(|state| state.owes_handlers = false);
     }
 
     /// How it ended, if it has.
@@ -181,7 +202,7 @@ impl Commands {
                 Stage::Refused(_) => return None,
                 Stage::Encoding(_) | Stage::Committed => {}
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
     }
 
@@ -192,7 +213,7 @@ impl Commands {
         }
         let mut state = self.lock();
         while state.owes_handlers {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `MTLDevice`.
 
 use std::ffi::c_void;
+use std::io::Read;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
@@ -31,6 +32,17 @@ use super::{allocation, errors, violation};
 use crate::foundation::error::fail;
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
+
+/// What a library that Apple's compiler made starts with.
+const COMPILED: [u8; 4] = *b"MTLB";
+
+/// Whether the file is one of Apple's compiled libraries. A `.metallib` may hold source, too, which is
+/// what stands in for them here.
+fn is_compiled(path: &str) -> bool {
+    let mut start = [0; COMPILED.len()];
+    let file = std::fs::File::open(path);
+    file.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == COMPILED
+}
 
 /// The alignment of a buffer in a heap.
 pub(crate) const HEAP_ALIGNMENT: usize = anymetal::hal::heap::HEAP_ALIGNMENT as usize;
@@ -350,7 +362,7 @@ impl Device {
     }
 
     fn library_of_file(&self, path: &str) -> Result<Retained<Library>, Retained<NSError>> {
-        if path.ends_with(".metallib") {
+        if is_compiled(path) {
             let text = format!("{path}: Apple's compiled libraries are not read; give the source");
             return Err(errors::library_unsupported(&text));
         }

@@ -130,10 +130,16 @@ impl Order {
     /// Hands work over when its turn comes: at once, if all before it were committed. Others that
     /// commit meanwhile wait, so that the order holds.
     pub(crate) fn commit(&self, owner: usize, hand_over: impl FnOnce() + 'static) {
-        self.change(|places| match places.iter_mut().find(|place| place.owner == owner) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.is_empty() {
+            // Nobody is before it; the lock keeps others behind it.
+            return hand_over();
+        }
+        match places.iter_mut().find(|place| place.owner == owner) {
             Some(place) => place.hand_over = Some(Box::new(hand_over)),
             None => places.push_back(Place { owner, hand_over: Some(Box::new(hand_over)) }),
-        });
+        }
+        hand_over_ready(&mut places);
     }
 
     /// Takes back the place of an owner that was not committed.
@@ -144,10 +150,15 @@ impl Order {
     fn change(&self, change: impl FnOnce(&mut VecDeque<Place>)) {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut places);
-        while let Some(Place { hand_over: Some(_), .. }) = places.front() {
-            if let Some(Place { hand_over: Some(hand_over), .. }) = places.pop_front() {
-                hand_over();
-            }
+        hand_over_ready(&mut places);
+    }
+}
+
+/// Hands over what was committed, up to the first place that was not.
+fn hand_over_ready(places: &mut VecDeque<Place>) {
+    while let Some(Place { hand_over: Some(_), .. }) = places.front() {
+        if let Some(Place { hand_over: Some(hand_over), .. }) = places.pop_front() {
+            hand_over();
         }
     }
 }
