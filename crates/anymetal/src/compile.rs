@@ -22,8 +22,9 @@ use crate::notice::pass_on_compiler_notes;
 use crate::sanitized::SanitizedLibrary;
 use anymetal_runtime::submission::argument::Scalar;
 
-/// The threadgroup memory of Metal's GPUs, which every threadgroup has with [`CheckMode::Pages`].
-const THREADGROUP_MEMORY_BYTES: u64 = 32 << 10;
+/// The threadgroup memory that accesses are bounded by with [`CheckMode::Pages`]: about that of a core of
+/// Apple's GPUs, of which a threadgroup may have half.
+const THREADGROUP_MEMORY_BYTES: u64 = 64 << 10;
 
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]

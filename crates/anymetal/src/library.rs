@@ -80,7 +80,7 @@ pub enum CheckMode {
     Bounds,
     /// As [`CheckMode::Bounds`], with the bounds that Metal's GPUs have in threadgroup memory: an
     /// access beyond a variable or argument is an error only beyond all threadgroup memory of its
-    /// threadgroup, of which there are 32 KiB. What it reads is arbitrary. For buffers, who allocates
+    /// threadgroup, of which there are 64 KiB. What it reads is arbitrary. For buffers, who allocates
     /// them decides: they end where their memory does. On NVIDIA GPUs as [`CheckMode::Bounds`].
     Pages,
     /// Trusted code only: an access out of bounds is undefined behaviour of the whole process.

@@ -17,43 +17,60 @@ unsafe extern "C-unwind" {
 }
 
 const ROUNDS: usize = 101;
+/// Command buffers of a round that are committed before the last is waited for.
+const COMMITTED: usize = 50;
 
-/// The median nanoseconds of a call.
-fn median(calls: usize, mut call: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        (0..calls).for_each(|_| call());
-        times.push(start.elapsed().as_nanos() as f64 / calls as f64);
-    }
+/// The median nanoseconds of a call, where a round of calls takes as long as `round` says.
+fn median(calls: usize, mut round: impl FnMut() -> u128) -> f64 {
+    let mut times: Vec<f64> = (0..ROUNDS).map(|_| round() as f64 / calls as f64).collect();
     times.sort_by(f64::total_cmp);
     times[ROUNDS / 2]
 }
 
+/// How long so many calls take.
+fn timed(calls: usize, mut call: impl FnMut()) -> u128 {
+    let start = Instant::now();
+    (0..calls).for_each(|_| call());
+    start.elapsed().as_nanos()
+}
+
 fn main() {
     let object = NSObject::new();
-    let send = median(100_000, || {
-        black_box(hash(&object));
-    });
+    let send = median(100_000, || timed(100_000, || _ = black_box(hash(&object))));
     println!("message: {send:.2} ns");
-    let counted = median(100_000, || drop(black_box(object.clone())));
+    let counted = median(100_000, || timed(100_000, || drop(black_box(object.clone()))));
     println!("retain and release: {counted:.2} ns");
-    // SAFETY: the function gives a reference, and the classes have these methods.
+    // SAFETY: the function gives a reference, and the class has the method.
     let queue: Retained<AnyObject> = unsafe {
         let device = Retained::from_raw(MTLCreateSystemDefaultDevice()).expect("a device");
         msg_send![&*device, newCommandQueue]
     };
-    let empty = median(1_000, || {
-        // SAFETY: the classes have these methods.
-        unsafe {
-            let commands: Retained<AnyObject> = msg_send![&*queue, commandBuffer];
-            let encoder: Retained<AnyObject> = msg_send![&*commands, computeCommandEncoder];
-            let () = msg_send![&*encoder, endEncoding];
-            let () = msg_send![&*commands, commit];
-            let () = msg_send![&*commands, waitUntilCompleted];
-        }
+    let waited = median(100, || timed(100, || wait(&committed(&queue))));
+    println!("an empty command buffer, encoded, committed, waited for: {waited:.0} ns");
+    let encoded = median(COMMITTED, || {
+        let mut last = None;
+        let time = timed(COMMITTED, || last = Some(committed(&queue)));
+        last.iter().for_each(wait);
+        time
     });
-    println!("an empty command buffer, encoded, committed, waited for: {empty:.0} ns");
+    println!("an empty command buffer, encoded and committed: {encoded:.0} ns");
+}
+
+/// A command buffer with an encoder and no commands.
+fn committed(queue: &Retained<AnyObject>) -> Retained<AnyObject> {
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let commands: Retained<AnyObject> = msg_send![&**queue, commandBuffer];
+        let encoder: Retained<AnyObject> = msg_send![&*commands, computeCommandEncoder];
+        let () = msg_send![&*encoder, endEncoding];
+        let () = msg_send![&*commands, commit];
+        commands
+    }
+}
+
+fn wait(commands: &Retained<AnyObject>) {
+    // SAFETY: the class has the method.
+    unsafe { msg_send![&**commands, waitUntilCompleted] }
 }
 
 #[inline(never)]

@@ -129,7 +129,7 @@ fn threadgroup_memory_ends_where_that_of_a_gpu_does() {
     assert_eq!((status, found), (4, whole));
     let (status, found, _) = strayed(super::device(), 100);
     assert_eq!((status, found), (4, (0..16).collect()));
-    let (status, _, error) = strayed(super::device(), 8192);
+    let (status, _, error) = strayed(super::device(), 16384);
     assert_eq!(status, 5);
     assert_page_fault(&error.expect("an error"), "own");
     let (status, _, error) = strayed(device_with(CheckSetting::Bounds), 1);
