@@ -78,7 +78,11 @@ fn without_included(all: Vec<PathBuf>) -> Vec<PathBuf> {
 fn reason(diagnostic: &Diagnostic) -> String {
     let parts: Vec<&str> = diagnostic.message.split('`').collect();
     let quoted = parts.iter().enumerate().map(|(number, part)| match number % 2 {
-        1 if !diagnostic.message.starts_with("Metal has no") && !diagnostic.message.contains("cannot find") => "…",
+        1 if !diagnostic.message.starts_with("Metal has no")
+            && !diagnostic.message.contains("cannot find") =>
+        {
+            "…"
+        }
         _ => part,
     });
     format!("{}: {}", diagnostic.id, quoted.collect::<Vec<_>>().join("`"))
@@ -106,7 +110,9 @@ fn file(path: &Path, files: &mut Files, options: &CompileOptions, count: &mut Co
         return None;
     }
     count.files += 1;
-    if let Some(error) = translation.diagnostics.iter().find(|one| one.severity == anymetal_diag::Severity::Error) {
+    if let Some(error) =
+        translation.diagnostics.iter().find(|one| one.severity == anymetal_diag::Severity::Error)
+    {
         *count.reasons.entry(reason(error)).or_default() += 1;
         return Some(format!("not translated: {}", error.message));
     }
@@ -153,7 +159,11 @@ fn main() {
     let mut files = Files { folders: includes };
     for folder in folders {
         let (mut all, mut count) = (Vec::new(), Count::default());
-        if folder.is_dir() { sources(&folder, &mut all) } else { all.push(folder.clone()) }
+        if folder.is_dir() {
+            sources(&folder, &mut all)
+        } else {
+            all.push(folder.clone())
+        }
         for path in without_included(all) {
             let result = file(&path, &mut files, &options, &mut count);
             if let Some(result) = result.filter(|_| is_listed) {
@@ -163,7 +173,8 @@ fn main() {
         let Count { files, translated, compiled, kernels, kernels_compiled, reasons } = count;
         println!("{}: {files} files, {translated} translated, {compiled} compiled", folder.display());
         println!("{kernels_compiled} of {kernels} kernels of files that parse");
-        let mut reasons: Vec<(usize, String)> = reasons.into_iter().map(|(reason, count)| (count, reason)).collect();
+        let mut reasons: Vec<(usize, String)> =
+            reasons.into_iter().map(|(reason, count)| (count, reason)).collect();
         reasons.sort_by(|one, other| other.cmp(one));
         reasons.iter().for_each(|(count, reason)| println!("{count:5} {reason}"));
     }

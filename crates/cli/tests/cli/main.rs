@@ -17,3 +17,4 @@ mod telemetry;
 mod top;
 mod trace;
 mod translate;
+mod translate_cuda;

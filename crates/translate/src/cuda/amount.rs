@@ -36,7 +36,9 @@ impl Evaluator<'_, '_> {
         {
             return self.text.parts(first + 1, last).into_iter().map(|part| self.amount(part)).collect();
         }
-        if first == last && let Some(found) = self.declared(first) {
+        if first == last
+            && let Some(found) = self.declared(first)
+        {
             return found;
         }
         vec![self.amount((first, last))]
@@ -66,7 +68,9 @@ impl Evaluator<'_, '_> {
         while token <= last {
             match self.text.at(token) {
                 "(" => token = self.text.closing(token)?,
-                word if token > first && marks.contains(&word) && self.ends_operand(token - 1) => found = Some(token),
+                word if token > first && marks.contains(&word) && self.ends_operand(token - 1) => {
+                    found = Some(token)
+                }
                 _ => {}
             }
             token += 1;
@@ -84,13 +88,19 @@ impl Evaluator<'_, '_> {
             return None;
         }
         if let Some(token) = self.operator(first, last, &["<<", ">>"]) {
-            let shift = u32::try_from(self.sum(token + 1, last, depth + 1)?).ok().filter(|shift| *shift < 64)?;
+            let shift =
+                u32::try_from(self.sum(token + 1, last, depth + 1)?).ok().filter(|shift| *shift < 64)?;
             let value = self.sum(first, token - 1, depth + 1)?;
-            return Some(if self.text.at(token) == "<<" { value.checked_shl(shift)? } else { value >> shift });
+            return Some(if self.text.at(token) == "<<" {
+                value.checked_shl(shift)?
+            } else {
+                value >> shift
+            });
         }
         for marks in [&["+", "-"][..], &["*", "/", "%"][..]] {
             let Some(token) = self.operator(first, last, marks) else { continue };
-            let (one, other) = (self.sum(first, token - 1, depth + 1)?, self.sum(token + 1, last, depth + 1)?);
+            let (one, other) =
+                (self.sum(first, token - 1, depth + 1)?, self.sum(token + 1, last, depth + 1)?);
             return match self.text.at(token) {
                 "+" => one.checked_add(other),
                 "-" => one.checked_sub(other),
@@ -133,8 +143,9 @@ impl Evaluator<'_, '_> {
         let word = self.text.at(name);
         let is_it = |token: &usize| self.text.at(*token) == word && self.text.at(token + 1) == "=";
         let found = (1..name).rev().find(is_it)?;
-        let is_const = (found.saturating_sub(5)..found)
-            .any(|token| matches!(self.text.at(token), "const" | "constexpr" | "int" | "unsigned" | "size_t"));
+        let is_const = (found.saturating_sub(5)..found).any(|token| {
+            matches!(self.text.at(token), "const" | "constexpr" | "int" | "unsigned" | "size_t")
+        });
         let end = (found..name).find(|&token| matches!(self.text.at(token), ";" | ","))?;
         // Of a variable that is assigned to again the text decides nothing.
         let again = (1..self.text.len()).filter(is_it).count() > 1;

@@ -109,7 +109,9 @@ pub(super) fn skip_type(text: &Text<'_>, start: usize) -> Option<(usize, usize)>
     let mut last = start;
     loop {
         let word = text.at(token);
-        if matches!(word, "__align__" | "alignas" | "__attribute__" | "__launch_bounds__") && text.at(token + 1) == "(" {
+        if matches!(word, "__align__" | "alignas" | "__attribute__" | "__launch_bounds__")
+            && text.at(token + 1) == "("
+        {
             token = text.closing(token + 1)?;
         } else if is_qualifier(word) {
             last = token;
@@ -222,7 +224,8 @@ pub(super) fn template_arguments(text: &Text<'_>, open: usize) -> Option<usize> 
     let close = text.angle_closing(open)?;
     let is_call = matches!(text.at(close + 1), "(" | "{") || text.at(close + 1) == ":";
     let is_type = |token: usize| {
-        text.is_word(token) || matches!(text.at(token), "," | "*" | "&" | ":" | "<" | ">" | ">>" | "+" | "/")
+        text.is_word(token)
+            || matches!(text.at(token), "," | "*" | "&" | ":" | "<" | ">" | ">>" | "+" | "/")
             || text.at(token).starts_with(|c: char| c.is_ascii_digit())
     };
     (is_call && (open + 1..close).all(is_type)).then_some(close)

@@ -21,20 +21,26 @@ pub(super) struct Found {
 
 /// All launches of a source.
 pub(super) fn find(text: &Text<'_>) -> Vec<Found> {
-    (1..text.len()).filter(|&token| text.at(token) == "<<" && text.at(token + 1) == "<").filter_map(|token| {
-        let (name, template) = match text.at(token - 1) {
-            ">" | ">>" => {
-                let open = (0..token - 1).rev().take(200).find(|&open| text.angle_closing(open) == Some(token - 1))?;
-                (open.checked_sub(1)?, Some((open + 1, token.checked_sub(2)?)))
-            }
-            _ => (token - 1, None),
-        };
-        text.is_word(name).then_some(())?;
-        let (close, config) = config(text, token + 2)?;
-        let open = close + 2;
-        let end = text.closing(open).filter(|_| text.at(open) == "(")?;
-        Some(Found { name, template, config, args: text.parts(open, end) })
-    }).collect()
+    (1..text.len())
+        .filter(|&token| text.at(token) == "<<" && text.at(token + 1) == "<")
+        .filter_map(|token| {
+            let (name, template) = match text.at(token - 1) {
+                ">" | ">>" => {
+                    let open = (0..token - 1)
+                        .rev()
+                        .take(200)
+                        .find(|&open| text.angle_closing(open) == Some(token - 1))?;
+                    (open.checked_sub(1)?, Some((open + 1, token.checked_sub(2)?)))
+                }
+                _ => (token - 1, None),
+            };
+            text.is_word(name).then_some(())?;
+            let (close, config) = config(text, token + 2)?;
+            let open = close + 2;
+            let end = text.closing(open).filter(|_| text.at(open) == "(")?;
+            Some(Found { name, template, config, args: text.parts(open, end) })
+        })
+        .collect()
 }
 
 /// The parts of a configuration, and the token `>>` at its end.
@@ -70,15 +76,21 @@ impl Host<'_, '_> {
     pub(super) fn instantiations(&self, launches: &[Found]) -> BTreeSet<(String, String)> {
         let mut all = BTreeSet::new();
         for launch in launches {
-            let name = self.text.at(launch.name);
-            let is_it = |function: &&Function| function.name == name && function.is_kernel;
-            let mut kernels = self.items.functions.iter().filter(is_it);
-            let Some(kernel) = kernels.find(|function| function.template.is_some()) else { continue };
-            for arguments in self.arguments(kernel, launch) {
-                all.insert((name.to_owned(), arguments));
-            }
+            let name = self.text.at(launch.name).to_owned();
+            all.extend(
+                self.template_arguments(launch).into_iter().map(|arguments| (name.clone(), arguments)),
+            );
         }
         all
+    }
+
+    /// The template arguments that a launch may have; more than one list if it is in a template of the host.
+    pub(super) fn template_arguments(&self, launch: &Found) -> Vec<String> {
+        let name = self.text.at(launch.name);
+        let is_it =
+            |function: &&Function| function.name == name && function.is_kernel && function.template.is_some();
+        let kernel = self.items.functions.iter().find(is_it);
+        kernel.map(|kernel| self.arguments(kernel, launch)).unwrap_or_default()
     }
 
     fn arguments(&self, kernel: &Function, launch: &Found) -> Vec<String> {
@@ -88,8 +100,7 @@ impl Host<'_, '_> {
         };
         let Some((open, close)) = kernel.template else { return Vec::new() };
         let mut all = given;
-        let params = self.text.parts(open, close + 1 - usize::from(self.text.at(close) == ">>"));
-        let params = if params.is_empty() { self.template_parts(open, close) } else { params };
+        let params = self.template_parts(open, close);
         for &(first, last) in params.iter().skip(all.len()) {
             if (first..=last).any(|token| self.text.at(token) == "=") {
                 break;
@@ -164,7 +175,7 @@ impl Host<'_, '_> {
         let before = self.text.at(token.wrapping_sub(1));
         let is_type = is_part(last)
             || (self.text.is_word(last)
-                && last + 1 <= name
+                && last < name
                 && !matches!(self.text.at(last), "return" | "else" | "sizeof" | "delete" | "auto" | "void")
                 && matches!(before, ";" | "{" | "}" | "," | "(" | "const"));
         (is_type && self.text.at(last) != "void").then(|| self.text.between(token, last).to_owned())
@@ -179,7 +190,8 @@ impl Host<'_, '_> {
         let Some((host, (open, close))) = host.and_then(|host| Some((host, host.template?))) else {
             return vec![self.constants(arguments, at).join(", ")];
         };
-        let names: Vec<&str> = self.template_parts(open, close).iter().map(|&(_, last)| self.text.at(last)).collect();
+        let names: Vec<&str> =
+            self.template_parts(open, close).iter().map(|&(_, last)| self.text.at(last)).collect();
         if !arguments.iter().any(|argument| names.contains(&argument.as_str())) {
             return vec![self.constants(arguments, at).join(", ")];
         }
@@ -208,9 +220,9 @@ impl Host<'_, '_> {
             let known = self.items.macros.contains_key(&argument)
                 || self.items.items.iter().any(|item| item.names.contains(&argument));
             let found = (0..at).rev().find(is_local).filter(|_| !known);
-            let number = found.map(|token| self.text.at(token + 2)).filter(|text| {
-                text.starts_with(|c: char| c.is_ascii_digit())
-            });
+            let number = found
+                .map(|token| self.text.at(token + 2))
+                .filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
             number.map_or(argument, str::to_owned)
         };
         arguments.into_iter().map(value).collect()

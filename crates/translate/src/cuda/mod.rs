@@ -6,12 +6,14 @@
 
 mod amount;
 mod body;
+mod context;
 mod declarator;
 mod emit;
 mod expression;
 mod flatten;
 mod inference;
 mod items;
+mod kept;
 mod kernel;
 mod launches;
 mod needs;
@@ -19,7 +21,10 @@ mod note;
 mod prelude;
 mod reach;
 mod rewrite;
+mod shape;
 mod space;
+mod spaces;
+mod typename;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,14 +33,14 @@ use anymetal_diag::{Diagnostic, Span};
 
 use crate::opencl::{Options, Translation};
 use crate::token::Text;
+pub use amount::Amount;
 use body::Body;
 use flatten::Flattened;
-pub use amount::Amount;
 pub use flatten::Includes;
-pub use note::{Argument, Launch, launches_toml};
 use inference::{Inference, Program};
 use items::{Items, Kind};
 use needs::Needs;
+pub use note::{Argument, Launch, launches_toml};
 use reach::Reached;
 use space::{Space, Value};
 
@@ -64,6 +69,8 @@ struct Translator<'a, 's> {
     /// Namespaces that functions give another name.
     aliases: BTreeMap<String, String>,
     has_doubles: bool,
+    /// Functions of Metal's of which the source has overloads, under a new name.
+    forwarded: BTreeSet<String>,
 }
 
 impl Translator<'_, '_> {
@@ -78,7 +85,8 @@ impl Translator<'_, '_> {
     }
 
     fn tell(&mut self, diagnostic: Diagnostic) {
-        let is_known = |known: &Diagnostic| known.span == diagnostic.span && known.message == diagnostic.message;
+        let is_known =
+            |known: &Diagnostic| known.span == diagnostic.span && known.message == diagnostic.message;
         if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.iter().any(is_known) {
             self.diagnostics.push(diagnostic);
         }
@@ -108,7 +116,8 @@ pub fn cuda_to_msl(
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
     let found = launches::find(&text);
-    let notes = note::notes(&text, &items, &found, |token| {
+    let arguments_of = |launch: &launches::Found| host.template_arguments(launch).into_iter().next();
+    let notes = note::notes(&text, &items, &found, arguments_of, |token| {
         let span = flat.span(text.range(token));
         flat.map.location(span).map_or((String::new(), 0), |(file, at)| (file.to_owned(), at.line))
     });
@@ -125,7 +134,8 @@ pub fn cuda_to_msl(
     // What is not known is the host's.
     instantiations.retain(|(_, arguments)| words_of(arguments).iter().all(is_known));
     for kernel in instantiate {
-        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<')) else {
+        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<'))
+        else {
             continue;
         };
         // The caller's spelling counts.
@@ -173,15 +183,22 @@ pub fn cuda_to_msl(
         variables,
         aliases,
         has_doubles: false,
+        forwarded: BTreeSet::new(),
     };
     let body = translator.translate();
-    let Translator { helpers, diagnostics, .. } = translator;
+    let Translator { helpers, diagnostics, forwarded, .. } = translator;
     let mut out = String::from("#include <metal_stdlib>\n");
     if flat.text.contains("printf") {
         out.push_str("#include <metal_logging>\n");
     }
     out.push_str("using namespace metal;\n\n");
     out.push_str(&prelude::text(&helpers));
+    for name in &forwarded {
+        let call = format!("{name}(x...)");
+        out.push_str(&format!(
+            "template <typename... T> inline auto {name}_(T... x) {{\n    return {call};\n}}\n"
+        ));
+    }
     out.push_str(body.trim_start_matches('\n'));
     let mut map = flat.map;
     map.freeze();
@@ -191,7 +208,9 @@ pub fn cuda_to_msl(
 /// An overload of one of CUDA's functions for `double`, as of `atomicAdd`: as a `float` it is there.
 fn is_for_doubles(text: &Text<'_>, function: &items::Function) -> bool {
     let ty = function.params.first().and_then(|param| param.declarator.as_ref()).map(|one| one.ty);
-    function.record.is_none() && prelude::has(&function.name) && ty.is_some_and(|(_, last)| text.at(last) == "double")
+    function.record.is_none()
+        && prelude::has(&function.name)
+        && ty.is_some_and(|(_, last)| text.at(last) == "double")
 }
 
 /// Namespaces that functions give another name.
@@ -219,7 +238,7 @@ impl Translator<'_, '_> {
         let inference = Inference::of(program);
         let instances = inference.instances.clone();
         let mut changes = Vec::new();
-        let edits: Vec<_> = instances.iter().map(|instance| emit::spaces(&inference, instance)).collect();
+        let edits: Vec<_> = instances.iter().map(|instance| spaces::spaces(&inference, instance)).collect();
         drop(inference);
         (self.text, self.bodies) = (text, bodies);
         for (instance, (own, unclear)) in instances.iter().zip(edits) {

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::body::Body;
-use super::items::{Item, Items, Kind};
+use super::body::{Body, Slot};
+use super::items::{Function, Item, Items, Kind};
 use super::prelude;
 use super::reach::Reached;
 use super::words::call_parens;
@@ -57,7 +57,8 @@ pub(super) struct Needs {
 impl Needs {
     pub(super) fn of(text: &Text<'_>, items: &Items, reached: &Reached, bodies: &[Option<Body>]) -> Self {
         let mut needs = Self::default();
-        let own: BTreeSet<&String> = items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
+        let own: BTreeSet<&String> =
+            items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
         for (word, parameter, attribute) in POSITIONS {
             if own.contains(&(*word).to_owned()) {
                 continue;
@@ -76,7 +77,7 @@ impl Needs {
         let mut uses: BTreeMap<String, (Needed, BTreeSet<String>)> = BTreeMap::new();
         for (number, function) in items.functions.iter().enumerate() {
             let Some(body) = &bodies[number] else { continue };
-            let own = needs.shared(text, function.is_kernel, &function.name, body, items);
+            let own = needs.shared(text, function, body);
             let entry = uses.entry(function.name.clone()).or_default();
             entry.0.extend(own);
             note(text, function.close..function.last + 1, &words, entry);
@@ -99,9 +100,13 @@ impl Needs {
             let Some(space) = variable_space(text, item) else { continue };
             let Some(found) = super::declarator::declarators(text, item.first, item.last) else { continue };
             for one in &found.all {
-                let ty = super::emit::plain_type(text, one.ty);
+                let ty = super::typename::plain_type(text, one.ty);
                 let (name, stars) = (text.at(one.name), "*".repeat(one.stars.len()));
-                let ty = if one.stars.is_empty() { format!("{space} {ty}") } else { format!("device {ty}{stars} {space}") };
+                let ty = if one.stars.is_empty() {
+                    format!("{space} {ty}")
+                } else {
+                    format!("device {ty}{stars} {space}")
+                };
                 let extents = text.between(one.name + 1, one.end);
                 let parameter = match one.arrays {
                     0 => format!("{ty}& {name}"),
@@ -113,18 +118,11 @@ impl Needs {
     }
 
     /// `__shared__` variables of functions, and dynamic ones of kernels, too.
-    fn shared(
-        &mut self,
-        text: &Text<'_>,
-        is_kernel: bool,
-        function: &str,
-        body: &Body,
-        _items: &Items,
-    ) -> Vec<usize> {
+    fn shared(&mut self, text: &Text<'_>, function: &Function, body: &Body) -> Vec<usize> {
         let mut own = Vec::new();
-        for slot in body.slots.iter().filter(|slot| slot.is_shared && (slot.is_extern || !is_kernel)) {
+        for slot in body.slots.iter().filter(|slot| is_hoisted(text, function, slot)) {
             for one in &slot.declarators {
-                let ty = super::emit::plain_type(text, one.ty);
+                let ty = super::typename::plain_type(text, one.ty);
                 let name = text.at(one.name);
                 let stars = "*".repeat(one.stars.len());
                 let extents = text.between(one.name + 1, one.end);
@@ -132,7 +130,7 @@ impl Needs {
                     let parameter = format!("threadgroup {ty}{stars}* {name}");
                     Hidden { name: name.to_owned(), parameter, origin: Origin::Dynamic }
                 } else {
-                    let unique = format!("{function}_{name}");
+                    let unique = format!("{}_{name}", function.name);
                     let parameter = match one.arrays {
                         0 => format!("threadgroup {ty}{stars}& {unique}"),
                         _ => format!("threadgroup {ty}{stars} (&{unique}){extents}"),
@@ -174,6 +172,13 @@ impl Needs {
     }
 }
 
+/// Whether a shared variable becomes a parameter: dynamic memory, and variables of functions whose type does
+/// not depend on the function's template.
+pub(super) fn is_hoisted(text: &Text<'_>, function: &Function, slot: &Slot) -> bool {
+    slot.is_shared
+        && (slot.is_extern || !(function.is_kernel || function.names_template(text, slot.first, slot.last)))
+}
+
 /// The address space of a variable outside of functions that the host can write.
 pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static str> {
     let says = |word: &str| (item.first..=item.last).take(8).any(|token| text.at(token) == word);
@@ -193,8 +198,9 @@ pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static st
 fn is_copied(text: &Text<'_>, item: &Item) -> bool {
     let is_name = |token: usize| item.names.iter().any(|name| name == text.at(token));
     (0..text.len()).any(|token| {
-        text.at(token).ends_with("ToSymbol") || text.at(token).ends_with("ToSymbolAsync")
-            && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
+        text.at(token).ends_with("ToSymbol")
+            || text.at(token).ends_with("ToSymbolAsync")
+                && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
     })
 }
 
@@ -206,7 +212,9 @@ fn note(
 ) {
     for token in tokens {
         let word = text.at(token);
-        if !text.is_word(token) || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word)) {
+        if !text.is_word(token)
+            || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word))
+        {
             continue;
         }
         if let Some(&number) = words.get(word) {

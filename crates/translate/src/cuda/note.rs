@@ -40,6 +40,7 @@ pub(super) fn notes(
     text: &Text<'_>,
     items: &Items,
     launches: &[Found],
+    arguments_of: impl Fn(&Found) -> Option<String>,
     place: impl Fn(usize) -> (String, u32),
 ) -> Vec<Launch> {
     let evaluator = Evaluator { text, items };
@@ -48,11 +49,10 @@ pub(super) fn notes(
         let is_it = |function: &&Function| function.name == name && function.is_kernel;
         let kernel = items.functions.iter().find(is_it)?;
         let (file, line) = place(launch.name);
-        let given = launch.template.map(|(first, last)| format!("{name}<{}>", text.between(first, last)));
+        let given = arguments_of(launch).map(|arguments| format!("{name}<{arguments}>"));
         let config = |number: usize| launch.config.get(number).copied();
-        let argument = |(number, &part): (usize, &(usize, usize))| {
-            argument(text, &evaluator, kernel, number, part)
-        };
+        let argument =
+            |(number, &part): (usize, &(usize, usize))| argument(text, &evaluator, kernel, number, part);
         Some(Launch {
             kernel: given.unwrap_or_else(|| name.to_owned()),
             line,
@@ -89,9 +89,27 @@ fn element(text: &Text<'_>, (first, last): (usize, usize)) -> &'static str {
     let says = |word: &str| (first..=last).any(|token| text.at(token) == word);
     let is_unsigned = says("unsigned") || says("uint") || says("uint32_t") || says("size_t");
     match () {
-        () if says("char") || says("uint8_t") => if is_unsigned { "u8" } else { "i8" },
-        () if says("short") => if is_unsigned { "u16" } else { "i16" },
-        () if says("long") || says("size_t") => if is_unsigned { "u64" } else { "i64" },
+        () if says("char") || says("uint8_t") => {
+            if is_unsigned {
+                "u8"
+            } else {
+                "i8"
+            }
+        }
+        () if says("short") => {
+            if is_unsigned {
+                "u16"
+            } else {
+                "i16"
+            }
+        }
+        () if says("long") || says("size_t") => {
+            if is_unsigned {
+                "u64"
+            } else {
+                "i64"
+            }
+        }
         () if is_unsigned => "u32",
         () if says("int") => "i32",
         () if says("half") || says("__half") => "f16",
@@ -103,7 +121,9 @@ fn element(text: &Text<'_>, (first, last): (usize, usize)) -> &'static str {
 /// The launches as a workload for `anymetal trace` of the translated file `source`. What only the host knows
 /// is in angle brackets, for the reader to fill in.
 pub fn launches_toml(launches: &[Launch], source: &str) -> String {
-    let mut out = String::from("# Launches that the host code has. What it computes when it runs is in <angle brackets>.\n");
+    let mut out = String::from(
+        "# Launches that the host code has. What it computes when it runs is in <angle brackets>.\n",
+    );
     out.push_str(&format!("source = {}\n\n[buffers]\n", quoted(source)));
     let mut buffers = std::collections::BTreeMap::new();
     for launch in launches {
@@ -131,11 +151,15 @@ fn queue(launch: &Launch) -> &str {
 }
 
 fn step(number: usize, launch: &Launch) -> String {
-    let arguments: Vec<String> = launch.arguments.iter().map(|argument| match argument {
-        Argument::Buffer(name, _) => quoted(name),
-        Argument::Value(Amount::Known(value), ty) => quoted(&format!("{ty}:{value}")),
-        Argument::Value(Amount::Text(text), ty) => quoted(&format!("{ty}:<{text}>")),
-    }).collect();
+    let arguments: Vec<String> = launch
+        .arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Buffer(name, _) => quoted(name),
+            Argument::Value(Amount::Known(value), ty) => quoted(&format!("{ty}:{value}")),
+            Argument::Value(Amount::Text(text), ty) => quoted(&format!("{ty}:<{text}>")),
+        })
+        .collect();
     let sizes = |amounts: &[Amount]| {
         let one = |amount: &Amount| match amount {
             Amount::Known(value) => value.to_string(),
@@ -152,7 +176,10 @@ fn step(number: usize, launch: &Launch) -> String {
         None | Some(Amount::Known(0)) => {}
         Some(Amount::Known(bytes)) => out.push_str(&format!("# threadgroup memory 0: {bytes} bytes\n")),
         Some(Amount::Text(text)) => {
-            out.push_str(&format!("# threadgroup memory 0: <{}> bytes\n", text.replace(char::is_control, " ")));
+            out.push_str(&format!(
+                "# threadgroup memory 0: <{}> bytes\n",
+                text.replace(char::is_control, " ")
+            ));
         }
     }
     out

@@ -31,7 +31,9 @@ fn find(name: &str) -> Option<&'static Entry> {
     static BY_NAME: OnceLock<BTreeMap<&str, usize>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| {
         let names = entries().iter().enumerate();
-        names.flat_map(|(number, entry)| entry.names.split_whitespace().map(move |name| (name, number))).collect()
+        names
+            .flat_map(|(number, entry)| entry.names.split_whitespace().map(move |name| (name, number)))
+            .collect()
     });
     by_name.get(name).map(|&number| &entries()[number])
 }
@@ -57,7 +59,8 @@ pub(super) fn text(names: &BTreeSet<String>) -> String {
             let clauses = entry.options.split(',').filter_map(|clause| clause.trim().strip_prefix("with "));
             clauses.map(str::to_owned).collect::<Vec<_>>()
         };
-        let more: Vec<String> = entries().iter().filter(|entry| has_any(entry, &wanted)).flat_map(|e| with(&e)).collect();
+        let more: Vec<String> =
+            entries().iter().filter(|entry| has_any(entry, &wanted)).flat_map(|e| with(&e)).collect();
         wanted.extend(more);
         if wanted.len() == before {
             break;

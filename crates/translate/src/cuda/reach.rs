@@ -28,7 +28,9 @@ impl Reached {
             match item.kind {
                 Kind::Function(function) if items.functions[function].is_kernel => pending.push(number),
                 // Conditions may be about any macro.
-                Kind::Alias if item.names.first().is_some_and(|name| is_used_namespace(text, items, name)) => {
+                Kind::Alias
+                    if item.names.first().is_some_and(|name| is_used_namespace(text, items, name)) =>
+                {
                     pending.push(number);
                 }
                 _ if item.names.iter().any(|name| more.contains(name)) => pending.push(number),

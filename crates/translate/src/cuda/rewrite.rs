@@ -81,7 +81,9 @@ impl Translator<'_, '_> {
                 self.helpers.insert(namespace.clone());
                 self.text.replace(token, namespace);
             }
-            "namespace" if self.text.at(token + 2) == "=" && self.aliases.contains_key(self.text.at(token + 1)) => {
+            "namespace"
+                if self.text.at(token + 2) == "=" && self.aliases.contains_key(self.text.at(token + 1)) =>
+            {
                 self.text.remove_all(token..=token + 4);
                 return token + 4;
             }
@@ -90,7 +92,12 @@ impl Translator<'_, '_> {
             "__constant__" => self.text.replace(token, "constant"),
             "double" => self.double(token),
             _ if vector(word).is_some_and(|(scalar, _)| scalar == "double") => self.double(token),
-            _ if self.is_shadowed(word) => self.text.replace(token, format!("{word}_")),
+            _ if self.is_shadowed(word) => {
+                if self.is_overload(word) {
+                    self.forwarded.insert(word.to_owned());
+                }
+                self.text.replace(token, format!("{word}_"));
+            }
             _ if words::is_taken(word) && !self.is_type_of_metals(word) => {
                 self.text.replace(token, format!("{word}_"));
             }
@@ -113,7 +120,9 @@ impl Translator<'_, '_> {
 
     /// Whether a function of the source has the name of one of Metal's.
     fn is_shadowed(&self, word: &str) -> bool {
-        words::is_taken_function(word) && self.own_functions.contains(word) && !self.own_methods.contains(word)
+        words::is_taken_function(word)
+            && self.own_functions.contains(word)
+            && !self.own_methods.contains(word)
     }
 
     fn plain(&mut self, token: usize) {
@@ -224,7 +233,8 @@ impl Translator<'_, '_> {
     fn packed(&mut self, first: usize, last: usize, is_member: bool) {
         let Some(found) = super::declarator::declarators(&self.text, first, last) else { return };
         for one in &found.all {
-            let is_in_memory = is_member || !one.stars.is_empty() || one.reference.is_some() || one.arrays > 0;
+            let is_in_memory =
+                is_member || !one.stars.is_empty() || one.reference.is_some() || one.arrays > 0;
             for token in one.ty.0..=one.ty.1 {
                 self.pack(token, is_in_memory);
             }
@@ -249,12 +259,14 @@ impl Translator<'_, '_> {
                     }
                 }
             }
-            let bounds = (function.first..function.at).find(|&token| self.text.at(token) == "__launch_bounds__");
+            let bounds =
+                (function.first..function.at).find(|&token| self.text.at(token) == "__launch_bounds__");
             if let Some((open, close)) = bounds.and_then(|bounds| call_parens(&self.text, bounds))
                 && let Some(&(first, last)) = self.text.parts(open, close).first()
             {
                 let most = self.text.between(first, last).to_owned();
-                self.text.insert_before(function.head, &format!("[[max_total_threads_per_threadgroup({most})]] "));
+                self.text
+                    .insert_before(function.head, &format!("[[max_total_threads_per_threadgroup({most})]] "));
             }
         }
         for token in function.first..function.at {
@@ -289,8 +301,13 @@ impl Translator<'_, '_> {
                     _ => {}
                 }
             }
-            if slot.is_shared && (slot.is_extern || !is_kernel) {
+            if super::needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
                 self.hoisted(&slot, number, &name);
+            } else if slot.is_shared && !is_kernel {
+                let message =
+                    "shared memory whose type depends on a function's template stays in the function";
+                let diagnostic = Diagnostic::warning("shared-in-function", self.span(one.name), message);
+                self.tell(diagnostic.with_hint("Metal's own compiler allows it in kernels only".to_owned()));
             }
         }
         let function = &self.items.functions[number];
