@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::constant::Constant;
 use crate::failure::{Failure, report_notes};
-use crate::translate::Foreign;
+use crate::translate::{Double, Foreign};
 
 /// Larger sources are refused; the front end has the same limit.
 const MAX_SOURCE_BYTES: u64 = 64 << 20;
@@ -28,6 +28,9 @@ pub(crate) struct SourceFile {
     /// Search this folder for included files
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
+    /// What becomes of `double` in OpenCL C and CUDA C++, which Metal does not have
+    #[arg(long, value_enum, default_value_t = Double::Refuse)]
+    double: Double,
     /// What the compiler may do to float arithmetic
     #[arg(long, value_enum, default_value_t = Math::Fast)]
     math: Math,
@@ -95,7 +98,8 @@ impl SourceFile {
         let (mut file, mut bytes) = (self.file.clone(), read(&self.file)?);
         if Foreign::is_foreign(&file) {
             let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();
-            bytes = Foreign { path: &file, includes: &self.include, kernels }.to_msl(&bytes)?;
+            let foreign = Foreign { path: &file, includes: &self.include, kernels };
+            bytes = foreign.to_msl(&bytes, self.double)?;
             file.as_mut_os_string().push(".metal");
         }
         let options = SourceOptions {

@@ -47,20 +47,25 @@ pub(crate) struct TranslateArgs {
 
 /// `--double`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Double {
+pub(crate) enum Double {
     /// An error
     Refuse,
     /// `float`, with a warning
     Float,
 }
 
+impl From<Double> for Doubles {
+    fn from(double: Double) -> Self {
+        match double {
+            Double::Refuse => Self::Refuse,
+            Double::Float => Self::Float,
+        }
+    }
+}
+
 /// Does it.
 pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
-    let doubles = match args.double {
-        Double::Refuse => Doubles::Refuse,
-        Double::Float => Doubles::Float,
-    };
-    let options = Options { doubles, line_directive: args.line };
+    let options = Options { doubles: args.double.into(), line_directive: args.line };
     let foreign = Foreign { path: &args.file, includes: &args.include, kernels: &args.kernel };
     let translation = foreign.translated(&read(&args.file)?, &options);
     tell(&translation, args.json)?;
@@ -92,8 +97,8 @@ impl Foreign<'_> {
     }
 
     /// The MSL: what `anymetal translate` prints, with the lines of the source.
-    pub(crate) fn to_msl(&self, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-        let options = Options { line_directive: true, ..Options::default() };
+    pub(crate) fn to_msl(&self, bytes: &[u8], double: Double) -> Result<Vec<u8>, Failure> {
+        let options = Options { doubles: double.into(), line_directive: true };
         let translation = self.translated(bytes, &options);
         tell(&translation, false)?;
         Ok(translation.text.into_bytes())

@@ -157,7 +157,7 @@ pub struct SourceMap {
     /// Where each file was first included; `Span::NONE` for those that were not.
     included_from: Vec<Span>,
     /// What `#line` said, by file and the byte from which it holds, in order.
-    line_marks: BTreeMap<FileId, Vec<LineMark>>,
+    line_marks: Arc<BTreeMap<FileId, Vec<LineMark>>>,
     /// The expansions with the lowest ids, shared by all clones.
     frozen: Arc<Vec<Expansion>>,
     expansions: Vec<Expansion>,
@@ -203,7 +203,7 @@ impl SourceMap {
     /// Records a `#line` directive. The marks of a file are added in the order of their bytes; one that is
     /// not after all others is dropped, as in a file that is read again.
     pub fn add_line_mark(&mut self, id: FileId, mark: LineMark) {
-        let marks = self.line_marks.entry(id).or_default();
+        let marks = Arc::make_mut(&mut self.line_marks).entry(id).or_default();
         if marks.last().is_none_or(|last| last.from < mark.from) {
             marks.push(mark);
         }

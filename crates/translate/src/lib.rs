@@ -1,8 +1,8 @@
-//! Kernels in OpenCL C become Metal Shading Language.
+//! Kernels in OpenCL C and CUDA C++ become Metal Shading Language.
 //!
 //! The text keeps its names, comments and layout: tokens are changed where the languages differ, and what
 //! Metal lacks comes as small functions before it. The result is checked by whoever compiles it; here only
-//! what cannot be translated is told. Start with [`opencl_to_msl`].
+//! what cannot be translated is told. Start with [`opencl_to_msl`] and [`cuda_to_msl`].
 //!
 //! | file | owns |
 //! |---|---|
@@ -15,6 +15,14 @@
 //! | `opencl/vectors` | literals and components of vectors |
 //! | `opencl/builtins` | functions and words with other names |
 //! | `opencl/prelude` | functions that Metal lacks |
+//! | `cuda/flatten` | a source with the files that it includes |
+//! | `cuda/items`, `shape`, `declarator` | declarations, by the shape of the text |
+//! | `cuda/launches`, `amount`, `note` | launches of the host, for instantiations and for `anymetal trace` |
+//! | `cuda/reach`, `kept` | what stays of a source |
+//! | `cuda/body`, `space`, `expression`, `context`, `inference` | address spaces over the call graph |
+//! | `cuda/needs` | positions and variables that become parameters |
+//! | `cuda/rewrite`, `words`, `prelude` | words, calls and functions that Metal lacks |
+//! | `cuda/spaces`, `kernel`, `typename`, `emit` | the text |
 #![forbid(unsafe_code)]
 
 mod brackets;

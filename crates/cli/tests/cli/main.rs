@@ -18,3 +18,4 @@ mod top;
 mod trace;
 mod translate;
 mod tune;
+mod translate_cuda;

@@ -12,6 +12,8 @@ pub(super) struct Slot {
     pub(super) is_extern: bool,
     /// The number of the parameter.
     pub(super) param: Option<usize>,
+    /// Whether the function changes the parameter, or takes its address.
+    pub(super) is_changed: bool,
     /// Its first token with qualifiers, and its last.
     pub(super) first: usize,
     pub(super) last: usize,
@@ -64,6 +66,7 @@ impl Body {
                     is_shared: false,
                     is_extern: false,
                     param: Some(number),
+                    is_changed: function.is_kernel && super::kernel::is_changed(text, function, number),
                     first: param.first,
                     last: param.end,
                 },
@@ -118,6 +121,7 @@ impl Body {
                 is_shared,
                 is_extern: says("extern"),
                 param: None,
+                is_changed: false,
                 first: token,
                 last: declaration.last,
                 declarators: declaration.all,

@@ -12,6 +12,11 @@ const MAX_DEPTH: usize = 40;
 
 /// What names mean.
 pub(super) trait Names {
+    /// Whether there may be more work; called for each expression.
+    fn may_go_on(&self) -> bool {
+        true
+    }
+
     /// A word that is no member and no function that is called.
     fn name(&self, token: usize) -> Option<Value>;
     /// A member of something that lives in a space, or of what a pointer to it refers to.
@@ -43,7 +48,7 @@ fn ends_operand(text: &Text<'_>, token: usize) -> bool {
 impl<N: Names> Reader<'_, '_, N> {
     /// The value of the tokens from `first` to `last`.
     pub(super) fn value(&self, first: usize, last: usize, depth: usize) -> Value {
-        if first > last || depth > MAX_DEPTH {
+        if first > last || depth > MAX_DEPTH || !self.names.may_go_on() {
             return Value::default();
         }
         let marks = self.marks(first, last);

@@ -6,7 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::declarator::{Declarator, declarators, skip_type};
+use super::shape::Shape;
 use crate::token::Text;
+
+/// Records nest as deep.
+const MAX_DEPTH: usize = 32;
 
 /// Before the names of namespaces that are used.
 pub(super) const NAMESPACE: &str = "namespace ";
@@ -86,6 +90,16 @@ impl Function {
         (after..self.at).filter(|&token| text.at(token) == "*").count()
     }
 
+    /// Whether some tokens name a parameter of its template.
+    pub(super) fn names_template(&self, text: &Text<'_>, first: usize, last: usize) -> bool {
+        let Some((open, close)) = self.template else { return false };
+        let is_parameter = |word: &str| {
+            (open + 1..close)
+                .any(|token| text.at(token) == word && matches!(text.at(token + 1), "," | ">" | "=" | ">>"))
+        };
+        (first..=last).any(|token| text.is_word(token) && is_parameter(text.at(token)))
+    }
+
     /// Whether it returns a reference.
     pub(super) fn returns_reference(&self, text: &Text<'_>) -> bool {
         let after = self.returned_type(text).map_or(self.at, |(_, last)| last + 1);
@@ -111,6 +125,8 @@ pub(super) struct Items {
     pub(super) records: Vec<Record>,
     /// The tokens of each macro's body, by its name.
     pub(super) macros: BTreeMap<String, Vec<usize>>,
+    /// How many records are around the current declaration.
+    depth: usize,
 }
 
 impl Items {
@@ -177,7 +193,7 @@ impl Items {
             closes.pop();
             return item(first, Kind::Close);
         }
-        let opens = (first..first + 6).find(|&token| matches!(text.at(token), "{" | ";" | "="));
+        let opens = (first..first + 24).find(|&token| matches!(text.at(token), "{" | ";" | "=" | "("));
         let opens = opens.filter(|&token| text.at(token) == "{");
         if let (true, Some(open)) = (matches!(text.at(first), "namespace" | "inline" | "extern"), opens) {
             let is_namespace = (first..open).any(|token| text.at(token) == "namespace");
@@ -211,7 +227,11 @@ impl Items {
             item.names.extend(name.last().map(|token| text.at(token).to_owned()));
             item.names
                 .extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
-            self.members(text, number);
+            if self.depth < MAX_DEPTH {
+                self.depth += 1;
+                self.members(text, number);
+                self.depth -= 1;
+            }
             return item;
         }
         if let Some(function) = self.function(text, &mut shape, first, record) {
@@ -339,131 +359,4 @@ fn alias_names(text: &Text<'_>, first: usize, last: usize) -> Vec<String> {
     }
     // The words outside of types: of an `enum` those in braces, too.
     (first..=last).filter(|&token| text.is_word(token)).map(|token| text.at(token).to_owned()).collect()
-}
-
-/// The parts of a declaration.
-struct Shape {
-    head: usize,
-    last: usize,
-    template: Option<(usize, usize)>,
-    /// The word `struct`, `class`, `union` or `enum`, if there is one before all brackets.
-    word: &'static str,
-    record: Option<(usize, usize)>,
-    name: Option<usize>,
-    parens: Option<(usize, usize)>,
-    body: Option<(usize, usize)>,
-    has_equals: bool,
-}
-
-impl Shape {
-    fn of(text: &Text<'_>, first: usize, end: usize) -> Self {
-        let mut shape = Self {
-            head: first,
-            last: first,
-            template: None,
-            word: "",
-            record: None,
-            name: None,
-            parens: None,
-            body: None,
-            has_equals: false,
-        };
-        while text.at(shape.head) == "template"
-            && let Some(close) = text.angle_closing(shape.head + 1)
-        {
-            shape.template = Some((shape.head + 1, close));
-            shape.head = close + 1;
-        }
-        let mut token = shape.head;
-        while token < end {
-            shape.last = token;
-            if text.in_directive(token) {
-                token = text.directive_end(token) + 1;
-                continue;
-            }
-            match shape.step(text, token) {
-                Some(next) => token = next,
-                None => break,
-            }
-        }
-        shape
-    }
-
-    /// Takes in one token; gives the next, or `None` at the end.
-    fn step(&mut self, text: &Text<'_>, token: usize) -> Option<usize> {
-        match text.at(token) {
-            ";" => return None,
-            "struct" | "class" | "union" if self.parens.is_none() => self.word = "struct",
-            "enum" if self.parens.is_none() => self.word = "enum",
-            "=" => self.has_equals = true,
-            "operator" if self.parens.is_none() => {
-                let open = if text.at(token + 1) == "(" { token + 3 } else { token + 1 };
-                let open = (open..open + 5).find(|&token| text.at(token) == "(")?;
-                self.name = Some(token);
-                return self.take_parens(text, open);
-            }
-            "(" if self.parens.is_none() && !self.has_equals => {
-                let before = text.at(token.wrapping_sub(1));
-                let is_name = token > self.head
-                    && text.is_word(token - 1)
-                    && !before.starts_with("__")
-                    && !matches!(before, "alignas" | "decltype" | "noexcept" | "explicit");
-                // A specialisation: `name<arguments>(…)`.
-                let opens = |open: &usize| text.angle_closing(*open) == Some(token - 1);
-                let angle = match before {
-                    ">" | ">>" => (self.head..token).rev().take(64).find(opens),
-                    _ => None,
-                };
-                if let Some(name) =
-                    angle.and_then(|angle| angle.checked_sub(1)).filter(|&name| text.is_word(name))
-                {
-                    self.name = Some(name);
-                    return self.take_parens(text, token);
-                }
-                if is_name {
-                    self.name = Some(token - 1);
-                    return self.take_parens(text, token);
-                }
-                return Some(text.closing(token)? + 1);
-            }
-            "(" | "[" => return Some(text.closing(token)? + 1),
-            "{" => return self.block(text, token),
-            "<" => {
-                if let Some(close) = text.angle_closing(token) {
-                    return Some(close + 1);
-                }
-            }
-            _ => {}
-        }
-        Some(token + 1)
-    }
-
-    fn take_parens(&mut self, text: &Text<'_>, open: usize) -> Option<usize> {
-        let close = text.closing(open)?;
-        self.parens = Some((open, close));
-        self.last = close;
-        Some(close + 1)
-    }
-
-    fn block(&mut self, text: &Text<'_>, open: usize) -> Option<usize> {
-        let close = text.closing(open)?;
-        self.last = close;
-        let before = text.at(open - 1);
-        let is_member_of_constructor = self.parens.is_some_and(|(_, end)| end + 1 < open)
-            && (text.is_word(open - 1) || before == ">")
-            && !matches!(before, "const" | "override" | "final" | "noexcept" | "volatile" | "try")
-            && self.parens.is_some_and(|(_, end)| text.at(end + 1) == ":");
-        if is_member_of_constructor {
-            return Some(close + 1);
-        }
-        if self.parens.is_some() && !self.has_equals {
-            self.body = Some((open, close));
-            // What else branches of a conditional have of the body.
-            return None;
-        }
-        if self.word == "struct" && self.record.is_none() && !self.has_equals {
-            self.record = Some((open, close));
-        }
-        Some(close + 1)
-    }
 }

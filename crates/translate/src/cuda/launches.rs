@@ -76,15 +76,21 @@ impl Host<'_, '_> {
     pub(super) fn instantiations(&self, launches: &[Found]) -> BTreeSet<(String, String)> {
         let mut all = BTreeSet::new();
         for launch in launches {
-            let name = self.text.at(launch.name);
-            let is_it = |function: &&Function| function.name == name && function.is_kernel;
-            let mut kernels = self.items.functions.iter().filter(is_it);
-            let Some(kernel) = kernels.find(|function| function.template.is_some()) else { continue };
-            for arguments in self.arguments(kernel, launch) {
-                all.insert((name.to_owned(), arguments));
-            }
+            let name = self.text.at(launch.name).to_owned();
+            all.extend(
+                self.template_arguments(launch).into_iter().map(|arguments| (name.clone(), arguments)),
+            );
         }
         all
+    }
+
+    /// The template arguments that a launch may have; more than one list if it is in a template of the host.
+    pub(super) fn template_arguments(&self, launch: &Found) -> Vec<String> {
+        let name = self.text.at(launch.name);
+        let is_it =
+            |function: &&Function| function.name == name && function.is_kernel && function.template.is_some();
+        let kernel = self.items.functions.iter().find(is_it);
+        kernel.map(|kernel| self.arguments(kernel, launch)).unwrap_or_default()
     }
 
     fn arguments(&self, kernel: &Function, launch: &Found) -> Vec<String> {
@@ -94,8 +100,7 @@ impl Host<'_, '_> {
         };
         let Some((open, close)) = kernel.template else { return Vec::new() };
         let mut all = given;
-        let params = self.text.parts(open, close + 1 - usize::from(self.text.at(close) == ">>"));
-        let params = if params.is_empty() { self.template_parts(open, close) } else { params };
+        let params = self.template_parts(open, close);
         for &(first, last) in params.iter().skip(all.len()) {
             if (first..=last).any(|token| self.text.at(token) == "=") {
                 break;
@@ -170,7 +175,7 @@ impl Host<'_, '_> {
         let before = self.text.at(token.wrapping_sub(1));
         let is_type = is_part(last)
             || (self.text.is_word(last)
-                && last + 1 <= name
+                && last < name
                 && !matches!(self.text.at(last), "return" | "else" | "sizeof" | "delete" | "auto" | "void")
                 && matches!(before, ";" | "{" | "}" | "," | "(" | "const"));
         (is_type && self.text.at(last) != "void").then(|| self.text.between(token, last).to_owned())

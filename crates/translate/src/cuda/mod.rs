@@ -6,12 +6,14 @@
 
 mod amount;
 mod body;
+mod context;
 mod declarator;
 mod emit;
 mod expression;
 mod flatten;
 mod inference;
 mod items;
+mod kept;
 mod kernel;
 mod launches;
 mod needs;
@@ -19,7 +21,10 @@ mod note;
 mod prelude;
 mod reach;
 mod rewrite;
+mod shape;
 mod space;
+mod spaces;
+mod typename;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +69,8 @@ struct Translator<'a, 's> {
     /// Namespaces that functions give another name.
     aliases: BTreeMap<String, String>,
     has_doubles: bool,
+    /// Functions of Metal's of which the source has overloads, under a new name.
+    forwarded: BTreeSet<String>,
 }
 
 impl Translator<'_, '_> {
@@ -109,7 +116,8 @@ pub fn cuda_to_msl(
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
     let found = launches::find(&text);
-    let notes = note::notes(&text, &items, &found, |token| {
+    let arguments_of = |launch: &launches::Found| host.template_arguments(launch).into_iter().next();
+    let notes = note::notes(&text, &items, &found, arguments_of, |token| {
         let span = flat.span(text.range(token));
         flat.map.location(span).map_or((String::new(), 0), |(file, at)| (file.to_owned(), at.line))
     });
@@ -175,15 +183,22 @@ pub fn cuda_to_msl(
         variables,
         aliases,
         has_doubles: false,
+        forwarded: BTreeSet::new(),
     };
     let body = translator.translate();
-    let Translator { helpers, diagnostics, .. } = translator;
+    let Translator { helpers, diagnostics, forwarded, .. } = translator;
     let mut out = String::from("#include <metal_stdlib>\n");
     if flat.text.contains("printf") {
         out.push_str("#include <metal_logging>\n");
     }
     out.push_str("using namespace metal;\n\n");
     out.push_str(&prelude::text(&helpers));
+    for name in &forwarded {
+        let call = format!("{name}(x...)");
+        out.push_str(&format!(
+            "template <typename... T> inline auto {name}_(T... x) {{\n    return {call};\n}}\n"
+        ));
+    }
     out.push_str(body.trim_start_matches('\n'));
     let mut map = flat.map;
     map.freeze();
@@ -223,7 +238,7 @@ impl Translator<'_, '_> {
         let inference = Inference::of(program);
         let instances = inference.instances.clone();
         let mut changes = Vec::new();
-        let edits: Vec<_> = instances.iter().map(|instance| emit::spaces(&inference, instance)).collect();
+        let edits: Vec<_> = instances.iter().map(|instance| spaces::spaces(&inference, instance)).collect();
         drop(inference);
         (self.text, self.bodies) = (text, bodies);
         for (instance, (own, unclear)) in instances.iter().zip(edits) {

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::body::Body;
-use super::items::{Item, Items, Kind};
+use super::body::{Body, Slot};
+use super::items::{Function, Item, Items, Kind};
 use super::prelude;
 use super::reach::Reached;
 use super::words::call_parens;
@@ -77,7 +77,7 @@ impl Needs {
         let mut uses: BTreeMap<String, (Needed, BTreeSet<String>)> = BTreeMap::new();
         for (number, function) in items.functions.iter().enumerate() {
             let Some(body) = &bodies[number] else { continue };
-            let own = needs.shared(text, function.is_kernel, &function.name, body, items);
+            let own = needs.shared(text, function, body);
             let entry = uses.entry(function.name.clone()).or_default();
             entry.0.extend(own);
             note(text, function.close..function.last + 1, &words, entry);
@@ -100,7 +100,7 @@ impl Needs {
             let Some(space) = variable_space(text, item) else { continue };
             let Some(found) = super::declarator::declarators(text, item.first, item.last) else { continue };
             for one in &found.all {
-                let ty = super::emit::plain_type(text, one.ty);
+                let ty = super::typename::plain_type(text, one.ty);
                 let (name, stars) = (text.at(one.name), "*".repeat(one.stars.len()));
                 let ty = if one.stars.is_empty() {
                     format!("{space} {ty}")
@@ -118,18 +118,11 @@ impl Needs {
     }
 
     /// `__shared__` variables of functions, and dynamic ones of kernels, too.
-    fn shared(
-        &mut self,
-        text: &Text<'_>,
-        is_kernel: bool,
-        function: &str,
-        body: &Body,
-        _items: &Items,
-    ) -> Vec<usize> {
+    fn shared(&mut self, text: &Text<'_>, function: &Function, body: &Body) -> Vec<usize> {
         let mut own = Vec::new();
-        for slot in body.slots.iter().filter(|slot| slot.is_shared && (slot.is_extern || !is_kernel)) {
+        for slot in body.slots.iter().filter(|slot| is_hoisted(text, function, slot)) {
             for one in &slot.declarators {
-                let ty = super::emit::plain_type(text, one.ty);
+                let ty = super::typename::plain_type(text, one.ty);
                 let name = text.at(one.name);
                 let stars = "*".repeat(one.stars.len());
                 let extents = text.between(one.name + 1, one.end);
@@ -137,7 +130,7 @@ impl Needs {
                     let parameter = format!("threadgroup {ty}{stars}* {name}");
                     Hidden { name: name.to_owned(), parameter, origin: Origin::Dynamic }
                 } else {
-                    let unique = format!("{function}_{name}");
+                    let unique = format!("{}_{name}", function.name);
                     let parameter = match one.arrays {
                         0 => format!("threadgroup {ty}{stars}& {unique}"),
                         _ => format!("threadgroup {ty}{stars} (&{unique}){extents}"),
@@ -177,6 +170,13 @@ impl Needs {
     pub(super) fn of_function(&self, name: &str) -> impl Iterator<Item = &Hidden> {
         self.by_name.get(name).into_iter().flatten().map(|&number| &self.hidden[number])
     }
+}
+
+/// Whether a shared variable becomes a parameter: dynamic memory, and variables of functions whose type does
+/// not depend on the function's template.
+pub(super) fn is_hoisted(text: &Text<'_>, function: &Function, slot: &Slot) -> bool {
+    slot.is_shared
+        && (slot.is_extern || !(function.is_kernel || function.names_template(text, slot.first, slot.last)))
 }
 
 /// The address space of a variable outside of functions that the host can write.

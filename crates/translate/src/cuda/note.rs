@@ -40,6 +40,7 @@ pub(super) fn notes(
     text: &Text<'_>,
     items: &Items,
     launches: &[Found],
+    arguments_of: impl Fn(&Found) -> Option<String>,
     place: impl Fn(usize) -> (String, u32),
 ) -> Vec<Launch> {
     let evaluator = Evaluator { text, items };
@@ -48,7 +49,7 @@ pub(super) fn notes(
         let is_it = |function: &&Function| function.name == name && function.is_kernel;
         let kernel = items.functions.iter().find(is_it)?;
         let (file, line) = place(launch.name);
-        let given = launch.template.map(|(first, last)| format!("{name}<{}>", text.between(first, last)));
+        let given = arguments_of(launch).map(|arguments| format!("{name}<{arguments}>"));
         let config = |number: usize| launch.config.get(number).copied();
         let argument =
             |(number, &part): (usize, &(usize, usize))| argument(text, &evaluator, kernel, number, part);

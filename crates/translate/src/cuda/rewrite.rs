@@ -92,7 +92,12 @@ impl Translator<'_, '_> {
             "__constant__" => self.text.replace(token, "constant"),
             "double" => self.double(token),
             _ if vector(word).is_some_and(|(scalar, _)| scalar == "double") => self.double(token),
-            _ if self.is_shadowed(word) => self.text.replace(token, format!("{word}_")),
+            _ if self.is_shadowed(word) => {
+                if self.is_overload(word) {
+                    self.forwarded.insert(word.to_owned());
+                }
+                self.text.replace(token, format!("{word}_"));
+            }
             _ if words::is_taken(word) && !self.is_type_of_metals(word) => {
                 self.text.replace(token, format!("{word}_"));
             }
@@ -296,8 +301,13 @@ impl Translator<'_, '_> {
                     _ => {}
                 }
             }
-            if slot.is_shared && (slot.is_extern || !is_kernel) {
+            if super::needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
                 self.hoisted(&slot, number, &name);
+            } else if slot.is_shared && !is_kernel {
+                let message =
+                    "shared memory whose type depends on a function's template stays in the function";
+                let diagnostic = Diagnostic::warning("shared-in-function", self.span(one.name), message);
+                self.tell(diagnostic.with_hint("Metal's own compiler allows it in kernels only".to_owned()));
             }
         }
         let function = &self.items.functions[number];

@@ -1,1 +1,298 @@
 //! Translations of small sources, each rule by itself.
+
+use super::*;
+use crate::opencl::Doubles;
+
+fn translation(source: &str, options: &Options) -> Translation {
+    cuda_to_msl("test.cu", source, &mut |_, _, _| None, &[], options)
+}
+
+fn msl(source: &str) -> String {
+    let translation = translation(source, &Options::default());
+    assert!(!translation.has_errors(), "{:?}", translation.diagnostics);
+    let start = "using namespace metal;\n\n";
+    let at = translation.text.find(start).expect("it begins so") + start.len();
+    translation.text[at..].to_owned()
+}
+
+fn refused(source: &str) -> Vec<String> {
+    let translation = translation(source, &Options::default());
+    assert!(translation.has_errors(), "{}", translation.text);
+    translation.diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect()
+}
+
+fn contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn kernels_keep_names_comments_and_layout() {
+    let source = "#include <cstdio>\n// The sum.\n__global__ void add(const float* __restrict__ x, float *y, int n) {\n  \
+                  int i = threadIdx.x; // here\n  if (i < n)\n    y[i] += x[i];\n}\n\nint main() { printf(\"x\"); }\n";
+    let expected = "// The sum.\nkernel void add(device const float* x [[buffer(0)]], device float *y [[buffer(1)]], \
+                    constant int& n [[buffer(2)]],\n                uint3 threadIdx \
+                    [[thread_position_in_threadgroup]]) {\n  int i = threadIdx.x; // here\n  if (i < n)\n    y[i] += \
+                    x[i];\n}\n";
+    assert_eq!(msl(source), expected);
+}
+
+#[test]
+fn host_code_is_dropped_and_what_kernels_name_stays() {
+    let source = "#include <vector>\n#define N 4\n#define CHECK(x) if (x) exit(1)\nstruct Host { std::vector<int> v; };\n\
+                  struct Pair { int a, b; };\nstatic const int two = 2;\nvoid fill(Host& h) { h.v.push_back(1); }\n\
+                  __device__ int pick(Pair p) { return p.a * N + two; }\n\
+                  __global__ void k(int* x, Pair p) { *x = pick(p); }\n\
+                  int main() { Host h; fill(h); CHECK(1); k<<<1, 1>>>(0, Pair()); }\n";
+    let text = msl(source);
+    contains(
+        &text,
+        &["#define N 4", "struct Pair { int a, b; };", "constant const int two = 2;", "int pick(Pair p)"],
+    );
+    assert!(!text.contains("Host") && !text.contains("CHECK") && !text.contains("main"), "{text}");
+}
+
+#[test]
+fn functions_are_copied_for_each_combination_of_address_spaces() {
+    let source = "__device__ float first(const float* p) { return p[0]; }\n\
+                  __global__ void k(float* x) {\n  __shared__ float s[4];\n  float own[2];\n  float* q = s + 1;\n  \
+                  x[0] = first(x) + first(q) + first(own) + first(&x[1]);\n}\n";
+    let text = msl(source);
+    contains(&text, &["first(device const float* p)", "first(threadgroup const float* p)"]);
+    contains(&text, &["first(thread const float* p)", "threadgroup float* q = s + 1;"]);
+    assert_eq!(text.matches("float first(").count(), 3, "{text}");
+}
+
+#[test]
+fn pointers_get_the_space_of_what_they_are_given() {
+    let source = "__device__ int* advance(int* p, int n) { return p + n; }\n\
+                  __global__ void k(int* x, int** rows, bool b) {\n  int* p = b ? x : nullptr;\n  int* q;\n  \
+                  q = advance(p, 2);\n  float4* v = reinterpret_cast<float4*>(q);\n  int* r = rows[1];\n  int& e = x[3];\n  \
+                  auto a = (char*)&e;\n}\n";
+    let parts = [
+        "device int* advance(device int* p, int n)",
+        "device int* device* rows [[buffer(1)]]",
+        "device int* p = b",
+        "device int* q;",
+        "device float4* v = reinterpret_cast<device float4*>(q)",
+        "device int* r = rows[1]",
+        "device int& e = x[3]",
+        "auto a = (device char*)&e",
+    ];
+    contains(&msl(source), &parts);
+}
+
+#[test]
+fn what_has_no_address_space_is_named() {
+    let source =
+        "__global__ void k(float* x) { __shared__ float s[2]; float* p = x; p = s; float* q = unknown(); }";
+    let pointer = "the pointer `p` refers to memory of more than one address space";
+    assert_eq!(refused(&source.replace(" float* q = unknown();", "")), [pointer]);
+    assert_eq!(
+        refused("__global__ void k() { const char* p; *p; }"),
+        ["what memory the pointer `p` refers to is not seen"]
+    );
+}
+
+#[test]
+fn methods_are_copied_for_objects_in_device_memory() {
+    let source = "struct Cell { int n; __device__ void set(int v) { n = v; } void host() {} };\n\
+                  __global__ void k(Cell* cells) { Cell own; own.set(1); cells[0].set(2); }\n";
+    let text = msl(source);
+    contains(&text, &["void set(int v) { n = v; }", "void set(int v) device { n = v; }"]);
+    assert!(!text.contains("host"), "{text}");
+}
+
+#[test]
+fn positions_and_shared_memory_are_passed_on() {
+    let source = "__device__ int sum(int v) { __shared__ int s[32]; s[threadIdx.x] = v; return s[0]; }\n\
+                  __global__ void k(int* x) { extern __shared__ float d[]; x[blockIdx.x] = sum(1) + d[0]; }\n";
+    let parts = [
+        "int sum(uint3 threadIdx, threadgroup int (&sum_s)[32], int v)",
+        "sum_s[threadIdx.x] = v; return sum_s[0];",
+        "uint3 blockIdx [[threadgroup_position_in_grid]]",
+        "threadgroup float* d [[threadgroup(0)]]",
+        "threadgroup int sum_s[32];",
+        "sum(threadIdx, sum_s, 1)",
+    ];
+    contains(&msl(source), &parts);
+}
+
+#[test]
+fn shared_memory_that_depends_on_a_template_stays_with_a_warning() {
+    let source = "template <typename T> __device__ T first(T v) { __shared__ T s[4]; s[0] = v; return s[0]; }\n\
+                  __global__ void k(int* x) { x[0] = first(x[1]); }\n";
+    contains(&msl(source), &["T first(T v) { threadgroup T s[4];"]);
+    let ids =
+        translation(source, &Options::default()).diagnostics.into_iter().map(|diagnostic| diagnostic.id);
+    assert_eq!(ids.collect::<Vec<_>>(), ["shared-in-function"]);
+}
+
+#[test]
+fn variables_of_the_host_become_buffers() {
+    let source = "__constant__ float table[16];\n__constant__ int fixed[2] = {1, 2};\n__device__ int count;\n\
+                  __global__ void k(float* x) { x[0] = table[1] + fixed[0]; atomicAdd(&count, 1); }\n";
+    let text = msl(source);
+    contains(&text, &["constant float (&table)[16] [[buffer(1)]]", "device int& count [[buffer(2)]]"]);
+    contains(&text, &["constant int fixed[2] = {1, 2};"]);
+}
+
+#[test]
+fn templates_are_instantiated_by_launches_and_by_request() {
+    let source = "template <typename T, int N> __global__ void k(T* x) { x[N] = 0; }\n\
+                  template <typename T> void run(T* x) { k<T, 2><<<1, 1>>>(x); }\n\
+                  int main() { const int size = 8; run<double>(0); k<unsigned char, size><<<1, 1>>>(0); }\n";
+    let options = Options { doubles: Doubles::Float, ..Options::default() };
+    let given = ["k<half, 1>".to_owned(), "k<unsigned char,8>".to_owned()];
+    let translation = cuda_to_msl("t.cu", source, &mut |_, _, _| None, &given, &options);
+    let parts = [
+        "template [[host_name(\"k<double, 2>\")]] kernel decltype(k<float, 2>) k<float, 2>;",
+        "template [[host_name(\"k<half, 1>\")]] kernel",
+        "template [[host_name(\"k<unsigned char,8>\")]] kernel",
+    ];
+    contains(&translation.text, &parts);
+    assert_eq!(translation.text.matches("host_name").count(), 3, "{}", translation.text);
+}
+
+#[test]
+fn deduced_template_arguments_are_those_of_the_hosts_variables() {
+    let source = "template <typename T> __global__ void k(const T* x, int n) { }\n\
+                  int main() { unsigned int *data; k<<<1, 1>>>(data, 3); }\n";
+    contains(&msl(source), &["k<unsigned int>"]);
+}
+
+#[test]
+fn launches_are_noted() {
+    let source = "#define SIZE 1024\n__global__ void k(float* x, unsigned n) { }\nint main() {\n  const int block = 64;\n  \
+                  float* data; int m = read();\n  dim3 grid((SIZE + block - 1) / block, 2);\n  \
+                  k<<<grid, block, block * sizeof(float), stream>>>(data, 1 << 4);\n  k<<<m, dim3(8, 8)>>>(data, m);\n}\n";
+    let launches = translation(source, &Options::default()).launches;
+    let text = |text: &str| Amount::Text(text.to_owned());
+    assert_eq!(launches[0].groups, [Amount::Known(16), Amount::Known(2)]);
+    assert_eq!((launches[0].group.clone(), launches[0].line), (vec![Amount::Known(64)], 7));
+    assert_eq!(
+        (launches[0].shared.clone(), launches[0].stream.as_deref()),
+        (Some(Amount::Known(256)), Some("stream"))
+    );
+    assert_eq!(launches[0].arguments[1], Argument::Value(Amount::Known(16), "u32"));
+    assert_eq!((launches[1].groups.clone(), launches[1].group.len()), (vec![text("m")], 2));
+    let toml = launches_toml(&launches, "k.metal");
+    contains(
+        &toml,
+        &["source = \"k.metal\"", "groups = [16, 2]", "groups = [\"<m>\"]", "args = [\"data\", \"u32:16\"]"],
+    );
+}
+
+#[test]
+fn vectors_of_three_are_packed_in_memory_alone() {
+    let source = "struct P { float3 v; };\n__device__ void move(float3& v) { v.x = 1; }\n\
+                  __global__ void k(float3* x, P* p) { float3 own = make_float3(0, 1, 2); move(own); x[0] = own; \
+                  p->v = x[1]; move(x[2]); }\n";
+    let parts = [
+        "struct P { packed_float3 v; };",
+        "move(thread float3& v)",
+        "move(device packed_float3& v)",
+        "device packed_float3* x [[buffer(0)]]",
+        "float3 own = float3(0, 1, 2);",
+    ];
+    contains(&msl(source), &parts);
+}
+
+#[test]
+fn included_files_are_taken_once_and_named_in_messages() {
+    let mut includes = |name: &str, _: bool, _: &str| {
+        let text = "#pragma once\n__device__ int two() { return 2; }\n__device__ double bad;\n";
+        (name == "two.cuh").then(|| ("two.cuh".to_owned(), text.to_owned()))
+    };
+    let source = "#include \"two.cuh\"\n#include \"two.cuh\"\n#include <cuda.h>\n__global__ void k(int* x) { *x = two() + bad; }\n";
+    let options = Options { line_directive: true, ..Options::default() };
+    let translation = cuda_to_msl("main.cu", source, &mut includes, &[], &options);
+    assert_eq!(translation.text.matches("int two()").count(), 1);
+    contains(&translation.text, &["#line 2 \"two.cuh\"", "#line 4 \"main.cu\""]);
+    let message = translation.render_text(false);
+    contains(&message, &["two.cuh:3:12", "Metal has no `double`"]);
+}
+
+#[test]
+fn what_metal_does_not_have_is_refused() {
+    assert_eq!(refused("__global__ void k(long* x) { *x = clock(); }"), ["Metal has no `clock`"]);
+    assert_eq!(refused("__global__ void k() { asm(\"nop;\"); }"), ["Metal has no `asm`"]);
+    assert_eq!(refused("__global__ void k() { k<<<1, 1>>>(); }"), ["a kernel launches kernels"]);
+    assert_eq!(refused("__global__ void k(double x) { }"), ["Metal has no `double`"]);
+}
+
+#[test]
+fn conditionals_may_open_blocks_in_each_branch() {
+    let source = "#ifdef A\n__global__ void k(int* x, int a) {\n#else\n__global__ void k(int* x) {\n  int a = 1;\n#endif\n  \
+                  x[0] = a;\n}\nvoid host() {\n#ifdef B\n  if (1) {\n#else\n  if (0) {\n#endif\n  }\n}\n\
+                  __global__ void l(int* x) { *x = 2; }\n";
+    let text = msl(source);
+    contains(&text, &["kernel void l(device int* x [[buffer(0)]])", "#ifdef A", "#endif"]);
+    assert!(!text.contains("host"), "{text}");
+}
+
+/// Sources of which parts are shuffled and cut below.
+const SOURCES: &[&str] = &[
+    include_str!("../../../../tests/cuda/warps.cu"),
+    include_str!("../../../../tests/cuda/matmul.cu"),
+    include_str!("../../../../tests/cuda/race.cu"),
+    "#if A\ntemplate <class T> struct S { T* p; static const int n = 3; __device__ T operator()(T& x) const { return *p; } };\n\
+     #else\n#endif\nnamespace a { __global__ void k(float3* x, S<float> s) { k<<<1, 2>>>(x); for (;;) x[s.n] = {}; } }\n",
+];
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+}
+
+#[test]
+fn cut_and_shuffled_sources_end_in_time() {
+    let mut random = Random(3);
+    for round in 0..600 {
+        let source = SOURCES[round % SOURCES.len()];
+        let text = Text::new(source);
+        let mut tokens: Vec<&str> = (0..text.len()).map(|token| text.at(token)).collect();
+        for _ in 0..random.below(12) {
+            let (one, other) = (random.below(tokens.len()), random.below(tokens.len()));
+            match random.below(3) {
+                0 => tokens.swap(one, other),
+                1 => tokens[one] = tokens[other],
+                _ => drop(tokens.remove(one)),
+            }
+        }
+        tokens.truncate(1 + random.below(tokens.len()));
+        let space = if round % 3 == 0 { "\n" } else { " " };
+        let _ = translation(&tokens.join(space), &Options::default());
+        let cut = (0..=source.len()).rev().filter(|&at| source.is_char_boundary(at)).nth(random.below(200));
+        let _ =
+            translation(&source[..cut.unwrap_or(0)], &Options { line_directive: true, ..Options::default() });
+    }
+}
+
+#[test]
+fn large_and_deep_sources_end_in_time() {
+    let deep =
+        format!("__global__ void k(int* x) {{ int y = {}x{}; }}", "(".repeat(20_000), ")".repeat(20_000));
+    let _ = translation(&deep, &Options::default());
+    let chain = format!(
+        "struct S {{ __device__ S& f() {{ return *this; }} }};\n__global__ void k(S* s) {{ s{}; }}",
+        "->f()".repeat(5000)
+    );
+    let _ = translation(&chain.replace("f()->", "f()."), &Options::default());
+    let _ = translation(&"struct S {".repeat(20_000), &Options::default());
+    let open = "template<".repeat(2000) + &"f(".repeat(2000) + &"#if 1\n{\n".repeat(2000);
+    let _ = translation(&open, &Options::default());
+    let chain: String =
+        (0..300).map(|i| format!("__device__ int* f{}(int* p) {{ return f{i}(p); }}\n", i + 1)).collect();
+    let kernel = "__device__ int* f0(int* p) { return p; }\n__global__ void k(int* x) { __shared__ int s[2]; *f300(x) = *f300(s); }";
+    let _ = translation(&(chain + kernel), &Options::default());
+}
