@@ -1,8 +1,8 @@
 //! One argument of a call: from what Python gave to what the kernel is bound to.
 //!
-//! Owns [`Given`] and [`sort`], which decides what an object is, and the checks of an array against the
-//! kernel's declaration. Invariant: an array that passes may be used by the kernel as it declares it: type,
-//! alignment, writability and layout are checked here.
+//! Owns [`Given`] and [`sort`], which decides what an object is, and the checks of an array against
+//! the kernel's declaration. Invariant: an array that passes may be used by the kernel as it
+//! declares it: type, alignment, writability and layout are checked here.
 
 use anymetal::hal::command::BoundResource;
 use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, DeviceError};

@@ -158,7 +158,10 @@ def test_a_custom_function_has_a_gradient():
 
 def test_numpy_arrays_give_numpy_arrays():
     kernel = anymetal.metal_kernel(
-        name="twice", input_names=["x"], output_names=["y"], source="uint i = thread_position_in_grid.x; y[i] = 2 * x[i];"
+        name="twice",
+        input_names=["x"],
+        output_names=["y"],
+        source="uint i = thread_position_in_grid.x; y[i] = 2 * x[i];",
     )
     x = numpy.arange(12, dtype="float32").reshape(3, 4)[:, ::2]
     (y,) = kernel(

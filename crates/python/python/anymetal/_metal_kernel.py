@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any
+from collections.abc import Mapping, Sequence
 
 from . import _foreign, _native
 from ._shader import ShaderLibrary, compile_shader
@@ -135,7 +136,7 @@ class MetalKernel:
         options = dict(compile_options or {})
         self._math_mode = options.pop("math_mode", "safe")
         if options:
-            raise ValueError(f"compile_options has no {', '.join(map(repr, options))}; there is \"math_mode\"")
+            raise ValueError(f'compile_options has no {", ".join(map(repr, options))}; there is "math_mode"')
         self.name = name
         self.input_names = list(input_names)
         self.output_names = list(output_names)

@@ -1,9 +1,9 @@
 //! DLPack: the exchange structure of tensor libraries.
 //!
-//! Owns its C layout (as of DLPack 1.3) and two ways to an object's tensor: the table of C functions that a type
-//! may have (`__dlpack_c_exchange_api__`), which makes no Python object, and the capsule of `__dlpack__`.
-//! Invariant: a tensor is used only while its object or its capsule is held; capsules are never taken apart, so
-//! that each deletes its tensor itself.
+//! Owns its C layout (as of DLPack 1.3) and two ways to an object's tensor: the table of C
+//! functions that a type may have (`__dlpack_c_exchange_api__`), which makes no Python object, and
+//! the capsule of `__dlpack__`. Invariant: a tensor is used only while its object or its capsule is
+//! held; capsules are never taken apart, so that each deletes its tensor itself.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
@@ -97,7 +97,8 @@ pub(super) fn by_exchange(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArra
     // SAFETY: the table lives as long as the process.
     let Some(view) = (unsafe { table.as_ref().view }) else { return Ok(None) };
     let mut tensor = std::mem::MaybeUninit::<DLTensor>::zeroed();
-    // SAFETY: the object is of the table's type, and the function fills the tensor or sets an exception.
+    // SAFETY: the object is of the table's type, and the function fills the tensor or sets an
+    // exception.
     let status = unsafe { view(object.as_ptr().cast(), tensor.as_mut_ptr()) };
     if status != 0 {
         return Err(PyErr::take(object.py())
@@ -214,7 +215,8 @@ fn check_device(device: DLDevice) -> PyResult<()> {
 
 /// # Safety
 ///
-/// There are `count` numbers at the pointer, if it is not null, which live as long as the result is used.
+/// There are `count` numbers at the pointer, if it is not null, which live as long as the result is
+/// used.
 unsafe fn numbers<'a>(pointer: *const i64, count: usize) -> &'a [i64] {
     if count == 0 || pointer.is_null() {
         return &[];
