@@ -6,6 +6,7 @@
 
 mod array_struct;
 mod dlpack;
+mod types;
 
 use std::any::Any;
 
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 pub(crate) use dlpack::{
     CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLTensor, TENSOR_NAME as DLPACK_TENSOR_NAME,
 };
+
+pub(crate) use types::facts;
 
 use crate::element::Element;
 
