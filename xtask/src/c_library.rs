@@ -1,5 +1,5 @@
-//! `cargo xtask c-library PREFIX`: builds the C library and installs it under a folder: header, shared library,
-//! pkg-config file.
+//! `cargo xtask c-library PREFIX`: builds the C library and installs it under a folder: header,
+//! shared library, pkg-config file.
 
 use std::io;
 use std::path::Path;

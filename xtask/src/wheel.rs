@@ -1,7 +1,7 @@
 //! `cargo xtask wheel`: builds the Python package, and tests it as it is installed.
 //!
-//! maturin comes from PyPI into a virtual environment under `target/`; the tests run in another one, made anew,
-//! with the wheel and nothing of the source tree on its path.
+//! maturin comes from PyPI into a virtual environment under `target/`; the tests run in another
+//! one, made anew, with the wheel and nothing of the source tree on its path.
 
 use std::ffi::OsStr;
 use std::io;

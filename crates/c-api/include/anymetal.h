@@ -20,7 +20,7 @@ extern "C" {
 /* How a call ended. The last four are the classes that a retry policy decides by. */
 typedef enum anymetal_status {
     ANYMETAL_OK = 0,
-    ANYMETAL_COMPILE_ERROR = 1, /* the source is wrong; the text has its diagnostics */
+    ANYMETAL_COMPILE_ERROR = 1, /* the source is wrong, or has no such kernel; the text has diagnostics */
     ANYMETAL_OUT_OF_BOUNDS = 2, /* a kernel accessed memory outside what it was given */
     ANYMETAL_CALLER = 3,        /* a mistake in the call; nothing ran */
     ANYMETAL_TRANSIENT = 4,     /* trying again may help */

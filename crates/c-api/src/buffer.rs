@@ -38,8 +38,8 @@ pub unsafe extern "C" fn anymetal_buffer_make(
 ///
 /// # Safety
 ///
-/// `device` is NULL or a device that was not given back, `buffer` a place for the result. `memory` has `bytes`
-/// bytes, which are used as the header says.
+/// `device` is NULL or a device that was not given back, `buffer` a place for the result. `memory`
+/// has `bytes` bytes, which are used as the header says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anymetal_buffer_borrow(
     device: *const DeviceHandle,
@@ -51,8 +51,9 @@ pub unsafe extern "C" fn anymetal_buffer_borrow(
         // SAFETY: the caller's promise.
         let device = unsafe { object(device, "device") }?;
         let start = NonNull::new(memory.cast::<u8>()).ok_or_else(|| Failure::caller("the memory is NULL"))?;
-        // SAFETY: the header has the caller promise what a loan needs: valid until the buffer is released and its
-        // work has ended, not used by the host meanwhile, no overlapping loans in one launch.
+        // SAFETY: the header has the caller promise what a loan needs: valid until the buffer is
+        // released and its work has ended, not used by the host meanwhile, no overlapping loans in
+        // one launch.
         let lent = unsafe { LentMemory::new(start, bytes, Box::new(())) };
         let made = BufferHandle { buffer: device.device.borrow_host(lent, "")? };
         // SAFETY: the caller's promise.

@@ -17,7 +17,8 @@ pub struct KernelHandle {
 ///
 /// # Safety
 ///
-/// `library` is NULL or a library that was not given back, `name` a string of C, `kernel` a place for the result.
+/// `library` is NULL or a library that was not given back, `name` a string of C, `kernel` a place
+/// for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anymetal_kernel_make(
     library: *const LibraryHandle,

@@ -82,8 +82,8 @@ impl Argument {
 ///
 /// # Safety
 ///
-/// `queue` and `kernel` are NULL or were not given back, `arguments` has `argument_count` arguments as the header
-/// describes them, `submission` is NULL or a place for the result.
+/// `queue` and `kernel` are NULL or were not given back, `arguments` has `argument_count` arguments
+/// as the header describes them, `submission` is NULL or a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anymetal_launch(
     queue: *const QueueHandle,

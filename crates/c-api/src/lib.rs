@@ -1,8 +1,9 @@
 //! The C library: the facade's objects behind opaque pointers.
 //!
-//! Owns the functions of `include/anymetal.h`, a module for each type of handle. Invariant: a handle is a box that
-//! C gives back once; every call is run by [`status::run`], so that no panic crosses into C, and every failure has
-//! a status and a text. A NULL where an object is needed is a failure, not undefined behaviour.
+//! Owns the functions of `include/anymetal.h`, a module for each type of handle. Invariant: a
+//! handle is a box that C gives back once; every call is run by [`status::run`], so that no panic
+//! crosses into C, and every failure has a status and a text. A NULL where an object is needed is a
+//! failure, not undefined behaviour.
 
 mod buffer;
 mod device;

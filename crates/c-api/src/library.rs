@@ -17,8 +17,8 @@ pub struct LibraryHandle {
 ///
 /// # Safety
 ///
-/// `device` is NULL or a device that was not given back, `source` has `length` bytes, `library` is a place for the
-/// result.
+/// `device` is NULL or a device that was not given back, `source` has `length` bytes, `library` is
+/// a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anymetal_library_compile(
     device: *const DeviceHandle,

@@ -29,7 +29,7 @@ int main(void) {
     anymetal_library_release(library);
     library = NULL;
     expect("compile", COMPILE("kernel void f(device int* x, constant int& a) { x[0] = a; }"), ANYMETAL_OK, "");
-    expect("no kernel", anymetal_kernel_make(library, "g", &kernel), ANYMETAL_CALLER, "`f`");
+    expect("no kernel", anymetal_kernel_make(library, "g", &kernel), ANYMETAL_COMPILE_ERROR, "`f`");
     expect("NULL library", anymetal_kernel_make(NULL, "f", &kernel), ANYMETAL_CALLER, "library is NULL");
     if (anymetal_kernel_make(library, "f", &kernel) != ANYMETAL_OK) return 1;
     if (anymetal_queue_make(device, &queue) != ANYMETAL_OK) return 1;

@@ -1,8 +1,8 @@
 //! Host memory that a program lends to a device, where it is.
 //!
-//! Owns [`LentMemory`], the one way for memory that no Rust value of ours owns, such as a NumPy array's, to
-//! become a buffer without a copy. Invariant: who makes one promises that the bytes stay valid until its
-//! owner is dropped; everything above can pass it on without unsafe code.
+//! Owns [`LentMemory`], the one way for memory that no Rust value of ours owns, such as a NumPy
+//! array's, to become a buffer without a copy. Invariant: who makes one promises that the bytes
+//! stay valid until its owner is dropped; everything above can pass it on without unsafe code.
 
 use std::any::Any;
 use std::fmt;
@@ -21,10 +21,10 @@ impl LentMemory {
     ///
     /// # Safety
     ///
-    /// Until `owner` is dropped, the range lies within one allocation, its bytes are initialised and may be
-    /// read; they may be written as well if a kernel that writes them is given the memory. No reference to
-    /// them exists while a kernel that is given the memory runs. They may change between kernels. Loans whose
-    /// bytes overlap are not given to one kernel.
+    /// Until `owner` is dropped, the range lies within one allocation, its bytes are initialised
+    /// and may be read; they may be written as well if a kernel that writes them is given the
+    /// memory. No reference to them exists while a kernel that is given the memory runs. They may
+    /// change between kernels. Loans whose bytes overlap are not given to one kernel.
     pub unsafe fn new(start: NonNull<u8>, length: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
         LentMemory { start, length, _owner: owner }
     }
@@ -40,8 +40,8 @@ impl LentMemory {
     }
 }
 
-// SAFETY: the value only carries the address; whoever dereferences it answers for races, as with any raw
-// pointer, and the owner is `Send`.
+// SAFETY: the value only carries the address; whoever dereferences it answers for races, as with
+// any raw pointer, and the owner is `Send`.
 unsafe impl Send for LentMemory {}
 // SAFETY: no method reads or writes the bytes, and the owner is `Sync`.
 unsafe impl Sync for LentMemory {}

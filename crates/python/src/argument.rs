@@ -1,17 +1,17 @@
 //! One argument of a call: from what Python gave to what the kernel is bound to.
 //!
-//! Owns [`Given`] and [`sort`], which decides what an object is, and the checks of an array against the
-//! kernel's declaration. Invariant: an array that passes may be used by the kernel as it declares it: type,
-//! alignment, writability and layout are checked here.
+//! Owns [`Given`] and [`sort`], which decides what an object is, and the checks of an array against
+//! the kernel's declaration. Invariant: an array that passes may be used by the kernel as it
+//! declares it: type, alignment, writability and layout are checked here.
 
 use anymetal::hal::command::BoundResource;
 use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, DeviceError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::PyBytes;
 
 use crate::array::PyArray;
-use crate::borrowed::HostArray;
+use crate::borrowed::{HostArray, facts};
 use crate::casts::{Casts, is_value};
 use crate::element::Element;
 use crate::lend::Region;
@@ -78,8 +78,7 @@ pub(crate) fn sort(
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return value(bytes.as_bytes().to_vec(), position, argument, rules);
     }
-    let is_scalar = !object.is_instance_of::<PyByteArray>() && is_numpy_scalar(object)?;
-    if is_scalar {
+    if facts(&object.get_type())?.is_numpy_scalar {
         return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
     }
     let array = HostArray::required(object).map_err(|error| at(object.py(), position, argument, &error))?;
@@ -167,14 +166,4 @@ fn at(py: Python<'_>, position: usize, argument: &ArgumentInfo, error: &PyErr) -
     } else {
         error.clone_ref(py)
     }
-}
-
-/// Whether it is a scalar of NumPy, which has the protocols of arrays too.
-fn is_numpy_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = object.py();
-    let class = object.get_type();
-    if class.module().is_ok_and(|module| module.to_string_lossy() == "numpy") {
-        return object.is_instance(&py.import("numpy")?.getattr("generic")?);
-    }
-    Ok(false)
 }

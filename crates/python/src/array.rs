@@ -1,6 +1,7 @@
 //! Arrays: memory of a device with a shape and a type, what `anymetal.ops` computes with.
 //!
-//! Owns [`PyArray`]. Invariant: its memory is not given out to another library while work that uses it runs.
+//! Owns [`PyArray`]. Invariant: its memory is not given out to another library while work that uses
+//! it runs.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ impl PyArray {
         Ok(view.region())
     }
 
-    /// Waits for all work that uses it, and gives the address of its first element in the host's memory.
+    /// Waits for all work that uses it, and gives the address of its first element in the host's
+    /// memory.
     pub(crate) fn settled_start(&self, py: Python<'_>) -> PyResult<NonNull<u8>> {
         fork::check()?;
         let buffer = self.tensor.buffer();
@@ -72,7 +74,8 @@ impl PyArray {
             PyBufferError::new_err("the array is in private memory, which the host does not see")
         })?;
         let offset = buffer.region().offset() as usize + self.tensor.offset() * self.tensor.dtype().size();
-        // SAFETY: the first element of the tensor lies within its buffer, or is one past the end of an empty one.
+        // SAFETY: the first element of the tensor lies within its buffer, or is one past the end of
+        // an empty one.
         Ok(unsafe { start.add(offset) })
     }
 }
@@ -125,8 +128,8 @@ impl PyArray {
         }
         let bytes: &[u8] = match length {
             0 => &[],
-            // SAFETY: a contiguous array has `extent` bytes from its start on, which its owner keeps; the
-            // interpreter's lock is held, so that Python does not write them meanwhile.
+            // SAFETY: a contiguous array has `extent` bytes from its start on, which its owner
+            // keeps; the interpreter's lock is held, so that Python does not write them meanwhile.
             _ => unsafe { std::slice::from_raw_parts(array.start(), length) },
         };
         let buffer = state.device.rent::<u8>(length.max(dtype.size())).or_raise()?;
@@ -270,8 +273,8 @@ impl PyArray {
         Ok(interface)
     }
 
-    /// DLPack's capsule. `stream`, `max_version`, `dl_device` and `copy` are as in the array API; a copy is made
-    /// only where `copy` is true.
+    /// DLPack's capsule. `stream`, `max_version`, `dl_device` and `copy` are as in the array API; a
+    /// copy is made only where `copy` is true.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,

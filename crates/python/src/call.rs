@@ -1,7 +1,7 @@
 //! A call in the making: arguments and keywords of Python to a launch.
 //!
-//! Owns [`Call`], which direct calls, submissions, profiles and graphs share. Invariant: a call that was made has
-//! an argument for each that the kernel declares, and holds what it lends.
+//! Owns [`Call`], which direct calls, submissions, profiles and graphs share. Invariant: a call
+//! that was made has an argument for each that the kernel declares, and holds what it lends.
 
 use anymetal::{ArgumentInfo, Device, Launch, Pipeline, Queue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -123,7 +123,8 @@ impl Call {
     }
 }
 
-/// Which of the objects is for which argument: in order, or each at its Metal index where indices are left out.
+/// Which of the objects is for which argument: in order, or each at its Metal index where indices
+/// are left out.
 fn places<'a>(callee: &Callee<'a>, count: usize) -> PyResult<Vec<(usize, &'a ArgumentInfo)>> {
     let arguments = callee.arguments;
     if count == arguments.len() {

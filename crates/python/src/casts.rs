@@ -1,7 +1,7 @@
 //! Numbers and lists of numbers as arguments: to the bytes that the kernel declares.
 //!
-//! Owns [`Casts`], the keyword `arg_casts`, and the conversions. Invariant: without a cast a number has the
-//! type that the kernel's own signature has; what that type cannot hold is an exception.
+//! Owns [`Casts`], the keyword `arg_casts`, and the conversions. Invariant: without a cast a number
+//! has the type that the kernel's own signature has; what that type cannot hold is an exception.
 
 use anymetal::{ArgumentInfo, ElementType, Scalar, ScalarType};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};

@@ -1,7 +1,7 @@
 //! Checked runs: kernels under the sanitizer, and what it found since a moment.
 //!
-//! Owns the switch and [`PyCheckpoint`]. Invariant: the sanitizer has one session in a process; a checkpoint
-//! tells what occurred after it was made, also at places that were known before.
+//! Owns the switch and [`PyCheckpoint`]. Invariant: the sanitizer has one session in a process; a
+//! checkpoint tells what occurred after it was made, also at places that were known before.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,8 +43,8 @@ impl PyCheckpoint {
         py.detach(|| PyCheckpoint { before: sanitizer::findings(), launches: sanitizer::summary().launches })
     }
 
-    /// What was found since: the report as text, JSON, SARIF and annotations. `suppressions` is the text of a
-    /// suppression file.
+    /// What was found since: the report as text, JSON, SARIF and annotations. `suppressions` is the
+    /// text of a suppression file.
     #[pyo3(signature = (suppressions=None, name="suppressions"))]
     fn report(
         &self,

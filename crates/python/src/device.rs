@@ -1,7 +1,8 @@
-//! Devices: which there are, with the queue and the operations' context that a process uses of each.
+//! Devices: which there are, with the queue and the operations' context that a process uses of
+//! each.
 //!
-//! Owns [`DeviceState`] and [`PyDevice`]. Invariant: a process has one state for each device, so that arrays and
-//! kernels of one device share a queue and keep their order.
+//! Owns [`DeviceState`] and [`PyDevice`]. Invariant: a process has one state for each device, so
+//! that arrays and kernels of one device share a queue and keep their order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -119,8 +119,9 @@ impl Element {
         Element::new(kind, dtype.size())
     }
 
-    /// Whether a kernel's argument may be given elements of this type. Numbers of one size are taken as they
-    /// are, so that `uint` gets an `int32` tensor; another size is a mistake. Single bytes are raw memory.
+    /// Whether a kernel's argument may be given elements of this type. Numbers of one size are
+    /// taken as they are, so that `uint` gets an `int32` tensor; another size is a mistake. Single
+    /// bytes are raw memory.
     pub(crate) fn fits(self, argument: &ArgumentInfo) -> bool {
         let part = if self.kind == Kind::Complex { self.bytes / 2 } else { self.bytes };
         match argument.element {

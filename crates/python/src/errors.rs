@@ -1,7 +1,7 @@
 //! Errors of the layers below as exceptions of `anymetal.errors`.
 //!
-//! Owns the one conversion. Invariant: the text of a diagnostic reaches the user whole, and the class of an
-//! error is the exception's attribute `error_class`.
+//! Owns the one conversion. Invariant: the text of a diagnostic reaches the user whole, and the
+//! class of an error is the exception's attribute `error_class`.
 
 use anymetal::{DeviceError, Error, ErrorClass};
 use anymetal_ops::OpError;

@@ -1,7 +1,7 @@
 //! Export of arrays by DLPack.
 //!
-//! Owns [`capsule`]. Invariant: the managed tensor holds the array's memory until its consumer deletes it, or
-//! until its capsule goes without a consumer.
+//! Owns [`capsule`]. Invariant: the managed tensor holds the array's memory until its consumer
+//! deletes it, or until its capsule goes without a consumer.
 
 use std::ffi::{c_int, c_void};
 

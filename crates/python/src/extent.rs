@@ -51,8 +51,8 @@ impl Extents {
         self.sizes
     }
 
-    /// The size of threadgroups for a grid that came without: as many threads along x as the kernel may have,
-    /// and no more than there are in a grid of one dimension.
+    /// The size of threadgroups for a grid that came without: as many threads along x as the kernel
+    /// may have, and no more than there are in a grid of one dimension.
     pub(crate) fn default_group(self, limit: u32) -> [u32; 3] {
         let x = if self.dimensions == 1 { self.sizes[0].clamp(1, limit) } else { limit };
         [x, 1, 1]

@@ -1,7 +1,8 @@
-//! Use after `fork`: threads of the device do not live in the child, so that a wait would never end.
+//! Use after `fork`: threads of the device do not live in the child, so that a wait would never
+//! end.
 //!
-//! Owns [`check`], which every call that reaches a device makes. Invariant: a child of a process that has used
-//! a device gets an exception, never a hang.
+//! Owns [`check`], which every call that reaches a device makes. Invariant: a child of a process
+//! that has used a device gets an exception, never a hang.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,8 +1,8 @@
 //! Graphs: kernels that are described once and run many times.
 //!
-//! Owns [`PyGraph`], [`PyGraphValue`] and [`PyExecutable`], thin over the facade's. Invariant: a graph holds the
-//! arrays that its kernels use; they are arrays of anymetal, so that two kernels with the same memory name the
-//! same buffer.
+//! Owns [`PyGraph`], [`PyGraphValue`] and [`PyExecutable`], thin over the facade's. Invariant: a
+//! graph holds the arrays that its kernels use; they are arrays of anymetal, so that two kernels
+//! with the same memory name the same buffer.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -71,7 +71,7 @@ impl PyGraph {
     #[pyo3(signature = (
         kernel, *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, name=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn kernel(
         &self,
         py: Python<'_>,
@@ -124,8 +124,9 @@ impl PyGraph {
         Ok(())
     }
 
-    /// Plans the graph: kernels run as if one after the other in the order in which they were added; what does
-    /// not touch the same memory may run at the same time, and chains become one launch.
+    /// Plans the graph: kernels run as if one after the other in the order in which they were
+    /// added; what does not touch the same memory may run at the same time, and chains become one
+    /// launch.
     fn build(&self, py: Python<'_>) -> PyResult<PyExecutable> {
         let mut builder =
             self.builder.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(built)?;

@@ -1,7 +1,8 @@
 //! Kernels: what Python calls.
 //!
-//! Owns [`PyKernel`]. Invariant: a call returns when the kernel has ended, so that the caller's arrays have the
-//! result; [`PyKernel::launch`] returns at once and its submission holds the arrays.
+//! Owns [`PyKernel`]. Invariant: a call returns when the kernel has ended, so that the caller's
+//! arrays have the result; [`PyKernel::launch`] returns at once and its submission holds the
+//! arrays.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -104,7 +105,7 @@ impl PyKernel {
         *args, threads=None, group_size=None, arg_casts=None, error_buf_idx=None, threadgroup_memory=None,
         queue=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn __call__(
         &self,
         py: Python<'_>,
@@ -138,7 +139,7 @@ impl PyKernel {
         *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, queue=None,
         after=Vec::new(), label=None, deadline=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn launch(
         &self,
         py: Python<'_>,
@@ -171,13 +172,13 @@ impl PyKernel {
         Ok(PySubmission::new(submission.or_raise()?, call.loans))
     }
 
-    /// Runs the kernel again and again over the same arguments and measures each run by the device's clock.
-    /// The arrays change as often as the kernel changes them.
+    /// Runs the kernel again and again over the same arguments and measures each run by the
+    /// device's clock. The arrays change as often as the kernel changes them.
     #[pyo3(signature = (
         *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, queue=None,
         iterations=30, warm_up=3, flop=0, bytes=0
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn profile(
         &self,
         py: Python<'_>,
@@ -273,7 +274,8 @@ impl PyKernel {
         format!("<kernel {}({})>", self.pipeline.name(), arguments.join(", "))
     }
 
-    /// A kernel is pickled as its source and compiled again where it arrives, through the cache on disk.
+    /// A kernel is pickled as its source and compiled again where it arrives, through the cache on
+    /// disk.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let rebuild = py.import("anymetal._shader")?.getattr("rebuild_kernel")?;
         let options = PyDict::new(py);

@@ -1,7 +1,8 @@
 //! Loans: the host arrays of one launch as buffers of the device, in place or as copies.
 //!
-//! Owns [`Loans`]. Invariant: arrays whose bytes overlap become views of one buffer, so that a dispatch never
-//! has two loans of one byte; what a device copied is copied back before the call returns.
+//! Owns [`Loans`]. Invariant: arrays whose bytes overlap become views of one buffer, so that a
+//! dispatch never has two loans of one byte; what a device copied is copied back before the call
+//! returns.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -30,8 +31,8 @@ struct Copy {
     array: HostArray,
 }
 
-// SAFETY: the pointer in it is only used in `write_back`, with the array's owner held; nothing of it is tied to
-// a thread.
+// SAFETY: the pointer in it is only used in `write_back`, with the array's owner held; nothing of
+// it is tied to a thread.
 unsafe impl Send for Loans {}
 // SAFETY: nothing is done through a shared reference.
 unsafe impl Sync for Loans {}
@@ -76,8 +77,8 @@ impl Loans {
             let length = array.extent().unwrap_or(0);
             let bytes: &[u8] = match length {
                 0 => &[],
-                // SAFETY: the array has `extent` bytes from its start on, which its owner keeps; the
-                // interpreter's lock is held, so that Python does not write them meanwhile.
+                // SAFETY: the array has `extent` bytes from its start on, which its owner keeps;
+                // the interpreter's lock is held, so that Python does not write them meanwhile.
                 _ => unsafe { std::slice::from_raw_parts(array.start(), length) },
             };
             let buffer = device.buffer(bytes).or_raise()?;
@@ -99,8 +100,8 @@ impl Loans {
         for copy in &self.copies {
             let length = copy.array.extent().unwrap_or(0);
             if length > 0 {
-                // SAFETY: the array has `extent` bytes that may be written (checked when it was bound), and its
-                // owner is held; the bytes are initialised.
+                // SAFETY: the array has `extent` bytes that may be written (checked when it was
+                // bound), and its owner is held; the bytes are initialised.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(copy.array.start(), length) };
                 copy.buffer.read_into(0, bytes)?;
             }
@@ -116,9 +117,10 @@ fn lent(
     owner: Box<dyn Any + Send + Sync>,
 ) -> PyResult<Buffer<u8>> {
     let start = NonNull::new(start).unwrap_or(NonNull::<u128>::dangling().cast());
-    // SAFETY: `length` bytes from the array's first element on are the array's, by its protocol, and stay while
-    // its owner is held; kernels that write are only given arrays that may be written. Arrays of one launch that
-    // overlap share a loan. Python code that uses the array meanwhile races as with any other library's kernel.
+    // SAFETY: `length` bytes from the array's first element on are the array's, by its protocol,
+    // and stay while its owner is held; kernels that write are only given arrays that may be
+    // written. Arrays of one launch that overlap share a loan. Python code that uses the array
+    // meanwhile races as with any other library's kernel.
     let memory = unsafe { LentMemory::new(start, length, owner) };
     device.borrow_host(memory, "").or_raise()
 }

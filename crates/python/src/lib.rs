@@ -1,9 +1,9 @@
 //! The native half of the Python package `anymetal`: devices, kernels, arrays, queues.
 //!
-//! Owns the classes of `anymetal._native`; what can be written in Python is in `python/anymetal`. Invariant:
-//! no call ends the interpreter: every mistake is an exception, every panic of a layer below becomes one, the
-//! interpreter's lock is free while a thread waits, and memory of a caller's array is used only while the
-//! array is held. Start with [`kernel`] and [`borrowed`].
+//! Owns the classes of `anymetal._native`; what can be written in Python is in `python/anymetal`.
+//! Invariant: no call ends the interpreter: every mistake is an exception, every panic of a layer
+//! below becomes one, the interpreter's lock is free while a thread waits, and memory of a caller's
+//! array is used only while the array is held. Start with [`kernel`] and [`borrowed`].
 
 mod analysis;
 mod argument;

@@ -1,7 +1,7 @@
 //! Libraries: MSL source, compiled, from which kernels are made.
 //!
-//! Owns [`LibraryState`] and [`PyLibrary`]. Invariant: the same source is compiled for the sanitizer at most
-//! once, when the first of its kernels runs under it.
+//! Owns [`LibraryState`] and [`PyLibrary`]. Invariant: the same source is compiled for the
+//! sanitizer at most once, when the first of its kernels runs under it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -56,7 +56,7 @@ impl PyLibrary {
         source, device=None, *, file_name="source.metal", defines=Vec::new(), include_folders=Vec::new(),
         math_mode="safe", strided=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
         source: &str,

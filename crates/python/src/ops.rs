@@ -1,7 +1,8 @@
-//! Tensor operations by name, for `anymetal.ops`, which has the names and defaults of the array API.
+//! Tensor operations by name, for `anymetal.ops`, which has the names and defaults of the array
+//! API.
 //!
-//! Owns the functions that take arrays of one device. Invariant: an operation returns when its work is handed
-//! over, and never changes its inputs.
+//! Owns the functions that take arrays of one device. Invariant: an operation returns when its work
+//! is handed over, and never changes its inputs.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Submissions: work that was started.
 //!
-//! Owns [`PySubmission`]. Invariant: it holds the arrays that the work uses until it is dropped or has ended; a
-//! thread that waits does not hold the interpreter's lock.
+//! Owns [`PySubmission`]. Invariant: it holds the arrays that the work uses until it is dropped or
+//! has ended; a thread that waits does not hold the interpreter's lock.
 
 use anymetal::{Submission, Timing};
 use pyo3::exceptions::PyTimeoutError;
@@ -39,7 +39,8 @@ impl PySubmission {
 
 #[pymethods]
 impl PySubmission {
-    /// Waits until it has ended; the seconds that the device was at it. `TimeoutError` if the time is over.
+    /// Waits until it has ended; the seconds that the device was at it. `TimeoutError` if the time
+    /// is over.
     #[pyo3(signature = (timeout=None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<f64> {
         fork::check()?;

@@ -24,6 +24,7 @@ def saxpy():
 def xy():
     return numpy.arange(64, dtype="float32"), numpy.ones(64, dtype="float32")
 
+
 #: Tests over other libraries are collected where the library is.
 MISSING = [name for name in ("torch", "mlx") if importlib.util.find_spec(name) is None]
 collect_ignore = [f"test_{name}.py" for name in MISSING]

@@ -21,7 +21,9 @@ def test_source_that_does_not_compile_shows_its_diagnostics():
     assert isinstance(error, (RuntimeError, SyntaxError))
 
 
-@pytest.mark.parametrize("source", ["kernel void", "\x00", "#include <nowhere>", "kernel void f(texture2d<float> t) {}"])
+@pytest.mark.parametrize(
+    "source", ["kernel void", "\x00", "#include <nowhere>", "kernel void f(texture2d<float> t) {}"]
+)
 def test_any_source_is_an_exception_or_a_library(source):
     with pytest.raises(Exception) as raised:
         library = compile_shader(source)
@@ -112,9 +114,7 @@ def test_accesses_out_of_bounds_name_argument_and_line(saxpy, xy):
 
 
 def test_a_kernel_that_does_not_end_is_stopped():
-    kernel = compile_shader(
-        "kernel void f(device volatile uint* x) { while (x[0] == 0) { x[1] += 1; } }"
-    ).f
+    kernel = compile_shader("kernel void f(device volatile uint* x) { while (x[0] == 0) { x[1] += 1; } }").f
     x = numpy.zeros(2, "uint32")
     with pytest.raises(anymetal.AnymetalError):
         kernel.launch(x, threads=1, deadline=0.2).wait()

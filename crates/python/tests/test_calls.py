@@ -31,8 +31,7 @@ def test_views_are_written_in_place(saxpy, xy):
 
 def test_overlapping_views_are_one_memory():
     shift = compile_shader(
-        "kernel void copy(device const float* x, device float* y, uint i [[thread_position_in_grid]]) "
-        "{ y[i] = x[i]; }"
+        "kernel void copy(device const float* x, device float* y, uint i [[thread_position_in_grid]]) { y[i] = x[i]; }"
     ).copy
     x = numpy.arange(16, dtype="float32")
     shift(x[:8], x[8:])

@@ -10,6 +10,7 @@ import pytest
 import anymetal
 from anymetal import compile_shader
 
+
 @pytest.fixture(autouse=True)
 def in_other_processes(monkeypatch):
     """Runs of pytest within these tests find the package where this process has it."""

@@ -156,9 +156,21 @@ def test_a_custom_function_has_a_gradient():
     assert mx.allclose(mx.grad(lambda x: square(x).sum())(x), 2 * x)
 
 
+def test_results_are_mlx_arrays_whatever_the_inputs_are():
+    kernel = mx.fast.metal_kernel(
+        name="fill", input_names=["value"], output_names=["y"], source="y[thread_position_in_grid.x] = value;"
+    )
+    call = dict(grid=(3, 1, 1), threadgroup=(3, 1, 1), output_shapes=[(3,)], output_dtypes=[mx.float32])
+    (y,) = kernel(inputs=[2.5], **call)
+    assert isinstance(y, mx.array) and y.tolist() == [2.5] * 3
+
+
 def test_numpy_arrays_give_numpy_arrays():
     kernel = anymetal.metal_kernel(
-        name="twice", input_names=["x"], output_names=["y"], source="uint i = thread_position_in_grid.x; y[i] = 2 * x[i];"
+        name="twice",
+        input_names=["x"],
+        output_names=["y"],
+        source="uint i = thread_position_in_grid.x; y[i] = 2 * x[i];",
     )
     x = numpy.arange(12, dtype="float32").reshape(3, 4)[:, ::2]
     (y,) = kernel(

@@ -68,17 +68,38 @@ def test_creation():
     assert one.tolist() == ops.random_normal((1000,), seed=5).tolist() and abs(float(ops.mean(one))) < 0.2
 
 
-@pytest.mark.parametrize("name", ["abs", "negative", "exp", "sin", "cos", "tanh", "floor", "ceil", "square", "expm1", "sign", "trunc"])
+@pytest.mark.parametrize(
+    "name", ["abs", "negative", "exp", "sin", "cos", "tanh", "floor", "ceil", "square", "expm1", "sign", "trunc"]
+)
 def test_functions_of_one_array(name):
     same(getattr(ops, name)(anymetal.asarray(A)), getattr(numpy, name)(A))
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum", "minimum", "hypot", "less", "equal", "remainder", "floor_divide", "copysign", "logaddexp"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "minimum",
+        "hypot",
+        "less",
+        "equal",
+        "remainder",
+        "floor_divide",
+        "copysign",
+        "logaddexp",
+    ],
+)
 def test_functions_of_two_arrays(name):
     same(getattr(ops, name)(anymetal.asarray(A), anymetal.asarray(B)), getattr(numpy, name)(A, B))
 
 
-@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder", "add", "not_equal"])
+@pytest.mark.parametrize(
+    "name", ["bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder", "add", "not_equal"]
+)
 def test_functions_of_integers(name):
     divisor = numpy.where(I == 0, 5, I[::-1])
     divisor = numpy.where(divisor == 0, 3, divisor).astype("int32")
@@ -135,7 +156,19 @@ def test_shapes():
 
 
 @pytest.mark.parametrize(
-    "key", [0, -1, (1, 2), slice(1, 3), (slice(None), 1), (slice(None, None, 2), slice(3, 0, -1)), (Ellipsis, 0), (None, 1), (slice(2, 0, -2),), slice(5, 9)]
+    "key",
+    [
+        0,
+        -1,
+        (1, 2),
+        slice(1, 3),
+        (slice(None), 1),
+        (slice(None, None, 2), slice(3, 0, -1)),
+        (Ellipsis, 0),
+        (None, 1),
+        (slice(2, 0, -2),),
+        slice(5, 9),
+    ],
 )
 def test_indices(key):
     same(anymetal.asarray(A)[key], A[key])

@@ -25,7 +25,8 @@ def test_the_stand_in_is_taken_away(mps):
 def test_the_documented_example(mps):
     # The call of `torch.mps.compile_shader`'s documentation, over the device that there is.
     lib = torch.mps.compile_shader(
-        "kernel void full(device float* out, constant float& val, uint idx [[thread_position_in_grid]]) { out[idx] = val; }"
+        "kernel void full(device float* out, constant float& val, uint idx [[thread_position_in_grid]]) "
+        "{ out[idx] = val; }"
     )
     x = torch.zeros(16, device="cpu")
     lib.full(x, 3.14)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 from . import _native
 
@@ -45,7 +46,10 @@ class Analysis:
 
         rows = [("registers", self.raw.get("registers")), ("threadgroup memory", self.raw.get("threadgroup_memory"))]
         rows += [
-            (f"{one['line']}:{one['column']} {one['operation']} of {one.get('variable') or 'memory'}", one["pattern"]["kind"])
+            (
+                f"{one['line']}:{one['column']} {one['operation']} of {one.get('variable') or 'memory'}",
+                one["pattern"]["kind"],
+            )
             for one in self.accesses
         ]
         rows += [("advice", one) for one in self.advice]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Generator
+from typing import Any
+from collections.abc import Generator
 
 
 def wait_for(submission: Any) -> Generator[Any, None, float]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any
+from collections.abc import Mapping, Sequence
 
 from . import _foreign, _native
 from ._shader import ShaderLibrary, compile_shader
@@ -135,7 +136,7 @@ class MetalKernel:
         options = dict(compile_options or {})
         self._math_mode = options.pop("math_mode", "safe")
         if options:
-            raise ValueError(f"compile_options has no {', '.join(map(repr, options))}; there is \"math_mode\"")
+            raise ValueError(f'compile_options has no {", ".join(map(repr, options))}; there is "math_mode"')
         self.name = name
         self.input_names = list(input_names)
         self.output_names = list(output_names)
@@ -149,6 +150,8 @@ class MetalKernel:
             name: [part for part in ("shape", "strides", "ndim") if f"{name}_{part}" in words]
             for name in self.input_names
         }
+        #: The library whose arrays the results are; "" is that of the inputs.
+        self._results = ""
         self._compiled: dict[Any, tuple[str, _native.Kernel]] = {}
 
     def __repr__(self) -> str:
@@ -173,7 +176,7 @@ class MetalKernel:
         stream: Any = None,
     ) -> list[Any]:
         self._check_counts(inputs, output_shapes, output_dtypes, grid, threadgroup)
-        kind = next(filter(None, map(_foreign.kind_of, inputs)), "numpy")
+        kind = self._results or next(filter(None, map(_foreign.kind_of, inputs)), "numpy")
         arrays = [self._input(name, value) for name, value in zip(self.input_names, inputs)]
         described = [_describe(array) for array in arrays]
         types = [_type_name(dtype) for dtype in output_dtypes]

@@ -11,7 +11,7 @@ from ._native import Array
 
 def attach(ops: ModuleType) -> None:
     """Gives the class its operators."""
-    numbers = (type(True), int, float)
+    numbers = (bool, int, float)
 
     def infix(function: Any) -> Any:
         def operator(self: Array, other: Any) -> Any:
@@ -126,10 +126,10 @@ def _length(self: Array) -> int:
 def _listed(self: Array) -> Any:
     import struct
 
-    from . import ops
+    from .ops._dtypes import LETTERS
 
     plain = _native.cast(self, "float32") if self.dtype_name == "bfloat16" else self
-    values = struct.unpack(f"<{plain.size}{ops._LETTERS[plain.dtype_name]}", plain.tobytes())
+    values = struct.unpack(f"<{plain.size}{LETTERS[plain.dtype_name]}", plain.tobytes())
 
     def level(shape: tuple[int, ...], first: int, size: int) -> Any:
         if not shape:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from . import _native
 
@@ -79,9 +80,10 @@ def compile_shader(
     ``arg_casts`` says otherwise. ``threads`` is a number or up to three (default: the elements of the first
     array), ``group_size`` likewise. A call returns when the kernel has ended.
 
-    ``file_name`` is the source's name in diagnostics; without one it is ``source.metal``, with a number from the second
-    source of the process on, so that reports tell them apart. ``math_mode`` is ``"safe"``, ``"relaxed"`` or ``"fast"``. With ``strided`` arrays of any positive strides are
-    passed as they are in memory, as PyTorch does; otherwise such an array is an error.
+    ``file_name`` is the source's name in diagnostics; without one it is ``source.metal``, with a number from
+    the second source of the process on, so that reports tell them apart. ``math_mode`` is ``"safe"``,
+    ``"relaxed"`` or ``"fast"``. With ``strided`` arrays of any positive strides are passed as they are in
+    memory, as PyTorch does; otherwise such an array is an error.
     """
     if not isinstance(source, str):
         raise TypeError(f"source is a str with Metal source, not {type(source).__name__}")
@@ -131,4 +133,4 @@ def _device(device: _native.Device | str | None) -> _native.Device | None:
         return device
     if isinstance(device, str):
         return _native.Device(device)
-    raise TypeError(f"device is an anymetal.Device or its name, such as \"cpu\", not {type(device).__name__}")
+    raise TypeError(f'device is an anymetal.Device or its name, such as "cpu", not {type(device).__name__}')

@@ -12,11 +12,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._metal_kernel import metal_kernel
+from ._metal_kernel import MetalKernel
 
 __all__ = ["install", "metal_kernel", "uninstall"]
 
 _original: Any = None
+
+
+def metal_kernel(*args: Any, **keywords: Any) -> MetalKernel:
+    """`mlx.core.fast.metal_kernel`: the results are MLX's arrays, whatever the inputs are."""
+    kernel = MetalKernel(*args, **keywords)
+    kernel._results = "mlx"
+    return kernel
 
 
 def install(*, force: bool = False) -> None:

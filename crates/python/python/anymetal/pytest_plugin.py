@@ -6,7 +6,8 @@ file of what is known and allowed; ``@pytest.mark.anymetal_unchecked`` leaves a 
 
 from __future__ import annotations
 
-from typing import Any, Generator
+from typing import Any
+from collections.abc import Generator
 
 import pytest
 
@@ -16,9 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--anymetal-check", action="store_true", help="run Metal kernels under the sanitizer; findings fail the test"
     )
-    group.addoption(
-        "--anymetal-suppressions", metavar="FILE", default=None, help="findings that are known and allowed"
-    )
+    group.addoption("--anymetal-suppressions", metavar="FILE", default=None, help="findings that are known and allowed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 //! NumPy's array interface in C: the capsule `__array_struct__`.
 //!
-//! Owns [`read`]. The layout is that of NumPy's documentation, "The array interface protocol", version 3.
+//! Owns [`read`]. The layout is that of NumPy's documentation, "The array interface protocol",
+//! version 3.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -43,7 +44,8 @@ pub(super) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
     if pointer.is_null() {
         return Err(PyErr::fetch(object.py()));
     }
-    // SAFETY: by the protocol the capsule holds a `PyArrayInterface`, which lives as long as the capsule.
+    // SAFETY: by the protocol the capsule holds a `PyArrayInterface`, which lives as long as the
+    // capsule.
     let interface = unsafe { &*pointer.cast::<ArrayInterface>() };
     if interface.two != 2 {
         return Err(PyTypeError::new_err(
@@ -57,7 +59,8 @@ pub(super) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
              `x.astype(x.dtype.newbyteorder(\"=\"))`",
         ));
     }
-    // SAFETY: shape and strides have `nd` elements by the protocol, and live as long as the capsule.
+    // SAFETY: shape and strides have `nd` elements by the protocol, and live as long as the
+    // capsule.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
     let shape: Vec<usize> = shape.iter().map(|&extent| extent.max(0) as usize).collect();
     let is_small = |(&extent, &stride): (&usize, &isize)| extent <= 1 || stride % bytes as isize == 0;

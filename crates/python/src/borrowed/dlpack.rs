@@ -1,13 +1,12 @@
 //! DLPack: the exchange structure of tensor libraries.
 //!
-//! Owns its C layout (as of DLPack 1.3) and two ways to an object's tensor: the table of C functions that a type
-//! may have (`__dlpack_c_exchange_api__`), which makes no Python object, and the capsule of `__dlpack__`.
-//! Invariant: a tensor is used only while its object or its capsule is held; capsules are never taken apart, so
-//! that each deletes its tensor itself.
+//! Owns its C layout (as of DLPack 1.3) and two ways to an object's tensor: the table of C
+//! functions that a type may have (`__dlpack_c_exchange_api__`), which makes no Python object, and
+//! the capsule of `__dlpack__`. Invariant: a tensor is used only while its object or its capsule is
+//! held; capsules are never taken apart, so that each deletes its tensor itself.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
@@ -16,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 
 use super::HostArray;
+use super::types::facts;
 use crate::element::Element;
 
 /// `kDLCPU`.
@@ -78,26 +78,21 @@ struct ExchangeApi {
     view: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int>,
 }
 
-/// What is known of types that were seen. The types are held, so that no other gets their address.
-static KNOWN: Mutex<Vec<(Py<PyType>, Option<Table>)>> = Mutex::new(Vec::new());
-
-/// The most types that are remembered.
-const MAX_KNOWN: usize = 64;
-
 /// A type's table, which lives as long as the process.
 #[derive(Clone, Copy)]
-struct Table(NonNull<ExchangeApi>);
+pub(super) struct Table(NonNull<ExchangeApi>);
 
 // SAFETY: the table is constant by DLPack's rules, and lives as long as the process.
 unsafe impl Send for Table {}
 
 /// The tensor of an object whose type has a table of C functions.
 pub(super) fn by_exchange(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
-    let Some(Table(table)) = table_of(&object.get_type())? else { return Ok(None) };
+    let Some(Table(table)) = facts(&object.get_type())?.exchange else { return Ok(None) };
     // SAFETY: the table lives as long as the process.
     let Some(view) = (unsafe { table.as_ref().view }) else { return Ok(None) };
     let mut tensor = std::mem::MaybeUninit::<DLTensor>::zeroed();
-    // SAFETY: the object is of the table's type, and the function fills the tensor or sets an exception.
+    // SAFETY: the object is of the table's type, and the function fills the tensor or sets an
+    // exception.
     let status = unsafe { view(object.as_ptr().cast(), tensor.as_mut_ptr()) };
     if status != 0 {
         return Err(PyErr::take(object.py())
@@ -109,21 +104,10 @@ pub(super) fn by_exchange(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArra
     unsafe { described(&tensor, object.clone().unbind()) }.map(Some)
 }
 
-fn table_of(class: &Bound<'_, PyType>) -> PyResult<Option<Table>> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, table)) = known.iter().find(|(known, _)| known.is(class)) {
-        return Ok(*table);
-    }
-    drop(known);
-    let table = match class.getattr_opt(intern!(class.py(), "__dlpack_c_exchange_api__"))? {
-        Some(capsule) => read_table(&capsule),
-        None => None,
-    };
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.len() < MAX_KNOWN {
-        known.push((class.clone().unbind(), table));
-    }
-    Ok(table)
+/// The table of a type, if it has one.
+pub(super) fn table_of(class: &Bound<'_, PyType>) -> PyResult<Option<Table>> {
+    let capsule = class.getattr_opt(intern!(class.py(), "__dlpack_c_exchange_api__"))?;
+    Ok(capsule.and_then(|capsule| read_table(&capsule)))
 }
 
 fn read_table(capsule: &Bound<'_, PyAny>) -> Option<Table> {
@@ -214,7 +198,8 @@ fn check_device(device: DLDevice) -> PyResult<()> {
 
 /// # Safety
 ///
-/// There are `count` numbers at the pointer, if it is not null, which live as long as the result is used.
+/// There are `count` numbers at the pointer, if it is not null, which live as long as the result is
+/// used.
 unsafe fn numbers<'a>(pointer: *const i64, count: usize) -> &'a [i64] {
     if count == 0 || pointer.is_null() {
         return &[];

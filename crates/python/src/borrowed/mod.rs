@@ -1,10 +1,12 @@
 //! Memory of other libraries' arrays: NumPy, PyTorch, and whatever speaks DLPack.
 //!
-//! Owns [`HostArray`], what is known of an array, and [`HostArray::of`], which finds it out by the cheapest way
-//! that the object has. Invariant: the address is valid while the owner is held, as the protocols promise.
+//! Owns [`HostArray`], what is known of an array, and [`HostArray::of`], which finds it out by the
+//! cheapest way that the object has. Invariant: the address is valid while the owner is held, as
+//! the protocols promise.
 
 mod array_struct;
 mod dlpack;
+mod types;
 
 use std::any::Any;
 
@@ -14,6 +16,8 @@ use pyo3::prelude::*;
 pub(crate) use dlpack::{
     CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLTensor, TENSOR_NAME as DLPACK_TENSOR_NAME,
 };
+
+pub(crate) use types::facts;
 
 use crate::element::Element;
 
@@ -59,7 +63,8 @@ impl HostArray {
         if let Some(array) = dlpack::by_capsule(object)? {
             return Ok(Some(array));
         }
-        // Memory views, byte arrays, `array.array`, and what has only a dictionary: NumPy knows all of them.
+        // Memory views, byte arrays, `array.array`, and what has only a dictionary: NumPy knows all
+        // of them.
         let as_array = object.py().import("anymetal._foreign")?.getattr("as_array")?;
         let converted = as_array.call1((object,))?;
         if converted.is_none() { Ok(None) } else { array_struct::read(&converted) }
@@ -102,8 +107,8 @@ impl HostArray {
         self.start
     }
 
-    /// Bytes from the first element to the end of the last; `None` if a stride is negative, so that elements
-    /// are before the first one.
+    /// Bytes from the first element to the end of the last; `None` if a stride is negative, so that
+    /// elements are before the first one.
     pub(crate) fn extent(&self) -> Option<usize> {
         if self.count() == 0 {
             return Some(0);

@@ -1,0 +1,130 @@
+"""Reductions over axes, running sums, order."""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Callable
+
+from .. import _native
+from .._native import Array
+from ._dtypes import Axes, astype
+
+
+def _axes(x: Array, axis: Axes) -> list[int]:
+    if axis is None:
+        return list(range(x.ndim))
+    return [axis] if isinstance(axis, int) else list(axis)
+
+
+def _reduction(name: str) -> Callable[..., Array]:
+    def function(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+        if not x.ndim:
+            return _native.reshaped(
+                "reshape", _native.reduce(name, _native.reshaped("reshape", x, [1]), [0], False), []
+            )
+        if axis is not None and not isinstance(axis, int) and not list(axis):
+            return x
+        return _native.reduce(name, x, _axes(x, axis), keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{name}` over axes, or over all elements."
+    return function
+
+
+all = _reduction("all")
+any = _reduction("any")
+max = _reduction("max")
+mean = _reduction("mean")
+min = _reduction("min")
+_plain_sum = _reduction("sum")
+_plain_prod = _reduction("prod")
+
+
+def sum(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """The sum over axes, or of all elements; of integers it is int64."""
+    return _plain_sum(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+
+
+def prod(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """The product over axes, or of all elements; of integers it is int64."""
+    return _plain_prod(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+
+
+def var(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+    """The variance."""
+    return _native.spread("var", x, _axes(x, axis), correction, keepdims)
+
+
+def std(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+    """The standard deviation."""
+    return _native.spread("std", x, _axes(x, axis), correction, keepdims)
+
+
+def logsumexp(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+    """The logarithm of the sum of exponentials."""
+    return _native.spread("logsumexp", x, _axes(x, axis), 0, keepdims)
+
+
+def _position(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+    if axis is None:
+        flat = _native.along(name, _native.reshaped("reshape", x, [x.size]), 0)
+        return _native.reshaped("reshape", flat, [1] * x.ndim if keepdims else [])
+    return _native.along(f"{name}_keep" if keepdims else name, x, axis)
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The position of the greatest element."""
+    return _position("argmax", x, axis, keepdims)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The position of the least element."""
+    return _position("argmin", x, axis, keepdims)
+
+
+def one_axis(x: Array, axis: int | None, name: str) -> int:
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"`{name}` of {x.ndim} dimensions needs an axis")
+        return 0
+    return axis
+
+
+def cumulative_sum(x: Array, /, *, axis: int | None = None) -> Array:
+    """The sums of all elements up to each."""
+    return _native.along("cumsum", x, one_axis(x, axis, "cumulative_sum"))
+
+
+def cumulative_prod(x: Array, /, *, axis: int | None = None) -> Array:
+    """The products of all elements up to each."""
+    return _native.along("cumprod", x, one_axis(x, axis, "cumulative_prod"))
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The elements along an axis in order."""
+    return _native.along("sort_descending" if descending else "sort", x, axis)
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The positions of the elements along an axis in their order."""
+    return _native.along("argsort_descending" if descending else "argsort", x, axis)
+
+
+def unique_values(x: Array, /) -> Array:
+    """The different elements, in order."""
+    return _native.unique(x)[0]
+
+
+def unique_counts(x: Array, /) -> tuple[Array, Array]:
+    """The different elements, in order, and how often each occurs."""
+    return _native.unique(x)
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """The elements of an axis at the indices."""
+    return _native.gather("take", x, indices, one_axis(x, axis, "take"))
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """The element at each index along an axis."""
+    return _native.gather("take_along_axis", x, indices, axis)
