@@ -6,10 +6,10 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::validate::surplus;
 use anymetal_hal::texture::{
     BindingRole, SamplerDescriptor, SamplerState, TextureError, format_constant, state_constant,
 };
+use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
 
 use crate::buffer::Region;

@@ -256,14 +256,19 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
 
     /// The textures and samplers that the kernel takes; those that are not set are missed by the checks of
     /// bindings.
-    fn bind_resources(&self, pipeline: &Pipeline, bindings: &mut Vec<Binding>) -> Result<KnownFormats, Error> {
+    fn bind_resources(
+        &self,
+        pipeline: &Pipeline,
+        bindings: &mut Vec<Binding>,
+    ) -> Result<KnownFormats, Error> {
         let mut call = KernelCall::<BoundResource>::new(pipeline.signature());
         let takes = |role| pipeline.signature().resource_argument(role).is_ok();
         let bytes = |bytes: &[u8], _: ArgumentTarget<'_>| Ok(BoundResource::Bytes(bytes.to_vec()));
         for (index, texture) in self.textures.iter().filter(|(index, _)| takes(BindingRole::Texels(*index))) {
             call.texture(*index, texture, |texels, _| Ok(texels.resource()), bytes);
         }
-        for (index, sampler) in self.samplers.iter().filter(|(index, _)| takes(BindingRole::Sampler(*index))) {
+        for (index, sampler) in self.samplers.iter().filter(|(index, _)| takes(BindingRole::Sampler(*index)))
+        {
             call.sampler(*index, sampler, bytes);
         }
         let (bound, known) = call.into_resources()?;

@@ -134,8 +134,8 @@ pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_hal::texture::{
-    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, MipFilter, PixelFormat, SamplerDescriptor,
-    TextureDescriptor, TextureError, TextureKind,
+    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, MipFilter, PixelFormat,
+    SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
 };
 pub use anymetal_runtime::config::{
     CheckSetting, ConfigError, HealthLayer, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer,

@@ -134,7 +134,9 @@ impl Pipeline {
             }
             let (kernel, limit) = (self.name().to_owned(), MAX_SPECIALISED);
             self.forget_failure(size);
-            let found = self.specialised(false, size, &KnownFormats::default()).ok_or(Error::TooManyGroupSizes { kernel, limit })?;
+            let found = self
+                .specialised(false, size, &KnownFormats::default())
+                .ok_or(Error::TooManyGroupSizes { kernel, limit })?;
             self.code(&found).as_ref().map_err(Error::clone)?;
         }
         Ok(())
@@ -263,8 +265,7 @@ impl Pipeline {
     fn specialise(&self, wanted: &Specialised) -> Result<Arc<dyn HalPipeline>, Error> {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let constants = wanted.known.added_to(constants);
-        let artifact =
-            compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.whole_only)?;
+        let artifact = compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.whole_only)?;
         device.pipeline_of(&artifact, self.name())
     }
 

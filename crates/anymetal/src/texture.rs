@@ -281,7 +281,8 @@ impl Texture {
         argument: &ArgumentInfo,
     ) -> Result<(), TextureError> {
         let TextureDescriptor { kind, format, .. } = self.descriptor;
-        let fits = TextureType::parse(&argument.type_name).is_some_and(|declared| declared.takes(kind, format));
+        let fits =
+            TextureType::parse(&argument.type_name).is_some_and(|declared| declared.takes(kind, format));
         if fits {
             return Ok(());
         }

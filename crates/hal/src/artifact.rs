@@ -154,7 +154,9 @@ impl ArgumentInfo {
     pub fn role(&self) -> BindingRole {
         match self.kind {
             ArgumentKind::Buffer => BindingRole::of(self.index),
-            ArgumentKind::ThreadgroupMemory | ArgumentKind::Texture | ArgumentKind::Sampler => BindingRole::Buffer,
+            ArgumentKind::ThreadgroupMemory | ArgumentKind::Texture | ArgumentKind::Sampler => {
+                BindingRole::Buffer
+            }
         }
     }
 }

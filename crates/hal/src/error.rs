@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use crate::texture::BindingRole;
 use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
+use crate::texture::BindingRole;
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

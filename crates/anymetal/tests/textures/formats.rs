@@ -40,7 +40,7 @@ fn texels(format: PixelFormat) -> Vec<u8> {
     let mut random = SplitMix64::new(format.word().bits());
     let count = (SIZE[0] * SIZE[1]) as usize;
     let mut bytes: Vec<u8> =
-        (0..count * format.texel_bytes() as usize).map(|_| random.next_u64() as u8).collect();
+        (0..count * format.texel_bytes() as usize).map(|_| random.next_number() as u8).collect();
     let texel = format.texel_bytes() as usize;
     bytes[..texel].fill(0);
     bytes[texel..2 * texel].fill(0xff);
@@ -52,13 +52,36 @@ fn texels(format: PixelFormat) -> Vec<u8> {
 fn values(format: PixelFormat) -> Vec<[u32; 4]> {
     let mut random = SplitMix64::new(!format.word().bits());
     let special = [
-        0.0, -0.0, 1.0, -1.0, 0.5, 1.5 / 255.0, 2.5 / 255.0, 0.0031308, 1e-5, 1e-8, 6.2e-5, 65504.0, 65024.0,
-        65279.9, 65280.0, 65519.9, 65520.0, 64512.0, 65408.0, 1e6, -1e6, 2.0, f32::INFINITY, -f32::INFINITY, f32::NAN,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5 / 255.0,
+        2.5 / 255.0,
+        0.0031308,
+        1e-5,
+        1e-8,
+        6.2e-5,
+        65504.0,
+        65024.0,
+        65279.9,
+        65280.0,
+        65519.9,
+        65520.0,
+        64512.0,
+        65408.0,
+        1e6,
+        -1e6,
+        2.0,
+        f32::INFINITY,
+        -f32::INFINITY,
+        f32::NAN,
         0.499_999_97,
     ];
     let integers = [0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, u32::MAX, 1 << 31, u32::MAX - 128];
     let one = |random: &mut SplitMix64| -> u32 {
-        let bits = random.next_u64();
+        let bits = random.next_number();
         let (pick, rest) = (bits % 4, (bits >> 8) as u32);
         if is_integer(format) {
             return if pick == 0 { rest } else { integers[rest as usize % integers.len()] };
@@ -112,7 +135,7 @@ fn check(library: &Library, format: PixelFormat) -> Result<(), Error> {
     let given_buffer = device.buffer(bytemuck_bytes(&given).as_slice())?;
     let queue = device.queue()?;
     let launch = queue.launch(&pipeline).texture(0, &input).texture(1, &output);
-    launch.arg(&seen).arg(&given_buffer).threads(GRID).submit()?.wait()?;
+    launch.arg(&seen).arg(&given_buffer).threads((GRID[0], GRID[1])).submit()?.wait()?;
     let seen = seen.read()?;
     let written = output.read::<u8>()?;
     let texel = format.texel_bytes() as usize;
@@ -127,11 +150,15 @@ fn check(library: &Library, format: PixelFormat) -> Result<(), Error> {
         let zeros = vec![0; texel];
         let stored = if inside { &bytes[at(x, y)..at(x, y) + texel] } else { &zeros };
         let (seen, expected) = (value_of(format, bits), decode(format, stored));
-        assert!(is_same(seen, expected), "{format}: read of {stored:02x?} at {x}, {y}: {seen:?}, not {expected:?}");
+        assert!(
+            is_same(seen, expected),
+            "{format}: read of {stored:02x?} at {x}, {y}: {seen:?}, not {expected:?}"
+        );
         if inside {
             let value = value_of(format, given);
             let (stored, expected) = (&written[at(x, y)..at(x, y) + texel], encode(format, value));
-            let alike = stored == expected || is_same(decode(format, stored), decode(format, &expected)) && has_nan(value);
+            let alike = stored == expected
+                || is_same(decode(format, stored), decode(format, &expected)) && has_nan(value);
             assert!(alike, "{format}: write of {value:?} gave {stored:02x?}, not {expected:02x?}");
         }
     }

@@ -78,11 +78,13 @@ fn what_does_not_fit_is_refused_by_name() -> Result<(), Error> {
     let invert = device.library_from_source(INVERT)?.pipeline("invert")?;
     let queue = device.queue()?;
     let integers = device.texture(&TextureDescriptor::plane(PixelFormat::R8Uint, 3, 2))?;
-    let refused = queue.launch(&invert).texture(0, &integers).threads((3, 2)).submit().expect_err("no floats");
+    let refused =
+        queue.launch(&invert).texture(0, &integers).threads((3, 2)).submit().expect_err("no floats");
     let text = refused.to_string();
     assert!(text.contains("texture 0 `in`") && text.contains("2d texture of r8uint"), "{text}");
     let texture = device.texture(&shape())?;
-    let missing = queue.launch(&invert).texture(0, &texture).threads((3, 2)).submit().expect_err("is missing");
+    let missing =
+        queue.launch(&invert).texture(0, &texture).threads((3, 2)).submit().expect_err("is missing");
     assert_eq!(missing.to_string(), "kernel `invert`: texture 1 `out` is missing");
     let surplus = queue.launch(&invert).texture(5, &texture).threads(1).submit().expect_err("has no such");
     assert_eq!(surplus.to_string(), "kernel `invert` has no texture 5; it has `in`, `out`");

@@ -1,8 +1,8 @@
 //! Kinds of textures, levels, views, arrays of textures, and what else a texture can do.
 
 use anymetal::{
-    BindingRole, Device, Error, Filter, MipFilter, PixelFormat, SamplerDescriptor, Swizzle, TextureDescriptor,
-    TextureError, TextureKind, TextureView,
+    BindingRole, Device, Error, Filter, MipFilter, PixelFormat, SamplerDescriptor, Swizzle,
+    TextureDescriptor, TextureError, TextureKind, TextureView,
 };
 
 fn run(source: &str, set: impl FnOnce(anymetal::Launch<'_>) -> anymetal::Launch<'_>) -> Result<(), Error> {
@@ -148,7 +148,10 @@ fn views_reorder_channels_and_reinterpret_bits() -> Result<(), Error> {
     texture.write(&[255u8, 0, 51, 102])?;
     let swizzle = [Swizzle::Alpha, Swizzle::One, Swizzle::Red, Swizzle::Zero];
     let other = texture.view(&TextureView { swizzle, ..texture.whole() })?;
-    let again = other.view(&TextureView { swizzle: [Swizzle::Blue, Swizzle::Red, Swizzle::Green, Swizzle::Alpha], ..other.whole() })?;
+    let again = other.view(&TextureView {
+        swizzle: [Swizzle::Blue, Swizzle::Red, Swizzle::Green, Swizzle::Alpha],
+        ..other.whole()
+    })?;
     let bits = texture.view_as(PixelFormat::R32Uint)?;
     let (seen, word) = (device.buffer_zeroed::<f32>(8)?, device.buffer_zeroed::<u32>(1)?);
     run(
@@ -171,10 +174,16 @@ fn views_reorder_channels_and_reinterpret_bits() -> Result<(), Error> {
 #[test]
 fn slices_of_views_are_those_of_their_texture() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let layers = device.texture(&plane(2, 1).of_kind(TextureKind::D2Array).with_array_length(3).with_levels(2))?;
+    let layers =
+        device.texture(&plane(2, 1).of_kind(TextureKind::D2Array).with_array_length(3).with_levels(2))?;
     layers.write(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0])?;
     layers.write_slice(1, 2, &[9.0f32])?;
-    let of = |level: u32| TextureView { kind: TextureKind::D2, levels: level..level + 1, slices: 2..3, ..layers.whole() };
+    let of = |level: u32| TextureView {
+        kind: TextureKind::D2,
+        levels: level..level + 1,
+        slices: 2..3,
+        ..layers.whole()
+    };
     assert_eq!(layers.view(&of(0))?.read::<f32>()?, [4.0, 5.0]);
     let small = layers.view(&of(1))?;
     assert_eq!(small.read::<f32>()?, [9.0]);
@@ -249,7 +258,8 @@ fn arguments_that_constants_disable_are_null() -> Result<(), Error> {
              seen[0] = is_null_texture(t) ? -1 : t.sample(s, float2(0.5f)).x;
          }";
     let library = device.library_from_source(source)?;
-    let (texture, queue, seen) = (device.texture(&plane(1, 1))?, device.queue()?, device.buffer_zeroed::<f32>(1)?);
+    let (texture, queue, seen) =
+        (device.texture(&plane(1, 1))?, device.queue()?, device.buffer_zeroed::<f32>(1)?);
     texture.write(&[2.0f32])?;
     let without = library.pipeline_with("k", &anymetal::FunctionConstants::new().with(0, false))?;
     queue.launch(&without).arg(&seen).threads(1).submit()?.wait()?;

@@ -98,9 +98,8 @@ fn to_small_float(x: f32, width: u32) -> u64 {
         return infinity;
     }
     let distance = |bits: u64| (small_float(bits, width) - x).abs();
-    let nearest = (0..infinity).min_by(|&a, &b| {
-        distance(a).total_cmp(&distance(b)).then((a & 1).cmp(&(b & 1)))
-    });
+    let nearest =
+        (0..infinity).min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then((a & 1).cmp(&(b & 1))));
     nearest.expect("there are finite values")
 }
 
@@ -112,7 +111,8 @@ fn srgb_of_linear(x: f32) -> u64 {
 
 fn shared_exponent(color: [f32; 4]) -> u128 {
     let most_of_all = 511.0 / 512.0 * 2f64.powi(16);
-    let clamped = [0, 1, 2].map(|c| if color[c].is_nan() { 0.0 } else { f64::from(color[c]).clamp(0.0, most_of_all) });
+    let clamped =
+        [0, 1, 2].map(|c| if color[c].is_nan() { 0.0 } else { f64::from(color[c]).clamp(0.0, most_of_all) });
     let most = clamped.into_iter().fold(0.0, f64::max);
     let floor_log2 = if most == 0.0 { -16 } else { most.log2().floor() as i32 };
     let preliminary = floor_log2.max(-16) + 16;

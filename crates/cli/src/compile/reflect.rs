@@ -1,7 +1,8 @@
 //! `--emit reflect`: what kernels take.
 
 use anymetal::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo, KernelInfo,
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo,
+    KernelInfo,
 };
 use anymetal_compiler::Library;
 use serde_json::{Value, json};

@@ -3,7 +3,9 @@
 //! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once,
 //! with elements of its type, and its buffer exists; nothing has been read but the headers of files.
 
-use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole, Buffer, Device, ElementType, KernelInfo, ScalarType};
+use anymetal::{
+    Access, ArgumentInfo, ArgumentKind, BindingRole, Buffer, Device, ElementType, KernelInfo, ScalarType,
+};
 
 use super::contents::Contents;
 use super::spec::{ArgumentSpec, Spec};

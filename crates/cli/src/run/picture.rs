@@ -143,7 +143,9 @@ mod tests {
     #[test]
     fn pictures_come_back_from_files_and_texels() {
         let folder = tempfile::tempdir().unwrap();
-        for format in [PixelFormat::Rgba8Unorm, PixelFormat::R8Unorm, PixelFormat::R16Unorm, PixelFormat::Bgra8Unorm] {
+        for format in
+            [PixelFormat::Rgba8Unorm, PixelFormat::R8Unorm, PixelFormat::R16Unorm, PixelFormat::Bgra8Unorm]
+        {
             let bytes: Vec<u8> = (0..6 * format.texel_bytes()).map(|n| (n * 37) as u8).collect();
             let picture = Picture::of_texels([3, 2], format, &bytes).unwrap();
             let path = folder.path().join("picture.png");

@@ -44,15 +44,21 @@ impl BoundTexture {
 }
 
 /// The texture or sampler that a specification is for.
-fn find<'k>(which: &Which, kernel: &'k KernelInfo, is_sampler: bool) -> Result<(&'k ArgumentInfo, u32), Failure> {
+fn find<'k>(
+    which: &Which,
+    kernel: &'k KernelInfo,
+    is_sampler: bool,
+) -> Result<(&'k ArgumentInfo, u32), Failure> {
     let index_of = |argument: &ArgumentInfo| match argument.role() {
         BindingRole::Texels(index) if !is_sampler => Some(index),
         BindingRole::Sampler(index) if is_sampler => Some(index),
         _ => None,
     };
-    let mut of_kind = kernel.arguments.iter().filter(|argument| argument.enabled).filter_map(|argument| {
-        index_of(argument).map(|index| (argument, index))
-    });
+    let mut of_kind = kernel
+        .arguments
+        .iter()
+        .filter(|argument| argument.enabled)
+        .filter_map(|argument| index_of(argument).map(|index| (argument, index)));
     let found = of_kind.find(|(argument, index)| match which {
         Which::Index(wanted) => index == wanted,
         Which::Name(name) => argument.name == *name,
@@ -88,7 +94,11 @@ pub(crate) fn known_formats(
 }
 
 /// Makes the textures and samplers that the specifications are for.
-pub(crate) fn bind(kernel: &KernelInfo, specs: &[ArgumentSpec], device: &Device) -> Result<Resources, Failure> {
+pub(crate) fn bind(
+    kernel: &KernelInfo,
+    specs: &[ArgumentSpec],
+    device: &Device,
+) -> Result<Resources, Failure> {
     let mut bound = Resources::default();
     for ArgumentSpec { which, spec } in specs {
         if let Spec::Sampler(sampler) = spec {
@@ -101,7 +111,12 @@ pub(crate) fn bind(kernel: &KernelInfo, specs: &[ArgumentSpec], device: &Device)
     Ok(bound)
 }
 
-fn texture(which: &Which, spec: &Spec, kernel: &KernelInfo, device: &Device) -> Result<BoundTexture, Failure> {
+fn texture(
+    which: &Which,
+    spec: &Spec,
+    kernel: &KernelInfo,
+    device: &Device,
+) -> Result<BoundTexture, Failure> {
     let (argument, index) = find(which, kernel, false)?;
     let describe = |problem: String| {
         Failure::Input(format!("kernel `{}`: texture {index} `{}`: {problem}", kernel.name, argument.name))
@@ -116,12 +131,16 @@ fn texture(which: &Which, spec: &Spec, kernel: &KernelInfo, device: &Device) -> 
             let texels = u64::from(*width) * u64::from(*height) * u64::from(format.texel_bytes());
             (*format, *width, *height, vec![0; usize::try_from(texels).unwrap_or(usize::MAX)])
         }
-        _ => return Err(describe("it is a texture: give a picture or texture:FORMAT:WIDTHxHEIGHT".to_owned())),
+        _ => {
+            return Err(describe("it is a texture: give a picture or texture:FORMAT:WIDTHxHEIGHT".to_owned()));
+        }
     };
     let declared = TextureType::parse(&argument.type_name);
     if !declared.is_some_and(|declared| declared.takes(TextureKind::D2, format)) {
         let type_name = &argument.type_name;
-        return Err(describe(format!("it is a `{type_name}`, which a picture of {format} cannot be bound to")));
+        return Err(describe(format!(
+            "it is a `{type_name}`, which a picture of {format} cannot be bound to"
+        )));
     }
     let texture = device.texture(&TextureDescriptor::plane(format, width, height))?;
     Ok(BoundTexture { index, texture, texels, access: argument.access })
@@ -160,7 +179,9 @@ pub(crate) fn find_bound<'b>(
 ) -> Result<&'b Texture, Failure> {
     let (_, index) = find(which, kernel, false)?;
     let found = bound.textures.iter().find(|bound| bound.index == index);
-    found.map(|bound| &bound.texture).ok_or_else(|| Failure::Input(format!("nothing is bound to texture {index}")))
+    found
+        .map(|bound| &bound.texture)
+        .ok_or_else(|| Failure::Input(format!("nothing is bound to texture {index}")))
 }
 
 /// Parses `sampler:WORD[,WORD…]`.

@@ -83,7 +83,9 @@ pub enum TextureError {
         to: PixelFormat,
     },
     /// The kernel declares another kind of texture, or values that the format does not have.
-    #[error("kernel `{kernel}`: texture {index} `{name}` is a `{expected}`, which a {got} cannot be bound to")]
+    #[error(
+        "kernel `{kernel}`: texture {index} `{name}` is a `{expected}`, which a {got} cannot be bound to"
+    )]
     WrongType {
         /// The kernel.
         kernel: String,

@@ -121,7 +121,11 @@ impl TextureDescriptor {
     pub const fn extent(&self, level: u32) -> [u32; 3] {
         let level = if level > 31 { 31 } else { level };
         let [width, height, depth] = [self.width >> level, self.height >> level, self.depth >> level];
-        [if width == 0 { 1 } else { width }, if height == 0 { 1 } else { height }, if depth == 0 { 1 } else { depth }]
+        [
+            if width == 0 { 1 } else { width },
+            if height == 0 { 1 } else { height },
+            if depth == 0 { 1 } else { depth },
+        ]
     }
 
     /// The largest width, height, depth and array length.
@@ -205,7 +209,10 @@ impl TextureLayout {
         if descriptor.levels != 1 || place.slices != 1 {
             return Err(TextureError::Levels { got: descriptor.levels.max(place.slices), limit: 1 });
         }
-        if row_bytes < needs || !row_bytes.is_multiple_of(texel_bytes.into()) || u32::try_from(row_bytes).is_err() {
+        if row_bytes < needs
+            || !row_bytes.is_multiple_of(texel_bytes.into())
+            || u32::try_from(row_bytes).is_err()
+        {
             return Err(TextureError::RowBytes { got: row_bytes, needs, texel_bytes });
         }
         let bytes = row_bytes * u64::from(descriptor.height - 1) + needs;

@@ -61,11 +61,7 @@ fn wrong_shapes_are_refused() {
 #[test]
 fn argument_types_are_read_from_their_spelling() {
     let parsed = TextureType::parse("metal::texture2d_array<half, metal::access::read_write>");
-    let expected = TextureType {
-        kind: TextureKind::D2Array,
-        component: Component::Float,
-        is_depth: false,
-    };
+    let expected = TextureType { kind: TextureKind::D2Array, component: Component::Float, is_depth: false };
     assert_eq!(parsed, Some(expected));
     let buffer = TextureType::parse("texture_buffer<uint, access::write>").expect("is one");
     assert!(buffer.takes(TextureKind::Buffer, PixelFormat::R8Uint));

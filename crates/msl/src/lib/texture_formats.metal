@@ -1,5 +1,7 @@
 // Pixel formats: texels to vectors and back, by the word that describes a format (`anymetal_launch_abi::
-// textures` has its bits). Everything here is exact or rounds once, so it is the same on all devices.
+// textures` has its bits). Everything here is exact or rounds once, so it is the same on all devices. All
+// channels are computed at once: the code of a format that is not known stays small, and that of one that is
+// known folds to what the format needs.
 #pragma METAL fp math_mode(safe)
 
 namespace metal {
@@ -10,8 +12,15 @@ constexpr uint __lib_size(ulong format) { return uint(format) & 7u; }
 constexpr uint __lib_kind(ulong format) { return (uint(format) >> 3) & 7u; }
 constexpr bool __lib_is_srgb(ulong format) { return (format & 64ul) != 0; }
 constexpr bool __lib_is_swizzled(ulong format) { return (format & 128ul) != 0; }
-constexpr uint __lib_width(ulong format, uint c) { return uint(format >> (8u + 13u * c)) & 63u; }
-constexpr uint __lib_position(ulong format, uint c) { return uint(format >> (14u + 13u * c)) & 127u; }
+uint4 __lib_widths(ulong format) {
+  return uint4(uint(format >> 8), uint(format >> 21), uint(format >> 34), uint(format >> 47)) & 63u;
+}
+uint4 __lib_positions(ulong format) {
+  return uint4(uint(format >> 14), uint(format >> 27), uint(format >> 40), uint(format >> 53)) & 127u;
+}
+uint4 __lib_masks(uint4 widths) {
+  return __am_select((uint4(1) << (widths & 31u)) - 1u, uint4(0xffffffffu), widths == 32u);
+}
 enum __lib_kinds : uint { __lib_unorm, __lib_snorm, __lib_uint, __lib_sint, __lib_float, __lib_shared_exponent };
 
 // A texel's bytes as words.
@@ -30,28 +39,24 @@ void __lib_store(device uchar* at, uint size, uint4 words) {
   else *(device uint4*)at = words;
 }
 
-// A channel's bits; 0 if it is absent.
-uint __lib_bits(uint4 words, ulong format, uint c) {
-  uint width = __lib_width(format, c), at = __lib_position(format, c);
-  uint word = at < 32 ? words.x : at < 64 ? words.y : at < 96 ? words.z : words.w;
-  return width == 32 ? word : (word >> (at & 31u)) & ((1u << width) - 1u);
+// The channels' bits; 0 where one is absent.
+uint4 __lib_bits(uint4 words, ulong format) {
+  uint4 at = __lib_positions(format);
+  uint4 low = __am_select(uint4(words.x), uint4(words.y), at >= 32u), high = __am_select(uint4(words.z), uint4(words.w), at >= 96u);
+  return (__am_select(low, high, at >= 64u) >> (at & 31u)) & __lib_masks(__lib_widths(format));
 }
-int __lib_sign_extended(uint bits, uint width) {
-  uint shift = (32u - width) & 31u;
-  return int(bits << shift) >> shift;
+int4 __lib_sign_extended(uint4 bits, uint4 widths) {
+  uint4 shift = (32u - widths) & 31u;
+  return int4(bits << shift) >> int4(shift);
 }
+// The largest value of a channel with sign.
+int4 __lib_most_signed(uint4 widths) { return int4((uint4(1) << ((widths - 1u) & 31u)) - 1u); }
 
 // n / most, rounded to nearest: the correction makes the product with the rounded inverse exact.
-float __lib_quotient(float n, float most) {
-  float inverse = 1.0f / most;
-  float q = n * inverse;
+float4 __lib_quotient(float4 n, float4 most) {
+  float4 inverse = 1.0f / most;
+  float4 q = n * inverse;
   return __am_fma(__am_fma(-q, most, n), inverse, q);
-}
-
-// Floats without sign, with 5 bits of exponent and 6 or 5 of mantissa, are halves without the last bits.
-float __lib_float_of_bits(uint bits, uint width) {
-  if (width == 32) return as_type<float>(bits);
-  return float(as_type<half>(ushort(width == 16 ? bits : bits << (15u - width))));
 }
 
 float __lib_linear_of_srgb(uint code) {
@@ -97,35 +102,38 @@ float __lib_linear_of_srgb(uint code) {
   return table[code & 255u];
 }
 
-float __lib_channel(uint4 words, ulong format, uint c) {
-  uint width = __lib_width(format, c), kind = __lib_kind(format), bits = __lib_bits(words, format, c);
-  if (width == 0) return c == 3 ? 1.0f : 0.0f;
-  if (kind == __lib_float) return __lib_float_of_bits(bits, width);
-  if (kind == __lib_snorm) {
-    float most = float(int((1u << ((width - 1u) & 31u)) - 1u));
-    return __am_fmax(__lib_quotient(float(__lib_sign_extended(bits, width)), most), -1.0f);
+float4 __lib_normalized(uint4 bits, ulong format) {
+  uint4 widths = __lib_widths(format);
+  if (__lib_kind(format) == __lib_snorm) {
+    float4 most = float4(__lib_most_signed(widths));
+    return __am_fmax(__lib_quotient(float4(__lib_sign_extended(bits, widths)), most), float4(-1.0f));
   }
-  if (__lib_is_srgb(format) && c < 3) return __lib_linear_of_srgb(bits);
-  return __lib_quotient(float(int(bits)), float(int((1u << (width & 31u)) - 1u)));
+  float4 color = __lib_quotient(float4(int4(bits)), float4(int4(__lib_masks(widths))));
+  if (!__lib_is_srgb(format)) return color;
+  return float4(__lib_linear_of_srgb(bits.x), __lib_linear_of_srgb(bits.y), __lib_linear_of_srgb(bits.z), color.w);
+}
+// Floats without sign, with 5 bits of exponent and 6 or 5 of mantissa, are halves without the last bits.
+float4 __lib_floats(uint4 bits, ulong format) {
+  uint4 widths = __lib_widths(format);
+  if (widths.x == 32) return as_type<float4>(bits);
+  return float4(as_type<half4>(ushort4(bits << __am_select((15u - widths) & 31u, uint4(0), widths == 16u))));
 }
 
 // The values of a texel, by the type of the texture's components.
 float4 __lib_decode(uint4 words, ulong format, float) {
-  if (__lib_kind(format) == __lib_shared_exponent) {
+  uint kind = __lib_kind(format);
+  if (kind == __lib_shared_exponent) {
     float scale = as_type<float>(((words.x >> 27) + 103u) << 23);
     return float4(float3(int3(uint3(words.x, words.x >> 9, words.x >> 18) & 511u)) * scale, 1.0f);
   }
-  return float4(__lib_channel(words, format, 0), __lib_channel(words, format, 1),
-                __lib_channel(words, format, 2), __lib_channel(words, format, 3));
-}
-uint __lib_integer_channel(uint4 words, ulong format, uint c) {
-  uint width = __lib_width(format, c), bits = __lib_bits(words, format, c);
-  if (width == 0) return c == 3 ? 1u : 0u;
-  return __lib_kind(format) == __lib_sint ? uint(__lib_sign_extended(bits, width)) : bits;
+  uint4 bits = __lib_bits(words, format);
+  float4 color = kind == __lib_float ? __lib_floats(bits, format) : __lib_normalized(bits, format);
+  return __am_select(color, float4(0, 0, 0, 1), __lib_widths(format) == 0u);
 }
 uint4 __lib_decode(uint4 words, ulong format, uint) {
-  return uint4(__lib_integer_channel(words, format, 0), __lib_integer_channel(words, format, 1),
-               __lib_integer_channel(words, format, 2), __lib_integer_channel(words, format, 3));
+  uint4 bits = __lib_bits(words, format), widths = __lib_widths(format);
+  if (__lib_kind(format) == __lib_sint) bits = uint4(__lib_sign_extended(bits, widths));
+  return __am_select(bits, uint4(0, 0, 0, 1), widths == 0u);
 }
 half4 __lib_decode(uint4 words, ulong format, half) { return half4(__lib_decode(words, format, 0.0f)); }
 int4 __lib_decode(uint4 words, ulong format, int) { return int4(__lib_decode(words, format, 0u)); }
@@ -179,80 +187,65 @@ uint __lib_srgb_of_linear(float x) {
   return code;
 }
 
-// To nearest, ties to even, of a float without sign with 5 bits of exponent and `mantissa` of mantissa.
-uint __lib_small_float(float x, uint mantissa) {
-  uint infinite = 31u << mantissa, bits = as_type<uint>(x);
-  if (x != x) return infinite | 1u;
-  if (!(x > 0.0f)) return 0;
-  if (x < 0x1p-14f) return uint(__am_rint(x * as_type<float>((141u + mantissa) << 23)));
-  uint shift = 23u - mantissa;
-  uint rounded = (bits + (1u << (shift - 1u)) - 1u + ((bits >> shift) & 1u)) >> shift;
-  return min(rounded - (112u << mantissa), infinite);
+// To nearest, ties to even, of floats without sign with 5 bits of exponent and 6 or 5 of mantissa.
+uint3 __lib_small_floats(float3 x) {
+  constexpr uint3 mantissa = uint3(6, 6, 5), shift = uint3(17, 17, 18), infinite = uint3(31 * 64, 31 * 64, 31 * 32);
+  uint3 bits = as_type<uint3>(x);
+  uint3 rounded = (bits + (uint3(1) << (shift - 1u)) - 1u + ((bits >> shift) & 1u)) >> shift;
+  uint3 normal = min(rounded - (uint3(112) << mantissa), infinite);
+  uint3 tiny = uint3(__am_rint(__am_fmin(__am_fmax(x, float3(0.0f)), float3(1.0f)) * float3(0x1p20f, 0x1p20f, 0x1p19f)));
+  uint3 found = __am_select(normal, tiny, x < 0x1p-14f);
+  return __am_select(__am_select(uint3(0), found, x > 0.0f), infinite | 1u, x != x);
 }
-uint __lib_shared_mantissa(float x, float scale) {
-  float scaled = x * scale, whole = __am_floor(scaled);
-  return uint(whole) + (scaled - whole >= 0.5f ? 1u : 0u);
+uint3 __lib_shared_mantissas(float3 x, float scale) {
+  float3 scaled = x * scale, whole = __am_floor(scaled);
+  return uint3(whole) + __am_select(uint3(0), uint3(1), scaled - whole >= 0.5f);
 }
 uint __lib_shared_exponent_of(float3 color) {
   float3 clamped = __am_fmin(__am_fmax(color, float3(0.0f)), float3(65408.0f));
   float most = __am_fmax(__am_fmax(clamped.x, clamped.y), clamped.z);
   uint exponent = uint(max(int(as_type<uint>(most) >> 23) - 127, -16) + 16);
-  if (__lib_shared_mantissa(most, as_type<float>((151u - exponent) << 23)) == 512u) exponent += 1u;
-  float scale = as_type<float>((151u - exponent) << 23);
-  return __lib_shared_mantissa(clamped.x, scale) | (__lib_shared_mantissa(clamped.y, scale) << 9) |
-         (__lib_shared_mantissa(clamped.z, scale) << 18) | (exponent << 27);
+  if (__lib_shared_mantissas(float3(most), as_type<float>((151u - exponent) << 23)).x == 512u) exponent += 1u;
+  uint3 mantissas = __lib_shared_mantissas(clamped, as_type<float>((151u - exponent) << 23));
+  return mantissas.x | (mantissas.y << 9) | (mantissas.z << 18) | (exponent << 27);
 }
 
-// A channel's bits for a value.
-uint __lib_channel_of(float x, ulong format, uint c) {
-  uint width = __lib_width(format, c), kind = __lib_kind(format);
-  if (width == 0) return 0;
-  if (kind == __lib_float) {
-    if (width == 32) return as_type<uint>(x);
-    return width == 16 ? uint(as_type<ushort>(half(x))) : __lib_small_float(x, width - 5u);
-  }
-  float number = x == x ? x : 0.0f;
-  if (kind == __lib_snorm) {
-    float most = float(int((1u << ((width - 1u) & 31u)) - 1u));
-    return uint(int(__am_rint(__am_fmin(__am_fmax(number * most, -most), most)))) & ((1u << (width & 31u)) - 1u);
-  }
-  if (__lib_is_srgb(format) && c < 3) return __lib_srgb_of_linear(number);
-  float most = float(int((1u << (width & 31u)) - 1u));
-  return uint(int(__am_rint(__am_fmin(__am_fmax(number * most, 0.0f), most))));
+// A texel's words, of its channels' bits.
+uint4 __lib_packed(uint4 bits, ulong format) {
+  uint4 at = __lib_positions(format), placed = (bits & __lib_masks(__lib_widths(format))) << (at & 31u);
+  uint4 x = __am_select(uint4(0), placed, at < 32u), y = __am_select(uint4(0), placed, (at >> 5) == 1u);
+  uint4 z = __am_select(uint4(0), placed, (at >> 5) == 2u), w = __am_select(uint4(0), placed, at >= 96u);
+  return uint4(x.x | x.y | x.z | x.w, y.x | y.y | y.z | y.w, z.x | z.y | z.z | z.w, w.x | w.y | w.z | w.w);
 }
-uint __lib_channel_of(uint x, ulong format, uint c) {
-  uint width = __lib_width(format, c);
-  if (width == 32 || width == 0) return width == 0 ? 0u : x;
-  return min(x, (1u << width) - 1u);
-}
-uint __lib_channel_of(int x, ulong format, uint c) {
-  uint width = __lib_width(format, c);
-  if (width == 32 || width == 0) return width == 0 ? 0u : uint(x);
-  int most = int((1u << ((width - 1u) & 31u)) - 1u);
-  return uint(clamp(x, -most - 1, most)) & ((1u << width) - 1u);
-}
-// A texel's words.
-template <typename W> uint4 __lib_packed(vec<W, 4> color, ulong format) {
-  uint4 words = uint4(0);
-  for (uint c = 0; c < 4; c++) {
-    uint at = __lib_position(format, c);
-    uint bits = __lib_channel_of(c == 0 ? color.x : c == 1 ? color.y : c == 2 ? color.z : color.w, format, c);
-    uint placed = bits << (at & 31u);
-    words.x |= at < 32 ? placed : 0u;
-    words.y |= at >= 32 && at < 64 ? placed : 0u;
-    words.z |= at >= 64 && at < 96 ? placed : 0u;
-    words.w |= at >= 96 ? placed : 0u;
-  }
-  return words;
+uint4 __lib_normalized_bits(float4 color, ulong format) {
+  uint4 widths = __lib_widths(format);
+  float4 number = __am_select(color, float4(0.0f), color != color);
+  bool is_signed = __lib_kind(format) == __lib_snorm;
+  float4 most = float4(is_signed ? __lib_most_signed(widths) : int4(__lib_masks(widths)));
+  float4 least = is_signed ? -most : float4(0.0f);
+  uint4 bits = uint4(int4(__am_rint(__am_fmin(__am_fmax(number * most, least), most))));
+  if (!__lib_is_srgb(format)) return bits;
+  return uint4(__lib_srgb_of_linear(number.x), __lib_srgb_of_linear(number.y), __lib_srgb_of_linear(number.z), bits.w);
 }
 uint4 __lib_encode(float4 color, ulong format) {
-  if (__lib_kind(format) == __lib_shared_exponent) return uint4(__lib_shared_exponent_of(color.xyz), 0, 0, 0);
-  return __lib_packed<float>(color, format);
+  uint kind = __lib_kind(format), width = __lib_widths(format).x;
+  if (kind == __lib_shared_exponent) return uint4(__lib_shared_exponent_of(color.xyz), 0, 0, 0);
+  uint4 bits;
+  if (kind != __lib_float) bits = __lib_normalized_bits(color, format);
+  else if (width == 32) bits = as_type<uint4>(color);
+  else if (width == 16) bits = uint4(as_type<ushort4>(half4(color)));
+  else bits = uint4(__lib_small_floats(color.xyz), 0);
+  return __lib_packed(bits, format);
 }
 uint4 __lib_encode(half4 color, ulong format) { return __lib_encode(float4(color), format); }
-uint4 __lib_encode(uint4 color, ulong format) { return __lib_packed<uint>(color, format); }
-uint4 __lib_encode(ushort4 color, ulong format) { return __lib_packed<uint>(uint4(color), format); }
-uint4 __lib_encode(int4 color, ulong format) { return __lib_packed<int>(color, format); }
-uint4 __lib_encode(short4 color, ulong format) { return __lib_packed<int>(int4(color), format); }
+uint4 __lib_encode(uint4 color, ulong format) {
+  return __lib_packed(min(color, __lib_masks(__lib_widths(format))), format);
+}
+uint4 __lib_encode(ushort4 color, ulong format) { return __lib_encode(uint4(color), format); }
+uint4 __lib_encode(int4 color, ulong format) {
+  int4 most = __lib_most_signed(__lib_widths(format));
+  return __lib_packed(uint4(clamp(color, -most - 1, most)), format);
+}
+uint4 __lib_encode(short4 color, ulong format) { return __lib_encode(int4(color), format); }
 
 }

@@ -122,18 +122,17 @@ struct __lib_texture {
   }
 };
 
-template <typename V> V __lib_swizzled(V color, uint swizzle) {
-  V from = color;
-  for (uint c = 0; c < 4; c++) {
-    uint which = (swizzle >> (8u * c)) & 255u;
-    color[c] = which == 0 ? from.x : which == 1 ? from.y : which == 2 ? from.z : which == 3 ? from.w : which == 5 ? decltype(from.x)(1) : decltype(from.x)(0);
-  }
-  return color;
+template <typename T> vec<T, 4> __lib_swizzled(vec<T, 4> color, uint swizzle) {
+  uint4 from = uint4(swizzle, swizzle >> 8, swizzle >> 16, swizzle >> 24) & 255u;
+  vec<T, 4> constants = __am_select(vec<T, 4>(0), vec<T, 4>(1), from == 5u);
+  vec<T, 4> low = __am_select(vec<T, 4>(color.x), vec<T, 4>(color.y), from == 1u);
+  vec<T, 4> high = __am_select(vec<T, 4>(color.z), vec<T, 4>(color.w), from == 3u);
+  return __am_select(__am_select(low, high, from > 1u), constants, from > 3u);
 }
 // A texel's value, its channels where the view wants them.
 template <typename T> vec<T, 4> __lib_value(__lib_texture t, ulong format, uint4 words) {
   vec<T, 4> color = __lib_decode(words, format, T(0));
-  return __lib_is_swizzled(format) ? __lib_swizzled(color, t.__info->__swizzle) : color;
+  return __lib_is_swizzled(format) ? __lib_swizzled<T>(color, t.__info->__swizzle) : color;
 }
 
 // What is outside reads as a texel of zeros.
@@ -221,8 +220,6 @@ __lib_footprint __lib_find(__lib_texture t, uint dimensions, float3 at, int3 off
   if (dimensions > 2) f.z = __lib_locate(at.z, t.depth(lod), (state >> 6) & 7u, pixel, linear, offset.z);
   return f;
 }
-float4 __lib_mixed(float4 a, float4 b, float weight) { return __am_fma(b - a, float4(weight), a); }
-
 struct __lib_plain_texel {
   float4 get(__lib_footprint f, int i, int j, int k) const { return f.texel<float>(i, j, k); }
 };
@@ -237,18 +234,25 @@ struct __lib_compared_texel {
     return float4(holds ? 1.0f : 0.0f);
   }
 };
-template <typename Texel> float4 __lib_along_x(__lib_footprint f, Texel texel, int j, int k) {
-  return __lib_mixed(texel.get(f, f.x.first, j, k), texel.get(f, f.x.second, j, k), f.x.weight);
-}
-template <typename Texel> float4 __lib_in_plane(__lib_footprint f, Texel texel, int k) {
-  return __lib_mixed(__lib_along_x(f, texel, f.y.first, k), __lib_along_x(f, texel, f.y.second, k), f.y.weight);
+// The texel with that number among those of a footprint: bit 0 of it says the second along x, bit 1 along y,
+// bit 2 along z. One place in the code reads all of them, which keeps it small.
+template <typename Texel> float4 __lib_corner(__lib_footprint f, Texel texel, uint n) {
+  int i = (n & 1u) != 0 ? f.x.second : f.x.first;
+  int j = f.dimensions < 2 ? 0 : (n & 2u) != 0 ? f.y.second : f.y.first;
+  int k = f.dimensions < 3 ? 0 : (n & 4u) != 0 ? f.z.second : f.z.first;
+  return texel.get(f, i, j, k);
 }
 template <typename Texel> float4 __lib_filtered(__lib_footprint f, Texel texel, bool linear) {
-  int j = f.dimensions > 1 ? f.y.first : 0, k = f.dimensions > 2 ? f.z.first : 0;
-  if (!linear) return texel.get(f, f.x.first, j, k);
-  if (f.dimensions == 1) return __lib_along_x(f, texel, 0, 0);
-  if (f.dimensions == 2) return __lib_in_plane(f, texel, 0);
-  return __lib_mixed(__lib_in_plane(f, texel, f.z.first), __lib_in_plane(f, texel, f.z.second), f.z.weight);
+  uint count = linear ? 1u << f.dimensions : 1u;
+  float4 color = float4(0.0f);
+  for (uint n = 0; n < count; n++) {
+    float weight = (n & 1u) != 0 ? f.x.weight : 1.0f - f.x.weight;
+    if (f.dimensions > 1) weight *= (n & 2u) != 0 ? f.y.weight : 1.0f - f.y.weight;
+    if (f.dimensions > 2) weight *= (n & 4u) != 0 ? f.z.weight : 1.0f - f.z.weight;
+    float4 one = __lib_corner(f, texel, n);
+    color = linear ? __am_fma(one, float4(weight), color) : one;
+  }
+  return color;
 }
 
 // Where and how to sample: what all sampling functions share.
@@ -273,12 +277,15 @@ struct __lib_request {
   }
 };
 template <typename Texel> float4 __lib_sampled(__lib_request r, Texel texel) {
-  bool linear = r.is_linear();
-  if (r.between() != uint(mip_filter::linear)) return __lib_filtered(r.find(r.nearest(), linear), texel, linear);
-  float lod = r.wanted(), whole = __am_floor(lod);
-  float4 color = __lib_filtered(r.find(uint(whole), linear), texel, linear);
-  if (lod == whole) return color;
-  return __lib_mixed(color, __lib_filtered(r.find(uint(whole) + 1u, linear), texel, linear), lod - whole);
+  bool linear = r.is_linear(), mixed = r.between() == uint(mip_filter::linear);
+  float lod = mixed ? r.wanted() : 0.0f, second = lod - __am_floor(lod);
+  uint first = mixed ? uint(__am_floor(lod)) : r.nearest(), count = second > 0.0f ? 2u : 1u;
+  float4 color = float4(0.0f);
+  for (uint n = 0; n < count; n++) {
+    float4 one = __lib_filtered(r.find(first + n, linear), texel, linear);
+    color = n == 0 ? one : __am_fma(one - color, float4(second), color);
+  }
+  return color;
 }
 float4 __lib_sample(__lib_request r, float) { return __lib_sampled(r, __lib_plain_texel()); }
 half4 __lib_sample(__lib_request r, half) { return half4(__lib_sampled(r, __lib_plain_texel())); }
@@ -296,18 +303,23 @@ float __lib_compare(__lib_request r, float reference) {
 // The four texels that a linear filter would mix, against the clock from the lower left one.
 template <typename T> vec<T, 4> __lib_gather(__lib_request r, uint c) {
   __lib_footprint f = r.find(0, true);
-  vec<T, 4> a = f.texel<T>(f.x.first, f.y.second, 0), b = f.texel<T>(f.x.second, f.y.second, 0);
-  vec<T, 4> d = f.texel<T>(f.x.second, f.y.first, 0), e = f.texel<T>(f.x.first, f.y.first, 0);
-  return c == 0 ? vec<T, 4>(a.x, b.x, d.x, e.x) : c == 1 ? vec<T, 4>(a.y, b.y, d.y, e.y) :
-         c == 2 ? vec<T, 4>(a.z, b.z, d.z, e.z) : vec<T, 4>(a.w, b.w, d.w, e.w);
+  vec<T, 4> found = vec<T, 4>(0);
+  for (uint n = 0; n < 4; n++) {
+    vec<T, 4> color = f.texel<T>(n == 1 || n == 2 ? f.x.second : f.x.first, n < 2 ? f.y.second : f.y.first, 0);
+    found[n] = c == 0 ? color.x : c == 1 ? color.y : c == 2 ? color.z : color.w;
+  }
+  return found;
 }
 float4 __lib_gather_compared(__lib_request r, float reference) {
   __lib_compared_texel texel;
   texel.function = (r.s.__state >> 16) & 7u;
   texel.reference = reference;
   __lib_footprint f = r.find(0, true);
-  return float4(texel.get(f, f.x.first, f.y.second, 0).x, texel.get(f, f.x.second, f.y.second, 0).x,
-                texel.get(f, f.x.second, f.y.first, 0).x, texel.get(f, f.x.first, f.y.first, 0).x);
+  float4 found = float4(0.0f);
+  for (uint n = 0; n < 4; n++) {
+    found[n] = texel.get(f, n == 1 || n == 2 ? f.x.second : f.x.first, n < 2 ? f.y.second : f.y.first, 0).x;
+  }
+  return found;
 }
 
 // The level for which a step along x or y of the grid is about a texel.

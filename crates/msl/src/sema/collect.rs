@@ -4,8 +4,7 @@
 use super::checker::Checker;
 use super::walk;
 use crate::hir::{
-    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, Program,
-    ThreadgroupVarId,
+    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, Program, ThreadgroupVarId,
 };
 use rustc_hash::FxHashMap;
 use std::hash::Hash;

@@ -205,7 +205,8 @@ impl<'a> Checker<'a> {
                 let taken = index..index + slot.count;
                 let span = params[slot.param].span;
                 if taken.end > table.last() + 1 {
-                    let message = format!("the last of its indices is {}, beyond {}", taken.end - 1, table.last());
+                    let message =
+                        format!("the last of its indices is {}, beyond {}", taken.end - 1, table.last());
                     self.error("attribute-argument", span, message);
                 }
                 // Parameters that exclude each other by function constants may share an index.
@@ -218,7 +219,8 @@ impl<'a> Checker<'a> {
             }
             for slot in of_table().filter(|slot| slot.index.is_none()) {
                 let is_free = |&first: &u32| !(first..first + slot.count).any(|index| used.contains(&index));
-                let first = (0..=table.last()).find(is_free).filter(|first| first + slot.count <= table.last() + 1);
+                let first =
+                    (0..=table.last()).find(is_free).filter(|first| first + slot.count <= table.last() + 1);
                 let Some(first) = first else {
                     let span = params[slot.param].span;
                     self.error("attribute-argument", span, "no index is left for this parameter");
