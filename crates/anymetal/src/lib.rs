@@ -86,6 +86,7 @@ mod graph;
 mod heap;
 mod import;
 pub mod kernel;
+mod known_formats;
 mod launch;
 mod library;
 mod machine;
@@ -105,6 +106,7 @@ mod signature;
 mod submission;
 pub mod telemetry;
 pub mod testing;
+mod texture;
 mod transfer;
 pub mod tuning;
 
@@ -137,6 +139,10 @@ pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
+pub use anymetal_hal::texture::{
+    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, MipFilter, PixelFormat,
+    SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
+};
 pub use anymetal_runtime::config::{
     AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
     KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, SessionLayer, Share, Size, Span, StreamsLayer,
@@ -193,4 +199,5 @@ pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
+pub use texture::{Swizzle, Texture, TextureView};
 pub use transfer::Download;

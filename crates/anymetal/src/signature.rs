@@ -3,6 +3,7 @@
 //! Owns [`Signature`], which pipelines of any device and calls in the making share.
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal_hal::texture::{BindingRole, TextureError};
 
 use anymetal_tune::default_group_size;
 
@@ -23,7 +24,9 @@ impl Signature {
     pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes) -> Self {
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &kernel.arguments[place];
-            argument.enabled && argument.kind == ArgumentKind::Buffer
+            argument.enabled
+                && argument.kind == ArgumentKind::Buffer
+                && argument.role() == BindingRole::Buffer
         };
         let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
         buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
@@ -52,6 +55,26 @@ impl Signature {
                 self.buffer_arguments().map(|argument| format!("`{}`", argument.name)).collect();
             let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
             Error::UnknownArgument { kernel: self.name().to_owned(), name: name.to_owned(), existing }
+        })
+    }
+
+    /// The enabled argument with that role, of a texture or sampler.
+    pub(crate) fn resource_argument(&self, role: BindingRole) -> Result<&ArgumentInfo, TextureError> {
+        let enabled = || self.kernel.arguments.iter().filter(|argument| argument.enabled);
+        enabled().find(|argument| argument.role() == role).ok_or_else(|| {
+            let (what, index) = match role {
+                BindingRole::Sampler(index) => ("sampler", index),
+                BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
+                BindingRole::Buffer => ("buffer", 0),
+            };
+            let is_alike = |argument: &&ArgumentInfo| match (argument.role(), what) {
+                (BindingRole::Texels(_), "texture") | (BindingRole::Sampler(_), "sampler") => true,
+                _ => false,
+            };
+            let existing: Vec<String> =
+                enabled().filter(is_alike).map(|argument| format!("`{}`", argument.name)).collect();
+            let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
+            TextureError::NoSuchArgument { kernel: self.name().to_owned(), what, index, existing }
         })
     }
 
