@@ -24,6 +24,7 @@ unpack() { xz -dc "$1" 2>/dev/null || python3 -c 'import lzma,sys,shutil; shutil
 programs=$work/programs
 root=$(cat "$programs/root.txt")
 if [ ! -e "$root/tests/exec" ]; then
+    [ -d "$root" ] && { echo "$root is in the way: the test programs look for their files there" >&2; exit 1; }
     mkdir -p "$(dirname "$root")" && ln -sfn "$programs/root" "$root" || exit 1
 fi
 export ANYMETAL_LLVM=$work/libLLVM.so CARGO=$programs/bin/cargo PATH=$programs/bin:$PATH
@@ -65,7 +66,7 @@ fi
 
 sort "$out/results.txt" | awk '
     BEGIN { printf "[" }
-    { printf "%s\n  {\"program\": \"%s\", \"test\": \"%s\", \"status\": \"%s\", \"seconds\": %s}", NR > 1 ? "," : "", $1, $2, $3, $4 }
+    { printf "%s\n  {\"program\": \"%s\", \"test\": \"%s\", \"status\": \"%s\", \"seconds\": %s}", (NR > 1 ? "," : ""), $1, $2, $3, $4 }
     END { print "\n]" }' > "$out/report.json"
 {
     echo "# Tests on a GPU"

@@ -89,6 +89,9 @@ pub(super) fn make(program: &Program, facts: &Facts, seed: u64, turn: u64) -> Re
                 (*index, element, *is_reference, true)
             }
             KernelParamKind::Thread { .. } => continue,
+            KernelParamKind::Resource { .. } => {
+                return Err("it takes a texture or a sampler".to_owned());
+            }
         };
         let layout = Layout::of(&program.types, element.ty)?;
         let accesses = facts.accesses.get(layouts.len()).cloned().unwrap_or_default();
