@@ -46,10 +46,17 @@ pub fn bounds_of(name: &str) -> &'static [f64] {
     }
 }
 
+/// The power of two that a positive number has, rounded down.
+fn exponent(number: f64) -> i32 {
+    (number.to_bits() >> 52 & 0x7ff) as i32 - 1023
+}
+
 /// Observations, counted in buckets.
 #[derive(Debug)]
 pub struct FixedHistogram {
     bounds: &'static [f64],
+    /// For each power of two from that of the first bound on: how many bounds are below it.
+    below: Box<[usize]>,
     cells: Sharded<Cells>,
 }
 
@@ -83,7 +90,22 @@ pub struct HistogramValue {
 impl FixedHistogram {
     /// No observations.
     pub fn new(bounds: &'static [f64]) -> Self {
-        FixedHistogram { bounds, cells: Sharded::new(|| Cells::new(bounds)) }
+        let exponents = bounds.first().zip(bounds.last()).map(|(low, high)| exponent(*low)..=exponent(*high));
+        let count_below = |power: i32| bounds.partition_point(|bound| *bound < 2f64.powi(power));
+        let below = exponents.into_iter().flatten().map(count_below).collect();
+        FixedHistogram { bounds, below, cells: Sharded::new(|| Cells::new(bounds)) }
+    }
+
+    /// The first bucket whose bound is not below the value. Within a power of two there are few bounds, and
+    /// times of one kind are in the same ones: walking them is faster than a search.
+    fn bucket(&self, value: f64) -> usize {
+        let Some(first) = self.bounds.first().filter(|first| value > **first) else { return 0 };
+        let power = (exponent(value) - exponent(*first)) as usize;
+        let mut bucket = self.below[power.min(self.below.len() - 1)];
+        while self.bounds.get(bucket).is_some_and(|bound| *bound < value) {
+            bucket += 1;
+        }
+        bucket
     }
 
     /// What it holds.
@@ -103,7 +125,7 @@ impl FixedHistogram {
         if value.is_nan() {
             return;
         }
-        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        let bucket = self.bucket(value);
         let (cells, adding) = self.cells.mine(|| Cells::new(self.bounds));
         adding.count(&cells.counts[bucket], times);
         adding.sum(&cells.sum, value * times as f64);
@@ -168,6 +190,19 @@ mod tests {
         let value = histogram.value();
         assert_eq!((value.counts.as_slice(), value.sum), (&[2, 4, 1][..], 17.0));
         assert_eq!((value.count(), value.mean()), (7, Some(17.0 / 7.0)));
+    }
+
+    #[test]
+    fn every_value_is_in_the_bucket_that_a_search_finds() {
+        for bounds in [SECONDS, BYTES, COUNTS, &[]] {
+            let histogram = FixedHistogram::new(bounds);
+            let near = |bound: f64| [bound.next_down(), bound, bound.next_up(), 1.3 * bound, 0.7 * bound];
+            let odd = [0.0, -1.0, f64::MIN_POSITIVE / 2.0, 1e300, f64::INFINITY, f64::NEG_INFINITY];
+            for value in bounds.iter().flat_map(|bound| near(*bound)).chain(odd) {
+                let expected = bounds.partition_point(|bound| *bound < value);
+                assert_eq!(histogram.bucket(value), expected, "{value}");
+            }
+        }
     }
 
     #[test]

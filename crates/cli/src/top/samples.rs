@@ -24,7 +24,9 @@ impl Samples {
     /// Reads an exposition.
     pub(super) fn parse(text: &str) -> Result<Samples, String> {
         let mut samples = Samples::default();
-        for family in scrape::parse(text).map_err(|error| error.to_string())? {
+        let families = scrape::parse(text);
+        let told = |error: scrape::ScrapeError| format!("line {} is no metric: {}", error.line, error.reason);
+        for family in families.map_err(told)? {
             for sample in family.samples {
                 samples.by_name.entry(sample.name.clone()).or_default().push(sample);
             }
@@ -64,6 +66,6 @@ mod tests {
         assert_eq!((samples.of("a").len(), samples.total("a")), (2, 7.5));
         assert_eq!(samples.by_label("a", "x"), BTreeMap::from([("", 3.0), ("1", 4.5)]));
         assert_eq!((samples.of("b_bucket")[0].value, samples.of("none").len()), (2.0, 0));
-        assert!(Samples::parse("# TYPE a gauge\na b\n").unwrap_err().starts_with("line 2: "));
+        assert!(Samples::parse("# TYPE a gauge\na b\n").unwrap_err().starts_with("line 2 is no metric: "));
     }
 }
