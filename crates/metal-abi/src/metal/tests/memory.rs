@@ -68,8 +68,8 @@ fn a_buffer_over_a_programs_memory_uses_it_and_gives_it_back_when_work_has_ended
         told.lock().unwrap().push((at.addr(), length));
     });
     let setup = Setup::new();
-    // SAFETY: the class has the method; the page outlives the buffer.
     let around = |at: *mut std::ffi::c_void, options: usize| -> Option<Id> {
+        // SAFETY: the class has the method; the page outlives the buffer.
         unsafe {
             msg_send![&*setup.device, newBufferWithBytesNoCopy: at, length: 4096usize, options: options, deallocator: &*deallocator]
         }
