@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{promtool, ptxas, report, tidy};
+use crate::{apple, promtool, ptxas, report, tidy};
 
 /// One step: a name and a command line of cargo, or none for `tidy`, which runs in this process.
 struct Step {
@@ -62,6 +62,10 @@ const METRICS: Step = step(
 /// The PTX of the demo's kernels, of `tests/exec` and of a sample of the corpora, as NVIDIA's assembler
 /// judges it; the arguments of `cargo xtask ptxas`.
 const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
+/// Apple's device over Metal's API on the CPU device; the arguments of `cargo xtask apple`.
+const APPLE: Step = step("apple", &apple::SAMPLE);
+/// Apple's device for real Macs, as far as the compiler can tell.
+const APPLE_TYPES: Step = step("apple types", &apple::TYPES);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for
 /// it: with that it takes longer to build than to run.
@@ -95,7 +99,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
     let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, PTXAS, MODELS]) {
+    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, PTXAS, APPLE_TYPES, APPLE, MODELS]) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -124,6 +128,12 @@ fn run_step(root: &Path, step: &Step) -> bool {
             false
         });
     }
+    if step.name == APPLE.name {
+        return apple::run(root, APPLE.cargo).unwrap_or_else(|error| {
+            eprintln!("apple: {error}");
+            false
+        });
+    }
     let variables = step.environment.iter().copied();
     match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
         Ok(status) => status.success(),
@@ -139,7 +149,11 @@ fn shown(step: &Step) -> String {
         "cargo xtask tidy".to_owned()
     } else {
         let variables = step.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
-        let task = if step.name == PTXAS.name { "xtask ptxas " } else { "" };
+        let task = match step.name {
+            name if name == PTXAS.name => "xtask ptxas ",
+            name if name == APPLE.name => "xtask apple ",
+            _ => "",
+        };
         format!("{}cargo {task}{}", variables.collect::<String>(), step.cargo.join(" "))
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
+mod apple;
 mod arrows;
 mod ci;
 mod diagnostics;
@@ -31,6 +32,8 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
+  apple   run Apple's device over Metal's API on this machine: its tests, the runtime's, the conformance suite
+          compared with the CPU device (`--every N`, `--only TEXT`)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -46,7 +49,8 @@ fn main() -> ExitCode {
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
-        ["ptxas", ref rest @ ..] => assemble(&root, rest),
+        ["ptxas", ref rest @ ..] => judged("ptxas", ptxas::run(&root, rest)),
+        ["apple", ref rest @ ..] => judged("apple", apple::run(&root, rest)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -70,13 +74,13 @@ fn mutate(root: &Path, arguments: &[&str]) -> ExitCode {
     cargo(root, &[&program, arguments].concat())
 }
 
-/// The code generator is optimised in development builds, too.
-fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
-    match ptxas::run(root, arguments) {
+/// Whether all was well, or why it could not be found out.
+fn judged(task: &str, result: Result<bool, String>) -> ExitCode {
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("ptxas: {error}");
+            eprintln!("{task}: {error}");
             ExitCode::FAILURE
         }
     }
