@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 /// What continuous integration compares: one in so many programs and kernels.
 pub(crate) const SAMPLE: [&str; 2] = ["--every", "400"];
 
-/// What type-checks the device for Macs. Needs `rustup target add` of the target, no SDK; the facade would need
-/// a C compiler for it.
+/// What type-checks the device for Macs. Needs `rustup target add` of the target, no SDK; the facade would
+/// need a C compiler for it.
 pub(crate) const TYPES: [&str; 6] =
     ["check", "--locked", "-p", "anymetal-device-apple", "--target", "aarch64-apple-darwin"];
 
