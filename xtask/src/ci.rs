@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{promtool, ptxas, report, tidy, wheel};
+use crate::{apple, promtool, ptxas, report, tidy, wheel};
 
 /// One step: a name and a command line of cargo, or none for `tidy`, which runs in this process.
 struct Step {
@@ -64,6 +64,10 @@ const METRICS: Step = step(
 const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
 /// The Python package, built and tested as it is installed; the arguments of `cargo xtask wheel`.
 const WHEEL: Step = step("wheel", &wheel::CHECK);
+/// Apple's device over Metal's API on the CPU device; the arguments of `cargo xtask apple`.
+const APPLE: Step = step("apple", &apple::SAMPLE);
+/// Apple's device for real Macs, as far as the compiler can tell.
+const APPLE_TYPES: Step = step("apple types", &apple::TYPES);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for
 /// it: with that it takes longer to build than to run.
@@ -97,7 +101,8 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
     let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, PTXAS, WHEEL, MODELS]) {
+    let last = [METRICS, PTXAS, WHEEL, APPLE_TYPES, APPLE, MODELS];
+    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain(last) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -132,6 +137,12 @@ fn run_step(root: &Path, step: &Step) -> bool {
             false
         });
     }
+    if step.name == APPLE.name {
+        return apple::run(root, APPLE.cargo).unwrap_or_else(|error| {
+            eprintln!("apple: {error}");
+            false
+        });
+    }
     let variables = step.environment.iter().copied();
     match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
         Ok(status) => status.success(),
@@ -150,6 +161,7 @@ fn shown(step: &Step) -> String {
         let task = match step.name {
             name if name == PTXAS.name => "xtask ptxas ",
             name if name == WHEEL.name => "xtask wheel ",
+            name if name == APPLE.name => "xtask apple ",
             _ => "",
         };
         format!("{}cargo {task}{}", variables.collect::<String>(), step.cargo.join(" "))

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
+mod apple;
 mod arrows;
 mod c_library;
 mod ci;
@@ -42,6 +43,8 @@ usage: cargo xtask TASK
   wheel   build the Python package (`cargo xtask wheel --help`)
   c-library PREFIX
           build the C library and install it there: header, shared library, pkg-config file
+  apple   run Apple's device over Metal's API on this machine: its tests, the runtime's, the conformance suite
+          compared with the CPU device (`--every N`, `--only TEXT`)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
         ["libmetal", ref rest @ ..] => libmetal(&root, rest),
+        ["apple", ref rest @ ..] => told("apple", apple::run(&root, rest)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

@@ -1,10 +1,10 @@
 //! The devices of this machine, each once in a process for each set of settings.
 //!
 //! Owns the process's CPU device, its GPUs and the list of devices in use. Invariant: two requests for the
-//! same device with equal settings give the same [`Device`], so that its pool, budget and listing are the same,
-//! as long as a handle of the first is alive; the default device lives as long as the process. Errors are not
-//! remembered: the next request tries again. Concurrency: one lock for each of the four statics, taken in
-//! the order default, then devices, CPU or GPUs; none of the last three while holding another.
+//! same device with equal settings give the same [`Device`], so that its pool, budget and listing are the
+//! same, as long as a handle of the first is alive; the default device lives as long as the process. Errors
+//! are not remembered: the next request tries again. Concurrency: one lock for each of the four statics,
+//! taken in the order default, then devices, CPU or GPUs; none of the last three while holding another.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

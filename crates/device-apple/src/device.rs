@@ -39,6 +39,7 @@ use crate::memory::AppleBuffer;
 use crate::pipeline::ApplePipeline;
 use crate::queue::AppleQueue;
 use crate::residency::Residency;
+use crate::timing::Offset;
 use crate::unaligned::Kernels;
 use crate::{capabilities, encode, error, launch};
 
@@ -79,6 +80,8 @@ pub(crate) struct DeviceShared {
     /// Made when first needed: it starts a thread.
     listener: OnceLock<Retained<MTLSharedEventListener>>,
     kernels: OnceLock<Result<Kernels, DeviceError>>,
+    /// What lies between Metal's clock and the device's.
+    pub(crate) offset: Offset,
     made_at: Duration,
 }
 
@@ -153,11 +156,15 @@ impl AppleDevice {
             let device = gpus().into_iter().nth(number as usize).ok_or_else(unavailable)?;
             let archive = options.archive.as_ref();
             let archive = archive.map(|file| Archive::open(&device, &name, file)).transpose()?;
-            let own_queue = device.newCommandQueue();
+            let own_queue = device.newCommandQueue().ok_or_else(|| error::none(&name, "command queue"))?;
+            let made_at = clock.now();
+            let now_ns = || clock.now().saturating_sub(made_at).as_nanos() as u64;
+            let offset = Offset::measure(&own_queue, now_ns);
             let shared = DeviceShared {
                 capabilities: capabilities::query(&device),
                 residency: Residency::of(&device),
-                own_queue: own_queue.ok_or_else(|| error::none(&name, "command queue"))?,
+                own_queue,
+                offset,
                 name: name.clone(),
                 archive,
                 device,
@@ -166,7 +173,7 @@ impl AppleDevice {
                 libraries: Libraries::default(),
                 listener: OnceLock::new(),
                 kernels: OnceLock::new(),
-                made_at: clock.now(),
+                made_at,
                 clock,
             };
             Ok(AppleDevice { shared: Arc::new(shared) })

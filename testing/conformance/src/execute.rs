@@ -5,7 +5,7 @@ mod interpreter;
 mod sanitize;
 
 pub(crate) use cpu::guarded;
-pub use cpu::{Cpu, Sanitized, UncheckedCpu};
+pub use cpu::{Cpu, OnDevice, Sanitized, UncheckedCpu};
 pub(crate) use interpreter::module_of;
 pub use interpreter::{Interpreter, interpret, on_large_stack, parse};
 pub use sanitize::{sanitize, sanitizer_module};

@@ -18,7 +18,7 @@ use anymetal_runtime::graph::node::KernelNode;
 use anymetal_runtime::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal_runtime::memory::view::BufferView;
 
-use crate::memory::device;
+use crate::machine::cpu as device;
 
 const SOURCE: &str = "
 #include <metal_stdlib>

@@ -3,4 +3,5 @@
 #![cfg(not(loom))]
 
 mod fusion;
+mod machine;
 mod memory;

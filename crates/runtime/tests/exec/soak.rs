@@ -130,7 +130,9 @@ fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
         ..StreamOptions::default()
     };
     let group = StreamGroup::new(&context, Some(3), &options).unwrap();
-    let urgent = context.stream(StreamOptions { priority: Priority::High, ..options }).unwrap();
+    let has_priorities = inner.capabilities().supports_priorities;
+    let priority = if has_priorities { Priority::High } else { Priority::Normal };
+    let urgent = context.stream(StreamOptions { priority, ..options }).unwrap();
     let streams: Vec<&Stream> = group.streams().iter().chain([&urgent]).collect();
     let tally = Tally::default();
     let (ended, before) = (Arc::new(AtomicUsize::new(0)), inner.allocated_bytes());

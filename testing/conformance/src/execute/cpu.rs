@@ -1,6 +1,6 @@
 //! The CPU device, or another that is to be tested, through the public crate, with default options but for
-//! one: all memory that kernels are
-//! given is directly next to pages that may not be accessed, so code that reaches outside ends the process.
+//! one: all memory that kernels are given is directly next to pages that may not be accessed, so code that
+//! reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
@@ -13,6 +13,7 @@ use anymetal::{
 use anymetal_compiler::Compiler;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::command_failure::CommandFailure;
 use anymetal_llvm::CpuLevel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -27,6 +28,15 @@ pub struct UncheckedCpu;
 /// The sanitizer: a launch in which it finds something fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sanitized;
+
+/// A device that was made elsewhere. Accesses are checked where it can.
+#[derive(Clone, Debug)]
+pub struct OnDevice {
+    /// Its name in expectations and messages.
+    pub name: &'static str,
+    /// The device.
+    pub device: Device,
+}
 
 /// The one device of the process. `ANYMETAL_CPU_GUARD=before` has the pages before the memory, not after it.
 pub(crate) fn guarded() -> Result<Device, Error> {
@@ -80,6 +90,16 @@ impl Executor for UncheckedCpu {
     }
 }
 
+impl Executor for OnDevice {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
+        opened_on(&self.device, source, CheckMode::WhereSupported)
+    }
+}
+
 impl Executor for Sanitized {
     fn name(&self) -> &'static str {
         "sanitizer"
@@ -95,7 +115,10 @@ fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, Exe
         CheckMode::Sanitize => guarded(),
         _ => tested(),
     };
-    let device = device.map_err(failed)?;
+    opened_on(&device.map_err(failed)?, source, check_mode)
+}
+
+fn opened_on(device: &Device, source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, ExecError> {
     let options = CompileOptions {
         file_name: source.name.clone(),
         include_folders: source.include_dirs.clone(),
@@ -226,9 +249,17 @@ impl Prepared for PreparedPipeline {
             Err(Error::Device(DeviceError::OutOfBounds(place))) => {
                 Err(ExecError::Fault(place.to_string(), buffers))
             }
+            Err(Error::Device(error @ DeviceError::CommandBufferFailed { .. })) if is_page_fault(&error) => {
+                Err(ExecError::Fault(error.to_string(), buffers))
+            }
             Err(error) => Err(failed(error)),
         }
     }
+}
+
+/// Whether a device says of a command buffer that it accessed memory that it has not.
+fn is_page_fault(error: &DeviceError) -> bool {
+    matches!(error, DeviceError::CommandBufferFailed { failure: CommandFailure::PageFault, .. })
 }
 
 /// What the sanitizer has found since, as an error.
