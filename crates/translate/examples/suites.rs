@@ -130,6 +130,10 @@ fn file(path: &Path, files: &mut Files, options: &CompileOptions, count: &mut Co
     };
     match library {
         None => note(&diagnostics.list, &diagnostics.map, count),
+        Some(library) if library.kernels().is_empty() => {
+            *count.reasons.entry("no template is instantiated by a launch".to_owned()).or_default() += 1;
+            return Some("no template is instantiated by a launch".to_owned());
+        }
         Some(library) => {
             for kernel in library.kernels() {
                 count.kernels += 1;

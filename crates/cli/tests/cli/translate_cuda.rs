@@ -6,7 +6,7 @@ const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/kernels");
 const CUDA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cuda");
 const DEVICES: [&str; 2] = ["cpu", "interpreter"];
 
-/// The bytes of an argument after a run.
+/// The bytes of an argument after a run, without the header of the saved array.
 fn result(bench: &Bench, file: &str, call: &[&str], argument: &str, device: &str) -> Vec<u8> {
     let saved = bench.path("saved.bin");
     let save = format!("{argument}={}", saved.display());
@@ -14,7 +14,9 @@ fn result(bench: &Bench, file: &str, call: &[&str], argument: &str, device: &str
     command.extend_from_slice(call);
     command.extend(["--device", device, "--save", &save]);
     bench.run(&command).expect(0);
-    std::fs::read(saved).expect("it was saved")
+    let bytes = std::fs::read(saved).expect("it was saved");
+    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[10 + header..].to_vec()
 }
 
 fn ints(bytes: &[u8]) -> Vec<i32> {

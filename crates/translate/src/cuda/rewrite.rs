@@ -103,7 +103,8 @@ impl Translator<'_, '_> {
             }
             "cooperative_groups" => drop(self.helpers.insert(word.to_owned())),
             _ if self.is_own(word) => {
-                if super::prelude::has(word) && self.is_overload(word) {
+                let is_macro = self.items.macros.contains_key(word);
+                if super::prelude::has(word) && (is_macro || self.is_overload(word)) {
                     self.helpers.insert(word.to_owned());
                 }
             }
@@ -132,6 +133,10 @@ impl Translator<'_, '_> {
             Some(msl) => self.text.replace(token, msl),
             None if words::is_taken(word) && !self.is_type_of_metals(word) => {
                 self.text.replace(token, format!("{word}_"));
+            }
+            // A macro that names a function.
+            None if self.text.in_directive(token) && super::prelude::has(word) => {
+                self.helpers.insert(word.to_owned());
             }
             None if matches!(word, "goto" | "asm" | "__asm__" | "new" | "delete") => self.refuse_word(token),
             None => {}
@@ -165,6 +170,15 @@ impl Translator<'_, '_> {
 
     fn called(&mut self, token: usize) {
         let word = self.text.at(token);
+        // Atomics of the whole system or of a block are those of the device.
+        let atomic = word.strip_suffix("_system").or_else(|| word.strip_suffix("_block"));
+        if let Some(atomic) =
+            atomic.filter(|atomic| atomic.starts_with("atomic") && super::prelude::has(atomic))
+        {
+            self.text.replace(token, atomic);
+            self.helpers.insert(atomic.to_owned());
+            return;
+        }
         let made = word.strip_prefix("make_").filter(|ty| vector(ty).is_some());
         if let Some(ty) = made {
             let ty = ty.replace("longlong", "long").replace("double", "float");

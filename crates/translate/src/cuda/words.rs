@@ -100,12 +100,10 @@ const CALLS: &[(&str, &str)] = &[
     ("__double2int_rz", "int"),
     ("__saturatef", "saturate"),
     ("printf", "os_log_default.log"),
-    ("atomicAdd_system", "atomicAdd"),
     ("umin", "min"),
     ("umax", "max"),
     ("__habs", "fabs"),
     ("fdivide", "fast::divide"),
-    ("atomicAdd_block", "atomicAdd"),
 ];
 
 /// What Metal does not have, and what to do.
