@@ -1,7 +1,11 @@
 //! Host views of buffers, and buffers of host memory.
 
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device};
-use anymetal::{Device, DeviceError, Error, ErrorClass, HostPages, RuntimeConfig};
+use anymetal::{Device, DeviceError, Error, ErrorClass, Family, HostPages, LentMemory, RuntimeConfig};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
 
@@ -76,5 +80,30 @@ fn imported_pages_are_a_buffer_that_does_not_count() -> Result<(), Error> {
     assert_eq!(refused.pages.length(), 8);
     assert!(matches!(Error::from(refused), Error::Device(DeviceError::OutOfMemory { .. })));
     assert_eq!(full.import::<u32>(HostPages::zeroed(8).unwrap(), "fits")?.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn lent_memory_is_used_in_place() -> Result<(), Error> {
+    let words: Arc<Vec<AtomicU32>> = Arc::new((0..64).map(AtomicU32::new).collect());
+    let lend = || {
+        let start = NonNull::from(words.as_slice()).cast();
+        // SAFETY: the vector is not resized and the loan holds it; atomics may be written through a shared
+        // reference. Each dispatch below is given one loan.
+        unsafe { LentMemory::new(start, 256, Box::new(Arc::clone(&words))) }
+    };
+    let device = Device::system_default()?;
+    let reserved = device.memory().budget.reserved;
+    for device in [device.clone(), device.with_family(Family::Apple7)] {
+        let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;
+        let y = device.borrow_host(lend(), "words")?;
+        assert_eq!((y.len(), y.label()), (256, "words"));
+        device.queue()?.launch(&twice).arg(&y).threads(64).submit()?.wait()?;
+    }
+    assert_eq!(words[63].load(Ordering::Relaxed), 4 * 63);
+    assert_eq!(device.memory().budget.reserved, reserved, "it is not the device's memory");
+    let null = null_device(&ManualClock::new(), RuntimeConfig::default());
+    let refused = null.borrow_host(lend(), "words").unwrap_err();
+    assert!(matches!(refused, Error::Device(DeviceError::Unsupported { .. })));
     Ok(())
 }
