@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-launch-abi", &[]),
-    ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
+    ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     // What kernels do, from their IR; compares itself with runs of the interpreter.

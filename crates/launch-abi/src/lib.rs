@@ -51,13 +51,14 @@ pub mod nvidia;
 pub mod offsets;
 mod slots;
 mod tables;
+pub mod textures;
 
 pub use fault::{AccessKind, FAULT_SYMBOL, FaultFunction, FaultRecord, RecordedFault};
 pub use slots::argument_slots;
 pub use tables::{BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, ThreadgroupLayout, ThreadgroupSlot};
 
 /// The version of everything in this module; part of a cache fingerprint.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;

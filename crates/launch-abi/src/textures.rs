@@ -1,0 +1,244 @@
+//! Textures and samplers as kernels see them: which bindings they are, and what is in these.
+//!
+//! A texture argument is two buffers: its texels, and a description of [`DESCRIPTION_BYTES`] bytes
+//! ([`Description`]). A sampler argument is one buffer of [`SAMPLER_BYTES`] bytes ([`SamplerState`]). They
+//! have indices of their own above those of Metal's buffers, so that whatever binds, checks or records
+//! buffers treats them as such. The Metal library's texture header reads the same bytes.
+//!
+//! Where the format of a texture or the state of a sampler is known when a kernel is compiled, it is the
+//! value of a function constant that programs do not see ([`format_constant`], [`state_constant`]).
+
+/// Maximum number of textures of a kernel.
+pub const MAX_TEXTURES: u32 = 128;
+
+/// Maximum number of samplers of a kernel.
+pub const MAX_SAMPLERS: u32 = 16;
+
+/// Maximum number of mip levels: of an extent of 16384.
+pub const MAX_LEVELS: usize = 15;
+
+/// Bytes of a texture's description.
+pub const DESCRIPTION_BYTES: usize = 40 + MAX_LEVELS * 24;
+
+/// Bytes of a sampler.
+pub const SAMPLER_BYTES: usize = 12;
+
+/// The first index of function constants that programs do not see.
+pub const FIRST_HIDDEN_CONSTANT: u32 = 0x1_0000;
+
+const FIRST_TEXTURE: u32 = 0x1000;
+const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
+
+/// What a buffer's index says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BindingRole {
+    /// A buffer of the program at `[[buffer(n)]]`.
+    Buffer,
+    /// The texels of the texture at `[[texture(n)]]`.
+    Texels(u32),
+    /// The description of the texture at `[[texture(n)]]`.
+    Description(u32),
+    /// The sampler at `[[sampler(n)]]`.
+    Sampler(u32),
+}
+
+impl BindingRole {
+    /// The role of the buffer with that index.
+    pub const fn of(index: u32) -> BindingRole {
+        match index {
+            0..FIRST_TEXTURE => BindingRole::Buffer,
+            FIRST_TEXTURE..FIRST_SAMPLER => {
+                let texture = (index - FIRST_TEXTURE) / 2;
+                if index.is_multiple_of(2) {
+                    BindingRole::Texels(texture)
+                } else {
+                    BindingRole::Description(texture)
+                }
+            }
+            _ => BindingRole::Sampler(index - FIRST_SAMPLER),
+        }
+    }
+
+    /// The index of the buffer with that role; `None` for a buffer of the program, which has its own.
+    pub const fn index(self) -> Option<u32> {
+        match self {
+            BindingRole::Buffer => None,
+            BindingRole::Texels(texture) => Some(FIRST_TEXTURE + 2 * texture),
+            BindingRole::Description(texture) => Some(FIRST_TEXTURE + 2 * texture + 1),
+            BindingRole::Sampler(sampler) => Some(FIRST_SAMPLER + sampler),
+        }
+    }
+}
+
+/// The index of the function constant that is a texture's format; 0 means that it is not known.
+pub const fn format_constant(texture: u32) -> u32 {
+    FIRST_HIDDEN_CONSTANT + texture
+}
+
+/// The index of the function constant that is a sampler's state; 0 means that it is not known.
+pub const fn state_constant(sampler: u32) -> u32 {
+    FIRST_HIDDEN_CONSTANT + MAX_TEXTURES + sampler
+}
+
+/// What the channels of a format hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ChannelKind {
+    /// Integers that stand for 0 to 1.
+    Unorm = 0,
+    /// Signed integers that stand for -1 to 1.
+    Snorm = 1,
+    /// Unsigned integers.
+    Uint = 2,
+    /// Signed integers.
+    Sint = 3,
+    /// Floats of 32, 16, 11 or 10 bits, the last two without sign.
+    Float = 4,
+    /// Three mantissas of 9 bits and an exponent of 5.
+    SharedExponent = 5,
+}
+
+/// The word that describes a pixel format.
+///
+/// Bits 0 to 2 are log2 of a texel's bytes, 3 to 5 the [`ChannelKind`], bit 6 says sRGB, bit 7 that the view
+/// swizzles. For channel `c` (red, green, blue, alpha), 6 bits from `8 + 13c` on are its width, 0 if it is
+/// absent, and the next 7 its position in the texel. Bit 63 is set, so that no format is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FormatWord(u64);
+
+impl FormatWord {
+    /// A format from its parts; `channels` are the width and position of red, green, blue and alpha.
+    ///
+    /// # Panics
+    /// If a part does not fit, which is a mistake in a table.
+    pub const fn new(log2_bytes: u32, kind: ChannelKind, is_srgb: bool, channels: [(u32, u32); 4]) -> Self {
+        assert!(log2_bytes <= 4, "a texel has at most 16 bytes");
+        let mut word = 1 << 63 | (is_srgb as u64) << 6 | (kind as u64) << 3 | log2_bytes as u64;
+        let mut channel = 0;
+        while channel < 4 {
+            let (width, position) = channels[channel];
+            assert!(width <= 32 && position + width <= 8 << log2_bytes, "a channel lies in its texel");
+            word |= (width as u64) << (8 + 13 * channel) | (position as u64) << (14 + 13 * channel);
+            channel += 1;
+        }
+        FormatWord(word)
+    }
+
+    /// The same format, seen with its channels in another order.
+    pub const fn swizzled(self) -> Self {
+        FormatWord(self.0 | 1 << 7)
+    }
+
+    /// The word.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// One mip level of a texture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LevelPlace {
+    /// Bytes from the first texel of the texture.
+    pub offset: u64,
+    /// Bytes from a slice of an array, a face of a cube or a plane of depth to the next.
+    pub slice_bytes: u64,
+    /// Bytes from a row to the next.
+    pub row_bytes: u32,
+}
+
+/// A texture's description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// The format.
+    pub format: FormatWord,
+    /// Width, height and depth in texels.
+    pub extent: [u32; 3],
+    /// Slices of an array, faces of cubes; 1 for textures that are no array.
+    pub slices: u32,
+    /// Where each of red, green, blue and alpha comes from: a channel 0 to 3, 4 for zero, 5 for one.
+    pub swizzle: [u8; 4],
+    /// The mip levels, the largest first; at most [`MAX_LEVELS`].
+    pub levels: Vec<LevelPlace>,
+}
+
+impl Description {
+    /// The bytes that kernels read.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let levels = &self.levels[..self.levels.len().min(MAX_LEVELS)];
+        let [width, height, depth] = self.extent;
+        let mut bytes = Vec::with_capacity(DESCRIPTION_BYTES);
+        bytes.extend(self.format.bits().to_le_bytes());
+        let swizzle = u32::from_le_bytes(self.swizzle);
+        for word in [width, height, depth, self.slices, levels.len() as u32, swizzle, 1, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for level in levels {
+            bytes.extend(level.offset.to_le_bytes());
+            bytes.extend(level.slice_bytes.to_le_bytes());
+            bytes.extend(u64::from(level.row_bytes).to_le_bytes());
+        }
+        bytes.resize(DESCRIPTION_BYTES, 0);
+        bytes
+    }
+}
+
+/// A sampler's state.
+///
+/// Of the word, 3 bits each from 0, 3 and 6 on are the address modes of the coordinates, bits 9 and 10 the
+/// filters that magnify and minify, 11 and 12 that between levels, bit 13 says pixel coordinates, 14 and 15
+/// are the border's colour, 16 to 18 the comparison, 19 says that levels are clamped. Bit 31 is set in a
+/// state that is known when a kernel is compiled, so that none is 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SamplerState {
+    /// The word.
+    pub word: u32,
+    /// The least level and the largest.
+    pub lod: [f32; 2],
+}
+
+impl SamplerState {
+    /// Bit of the word: levels are clamped.
+    pub const CLAMPS_LEVELS: u32 = 1 << 19;
+    /// Bit of the word that is set in the function constant.
+    pub const IS_KNOWN: u32 = 1 << 31;
+
+    /// The bytes that kernels read.
+    pub fn to_bytes(self) -> Vec<u8> {
+        let [least, most] = self.lod;
+        [self.word.to_le_bytes(), least.to_le_bytes(), most.to_le_bytes()].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_index_has_one_role() {
+        for texture in [0, 1, MAX_TEXTURES - 1] {
+            for role in [BindingRole::Texels(texture), BindingRole::Description(texture)] {
+                assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
+            }
+        }
+        for sampler in [0, MAX_SAMPLERS - 1] {
+            let role = BindingRole::Sampler(sampler);
+            assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
+        }
+        assert_eq!(BindingRole::of(30), BindingRole::Buffer);
+        assert_eq!(BindingRole::Buffer.index(), None);
+    }
+
+    #[test]
+    fn descriptions_have_the_layout_of_the_header() {
+        let format = FormatWord::new(2, ChannelKind::Unorm, true, [(8, 16), (8, 8), (8, 0), (8, 24)]);
+        let levels = vec![LevelPlace { offset: 5, slice_bytes: 6, row_bytes: 7 }; 2];
+        let description = Description { format, extent: [1, 2, 3], slices: 4, swizzle: [0, 1, 2, 3], levels };
+        let bytes = description.to_bytes();
+        assert_eq!(bytes.len(), DESCRIPTION_BYTES);
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        assert_eq!([8, 12, 16, 20, 24, 28].map(word), [1, 2, 3, 4, 2, 0x0302_0100]);
+        assert_eq!([40, 48, 56, 64].map(word), [5, 6, 7, 5]);
+        assert_eq!(format.bits() & 0xff, 0b0100_0010);
+        assert_eq!(format.bits() >> 8 & 0x1fff, 8 | 16 << 6);
+    }
+}
