@@ -151,7 +151,8 @@ pub(crate) fn resolve(
 }
 
 fn unknown(key: &ConstantKey, module: &Module, kernel: &str) -> CompileError {
-    let names = module.function_constants.iter().map(|constant| constant.name.as_str());
+    let of_program = || module.function_constants.iter().filter(|constant| !constant.is_hidden());
+    let names = of_program().map(|constant| constant.name.as_str());
     let suggestion = match key {
         ConstantKey::Name(name) => suggest(name, names).map(str::to_owned),
         ConstantKey::Index(_) => None,
@@ -159,7 +160,7 @@ fn unknown(key: &ConstantKey, module: &Module, kernel: &str) -> CompileError {
     CompileError::UnknownConstant {
         kernel: kernel.to_owned(),
         constant: key.to_string(),
-        existing: module.function_constants.iter().map(|constant| describe(constant, false)).collect(),
+        existing: of_program().map(|constant| describe(constant, false)).collect(),
         suggestion,
     }
 }

@@ -121,7 +121,7 @@ fn static_threadgroup_bytes(module: &Module) -> u64 {
 
 /// The function constants of the module, with those marked that this kernel cannot do without.
 pub(crate) fn function_constants(module: &Module, kernel: &str) -> Vec<FunctionConstantInfo> {
-    if module.function_constants.is_empty() {
+    if module.function_constants.iter().all(ir::FunctionConstant::is_hidden) {
         return Vec::new();
     }
     let required = match extract_kernel(module, kernel).map(|mut copy| specialise(&mut copy, &[])) {
@@ -131,8 +131,9 @@ pub(crate) fn function_constants(module: &Module, kernel: &str) -> Vec<FunctionC
     let is_required = |constant: &ir::FunctionConstant| {
         required.iter().any(|missing| missing.name == constant.name && missing.index == constant.index)
     };
+    let of_program = module.function_constants.iter().filter(|constant| !constant.is_hidden());
     let mut infos: Vec<FunctionConstantInfo> =
-        module.function_constants.iter().map(|constant| describe(constant, is_required(constant))).collect();
+        of_program.map(|constant| describe(constant, is_required(constant))).collect();
     infos.sort_by_key(|info| info.index);
     infos
 }

@@ -37,6 +37,14 @@ pub struct FunctionConstant {
     pub signed: bool,
 }
 
+impl FunctionConstant {
+    /// Whether it is one of the compiler's own, which no source declares: its index is beyond those of
+    /// programs, and without a value it is 0.
+    pub fn is_hidden(&self) -> bool {
+        self.index > u32::from(u16::MAX)
+    }
+}
+
 /// The element that a kernel argument points to, for reflection and argument checks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ElementType {

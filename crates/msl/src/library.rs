@@ -30,6 +30,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_logging>", include_str!("lib/logging.metal")),
     ("<metal_logging>", include_str!("lib/logging.metal")),
     ("<metal_internals>", include_str!("lib/internals.metal")),
+    // Last, because a math mode that a header sets holds from there on.
+    ("<metal_texture_formats>", include_str!("lib/texture_formats.metal")),
+    ("<metal_texture_sampling>", include_str!("lib/texture_sampling.metal")),
+    ("<metal_texture>", include_str!("lib/texture.metal")),
 ];
 
 /// Registers the text that includes all headers; preprocess it with [`Headers`].

@@ -20,6 +20,7 @@ mod origin;
 mod place;
 mod purity;
 mod recursion;
+mod resources;
 mod stmt;
 mod value;
 mod wide_vector;
@@ -56,6 +57,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         files: FxHashMap::default(),
         default_mode: fp_mode(options.math_mode),
         for_sanitizer: options.for_sanitizer,
+        resource_conditions: Vec::new(),
     };
     lowerer.data();
     lowerer.kernel();
@@ -82,6 +84,8 @@ struct Lowerer<'p> {
     files: FxHashMap<FileId, u32>,
     default_mode: ir::FpMode,
     for_sanitizer: bool,
+    /// The functions that say whether textures and samplers are declared, of those parameters that have one.
+    resource_conditions: Vec<ir::FuncId>,
 }
 
 impl Lowerer<'_> {

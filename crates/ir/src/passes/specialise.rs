@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{InlineError, inline, optimise};
 use crate::analysis::walk_insts;
 use crate::eval::mask;
-use crate::{FpMode, FuncId, Function, FunctionConstantId, Loc, Module, Op, Type, Value};
+use crate::{FpMode, FuncId, Function, FunctionConstant, FunctionConstantId, Loc, Module, Op, Type, Value};
 
 /// A function constant that needs a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +47,8 @@ fn names(missing: &[MissingConstant]) -> String {
 /// the constant's type are ignored, and `None` means the same as leaving one out.
 ///
 /// A constant may be left out if nothing depends on it once the others are known, for instance
-/// because it is only read where [`Op::FunctionConstantDefined`] says so; it then reads as 0.
+/// because it is only read where [`Op::FunctionConstantDefined`] says so; it then reads as 0, as hidden
+/// constants without a value do anywhere ([`FunctionConstant::is_hidden`]).
 /// All kernels of the module are specialised: call [`super::extract_kernel`] first.
 ///
 /// # Errors
@@ -57,7 +58,8 @@ pub fn specialise(
     module: &mut Module,
     values: &[(FunctionConstantId, Option<u64>)],
 ) -> Result<(), SpecialiseError> {
-    let mut known: Vec<Option<u64>> = vec![None; module.function_constants.len()];
+    let unknown = |constant: &FunctionConstant| constant.is_hidden().then_some(0);
+    let mut known: Vec<Option<u64>> = module.function_constants.iter().map(unknown).collect();
     for &(id, value) in values {
         if let Some(slot) = known.get_mut(id.index()) {
             *slot = value.map(|bits| bits & mask(module.function_constants[id.index()].ty));

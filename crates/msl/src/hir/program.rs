@@ -3,7 +3,7 @@
 use super::{Block, Expr, FuncId, LocalId, QualTy, ScalarTy, Ty, Types};
 use crate::token::{MathMode, Name};
 use anymetal_diag::Span;
-use anymetal_ir::{Query, Space};
+use anymetal_ir::{Access, Query, Space};
 
 /// A function constant of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -81,6 +81,15 @@ pub struct FunctionConstant {
     pub span: Span,
 }
 
+/// What a parameter that is no memory is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResourceKind {
+    /// A texture, and how the kernel may use its texels.
+    Texture(Access),
+    /// A sampler.
+    Sampler,
+}
+
 /// What a kernel's parameter is.
 #[derive(Clone, Debug)]
 pub enum KernelParamKind {
@@ -103,6 +112,20 @@ pub enum KernelParamKind {
         element: QualTy,
         /// Declared as a reference.
         is_reference: bool,
+        /// As for buffers.
+        enabled: Option<Expr>,
+    },
+    /// A texture at `[[texture(index)]]` or a sampler at `[[sampler(index)]]`, or an array of them that
+    /// takes as many indices.
+    Resource {
+        /// Which.
+        kind: ResourceKind,
+        /// Metal's index of the first.
+        index: u32,
+        /// How many; 1 for one that is no array.
+        count: u32,
+        /// The type of one.
+        element: Ty,
         /// As for buffers.
         enabled: Option<Expr>,
     },
@@ -183,6 +206,16 @@ impl KernelParamKind {
     pub fn space(&self) -> Option<Space> {
         match self {
             Self::Buffer { element, .. } | Self::ThreadgroupMemory { element, .. } => Some(element.space),
+            Self::Resource { .. } | Self::Thread { .. } => None,
+        }
+    }
+
+    /// The condition of `[[function_constant(c)]]`, if there is one.
+    pub fn enabled_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::Buffer { enabled, .. }
+            | Self::ThreadgroupMemory { enabled, .. }
+            | Self::Resource { enabled, .. } => enabled.as_mut(),
             Self::Thread { .. } => None,
         }
     }

@@ -3,13 +3,14 @@
 use super::Lowerer;
 use super::function::FunctionLowerer;
 use super::recursion::Instance;
+use super::resources;
 use crate::hir::{self, KernelParamKind, ScalarTy};
 use anymetal_ir as ir;
 
 impl Lowerer<'_> {
     pub(super) fn kernel(&mut self) {
         let kernel = &self.program.kernel;
-        let args: Vec<_> = kernel.params.iter().filter_map(|param| self.argument(param)).collect();
+        let args: Vec<_> = kernel.params.iter().flat_map(|param| self.arguments(param)).collect();
         let params: Vec<_> = args.iter().map(|arg| ir::Type::Ptr(arg.space)).collect();
         let mut entry = ir::Function::new(kernel.name.clone(), &params, None);
         self.entry(&mut entry);
@@ -33,8 +34,14 @@ impl Lowerer<'_> {
         let mut b = ir::Builder::new(entry);
         b.loc = loc;
         let mut values = Vec::new();
+        let mut conditions = self.resource_conditions.clone().into_iter();
         for param in &kernel.params {
             values.push(match param.kind {
+                KernelParamKind::Resource { kind, index, count, ref enabled, .. } => {
+                    let enabled = enabled.as_ref().and_then(|_| conditions.next());
+                    let resource = resources::Resource { kind, index, count, enabled };
+                    self.resource_value(&mut b, &resource, param.ty, &mut pointers)
+                }
                 KernelParamKind::Thread { attribute: hir::DISPATCH_QUADGROUPS, elem, .. } => {
                     dispatch_quadgroups(&mut b, elem)
                 }
@@ -48,6 +55,14 @@ impl Lowerer<'_> {
         b.push(ir::Op::Call(body, values));
     }
 
+    /// What the host binds for a parameter.
+    fn arguments(&mut self, param: &hir::KernelParam) -> Vec<ir::KernelArg> {
+        match &param.kind {
+            KernelParamKind::Resource { .. } => self.resource_arguments(param),
+            _ => self.argument(param).into_iter().collect(),
+        }
+    }
+
     fn argument(&mut self, param: &hir::KernelParam) -> Option<ir::KernelArg> {
         let (kind, index, element, reference, enabled) = match &param.kind {
             KernelParamKind::Buffer { index, element, is_reference, enabled } => {
@@ -56,7 +71,7 @@ impl Lowerer<'_> {
             KernelParamKind::ThreadgroupMemory { index, element, is_reference, enabled } => {
                 (ir::ArgKind::ThreadgroupMemory, *index, *element, *is_reference, enabled)
             }
-            KernelParamKind::Thread { .. } => return None,
+            KernelParamKind::Resource { .. } | KernelParamKind::Thread { .. } => return None,
         };
         let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
         let layout = self.types().layout(element.ty);
@@ -97,7 +112,7 @@ impl Lowerer<'_> {
     }
 
     /// The condition of an argument, as a function that specialisation evaluates.
-    fn condition(&mut self, param: &hir::KernelParam, condition: &hir::Expr) -> ir::FuncId {
+    pub(super) fn condition(&mut self, param: &hir::KernelParam, condition: &hir::Expr) -> ir::FuncId {
         let name = format!("{}.enabled", param.name.as_str());
         let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
         let shell = Instance::outermost(self.program.kernel.function);

@@ -4,8 +4,7 @@
 use super::checker::Checker;
 use super::walk;
 use crate::hir::{
-    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, KernelParamKind, Program,
-    ThreadgroupVarId,
+    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, Program, ThreadgroupVarId,
 };
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -78,9 +77,7 @@ impl<'a> Checker<'a> {
             _ => {}
         };
         for param in &mut kernel.params {
-            if let KernelParamKind::Buffer { enabled: Some(enabled), .. }
-            | KernelParamKind::ThreadgroupMemory { enabled: Some(enabled), .. } = &mut param.kind
-            {
+            if let Some(enabled) = param.kind.enabled_mut() {
                 walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
             }
         }

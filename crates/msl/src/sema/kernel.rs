@@ -4,6 +4,7 @@
 
 mod instantiation;
 mod params;
+mod resources;
 
 use super::checker::Checker;
 use super::function::Origin;

@@ -32,9 +32,8 @@ pub(super) enum Miss {
 /// The part of Metal that a name belongs to, if it is one we do not have.
 fn unsupported(name: &str) -> Option<&'static str> {
     let starts = |prefix: &str| name.starts_with(prefix);
-    if starts("texture") || starts("depth2d") || starts("depthcube") || name == "sampler" || name == "access"
-    {
-        Some("textures and samplers")
+    if starts("texture") || starts("depth2d") || starts("sparse") {
+        Some("multisampled and sparse textures")
     } else if starts("imageblock") || starts("visible_function_table") || starts("render_grid") {
         Some("image blocks, function tables and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {

@@ -10,12 +10,37 @@ use crate::sema::function::Origin;
 use crate::token::Name;
 use anymetal_diag::Diagnostic;
 use anymetal_ir::Space;
+use anymetal_launch_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
 
-/// A buffer or threadgroup parameter whose index may still have to be assigned.
-struct Slot {
-    param: usize,
-    index: Option<u32>,
-    threadgroup: bool,
+/// A parameter whose index may still have to be assigned.
+pub(super) struct Slot {
+    pub(super) param: usize,
+    pub(super) index: Option<u32>,
+    pub(super) table: Table,
+    /// How many indices it takes.
+    pub(super) count: u32,
+}
+
+/// Which indices: those of each kind of parameter are its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    Buffer,
+    Threadgroup,
+    Texture,
+    Sampler,
+}
+
+impl Table {
+    const ALL: [Table; 4] = [Table::Buffer, Table::Threadgroup, Table::Texture, Table::Sampler];
+
+    /// The largest index.
+    fn last(self) -> u32 {
+        match self {
+            Table::Buffer | Table::Threadgroup => 30,
+            Table::Texture => MAX_TEXTURES - 1,
+            Table::Sampler => MAX_SAMPLERS - 1,
+        }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -59,24 +84,27 @@ impl<'a> Checker<'a> {
             TyKind::Reference { to, .. } => Some((to, true)),
             _ => None,
         };
-        let Some((element, is_reference)) = pointee else { return self.thread_param(param, ty) };
+        let Some((element, is_reference)) = pointee else {
+            return match self.resource_type(ty, param.span) {
+                Some(resource) => self.resource_param(param, resource, position, slots),
+                None => self.thread_param(param, ty),
+            };
+        };
         if !self.complete_type(element.ty, param.span) {
             return None;
         }
         let enabled = self.param_condition(param)?;
         let threadgroup = element.space == Space::Threadgroup;
-        let attribute = if threadgroup { self.names.threadgroup } else { self.names.buffer };
-        let index = match param.attributes.iter().find(|found| found.name == attribute) {
-            Some(attribute) => Some(self.attribute_index(attribute)?),
-            None => None,
-        };
+        let table = if threadgroup { Table::Threadgroup } else { Table::Buffer };
+        let index = self.param_index(param, table)?;
+        let slot = Slot { param: position, index, table, count: 1 };
         match element.space {
             Space::Device | Space::Constant => {
-                slots.push(Slot { param: position, index, threadgroup: false });
+                slots.push(slot);
                 Some(KernelParamKind::Buffer { index: 0, element, is_reference, enabled })
             }
             Space::Threadgroup => {
-                slots.push(Slot { param: position, index, threadgroup: true });
+                slots.push(slot);
                 Some(KernelParamKind::ThreadgroupMemory { index: 0, element, is_reference, enabled })
             }
             Space::Thread => {
@@ -87,22 +115,37 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn attribute_index(&mut self, attribute: &'a ast::Attribute) -> Option<u32> {
+    /// The index that an attribute gives: `Some(None)` when there is none.
+    pub(super) fn param_index(&mut self, param: &'a ast::Param, table: Table) -> Option<Option<u32>> {
+        let name = match table {
+            Table::Buffer => self.names.buffer,
+            Table::Threadgroup => self.names.threadgroup,
+            Table::Texture => self.names.texture,
+            Table::Sampler => self.names.sampler,
+        };
+        match param.attributes.iter().find(|found| found.name == name) {
+            Some(attribute) => Some(Some(self.attribute_index(attribute, table.last())?)),
+            None => Some(None),
+        }
+    }
+
+    fn attribute_index(&mut self, attribute: &'a ast::Attribute, last: u32) -> Option<u32> {
         let Some(arg) = attribute.args.first() else {
             self.error("attribute-argument", attribute.span, format!("`{}` takes an index", attribute.name));
             return None;
         };
         let value = self.expr(arg);
         let index = self.constant_integer(value)?;
-        if !(0..=30).contains(&index) {
-            self.error("attribute-argument", arg.span, format!("an index is between 0 and 30, not {index}"));
+        if !(0..=i128::from(last)).contains(&index) {
+            let message = format!("an index is between 0 and {last}, not {index}");
+            self.error("attribute-argument", arg.span, message);
             return None;
         }
         Some(index as u32)
     }
 
     /// The condition of `[[function_constant(c)]]`: `Some(None)` when there is none.
-    fn param_condition(&mut self, param: &'a ast::Param) -> Option<Option<Expr>> {
+    pub(super) fn param_condition(&mut self, param: &'a ast::Param) -> Option<Option<Expr>> {
         let found = param.attributes.iter().find(|attribute| attribute.name == self.names.function_constant);
         let Some(attribute) = found else { return Some(None) };
         let Some(arg) = attribute.args.first() else {
@@ -154,44 +197,51 @@ impl<'a> Checker<'a> {
 
     /// Gives each parameter without an index the lowest that no other one has, in order.
     fn assign_indices(&mut self, slots: &[Slot], params: &mut [KernelParam]) {
-        for threadgroup in [false, true] {
+        for table in Table::ALL {
+            let of_table = || slots.iter().filter(move |slot| slot.table == table);
             let mut used: Vec<u32> = Vec::new();
-            for slot in slots.iter().filter(|slot| slot.threadgroup == threadgroup) {
+            for slot in of_table() {
                 let Some(index) = slot.index else { continue };
+                let taken = index..index + slot.count;
+                let span = params[slot.param].span;
+                if taken.end > table.last() + 1 {
+                    let message =
+                        format!("the last of its indices is {}, beyond {}", taken.end - 1, table.last());
+                    self.error("attribute-argument", span, message);
+                }
                 // Parameters that exclude each other by function constants may share an index.
-                if used.contains(&index) && !is_conditional(&params[slot.param].kind) {
-                    let span = params[slot.param].span;
+                let shared = used.iter().find(|used| taken.contains(used));
+                if let Some(index) = shared.filter(|_| !is_conditional(&mut params[slot.param].kind)) {
                     self.error("duplicate-index", span, format!("index {index} is given to two parameters"));
                 }
-                used.push(index);
+                used.extend(taken);
                 set_index(&mut params[slot.param].kind, index);
             }
-            let mut next = 0;
-            for slot in slots.iter().filter(|slot| slot.threadgroup == threadgroup && slot.index.is_none()) {
-                while used.contains(&next) {
-                    next += 1;
-                }
-                set_index(&mut params[slot.param].kind, next);
-                next += 1;
+            for slot in of_table().filter(|slot| slot.index.is_none()) {
+                let is_free = |&first: &u32| !(first..first + slot.count).any(|index| used.contains(&index));
+                let first =
+                    (0..=table.last()).find(is_free).filter(|first| first + slot.count <= table.last() + 1);
+                let Some(first) = first else {
+                    let span = params[slot.param].span;
+                    self.error("attribute-argument", span, "no index is left for this parameter");
+                    continue;
+                };
+                used.extend(first..first + slot.count);
+                set_index(&mut params[slot.param].kind, first);
             }
         }
     }
 }
 
-fn is_conditional(kind: &KernelParamKind) -> bool {
-    match kind {
-        KernelParamKind::Buffer { enabled, .. } | KernelParamKind::ThreadgroupMemory { enabled, .. } => {
-            enabled.is_some()
-        }
-        KernelParamKind::Thread { .. } => true,
-    }
+fn is_conditional(kind: &mut KernelParamKind) -> bool {
+    matches!(kind, KernelParamKind::Thread { .. }) || kind.enabled_mut().is_some()
 }
 
 fn set_index(kind: &mut KernelParamKind, value: u32) {
     match kind {
-        KernelParamKind::Buffer { index, .. } | KernelParamKind::ThreadgroupMemory { index, .. } => {
-            *index = value
-        }
+        KernelParamKind::Buffer { index, .. }
+        | KernelParamKind::ThreadgroupMemory { index, .. }
+        | KernelParamKind::Resource { index, .. } => *index = value,
         KernelParamKind::Thread { .. } => {}
     }
 }

@@ -9,7 +9,7 @@ fn indices(source: &str, kernel: &str) -> Vec<u32> {
         KernelParamKind::Buffer { index, .. } | KernelParamKind::ThreadgroupMemory { index, .. } => {
             Some(*index)
         }
-        KernelParamKind::Thread { .. } => None,
+        KernelParamKind::Resource { .. } | KernelParamKind::Thread { .. } => None,
     };
     program.kernel.params.iter().filter_map(|param| index(&param.kind)).collect()
 }

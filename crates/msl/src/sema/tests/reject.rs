@@ -88,7 +88,7 @@ fn unsupported_language() {
     reject("void f() { double x; }", &["no-double"]);
     reject("void f() { break; }", &["stray-break"]);
     reject("void f(int x, ...) {}", &["variadic-function"]);
-    reject("kernel void k(texture2d<float> t [[texture(0)]]) {}", &["unsupported-feature"]);
+    reject("kernel void k(texture2d_ms<float> t [[texture(0)]]) {}", &["unsupported-feature"]);
 }
 
 #[test]

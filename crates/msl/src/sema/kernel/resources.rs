@@ -1,0 +1,68 @@
+//! Parameters that are textures and samplers, or arrays of them.
+//!
+//! The Metal library declares their types as records of its own; a record is one of them by the name of its
+//! first member, which programs cannot use.
+
+use super::params::{Slot, Table};
+use crate::ast;
+use crate::hir::{KernelParamKind, QualTy, RecordId, ResourceKind, Ty};
+use crate::sema::checker::Checker;
+use anymetal_diag::Span;
+use anymetal_ir::Access;
+
+/// The type of a parameter that is a texture or sampler.
+pub(super) struct ResourceType {
+    kind: ResourceKind,
+    element: Ty,
+    count: u32,
+}
+
+impl<'a> Checker<'a> {
+    /// The texture or sampler, or the array of them, that a type is.
+    pub(super) fn resource_type(&mut self, ty: QualTy, span: Span) -> Option<ResourceType> {
+        let record = self.types.as_record(ty.ty)?;
+        self.complete_type(ty.ty, span);
+        if let Some(kind) = self.resource_kind(record) {
+            return Some(ResourceType { kind, element: ty.ty, count: 1 });
+        }
+        let elements = self.types.record(record).fields.first()?;
+        let (element, count) =
+            self.types.as_array(elements.ty.ty).filter(|_| elements.name == self.names.array_elements)?;
+        let kind = self.resource_kind(self.types.as_record(element)?)?;
+        Some(ResourceType { kind, element, count: u32::try_from(count).ok()? })
+    }
+
+    fn resource_kind(&self, record: RecordId) -> Option<ResourceKind> {
+        let record = self.types.record(record);
+        let first = record.fields.first()?.name;
+        if first == self.names.sampler_state {
+            return Some(ResourceKind::Sampler);
+        }
+        (first == self.names.texture_handle).then(|| ResourceKind::Texture(texture_access(&record.name)))
+    }
+
+    pub(super) fn resource_param(
+        &mut self,
+        param: &'a ast::Param,
+        resource: ResourceType,
+        position: usize,
+        slots: &mut Vec<Slot>,
+    ) -> Option<KernelParamKind> {
+        let ResourceType { kind, element, count } = resource;
+        let table = if kind == ResourceKind::Sampler { Table::Sampler } else { Table::Texture };
+        let index = self.param_index(param, table)?;
+        let enabled = self.param_condition(param)?;
+        slots.push(Slot { param: position, index, table, count });
+        Some(KernelParamKind::Resource { kind, index: 0, count, element, enabled })
+    }
+}
+
+/// What the access that a texture's type names lets a kernel do.
+fn texture_access(type_name: &str) -> Access {
+    let is = |access: &str| type_name.contains(&format!("access::{access}"));
+    match (is("read_write"), is("write")) {
+        (true, _) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        (false, false) => Access::Read,
+    }
+}
