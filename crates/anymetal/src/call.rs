@@ -6,12 +6,18 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::texture::{
+    BindingRole, SamplerDescriptor, SamplerState, TextureError, format_constant, state_constant,
+};
 use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
 
+use crate::buffer::Region;
 use crate::error::Error;
 use crate::extent::Extent;
+use crate::known_formats::KnownFormats;
 use crate::signature::Signature;
+use crate::texture::Texture;
 
 /// A call in the making.
 #[derive(Debug)]
@@ -22,6 +28,7 @@ pub(crate) struct KernelCall<'a, B> {
     threadgroup_memory: Vec<ThreadgroupMemory>,
     grid: Option<(Grid, usize)>,
     group_size: Option<[u32; 3]>,
+    known: KnownFormats,
     mistake: Option<Error>,
 }
 
@@ -32,6 +39,8 @@ pub(crate) struct FinishedCall<B> {
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
     pub(crate) grid: Grid,
     pub(crate) group_size: [u32; 3],
+    /// Formats of textures and states of samplers, for code of their own.
+    pub(crate) known: KnownFormats,
 }
 
 impl<B> FinishedCall<B> {
@@ -46,6 +55,7 @@ impl<B> FinishedCall<B> {
             threadgroup_memory: self.threadgroup_memory.clone(),
             grid: self.grid,
             group_size: self.group_size,
+            known: self.known.clone(),
         })
     }
 }
@@ -59,6 +69,7 @@ impl<'a, B> KernelCall<'a, B> {
             threadgroup_memory: Vec::new(),
             grid: None,
             group_size: None,
+            known: KnownFormats::default(),
             mistake: None,
         }
     }
@@ -122,9 +133,9 @@ impl<'a, B> KernelCall<'a, B> {
         let expected = self.signature.buffer_arguments().len();
         // All by position: then the count itself is the clearest thing to say.
         let wrong_count =
-            self.positional > expected || (self.positional > 0 && self.bindings.len() < expected);
+            self.positional > expected || (self.positional > 0 && self.buffers_bound() < expected);
         if wrong_count {
-            let got = self.positional.max(self.bindings.len());
+            let got = self.positional.max(self.buffers_bound());
             return Err(Error::ArgumentCount { kernel: kernel.to_owned(), expected, got });
         }
         let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
@@ -136,8 +147,64 @@ impl<'a, B> KernelCall<'a, B> {
                 required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
             }
         };
-        let (bindings, threadgroup_memory) = (self.bindings, self.threadgroup_memory);
-        Ok(FinishedCall { bindings, threadgroup_memory, grid, group_size })
+        let (bindings, threadgroup_memory, known) = (self.bindings, self.threadgroup_memory, self.known);
+        Ok(FinishedCall { bindings, threadgroup_memory, grid, group_size, known })
+    }
+
+    /// What is bound so far, without a grid, or the first mistake.
+    pub(crate) fn into_resources(self) -> Result<(Vec<(u32, B)>, KnownFormats), Error> {
+        match self.mistake {
+            Some(mistake) => Err(mistake),
+            None => Ok((self.bindings, self.known)),
+        }
+    }
+
+    /// How many buffers of the program are bound.
+    fn buffers_bound(&self) -> usize {
+        self.bindings.iter().filter(|(index, _)| BindingRole::of(*index) == BindingRole::Buffer).count()
+    }
+
+    /// Binds the texture at `[[texture(index)]]`.
+    pub(crate) fn texture(
+        &mut self,
+        index: u32,
+        texture: &Texture,
+        texels: impl FnOnce(&Region, ArgumentTarget<'_>) -> Result<B, DeviceError>,
+        bytes: impl FnOnce(&[u8], ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let signature = self.signature;
+        let bound = || -> Result<_, TextureError> {
+            let argument = signature.resource_argument(BindingRole::Texels(index))?;
+            texture.check_argument(signature.name(), index, argument)?;
+            Ok((argument, signature.resource_argument(BindingRole::Description(index))?))
+        };
+        match bound() {
+            Ok((argument, description)) => {
+                let described = texture.description();
+                self.bind(argument, |target| texels(texture.region(), target));
+                self.bind(description, |target| bytes(&described.to_bytes(), target));
+                self.known.set(format_constant(index), described.format.bits());
+            }
+            Err(error) => self.note(error.into()),
+        }
+    }
+
+    /// Binds the sampler at `[[sampler(index)]]`.
+    pub(crate) fn sampler(
+        &mut self,
+        index: u32,
+        sampler: &SamplerDescriptor,
+        bytes: impl FnOnce(&[u8], ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let signature = self.signature;
+        match signature.resource_argument(BindingRole::Sampler(index)) {
+            Ok(argument) => {
+                let state = sampler.state();
+                self.bind(argument, |target| bytes(&state.to_bytes(), target));
+                self.known.set(state_constant(index), u64::from(state.word | SamplerState::IS_KNOWN));
+            }
+            Err(error) => self.note(error.into()),
+        }
     }
 
     fn bind(
@@ -207,3 +274,26 @@ macro_rules! call_setters {
     };
 }
 pub(crate) use call_setters;
+
+/// The setters for textures and samplers of a builder as [`call_setters`] has it.
+macro_rules! texture_setters {
+    ($argument:ident, $bind:ident) => {
+        /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
+        pub fn texture(mut self, index: u32, texture: &crate::texture::Texture) -> Self {
+            self.call.texture(
+                index,
+                texture,
+                |texels, target| $argument::$bind(texels, target),
+                |bytes, target| $argument::$bind(&InlineBytes(bytes), target),
+            );
+            self
+        }
+
+        /// The sampler at `[[sampler(index)]]`.
+        pub fn sampler(mut self, index: u32, sampler: &anymetal_hal::texture::SamplerDescriptor) -> Self {
+            self.call.sampler(index, sampler, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+            self
+        }
+    };
+}
+pub(crate) use texture_setters;

@@ -10,15 +10,19 @@ use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
+use anymetal_hal::texture::{BindingRole, SamplerDescriptor};
 use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 use anymetal_runtime::submission::compute_encoder as runtime;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView, Region};
+use crate::call::KernelCall;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fence::Fence;
+use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
+use crate::texture::Texture;
 
 /// The state of an encoder that has no pipeline: it cannot dispatch.
 #[derive(Debug)]
@@ -62,6 +66,8 @@ pub struct ComputeEncoder<'a, State> {
     inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>,
     slots: Vec<(u32, Box<dyn Argument + 'a>)>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
+    textures: Vec<(u32, Texture)>,
+    samplers: Vec<(u32, SamplerDescriptor)>,
     state: State,
 }
 
@@ -73,7 +79,14 @@ impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
 
 impl<'a> ComputeEncoder<'a, NoPipeline> {
     pub(crate) fn new(inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>) -> Self {
-        ComputeEncoder { inner, slots: Vec::new(), threadgroup_memory: Vec::new(), state: NoPipeline(()) }
+        ComputeEncoder {
+            inner,
+            slots: Vec::new(),
+            threadgroup_memory: Vec::new(),
+            textures: Vec::new(),
+            samplers: Vec::new(),
+            state: NoPipeline(()),
+        }
     }
 }
 
@@ -81,8 +94,9 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// The kernel of the following dispatches. What is bound stays bound.
     #[must_use = "it gives the encoder back, which can dispatch then"]
     pub fn set_pipeline(self, pipeline: &Pipeline) -> ComputeEncoder<'a, WithPipeline> {
-        let ComputeEncoder { inner, slots, threadgroup_memory, .. } = self;
-        ComputeEncoder { inner, slots, threadgroup_memory, state: WithPipeline(pipeline.clone()) }
+        let ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, .. } = self;
+        let state = WithPipeline(pipeline.clone());
+        ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, state }
     }
 
     /// Binds a buffer from an element on.
@@ -100,6 +114,18 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// Binds a view.
     pub fn set_view<T: Pod>(&mut self, index: u32, view: &BufferView<T>) {
         self.set_argument(index, view.clone());
+    }
+
+    /// Binds a texture at `[[texture(index)]]`.
+    pub fn set_texture(&mut self, index: u32, texture: &Texture) {
+        self.textures.retain(|(bound, _)| *bound != index);
+        self.textures.push((index, texture.clone()));
+    }
+
+    /// Binds a sampler at `[[sampler(index)]]`.
+    pub fn set_sampler(&mut self, index: u32, sampler: &SamplerDescriptor) {
+        self.samplers.retain(|(bound, _)| *bound != index);
+        self.samplers.push((index, *sampler));
     }
 
     /// Copies a plain value into the command buffer, as Metal's `setBytes`: its bytes are not converted.
@@ -220,11 +246,34 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
             let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
             bindings.push(Binding { index: argument.index, resource });
         }
+        let known = self.bind_resources(pipeline, &mut bindings)?;
         let used = |memory: &&ThreadgroupMemory| {
             pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
         };
         let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
-        Ok((pipeline.for_launch(grid, group_size)?, bindings, threadgroup_memory))
+        Ok((pipeline.for_launch(grid, group_size, &known)?, bindings, threadgroup_memory))
+    }
+
+    /// The textures and samplers that the kernel takes; those that are not set are missed by the checks of
+    /// bindings.
+    fn bind_resources(
+        &self,
+        pipeline: &Pipeline,
+        bindings: &mut Vec<Binding>,
+    ) -> Result<KnownFormats, Error> {
+        let mut call = KernelCall::<BoundResource>::new(pipeline.signature());
+        let takes = |role| pipeline.signature().resource_argument(role).is_ok();
+        let bytes = |bytes: &[u8], _: ArgumentTarget<'_>| Ok(BoundResource::Bytes(bytes.to_vec()));
+        for (index, texture) in self.textures.iter().filter(|(index, _)| takes(BindingRole::Texels(*index))) {
+            call.texture(*index, texture, |texels, _| Ok(texels.resource()), bytes);
+        }
+        for (index, sampler) in self.samplers.iter().filter(|(index, _)| takes(BindingRole::Sampler(*index)))
+        {
+            call.sampler(*index, sampler, bytes);
+        }
+        let (bound, known) = call.into_resources()?;
+        bindings.extend(bound.into_iter().map(|(index, resource)| Binding { index, resource }));
+        Ok(known)
     }
 }
 

@@ -12,6 +12,7 @@ use anymetal_compiler::sanitizer::FilterError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::record::file::RecordingError;
 use anymetal_hal::record::replay::ReplayError;
+use anymetal_hal::texture::TextureError;
 use anymetal_runtime::config::ConfigError;
 use anymetal_runtime::graph::GraphError;
 use anymetal_runtime::memory::MemoryError;
@@ -52,6 +53,9 @@ pub enum Error {
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A texture was refused, as memory or as an argument.
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     /// A queue refused, or the work ended without a result.
     #[error(transparent)]
     Exec(Box<ExecError>),
@@ -186,6 +190,7 @@ impl Error {
             Error::Compile(_)
             | Error::UnreadableFile { .. }
             | Error::Config(_)
+            | Error::Texture(_)
             | Error::CheckOptions(_)
             | Error::Recording(_)
             | Error::ArgumentCount { .. }

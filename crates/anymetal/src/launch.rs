@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use anymetal_hal::command::{Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch};
-use anymetal_runtime::submission::argument::Argument;
+use anymetal_runtime::submission::argument::{Argument, InlineBytes};
 
 use crate::buffer::{BufferView, Region};
-use crate::call::{FinishedCall, KernelCall, call_setters};
+use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
 use crate::compute_encoder::counts_in;
 use crate::error::Error;
 use crate::extent::Extent;
@@ -45,6 +45,7 @@ impl<'a> Launch<'a> {
     }
 
     call_setters!(Argument, bind);
+    texture_setters!(Argument, bind);
 
     /// A grid of as many full threadgroups as the view's first three elements say when the launch's turn
     /// comes, which work before it may have written. Their size is given with `group_size`. Counts beyond the
@@ -109,10 +110,10 @@ impl<'a> Launch<'a> {
 
 /// The command of a finished call, with the pipeline's code for its shape.
 pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -> Result<Dispatch, Error> {
-    let FinishedCall { bindings, threadgroup_memory, grid, group_size } = call;
+    let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = call;
     let bindings = bindings.into_iter().map(|(index, resource)| Binding { index, resource });
     Ok(Dispatch {
-        pipeline: pipeline.for_launch(grid, group_size)?,
+        pipeline: pipeline.for_launch(grid, group_size, &known)?,
         bindings: bindings.collect(),
         threadgroup_memory,
         grid,

@@ -84,6 +84,7 @@ mod graph;
 mod heap;
 mod import;
 pub mod kernel;
+mod known_formats;
 mod launch;
 mod library;
 mod machine;
@@ -103,6 +104,7 @@ mod signature;
 mod submission;
 pub mod telemetry;
 pub mod testing;
+mod texture;
 mod transfer;
 
 /// The traits of devices, below everything here: for devices of a program's own, and for what
@@ -131,6 +133,10 @@ pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
+pub use anymetal_hal::texture::{
+    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, MipFilter, PixelFormat,
+    SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
+};
 pub use anymetal_runtime::config::{
     CheckSetting, ConfigError, HealthLayer, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer,
     RuntimeConfig, Share, Size, Span, StreamsLayer, TelemetryLayer,
@@ -186,4 +192,5 @@ pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
+pub use texture::{Swizzle, Texture, TextureView};
 pub use transfer::Download;

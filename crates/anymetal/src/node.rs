@@ -6,9 +6,9 @@
 use anymetal_hal::command::Grid;
 use anymetal_hal::error::DeviceError;
 use anymetal_runtime::graph::node as runtime;
-use anymetal_runtime::submission::argument::ArgumentTarget;
+use anymetal_runtime::submission::argument::{ArgumentTarget, InlineBytes};
 
-use crate::call::{FinishedCall, KernelCall, call_setters};
+use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fusion::PipelineFuser;
@@ -101,13 +101,14 @@ impl<'a> NodeBuilder<'a> {
     }
 
     call_setters!(NodeArgument, bind_to_node);
+    texture_setters!(NodeArgument, bind_to_node);
 
     /// The node, for [`crate::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {
         let pipeline = self.pipeline;
-        let FinishedCall { bindings, threadgroup_memory, grid, group_size } = self.call.finish()?;
+        let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = self.call.finish()?;
         // For any grid: a later run may have another.
-        let node = runtime::KernelNode::new(pipeline.for_group_size(group_size)?, grid, group_size);
+        let node = runtime::KernelNode::new(pipeline.for_group_size(group_size, &known)?, grid, group_size);
         let node = match PipelineFuser::of(pipeline) {
             Some(fuser) => node.fused_by(fuser),
             None => node,

@@ -21,6 +21,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::extent::Extent;
+use crate::known_formats::KnownFormats;
 use crate::node::NodeBuilder;
 use crate::notice::{NoticeKind, notify};
 use crate::pipeline_descriptor::PipelineDescriptor;
@@ -52,6 +53,8 @@ struct Specialised {
     size: [u32; 3],
     /// Only for grids without an edge.
     whole_only: bool,
+    /// Only for launches with these.
+    known: KnownFormats,
     /// Empty while it is made.
     code: OnceLock<Result<Arc<dyn HalPipeline>, Error>>,
 }
@@ -131,7 +134,9 @@ impl Pipeline {
             }
             let (kernel, limit) = (self.name().to_owned(), MAX_SPECIALISED);
             self.forget_failure(size);
-            let found = self.specialised(false, size).ok_or(Error::TooManyGroupSizes { kernel, limit })?;
+            let found = self
+                .specialised(false, size, &KnownFormats::default())
+                .ok_or(Error::TooManyGroupSizes { kernel, limit })?;
             self.code(&found).as_ref().map_err(Error::clone)?;
         }
         Ok(())
@@ -168,20 +173,34 @@ impl Pipeline {
 
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
     /// compile, and so may the first one whose grid has an edge.
-    pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
-        self.for_grids(grid.is_whole(size), size)
+    pub(crate) fn for_launch(
+        &self,
+        grid: Grid,
+        size: [u32; 3],
+        known: &KnownFormats,
+    ) -> Result<Arc<dyn HalPipeline>, Error> {
+        self.for_grids(grid.is_whole(size), size, known)
     }
 
     /// The code to run any grid with threadgroups of that size.
-    pub(crate) fn for_group_size(&self, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
-        self.for_grids(false, size)
+    pub(crate) fn for_group_size(
+        &self,
+        size: [u32; 3],
+        known: &KnownFormats,
+    ) -> Result<Arc<dyn HalPipeline>, Error> {
+        self.for_grids(false, size, known)
     }
 
-    fn for_grids(&self, whole_only: bool, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
+    fn for_grids(
+        &self,
+        whole_only: bool,
+        size: [u32; 3],
+        formats: &KnownFormats,
+    ) -> Result<Arc<dyn HalPipeline>, Error> {
         if !self.specialisation_pays() || !self.could_be_a_size(size) {
             return self.hal();
         }
-        let found = self.specialised(whole_only, size);
+        let found = self.specialised(whole_only, size, formats);
         match found.as_ref().map(|specialised| self.code(specialised)) {
             Some(Ok(pipeline)) => Ok(Arc::clone(pipeline)),
             Some(Err(_)) | None => self.hal(),
@@ -189,16 +208,23 @@ impl Pipeline {
     }
 
     /// The place of the code for a threadgroup size; `None` if there are too many sizes.
-    fn specialised(&self, whole_only: bool, size: [u32; 3]) -> Option<Arc<Specialised>> {
+    fn specialised(
+        &self,
+        whole_only: bool,
+        size: [u32; 3],
+        formats: &KnownFormats,
+    ) -> Option<Arc<Specialised>> {
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |known: &&Arc<Specialised>| known.size == size && (whole_only || !known.whole_only);
+        let fits = |known: &&Arc<Specialised>| {
+            known.size == size && known.known == *formats && (whole_only || !known.whole_only)
+        };
         if let Some(found) = known.iter().find(fits) {
             return Some(Arc::clone(found));
         }
         if known.len() >= MAX_SPECIALISED {
             return None;
         }
-        let new = Arc::new(Specialised { size, whole_only, code: OnceLock::new() });
+        let new = Arc::new(Specialised { size, whole_only, known: formats.clone(), code: OnceLock::new() });
         known.push(Arc::clone(&new));
         Some(new)
     }
@@ -211,7 +237,7 @@ impl Pipeline {
     /// The code, made now if it is not there.
     fn code<'s>(&self, specialised: &'s Specialised) -> &'s Result<Arc<dyn HalPipeline>, Error> {
         specialised.code.get_or_init(|| {
-            let made = self.specialise(specialised.size, specialised.whole_only);
+            let made = self.specialise(specialised);
             if let Err(error) = &made {
                 let (name, size) = (self.label(), specialised.size);
                 let message = format!(
@@ -236,9 +262,10 @@ impl Pipeline {
         threads.is_some_and(|threads| (1..=self.kernel().max_threads_per_threadgroup).contains(&threads))
     }
 
-    fn specialise(&self, size: [u32; 3], whole_only: bool) -> Result<Arc<dyn HalPipeline>, Error> {
+    fn specialise(&self, wanted: &Specialised) -> Result<Arc<dyn HalPipeline>, Error> {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
-        let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only)?;
+        let constants = wanted.known.added_to(constants);
+        let artifact = compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.whole_only)?;
         device.pipeline_of(&artifact, self.name())
     }
 

@@ -3,6 +3,7 @@
 //! Owns [`Signature`], which pipelines of any device and calls in the making share.
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal_hal::texture::{BindingRole, TextureError};
 
 use crate::error::Error;
 use crate::extent::default_group_size;
@@ -20,7 +21,9 @@ impl Signature {
     pub(crate) fn new(kernel: KernelInfo) -> Self {
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &kernel.arguments[place];
-            argument.enabled && argument.kind == ArgumentKind::Buffer
+            argument.enabled
+                && argument.kind == ArgumentKind::Buffer
+                && argument.role() == BindingRole::Buffer
         };
         let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
         buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
@@ -49,6 +52,29 @@ impl Signature {
                 self.buffer_arguments().map(|argument| format!("`{}`", argument.name)).collect();
             let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
             Error::UnknownArgument { kernel: self.name().to_owned(), name: name.to_owned(), existing }
+        })
+    }
+
+    /// The enabled argument with that role, of a texture or sampler.
+    pub(crate) fn resource_argument(&self, role: BindingRole) -> Result<&ArgumentInfo, TextureError> {
+        let enabled = || self.kernel.arguments.iter().filter(|argument| argument.enabled);
+        enabled().find(|argument| argument.role() == role).ok_or_else(|| {
+            let (what, index) = match role {
+                BindingRole::Sampler(index) => ("sampler", index),
+                BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
+                BindingRole::Buffer => ("buffer", 0),
+            };
+            let is_alike = |argument: &&ArgumentInfo| {
+                let role = argument.role();
+                matches!(
+                    (role, what),
+                    (BindingRole::Texels(_), "texture") | (BindingRole::Sampler(_), "sampler")
+                )
+            };
+            let existing: Vec<String> =
+                enabled().filter(is_alike).map(|argument| format!("`{}`", argument.name)).collect();
+            let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
+            TextureError::NoSuchArgument { kernel: self.name().to_owned(), what, index, existing }
         })
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use anymetal_launch_abi::AccessKind;
 
 use crate::launch::DispatchInterpreter;
+use crate::texture::BindingRole;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
 pub const SIMD_WIDTH: u32 = 32;
@@ -148,6 +149,18 @@ pub struct KernelInfo {
     pub simd_width: u32,
 }
 
+impl ArgumentInfo {
+    /// What a buffer argument is bound for: memory of the program, or a part of a texture or sampler.
+    pub fn role(&self) -> BindingRole {
+        match self.kind {
+            ArgumentKind::Buffer => BindingRole::of(self.index),
+            ArgumentKind::ThreadgroupMemory | ArgumentKind::Texture | ArgumentKind::Sampler => {
+                BindingRole::Buffer
+            }
+        }
+    }
+}
+
 impl KernelInfo {
     /// A kernel without arguments, with the usual limits; a compiler fills in the rest.
     pub fn new(name: impl Into<String>, symbol: impl Into<String>) -> Self {
@@ -237,9 +250,10 @@ pub enum ArgumentKind {
     Buffer,
     /// Threadgroup memory whose length the launch gives.
     ThreadgroupMemory,
-    /// A texture; reported by reflection, refused by every device so far.
+    /// A texture as an argument of its own; refused by every device, since a texture argument is two buffers
+    /// ([`ArgumentInfo::role`]).
     Texture,
-    /// A sampler; reported by reflection, refused by every device so far.
+    /// A sampler as an argument of its own; refused by every device, since a sampler argument is a buffer.
     Sampler,
 }
 

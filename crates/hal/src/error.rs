@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
+use crate::texture::BindingRole;
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,8 +83,8 @@ impl std::fmt::Display for OutOfBounds {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
         match (self.argument, self.argument_name.as_str()) {
-            (Some(index), "") => write!(formatter, " of argument {index}")?,
-            (Some(index), name) => write!(formatter, " of argument {index} `{name}`")?,
+            (Some(index), "") => write!(formatter, " of {}", describe_argument(index))?,
+            (Some(index), name) => write!(formatter, " of {} `{name}`", describe_argument(index))?,
             (None, "") => {}
             (None, name) => write!(formatter, " of `{name}`")?,
         }
@@ -138,7 +139,7 @@ pub enum DeviceError {
         after: Duration,
     },
     /// An argument of the kernel was not given.
-    #[error("kernel `{kernel}`: argument {index} `{name}` is missing")]
+    #[error("kernel `{kernel}`: {} `{name}` is missing", describe_argument(*index))]
     MissingArgument {
         /// The kernel.
         kernel: String,
@@ -160,7 +161,7 @@ pub enum DeviceError {
         existing: Vec<String>,
     },
     /// What is bound is shorter than the kernel's type.
-    #[error("kernel `{kernel}`: argument {index} `{name}` needs {needs} bytes, but {got} are bound")]
+    #[error("kernel `{kernel}`: {} `{name}` needs {needs} bytes, but {got} are bound", describe_argument(*index))]
     ArgumentTooShort {
         /// The kernel.
         kernel: String,
@@ -174,7 +175,7 @@ pub enum DeviceError {
         got: u64,
     },
     /// What is bound does not have the kernel's type.
-    #[error("kernel `{kernel}`: argument {index} `{name}` is {expected}, but {got} was given")]
+    #[error("kernel `{kernel}`: {} `{name}` is {expected}, but {got} was given", describe_argument(*index))]
     WrongType {
         /// The kernel.
         kernel: String,
@@ -189,7 +190,8 @@ pub enum DeviceError {
     },
     /// The offset is not a multiple of the element's alignment.
     #[error(
-        "kernel `{kernel}`: argument {index} `{name}` is bound at byte {offset}, which is no multiple of its alignment {align}"
+        "kernel `{kernel}`: {} `{name}` is bound at byte {offset}, which is no multiple of its alignment {align}",
+        describe_argument(*index)
     )]
     MisalignedArgument {
         /// The kernel.
@@ -511,6 +513,16 @@ fn describe_work(kernel: &Option<String>) -> String {
     match kernel {
         Some(kernel) => format!("kernel `{kernel}`"),
         None => "a command buffer".to_owned(),
+    }
+}
+
+/// A buffer argument in the user's words.
+fn describe_argument(index: u32) -> String {
+    match BindingRole::of(index) {
+        BindingRole::Buffer => format!("argument {index}"),
+        BindingRole::Texels(texture) => format!("texture {texture}"),
+        BindingRole::Description(texture) => format!("the description of texture {texture}"),
+        BindingRole::Sampler(sampler) => format!("sampler {sampler}"),
     }
 }
 

@@ -47,5 +47,6 @@ pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;
 pub mod sync;
+pub mod texture;
 pub mod validate;
 mod waker_slot;

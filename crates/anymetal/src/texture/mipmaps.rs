@@ -1,0 +1,55 @@
+//! Mip levels made from the largest one: by kernels, each level from the one before.
+
+use anymetal_hal::texture::{ChannelKind, Filter, SamplerDescriptor, TextureError, TextureKind};
+
+use super::{Texture, TextureView};
+use crate::error::Error;
+use crate::queue::Queue;
+use crate::submission::Submission;
+
+/// A texel of a level is the mean of those that it stands for, which linear filters give.
+const SOURCE: &str = r"
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void shrink_plane(texture2d<float> from [[texture(0)]], texture2d<float, access::write> to [[texture(1)]],
+                         sampler s [[sampler(0)]], uint2 at [[thread_position_in_grid]]) {
+    to.write(from.sample(s, (float2(at) + 0.5f) / float2(to.get_width(), to.get_height())), at);
+}
+kernel void shrink_volume(texture3d<float> from [[texture(0)]], texture3d<float, access::write> to [[texture(1)]],
+                          sampler s [[sampler(0)]], uint3 at [[thread_position_in_grid]]) {
+    float3 size = float3(to.get_width(), to.get_height(), to.get_depth());
+    to.write(from.sample(s, (float3(at) + 0.5f) / size), at);
+}
+";
+
+impl Texture {
+    /// Makes all levels but the first one, in order with the queue's work. `None` if there are no others.
+    ///
+    /// # Errors
+    /// [`Error::Texture`] for formats of integers, which have no mean.
+    pub fn generate_mipmaps(&self, queue: &Queue) -> Result<Option<Submission>, Error> {
+        if matches!(self.descriptor.format.kind(), ChannelKind::Uint | ChannelKind::Sint) {
+            return Err(TextureError::NotFilterable { format: self.descriptor.format }.into());
+        }
+        let library = queue.device().library_from_source(SOURCE)?;
+        let is_volume = self.descriptor.kind == TextureKind::D3;
+        let shrink = library.pipeline(if is_volume { "shrink_volume" } else { "shrink_plane" })?;
+        let linear = SamplerDescriptor::default().with_filter(Filter::Linear);
+        let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
+        let mut last = None;
+        for level in 1..self.descriptor.levels {
+            for slice in 0..self.descriptor.slices() {
+                let of_level = |level: u32| {
+                    let (levels, slices) = (level..level + 1, slice..slice + 1);
+                    self.view(&TextureView { kind, levels, slices, ..self.whole() })
+                };
+                let (from, to) = (of_level(level - 1)?, of_level(level)?);
+                let [width, height, depth] = to.descriptor.extent(0);
+                let launch = queue.launch(&shrink).texture(0, &from).texture(1, &to).sampler(0, &linear);
+                last = Some(launch.threads([width, height, depth]).submit()?);
+            }
+        }
+        Ok(last)
+    }
+}
