@@ -17,6 +17,7 @@ use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::run::arguments::{Bound, bind};
 use crate::run::spec::ArgumentSpec;
+use crate::run::textures::{self, Resources};
 use crate::run::timing::Times;
 use crate::run::which::Sized;
 use crate::source_file::SourceFile;
@@ -32,9 +33,13 @@ SPEC is one of:
   TYPE:VALUE[,VALUE…]    values, such as f32:2.0, u32:640,480 or u64:0xff; also for vectors (u32:1,2,3 for a uint3),
                          arrays and structures of one type, element after element
   hex:BYTES              bytes, such as hex:00ff10
+  picture.png[:FORMAT]   a picture as a texture2d, of the file's own format or of rgba8unorm_srgb, r32float, …
+  texture:FORMAT:WxH     a texture2d of zeros, such as texture:rgba16float:640x480
+  sampler:WORD[,WORD…]   a sampler: nearest, linear, mip_nearest, mip_linear, pixel, clamp_to_edge, clamp_to_zero,
+                         repeat, mirrored_repeat, clamp_to_border
   none                   nothing is bound
 TYPE is one of: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 bool
-I is a buffer's index or the argument's name.";
+I is the index of a buffer, texture or sampler, or the argument's name.";
 
 /// A kernel, its arguments and its grid.
 #[derive(Args, Debug)]
@@ -82,6 +87,7 @@ pub(crate) struct Launch<'a> {
     call: &'a KernelCall,
     compiled: Compiled,
     pub(crate) arguments: Vec<Bound>,
+    pub(crate) resources: Resources,
     threadgroup_memory: Vec<(u32, u64)>,
 }
 
@@ -133,12 +139,26 @@ impl KernelCall {
         }
     }
 
-    /// Makes the arguments' buffers.
+    /// With the formats of the textures, so that the code is for them.
+    pub(crate) fn with_known_formats(
+        &self,
+        library: &anymetal_compiler::Library,
+        mut specialisation: Specialisation,
+    ) -> Result<Specialisation, Failure> {
+        if self.arguments.iter().any(|given| given.spec.is_texture()) {
+            let kernel = library.reflect(&self.kernel)?;
+            specialisation.constants.extend(textures::known_formats(&kernel, &self.arguments)?);
+        }
+        Ok(specialisation)
+    }
+
+    /// Makes the arguments' buffers and textures.
     pub(crate) fn bind(&self, choice: &Choice, compiled: Compiled) -> Result<Launch<'_>, Failure> {
         let info = compiled.pipeline.kernel();
         let arguments = bind(info, &self.arguments, &choice.device)?;
+        let resources = textures::bind(info, &self.arguments, &choice.device)?;
         let threadgroup_memory = threadgroup_memory(info, &self.threadgroup_memory)?;
-        Ok(Launch { call: self, compiled, arguments, threadgroup_memory })
+        Ok(Launch { call: self, compiled, arguments, resources, threadgroup_memory })
     }
 }
 
@@ -161,6 +181,12 @@ impl Launch<'_> {
                 Some(buffer) => launch.arg_at(argument.index, buffer),
                 None => launch.arg_at(argument.index, anymetal::Unbound),
             };
+        }
+        for bound in &self.resources.textures {
+            launch = launch.texture(bound.index, &bound.texture);
+        }
+        for (index, sampler) in &self.resources.samplers {
+            launch = launch.sampler(*index, sampler);
         }
         for &(index, bytes) in &self.threadgroup_memory {
             launch = launch.threadgroup_memory(index, bytes);

@@ -212,5 +212,6 @@ fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
     for argument in &launch.arguments {
         argument.fill()?;
     }
+    launch.resources.textures.iter().try_for_each(|texture| texture.fill(true))?;
     launch.submit(&choice.device.queue()?, &mut Times::default())
 }

@@ -6,8 +6,10 @@
 
 pub(crate) mod arguments;
 pub(crate) mod contents;
+mod picture;
 mod results;
 pub(crate) mod spec;
+pub(crate) mod textures;
 pub(crate) mod timing;
 pub(crate) mod which;
 
@@ -32,7 +34,9 @@ Examples:
   anymetal run saxpy.metal -k saxpy --threads 1000 --arg x=iota:f32:1000 --arg y=rand:f32:1000:7 \\
       --arg a=f32:2.0 --print y:8 --save y=out.npy
   anymetal run blur.metal -k blur --threads 640,480 --group 16,16 --arg 0=in.npy --arg 1=zeros:f32:307200 \\
-      --constant radius=u32:3 --save 1=out.npy --repeat 20 --json";
+      --constant radius=u32:3 --save 1=out.npy --repeat 20 --json
+  anymetal run sobel.metal -k sobel --threads 640,480 --arg in=photo.png:rgba8unorm_srgb \\
+      --arg out=texture:r8unorm:640x480 --save out=edges.png";
 
 /// Run one kernel.
 ///
@@ -46,8 +50,8 @@ pub(crate) struct RunArgs {
     call: KernelCall,
     #[command(flatten)]
     checking: Checking,
-    /// Write a buffer to a .npy file afterwards
-    #[arg(long, value_name = "I=OUT.npy", value_parser = Save::parse)]
+    /// Write a buffer to a .npy file afterwards, or a texture to a .png file
+    #[arg(long, value_name = "I=OUT.npy|I=OUT.png", value_parser = Save::parse)]
     save: Vec<Save>,
     /// Print the first elements of a buffer afterwards (10, or COUNT)
     #[arg(long, value_name = "I[:COUNT]", value_parser = Print::parse)]
@@ -100,6 +104,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     let specialisation =
         Specialisation { checks: args.checking.is_on(), ..args.call.source.specialisation() };
     choice.check_family(&library, &args.call.kernel, &specialisation)?;
+    let specialisation = args.call.with_known_formats(&library, specialisation)?;
     let artifact =
         |specialisation: &Specialisation| library.artifact(&args.call.kernel, specialisation, choice.target);
     let compiled = args.call.compile(&choice, &specialisation, artifact)?;
@@ -108,6 +113,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     let launch = args.call.bind(&choice, compiled)?;
     // Names are checked before the run, so that a slip does not cost its results.
     let saves = results::resolve_saves(&args.save, launch.info(), &launch.arguments)?;
+    let pictures = results::resolve_pictures(&args.save, launch.info(), &launch.resources)?;
     let prints = results::resolve_prints(&args.print, launch.info(), &launch.arguments)?;
     let trace = args.report.as_ref().map(|_| choice.device.start_trace());
     let queue = choice.device.queue()?;
@@ -116,6 +122,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
         for argument in launch.arguments.iter().filter(|argument| round == 0 || argument.is_written()) {
             argument.fill()?;
         }
+        launch.resources.textures.iter().try_for_each(|texture| texture.fill(round == 0))?;
         launch.submit(&queue, &mut times)?;
     }
     if let (Some(out), Some(trace)) = (&args.report, trace) {
@@ -125,6 +132,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
         report::save(&recorded, out)?;
     }
     saves.iter().try_for_each(|save| save.write())?;
+    pictures.iter().try_for_each(|picture| picture.write())?;
     let printed = prints.iter().map(|print| print.read()).collect::<Result<_, _>>()?;
     Ok(Outcome { device: choice.name, interpreted, compile, group, times, printed })
 }

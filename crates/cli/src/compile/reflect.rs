@@ -1,7 +1,8 @@
 //! `--emit reflect`: what kernels take.
 
 use anymetal::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo,
+    KernelInfo,
 };
 use anymetal_compiler::Library;
 use serde_json::{Value, json};
@@ -48,7 +49,7 @@ fn to_json(infos: &[KernelInfo]) -> Value {
 fn kernel_json(info: &KernelInfo) -> Value {
     json!({
         "name": info.name,
-        "arguments": info.arguments.iter().map(argument_json).collect::<Vec<Value>>(),
+        "arguments": shown(info).map(argument_json).collect::<Vec<Value>>(),
         "function_constants": info.function_constants.iter().map(constant_json).collect::<Vec<Value>>(),
         "thread_attributes": info.thread_attributes,
         "threadgroup_static_bytes": info.threadgroup_static_bytes,
@@ -58,11 +59,26 @@ fn kernel_json(info: &KernelInfo) -> Value {
     })
 }
 
+/// The arguments as the source has them: a texture is one, not its texels and its description.
+fn shown(info: &KernelInfo) -> impl Iterator<Item = &ArgumentInfo> {
+    info.arguments.iter().filter(|argument| !matches!(argument.role(), BindingRole::Description(_)))
+}
+
+/// The kind of an argument, and its index among those of the kind.
+fn place(argument: &ArgumentInfo) -> (&'static str, u32) {
+    match argument.role() {
+        BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
+        BindingRole::Sampler(index) => ("sampler", index),
+        BindingRole::Buffer => (kind(argument.kind), argument.index),
+    }
+}
+
 fn argument_json(argument: &ArgumentInfo) -> Value {
+    let (kind, index) = place(argument);
     json!({
-        "index": argument.index,
+        "index": index,
         "name": argument.name,
-        "kind": kind(argument.kind),
+        "kind": kind,
         "address_space": address_space(argument.address_space),
         "type": argument.type_name,
         "scalar": element_scalar(&argument.element),
@@ -85,7 +101,11 @@ fn constant_json(constant: &FunctionConstantInfo) -> Value {
 
 fn to_text(info: &KernelInfo) -> String {
     let mut text = format!("kernel {}\n", info.name);
-    for argument in &info.arguments {
+    for argument in shown(info) {
+        if argument.role() != BindingRole::Buffer {
+            text.push_str(&resource_text(argument));
+            continue;
+        }
         let pointer = if argument.is_reference { '&' } else { '*' };
         text.push_str(&format!(
             "  {}({}) {} {} {}{pointer}, {} bytes each, {}{}\n",
@@ -114,6 +134,13 @@ fn to_text(info: &KernelInfo) -> String {
         info.threadgroup_static_bytes, info.max_threads_per_threadgroup
     ));
     text
+}
+
+/// The line of a texture or sampler.
+fn resource_text(argument: &ArgumentInfo) -> String {
+    let (kind, index) = place(argument);
+    let disabled = if argument.enabled { "" } else { ", disabled" };
+    format!("  {kind}({index}) {} {}{disabled}\n", argument.name, argument.type_name)
 }
 
 fn kind(kind: ArgumentKind) -> &'static str {

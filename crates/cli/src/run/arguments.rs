@@ -3,7 +3,9 @@
 //! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once,
 //! with elements of its type, and its buffer exists; nothing has been read but the headers of files.
 
-use anymetal::{Access, ArgumentInfo, ArgumentKind, Buffer, Device, ElementType, KernelInfo, ScalarType};
+use anymetal::{
+    Access, ArgumentInfo, ArgumentKind, BindingRole, Buffer, Device, ElementType, KernelInfo, ScalarType,
+};
 
 use super::contents::Contents;
 use super::spec::{ArgumentSpec, Spec};
@@ -44,7 +46,7 @@ pub(crate) fn bind(
     device: &Device,
 ) -> Result<Vec<Bound>, Failure> {
     let mut bound: Vec<Bound> = Vec::with_capacity(specs.len());
-    for ArgumentSpec { which, spec } in specs {
+    for ArgumentSpec { which, spec } in specs.iter().filter(|given| given.spec.is_buffer()) {
         let argument = which.find(kernel, ArgumentKind::Buffer)?;
         if bound.iter().any(|bound| bound.index == argument.index) {
             return Err(Failure::Input(format!(
@@ -69,6 +71,7 @@ pub(crate) fn bind(
     let missing = kernel.arguments.iter().filter(|argument| {
         argument.enabled
             && argument.kind == ArgumentKind::Buffer
+            && argument.role() == BindingRole::Buffer
             && !bound.iter().any(|bound| bound.index == argument.index)
     });
     let missing: Vec<String> = missing.map(describe_missing).collect();

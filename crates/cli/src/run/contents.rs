@@ -48,7 +48,9 @@ impl Contents {
             }
             Spec::Values(scalar, values) => Ok(Contents::Values { scalar: *scalar, values: values.clone() }),
             Spec::Hex(bytes) => Ok(Contents::Bytes(bytes.clone())),
-            Spec::Unbound => Ok(Contents::Bytes(Vec::new())),
+            Spec::Unbound | Spec::Picture(..) | Spec::Texture(..) | Spec::Sampler(_) => {
+                Ok(Contents::Bytes(Vec::new()))
+            }
         }
     }
 

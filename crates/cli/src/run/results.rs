@@ -4,10 +4,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use anymetal::{ArgumentInfo, ArgumentKind, Buffer, ElementType, KernelInfo, ScalarType};
+use anymetal::{
+    ArgumentInfo, ArgumentKind, Buffer, ElementType, KernelInfo, ScalarType, Texture, TextureDescriptor,
+};
 use serde_json::{Value, json};
 
 use super::arguments::{Bound, declared_type};
+use super::picture::Picture;
+use super::textures::{Resources, find_bound};
 use super::which::Which;
 use crate::failure::Failure;
 use crate::npy;
@@ -18,7 +22,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Elements printed when no number is given.
 const DEFAULT_COUNT: u64 = 10;
 
-/// `I=OUT.npy`.
+/// `I=OUT.npy` for a buffer, `I=OUT.png` for a texture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Save {
     which: Which,
@@ -35,11 +39,26 @@ pub(crate) struct Print {
 impl Save {
     /// Parses the option's text.
     pub(crate) fn parse(text: &str) -> Result<Save, String> {
-        let (which, path) = text.split_once('=').ok_or("write I=OUT.npy")?;
+        let (which, path) = text.split_once('=').ok_or("write I=OUT.npy or I=OUT.png")?;
         if path.is_empty() {
             return Err("the file's name is missing".to_owned());
         }
         Ok(Save { which: Which::parse(which)?, path: PathBuf::from(path) })
+    }
+
+    /// Whether a texture is to be saved.
+    fn is_picture(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
+    }
+
+    fn check_folder(&self) -> Result<(), Failure> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder {
+            Some(folder) if !folder.is_dir() => {
+                Err(Failure::Input(format!("the folder of {} does not exist", self.path.display())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -104,6 +123,37 @@ pub(crate) struct PendingSave<'a> {
     path: PathBuf,
 }
 
+/// A texture to be saved as a picture.
+#[derive(Debug)]
+pub(crate) struct PendingPicture<'a> {
+    texture: &'a Texture,
+    path: PathBuf,
+}
+
+/// Finds the textures to save: those of files that end in `.png`.
+pub(crate) fn resolve_pictures<'a>(
+    saves: &[Save],
+    kernel: &KernelInfo,
+    resources: &'a Resources,
+) -> Result<Vec<PendingPicture<'a>>, Failure> {
+    let resolve = |save: &Save| {
+        let texture = find_bound(&save.which, kernel, resources)?;
+        save.check_folder()?;
+        Ok(PendingPicture { texture, path: save.path.clone() })
+    };
+    saves.iter().filter(|save| save.is_picture()).map(resolve).collect()
+}
+
+impl PendingPicture<'_> {
+    /// Writes the file.
+    pub(crate) fn write(&self) -> Result<(), Failure> {
+        let failed = |problem| Failure::Input(format!("cannot write {}: {problem}", self.path.display()));
+        let TextureDescriptor { format, width, height, .. } = *self.texture.descriptor();
+        let picture = Picture::of_texels([width, height], format, &self.texture.read::<u8>()?);
+        picture.and_then(|picture| picture.write(&self.path)).map_err(failed)
+    }
+}
+
 /// Finds the buffers to save.
 pub(crate) fn resolve_saves<'a>(
     saves: &[Save],
@@ -112,13 +162,10 @@ pub(crate) fn resolve_saves<'a>(
 ) -> Result<Vec<PendingSave<'a>>, Failure> {
     let resolve = |save: &Save| {
         let output = Output::find(&save.which, kernel, arguments)?;
-        let folder = save.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if folder.is_some_and(|folder| !folder.is_dir()) {
-            return Err(Failure::Input(format!("the folder of {} does not exist", save.path.display())));
-        }
+        save.check_folder()?;
         Ok(PendingSave { output, path: save.path.clone() })
     };
-    saves.iter().map(resolve).collect()
+    saves.iter().filter(|save| !save.is_picture()).map(resolve).collect()
 }
 
 impl PendingSave<'_> {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use anymetal::ScalarType;
+use anymetal::{PixelFormat, SamplerDescriptor, ScalarType};
 
+use super::textures::parse_sampler;
 use super::which::Which;
 use crate::scalar;
 
@@ -29,6 +30,12 @@ pub(crate) enum Spec {
     Values(ScalarType, Vec<u64>),
     /// Bytes as written.
     Hex(Vec<u8>),
+    /// A PNG file, as texels of a format if one is given.
+    Picture(PathBuf, Option<PixelFormat>),
+    /// A texture of that format, width and height, of zeros.
+    Texture(PixelFormat, u32, u32),
+    /// A sampler.
+    Sampler(SamplerDescriptor),
     /// Nothing.
     Unbound,
 }
@@ -64,6 +71,8 @@ impl Spec {
                 "iota" => return generated(rest, |_| Ok(Generator::Iota), 2),
                 "rand" => return generated(rest, seed, 3),
                 "hex" => return hex(rest).map(Spec::Hex),
+                "texture" => return texture(rest),
+                "sampler" => return parse_sampler(rest).map(Spec::Sampler),
                 _ => {}
             }
             if let Some(declared) = scalar::type_named(head) {
@@ -71,16 +80,60 @@ impl Spec {
                 return Ok(Spec::Values(declared, values.collect::<Result<_, _>>()?));
             }
         }
+        if let Some(picture) = picture(text) {
+            return picture;
+        }
         match text.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
             Some("npy") => Ok(Spec::Npy(PathBuf::from(text))),
             Some("bin") => Ok(Spec::Binary(PathBuf::from(text))),
             _ => Err(format!(
                 "`{text}` is no SPEC: write path.npy, path.bin, zeros:TYPE:COUNT, iota:TYPE:COUNT, \
-                 rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES or none; TYPE is one of {}",
+                 rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES, picture.png[:FORMAT], \
+                 texture:FORMAT:WIDTHxHEIGHT, sampler:WORD[,WORD…] or none; TYPE is one of {}",
                 scalar::all_names()
             )),
         }
     }
+}
+
+impl Spec {
+    /// Whether it is for a texture.
+    pub(crate) fn is_texture(&self) -> bool {
+        matches!(self, Spec::Picture(..) | Spec::Texture(..))
+    }
+
+    /// Whether it is for a buffer.
+    pub(crate) fn is_buffer(&self) -> bool {
+        !self.is_texture() && !matches!(self, Spec::Sampler(_))
+    }
+}
+
+/// `path.png` or `path.png:FORMAT`; `None` for anything else.
+fn picture(text: &str) -> Option<Result<Spec, String>> {
+    let is_png = |path: &str| path.to_ascii_lowercase().ends_with(".png");
+    if is_png(text) {
+        return Some(Ok(Spec::Picture(PathBuf::from(text), None)));
+    }
+    let (path, format) = text.rsplit_once(':').filter(|(path, _)| is_png(path))?;
+    Some(pixel_format(format).map(|format| Spec::Picture(PathBuf::from(path), Some(format))))
+}
+
+fn pixel_format(name: &str) -> Result<PixelFormat, String> {
+    name.parse::<PixelFormat>().map_err(|error| {
+        let known: Vec<&str> = PixelFormat::ALL.iter().map(|format| format.name()).collect();
+        format!("{error}; there are {}", known.join(" "))
+    })
+}
+
+/// `FORMAT:WIDTHxHEIGHT`
+fn texture(text: &str) -> Result<Spec, String> {
+    let extent = |extent: &str| {
+        let (width, height) = extent.split_once('x')?;
+        Some((width.parse().ok()?, height.parse().ok()?))
+    };
+    let (format, size) = text.split_once(':').ok_or("write texture:FORMAT:WIDTHxHEIGHT")?;
+    let (width, height) = extent(size).ok_or_else(|| format!("`{size}` is no WIDTHxHEIGHT"))?;
+    Ok(Spec::Texture(pixel_format(format)?, width, height))
 }
 
 fn generated(
@@ -138,6 +191,12 @@ mod tests {
         assert_eq!(spec("f32:2.0"), Spec::Values(ScalarType::F32, vec![0x4000_0000]));
         assert_eq!(spec("u64:3, 0x10,5"), Spec::Values(ScalarType::U64, vec![3, 16, 5]));
         assert_eq!(spec("hex:00fF_10"), Spec::Hex(vec![0, 255, 16]));
+        assert_eq!(spec("a:b.PNG"), Spec::Picture("a:b.PNG".into(), None));
+        let picture = Spec::Picture("a.png".into(), Some(PixelFormat::R8Unorm));
+        assert_eq!(spec("a.png:R8Unorm"), picture);
+        assert_eq!(spec("texture:rgba16float:3x4"), Spec::Texture(PixelFormat::Rgba16Float, 3, 4));
+        let sampler = SamplerDescriptor::default().with_filter(anymetal::Filter::Linear);
+        assert_eq!(spec("sampler:linear"), Spec::Sampler(sampler));
         assert_eq!(spec("none"), Spec::Unbound);
         assert_eq!(ArgumentSpec::parse("out=none").unwrap().which, Which::Name("out".into()));
     }
@@ -159,6 +218,9 @@ mod tests {
             "0=hex:abc",
             "0=hex:zz",
             "0=u8:300",
+            "0=a.png:rgba9",
+            "0=texture:r8unorm:3",
+            "0=sampler:round",
             "0=data.txt",
             "0=zeros:u64:18446744073709551615",
             "a b=none",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anymetal::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal::{ArgumentInfo, ArgumentKind, BindingRole, KernelInfo};
 use anymetal_compiler::suggest;
 
 use crate::failure::Failure;
@@ -45,7 +45,11 @@ impl Which {
         kernel: &'k KernelInfo,
         kind: ArgumentKind,
     ) -> Result<&'k ArgumentInfo, Failure> {
-        let of_kind = || kernel.arguments.iter().filter(|argument| argument.enabled && argument.kind == kind);
+        let of_kind = || {
+            kernel.arguments.iter().filter(|argument| {
+                argument.enabled && argument.kind == kind && argument.role() == BindingRole::Buffer
+            })
+        };
         let found = of_kind().find(|argument| match self {
             Which::Index(index) => argument.index == *index,
             Which::Name(name) => argument.name == *name,

@@ -9,6 +9,7 @@ mod family;
 mod files;
 mod hostile;
 mod peers;
+mod pictures;
 mod report;
 mod run;
 mod settings;

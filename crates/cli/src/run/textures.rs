@@ -1,0 +1,214 @@
+//! Textures and samplers of the command line: pictures, empty textures, sampler states.
+//!
+//! Owns [`Resources`]. Invariant: when [`bind`] succeeds, every texture and sampler of the kernel is given
+//! exactly once, with a format that the kernel takes.
+
+use anymetal::hal::texture::{TextureType, format_constant};
+use anymetal::{
+    Access, AddressMode, ArgumentInfo, BindingRole, Device, Filter, KernelInfo, MipFilter, PixelFormat,
+    SamplerDescriptor, ScalarType, Texture, TextureDescriptor, TextureKind,
+};
+use anymetal_compiler::{ConstantKey, ConstantValue};
+
+use super::picture::Picture;
+use super::spec::{ArgumentSpec, Spec};
+use super::which::Which;
+use crate::failure::Failure;
+
+/// What is bound besides buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Resources {
+    pub(crate) textures: Vec<BoundTexture>,
+    /// By Metal's index.
+    pub(crate) samplers: Vec<(u32, SamplerDescriptor)>,
+}
+
+/// A texture argument with its texels before a launch.
+#[derive(Debug)]
+pub(crate) struct BoundTexture {
+    /// The Metal index.
+    pub(crate) index: u32,
+    pub(crate) texture: Texture,
+    texels: Vec<u8>,
+    access: Access,
+}
+
+impl BoundTexture {
+    /// Gives the texture its texels, before the first launch and where the last one may have changed them.
+    pub(crate) fn fill(&self, is_first: bool) -> Result<(), Failure> {
+        match is_first || self.access != Access::Read {
+            true => Ok(self.texture.write(&self.texels)?),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The texture or sampler that a specification is for.
+fn find<'k>(
+    which: &Which,
+    kernel: &'k KernelInfo,
+    is_sampler: bool,
+) -> Result<(&'k ArgumentInfo, u32), Failure> {
+    let index_of = |argument: &ArgumentInfo| match argument.role() {
+        BindingRole::Texels(index) if !is_sampler => Some(index),
+        BindingRole::Sampler(index) if is_sampler => Some(index),
+        _ => None,
+    };
+    let mut of_kind = kernel
+        .arguments
+        .iter()
+        .filter(|argument| argument.enabled)
+        .filter_map(|argument| index_of(argument).map(|index| (argument, index)));
+    let found = of_kind.find(|(argument, index)| match which {
+        Which::Index(wanted) => index == wanted,
+        Which::Name(name) => argument.name == *name,
+    });
+    found.ok_or_else(|| {
+        let what = if is_sampler { "sampler" } else { "texture" };
+        Failure::Input(format!("kernel `{}` has no {what} {which}", kernel.name))
+    })
+}
+
+/// The format that the specification gives a texture, if it is one for textures.
+fn format_of(spec: &Spec) -> Result<Option<PixelFormat>, String> {
+    Ok(match spec {
+        Spec::Picture(_, Some(format)) | Spec::Texture(format, ..) => Some(*format),
+        Spec::Picture(path, None) => Some(Picture::read(path)?.natural),
+        _ => None,
+    })
+}
+
+/// Values of the constants that are the formats of the textures, to compile the kernel for them.
+pub(crate) fn known_formats(
+    kernel: &KernelInfo,
+    specs: &[ArgumentSpec],
+) -> Result<Vec<(ConstantKey, ConstantValue)>, Failure> {
+    let mut known = Vec::new();
+    for ArgumentSpec { which, spec } in specs {
+        let Some(format) = format_of(spec).map_err(Failure::Input)? else { continue };
+        let (_, index) = find(which, kernel, false)?;
+        let value = ConstantValue::Typed(ScalarType::U64, format.word().bits());
+        known.push((ConstantKey::Index(format_constant(index)), value));
+    }
+    Ok(known)
+}
+
+/// Makes the textures and samplers that the specifications are for.
+pub(crate) fn bind(
+    kernel: &KernelInfo,
+    specs: &[ArgumentSpec],
+    device: &Device,
+) -> Result<Resources, Failure> {
+    let mut bound = Resources::default();
+    for ArgumentSpec { which, spec } in specs {
+        if let Spec::Sampler(sampler) = spec {
+            bound.samplers.push((find(which, kernel, true)?.1, *sampler));
+        } else if spec.is_texture() {
+            bound.textures.push(texture(which, spec, kernel, device)?);
+        }
+    }
+    check_complete(kernel, &bound)?;
+    Ok(bound)
+}
+
+fn texture(
+    which: &Which,
+    spec: &Spec,
+    kernel: &KernelInfo,
+    device: &Device,
+) -> Result<BoundTexture, Failure> {
+    let (argument, index) = find(which, kernel, false)?;
+    let describe = |problem: String| {
+        Failure::Input(format!("kernel `{}`: texture {index} `{}`: {problem}", kernel.name, argument.name))
+    };
+    let (format, width, height, texels) = match spec {
+        Spec::Picture(path, format) => {
+            let picture = Picture::read(path).map_err(describe)?;
+            let format = format.unwrap_or(picture.natural);
+            (format, picture.width, picture.height, picture.texels(format).map_err(describe)?)
+        }
+        Spec::Texture(format, width, height) => {
+            let texels = u64::from(*width) * u64::from(*height) * u64::from(format.texel_bytes());
+            (*format, *width, *height, vec![0; usize::try_from(texels).unwrap_or(usize::MAX)])
+        }
+        _ => {
+            return Err(describe(
+                "it is a texture: give a picture or texture:FORMAT:WIDTHxHEIGHT".to_owned(),
+            ));
+        }
+    };
+    let declared = TextureType::parse(&argument.type_name);
+    if !declared.is_some_and(|declared| declared.takes(TextureKind::D2, format)) {
+        let type_name = &argument.type_name;
+        return Err(describe(format!(
+            "it is a `{type_name}`, which a picture of {format} cannot be bound to"
+        )));
+    }
+    let texture = device.texture(&TextureDescriptor::plane(format, width, height))?;
+    Ok(BoundTexture { index, texture, texels, access: argument.access })
+}
+
+fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure> {
+    for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
+        let (what, index, times) = match argument.role() {
+            BindingRole::Texels(index) => {
+                ("texture", index, bound.textures.iter().filter(|bound| bound.index == index).count())
+            }
+            BindingRole::Sampler(index) => {
+                ("sampler", index, bound.samplers.iter().filter(|(bound, _)| *bound == index).count())
+            }
+            BindingRole::Buffer | BindingRole::Description(_) => continue,
+        };
+        let problem = match times {
+            0 => "is missing",
+            1 => continue,
+            _ => "is given twice",
+        };
+        let (name, type_name) = (&argument.name, &argument.type_name);
+        return Err(Failure::Input(format!(
+            "kernel `{}`: {what} {index} `{name}` (`{type_name}`) {problem}",
+            kernel.name
+        )));
+    }
+    Ok(())
+}
+
+/// The textures of a kernel that are to be saved as pictures.
+pub(crate) fn find_bound<'b>(
+    which: &Which,
+    kernel: &KernelInfo,
+    bound: &'b Resources,
+) -> Result<&'b Texture, Failure> {
+    let (_, index) = find(which, kernel, false)?;
+    let found = bound.textures.iter().find(|bound| bound.index == index);
+    found
+        .map(|bound| &bound.texture)
+        .ok_or_else(|| Failure::Input(format!("nothing is bound to texture {index}")))
+}
+
+/// Parses `sampler:WORD[,WORD…]`.
+pub(crate) fn parse_sampler(words: &str) -> Result<SamplerDescriptor, String> {
+    let mut sampler = SamplerDescriptor::default();
+    for word in words.split(',').filter(|word| !word.is_empty()) {
+        sampler = match word {
+            "nearest" => sampler.with_filter(Filter::Nearest),
+            "linear" => sampler.with_filter(Filter::Linear),
+            "mip_nearest" => SamplerDescriptor { mip_filter: MipFilter::Nearest, ..sampler },
+            "mip_linear" => SamplerDescriptor { mip_filter: MipFilter::Linear, ..sampler },
+            "pixel" => SamplerDescriptor { pixel_coordinates: true, ..sampler },
+            "normalized" => SamplerDescriptor { pixel_coordinates: false, ..sampler },
+            "clamp_to_edge" => sampler.with_address(AddressMode::ClampToEdge),
+            "clamp_to_zero" => sampler.with_address(AddressMode::ClampToZero),
+            "repeat" => sampler.with_address(AddressMode::Repeat),
+            "mirrored_repeat" => sampler.with_address(AddressMode::MirrorRepeat),
+            "clamp_to_border" => sampler.with_address(AddressMode::ClampToBorder),
+            _ => {
+                return Err(format!(
+                    "`{word}` says nothing of a sampler; there are nearest, linear, mip_nearest, mip_linear, pixel, \
+                     normalized, clamp_to_edge, clamp_to_zero, repeat, mirrored_repeat and clamp_to_border"
+                ));
+            }
+        };
+    }
+    Ok(sampler)
+}
