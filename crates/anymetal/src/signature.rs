@@ -67,9 +67,12 @@ impl Signature {
                 BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
                 BindingRole::Buffer => ("buffer", 0),
             };
-            let is_alike = |argument: &&ArgumentInfo| match (argument.role(), what) {
-                (BindingRole::Texels(_), "texture") | (BindingRole::Sampler(_), "sampler") => true,
-                _ => false,
+            let is_alike = |argument: &&ArgumentInfo| {
+                let role = argument.role();
+                matches!(
+                    (role, what),
+                    (BindingRole::Texels(_), "texture") | (BindingRole::Sampler(_), "sampler")
+                )
             };
             let existing: Vec<String> =
                 enabled().filter(is_alike).map(|argument| format!("`{}`", argument.name)).collect();

@@ -58,7 +58,8 @@ pub struct TextureView {
 /// let library = device.library_from_source(
 ///     "#include <metal_stdlib>
 ///      using namespace metal;
-///      kernel void invert(texture2d<float> in [[texture(0)]], texture2d<float, access::write> out [[texture(1)]],
+///      kernel void invert(texture2d<float> in [[texture(0)]],
+///                         texture2d<float, access::write> out [[texture(1)]],
 ///                         sampler s [[sampler(0)]], uint2 at [[thread_position_in_grid]]) {
 ///          float2 size = float2(out.get_width(), out.get_height());
 ///          out.write(1 - in.sample(s, (float2(at) + 0.5f) / size), at);

@@ -91,7 +91,7 @@ fn values(format: PixelFormat) -> Vec<[u32; 4]> {
             1 => (rest as f32 / 2e9 - 1.0).to_bits(),
             2 => (rest as f32 / 4.3e9).to_bits(),
             // Of all magnitudes that the small floats have.
-            _ => (0x3000_0000 + rest % 0x1800_0000).into(),
+            _ => 0x3000_0000 + rest % 0x1800_0000,
         }
     };
     (0..GRID[0] * GRID[1]).map(|_| [(); 4].map(|()| one(&mut random))).collect()

@@ -135,7 +135,7 @@ fn gather_goes_against_the_clock_from_the_lower_left() -> Result<(), Error> {
              seen[0] = t.gather(s, float2(0.5f));
              seen[1] = t.gather(s, float2(0.5f), int2(0), component::w);
          }",
-        |launch| launch.texture(0, &texture).arg(&seen.bytes()).threads(1),
+        |launch| launch.texture(0, &texture).arg(seen.bytes()).threads(1),
     )?;
     assert_eq!(seen.read()?, [2.0, 3.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
     Ok(())
@@ -161,7 +161,7 @@ fn views_reorder_channels_and_reinterpret_bits() -> Result<(), Error> {
          }",
         |launch| {
             let launch = launch.texture(0, &other).texture(1, &again).texture(2, &bits);
-            launch.arg(&seen.bytes()).arg(&word).threads(1)
+            launch.arg(seen.bytes()).arg(&word).threads(1)
         },
     )?;
     assert_eq!(seen.read()?, [0.4, 1.0, 1.0, 0.0, 1.0, 0.4, 1.0, 0.0]);

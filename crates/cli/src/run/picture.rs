@@ -1,6 +1,7 @@
 //! Pictures as texels: PNG files to the bytes of a pixel format and back.
 //!
-//! Colours are taken as they are: a picture's 8 bits are those of `rgba8unorm` and of `rgba8unorm_srgb` alike.
+//! Colours are taken as they are: a picture's 8 bits are those of `rgba8unorm` and of `rgba8unorm_srgb`
+//! alike.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};

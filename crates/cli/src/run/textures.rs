@@ -132,7 +132,9 @@ fn texture(
             (*format, *width, *height, vec![0; usize::try_from(texels).unwrap_or(usize::MAX)])
         }
         _ => {
-            return Err(describe("it is a texture: give a picture or texture:FORMAT:WIDTHxHEIGHT".to_owned()));
+            return Err(describe(
+                "it is a texture: give a picture or texture:FORMAT:WIDTHxHEIGHT".to_owned(),
+            ));
         }
     };
     let declared = TextureType::parse(&argument.type_name);

@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
         };
         let value = self.expr(arg);
         let index = self.constant_integer(value)?;
-        if !(0..=i128::from(last)).contains(&index.into()) {
+        if !(0..=i128::from(last)).contains(&index) {
             let message = format!("an index is between 0 and {last}, not {index}");
             self.error("attribute-argument", arg.span, message);
             return None;
