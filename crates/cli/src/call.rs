@@ -146,6 +146,9 @@ impl KernelCall {
         if self.group.is_some() {
             return Ok(self.group_given());
         }
+        if !database().knows(&self.kernel) {
+            return Ok(None);
+        }
         let key = self.tuning_key(library, specialisation, choice)?;
         Ok(key.and_then(|key| database().get(&key)).map(|entry| entry.size))
     }

@@ -120,6 +120,11 @@ impl Database {
         self.lock().get(key).map(|(_, entry)| entry.clone())
     }
 
+    /// Whether there is anything for kernels of that name.
+    pub fn knows(&self, kernel: &str) -> bool {
+        self.lock().keys().any(|key| key.kernel == kernel)
+    }
+
     /// The sizes that were found for a kernel on a device, by class of grid.
     pub fn sizes(&self, kernel: &str, fingerprint: &str, device: &str) -> Vec<(ShapeClass, [u32; 3])> {
         let entries = self.lock();
@@ -167,7 +172,7 @@ impl Database {
         let count = entries.len();
         entries.clear();
         match self.path.as_ref().map(fs::remove_file) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(DatabaseError {
+            Some(Err(error)) if !is_absent(&error) => Err(DatabaseError {
                 path: self.path.clone().unwrap_or_default(),
                 action: "removed",
                 reason: error.to_string(),
@@ -199,13 +204,18 @@ fn read(path: &Path) -> Result<Result<Vec<Record>, String>, DatabaseError> {
     let unreadable =
         |error: io::Error| DatabaseError { path: path.to_owned(), action: "read", reason: error.to_string() };
     let metadata = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(Vec::new())),
+        Err(error) if is_absent(&error) => return Ok(Ok(Vec::new())),
         other => other.map_err(unreadable)?,
     };
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Ok(Err("it has more than 16 MiB or is no regular file".to_owned()));
     }
     Ok(parse(&fs::read(path).map_err(unreadable)?))
+}
+
+/// Whether there is no such file; a file in the place of its folder is told of when something is written.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<Record>, String> {

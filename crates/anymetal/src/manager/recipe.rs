@@ -108,8 +108,13 @@ fn scalar_of(value: &TuningValue) -> Option<Scalar> {
 /// The words for options in a session's file.
 const MATH: [(&str, MathMode); 3] =
     [("safe", MathMode::Safe), ("relaxed", MathMode::Relaxed), ("fast", MathMode::Fast)];
-const CHECK: [(&str, CheckMode); 3] =
-    [("bounds", CheckMode::Bounds), ("off", CheckMode::Off), ("sanitize", CheckMode::Sanitize)];
+const CHECK: [(&str, CheckMode); 5] = [
+    ("where-supported", CheckMode::WhereSupported),
+    ("bounds", CheckMode::Bounds),
+    ("pages", CheckMode::Pages),
+    ("off", CheckMode::Off),
+    ("sanitize", CheckMode::Sanitize),
+];
 
 /// The options that change what is compiled.
 fn options_of(options: &CompileOptions) -> Option<BTreeMap<String, String>> {
@@ -180,6 +185,21 @@ mod tests {
         assert_eq!(again.descriptor.label, "a run");
         let unknown = PipelineState { options: [("later".to_owned(), "1".to_owned())].into(), ..state };
         assert!(Recipe::of(&unknown, "source").is_none());
+    }
+
+    #[test]
+    fn every_check_mode_has_a_word() {
+        for mode in CHECK.map(|(_, mode)| mode) {
+            // A mode that is added must be added here and to the table.
+            match mode {
+                CheckMode::WhereSupported
+                | CheckMode::Bounds
+                | CheckMode::Pages
+                | CheckMode::Off
+                | CheckMode::Sanitize => {}
+            }
+        }
+        assert!(options_of(&CompileOptions::default()).is_some());
     }
 
     #[test]

@@ -31,7 +31,8 @@ fn a_step_has_an_edge_between_its_columns() {
     for device in DEVICES {
         let file = source("sobel.metal");
         let base = ["run", &file, "-k", "sobel", "--threads", "6,4", "--device", device];
-        let more = ["--arg", "in=step.png", "--arg", "1=texture:r8unorm:6x4", "--save", "out=edges.png"];
+        let more =
+            ["--arg", "in=step.png:rgba8unorm", "--arg", "1=texture:r8unorm:6x4", "--save", "out=edges.png"];
         bench.run(&[&base[..], &more[..]].concat()).expect(0);
         assert_eq!(grey_samples(&bench.path("edges.png")), [0, 0, 255, 255, 0, 0].repeat(4), "{device}");
     }

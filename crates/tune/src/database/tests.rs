@@ -41,6 +41,7 @@ fn the_next_process_knows_what_this_one_found() {
     let sizes = next.sizes("k", "f", "a processor");
     assert_eq!(sizes.len(), 2);
     assert_eq!(next.sizes("k", "other source", "a processor"), []);
+    assert!(next.knows("k") && !next.knows("other"));
     assert_eq!(next.clear(), Ok(2));
     assert_eq!(Database::open(&path).unwrap().0.entries(), []);
 }
@@ -79,8 +80,8 @@ fn files_that_cannot_be_used_are_set_aside_and_told_of() {
 fn a_file_that_cannot_be_written_is_told_and_the_entry_stays_in_memory() {
     let (_folder, path) = file();
     fs::write(folder_of(&path), "a file where the folder should be").unwrap();
-    // Reading says that it is no folder, so that the database is made without the file's folder.
-    let database = Database { path: Some(path), entries: Mutex::default() };
+    let (database, aside) = Database::open(&path).unwrap();
+    assert_eq!(aside, None);
     let error = database.insert(key("k", 1), entry(32)).unwrap_err();
     assert!(error.to_string().contains("cannot be written"), "{error}");
     assert_eq!(database.get(&key("k", 1)), Some(entry(32)));
