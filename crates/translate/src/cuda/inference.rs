@@ -1,9 +1,9 @@
 //! Address spaces by inference over the call graph.
 //!
-//! CUDA's pointers do not say what memory they refer to, Metal's do. A kernel's pointers are to device memory;
-//! from there it follows what the others refer to. A function is looked at once for each combination of address
-//! spaces that it is called with: an [`Instance`], which becomes a copy of the function. Knowledge only grows
-//! ([`Space::join`]), so that the rounds end.
+//! CUDA's pointers do not say what memory they refer to, Metal's do. A kernel's pointers are to
+//! device memory; from there it follows what the others refer to. A function is looked at once for
+//! each combination of address spaces that it is called with: an [`Instance`], which becomes a copy
+//! of the function. Knowledge only grows ([`Space::join`]), so that the rounds end.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

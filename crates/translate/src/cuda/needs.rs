@@ -1,7 +1,9 @@
-//! What functions need of their callers: positions of threads, and variables that CUDA has outside of kernels.
+//! What functions need of their callers: positions of threads, and variables that CUDA has outside
+//! of kernels.
 //!
-//! In MSL a kernel is told its position by parameters, and its memory too; functions are passed both on. A
-//! [`Hidden`] parameter keeps the name that it has in CUDA, so that the text that uses it stays.
+//! In MSL a kernel is told its position by parameters, and its memory too; functions are passed
+//! both on. A [`Hidden`] parameter keeps the name that it has in CUDA, so that the text that uses
+//! it stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
