@@ -28,7 +28,8 @@ int main() {
     cudaMalloc(&a, n * n * sizeof(float));
     cudaMalloc(&b, n * n * sizeof(float));
     cudaMalloc(&c, n * n * sizeof(float));
-    dim3 grid(n / tile, n / tile), block(tile, tile);
+    dim3 grid(n / tile, n / tile);
+    dim3 block(tile, tile);
     product<tile><<<grid, block>>>(a, b, c, n);
     cudaDeviceSynchronize();
     printf("%s\n", cudaGetErrorString(cudaGetLastError()));

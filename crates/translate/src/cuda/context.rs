@@ -13,8 +13,8 @@ use crate::token::Text;
 pub(super) struct Context<'i, 'a, 's> {
     pub(super) inference: &'i Inference<'a, 's>,
     pub(super) instance: &'i Instance,
-    /// How many more expressions are looked at.
-    pub(super) fuel: Cell<u32>,
+    /// How many more tokens are looked at.
+    pub(super) fuel: Cell<usize>,
 }
 
 impl<'i> Context<'i, '_, '_> {
@@ -215,9 +215,9 @@ impl<'i> Context<'i, '_, '_> {
 }
 
 impl Names for Context<'_, '_, '_> {
-    fn may_go_on(&self) -> bool {
+    fn may_go_on(&self, tokens: usize) -> bool {
         let left = self.fuel.get();
-        self.fuel.set(left.saturating_sub(1));
+        self.fuel.set(left.saturating_sub(tokens));
         left > 0
     }
 
@@ -270,10 +270,13 @@ impl Names for Context<'_, '_, '_> {
     }
 }
 
+/// The most members and calls after one another that are looked at.
+const MAX_CHAIN: usize = 64;
+
 /// The first token of what stands before `.` or `->`.
 fn object_start(text: &Text<'_>, dot: usize) -> usize {
     let mut token = dot.saturating_sub(1);
-    loop {
+    for _ in 0..MAX_CHAIN {
         if matches!(text.at(token), "]" | ")")
             && let Some(open) = text.opening(token)
         {
@@ -288,6 +291,7 @@ fn object_start(text: &Text<'_>, dot: usize) -> usize {
             return token;
         }
     }
+    token
 }
 
 fn join(known: &mut Spaces, more: Spaces) {

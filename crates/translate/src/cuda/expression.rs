@@ -12,8 +12,8 @@ const MAX_DEPTH: usize = 40;
 
 /// What names mean.
 pub(super) trait Names {
-    /// Whether there may be more work; called for each expression.
-    fn may_go_on(&self) -> bool {
+    /// Whether there may be more work; called for each expression with its number of tokens.
+    fn may_go_on(&self, _tokens: usize) -> bool {
         true
     }
 
@@ -48,7 +48,7 @@ fn ends_operand(text: &Text<'_>, token: usize) -> bool {
 impl<N: Names> Reader<'_, '_, N> {
     /// The value of the tokens from `first` to `last`.
     pub(super) fn value(&self, first: usize, last: usize, depth: usize) -> Value {
-        if first > last || depth > MAX_DEPTH || !self.names.may_go_on() {
+        if first > last || depth > MAX_DEPTH || !self.names.may_go_on(last - first + 1) {
             return Value::default();
         }
         let marks = self.marks(first, last);

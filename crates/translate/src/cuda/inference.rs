@@ -1,9 +1,9 @@
 //! Address spaces by inference over the call graph.
 //!
-//! CUDA's pointers do not say what memory they refer to, Metal's do. A kernel's pointers are to device memory;
-//! from there it follows what the others refer to. A function is looked at once for each combination of address
-//! spaces that it is called with: an [`Instance`], which becomes a copy of the function. Knowledge only grows
-//! ([`Space::join`]), so that the rounds end.
+//! CUDA's pointers do not say what memory they refer to, Metal's do. A kernel's pointers are to
+//! device memory; from there it follows what the others refer to. A function is looked at once for
+//! each combination of address spaces that it is called with: an [`Instance`], which becomes a copy
+//! of the function. Knowledge only grows ([`Space::join`]), so that the rounds end.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,10 +20,11 @@ const MAX_COPIES: usize = 16;
 const MAX_INSTANCES: usize = 4000;
 /// The most rounds; each makes something better known.
 const MAX_ROUNDS: usize = 60;
-/// The most expressions that are looked at in one visit of a copy.
-const MAX_EXPRESSIONS: u32 = 1 << 20;
+/// The most tokens of expressions that are looked at in one visit of a copy, and for one cast.
+const MAX_VISIT_TOKENS: usize = 1 << 20;
+const MAX_CAST_TOKENS: usize = 1 << 12;
 /// The most tokens that all visits look at. What is not known then stays unknown.
-const MAX_TOKENS: usize = 1 << 26;
+const MAX_TOKENS: usize = 1 << 24;
 
 /// What a parameter's pointer points to, and what that points to; of a reference, where its object is.
 pub(super) type Spaces = (Space, Space);
@@ -142,18 +143,21 @@ impl<'a, 's> Inference<'a, 's> {
         let before = self.instances.len();
         let mut instance = self.instances[number].clone();
         let old = (instance.slots.clone(), instance.returns);
+        let used;
         let wanted = {
             let mut slots = std::mem::take(&mut instance.slots);
             instance.slots.clone_from(&slots);
-            let context = Context { inference: self, instance: &instance, fuel: Cell::new(MAX_EXPRESSIONS) };
+            let context = Context { inference: self, instance: &instance, fuel: Cell::new(MAX_VISIT_TOKENS) };
             let returns = context.visit(&mut slots);
             let wanted = context.calls();
+            used = MAX_VISIT_TOKENS - context.fuel.get();
             instance.slots = slots;
             instance.returns = returns;
             wanted
         };
         let changed = (instance.slots.clone(), instance.returns) != old;
         self.instances[number] = instance;
+        self.tokens_left = self.tokens_left.saturating_sub(used);
         for (function, this, signature) in wanted {
             if self.find(function, this, &signature).is_none() {
                 self.add(function, this, signature);
@@ -196,7 +200,7 @@ impl<'a, 's> Inference<'a, 's> {
 
     /// Reads an expression in an instance.
     pub(super) fn value(&self, instance: &Instance, first: usize, last: usize) -> Value {
-        let context = Context { inference: self, instance, fuel: Cell::new(MAX_EXPRESSIONS) };
+        let context = Context { inference: self, instance, fuel: Cell::new(MAX_CAST_TOKENS) };
         context.reader().value(first, last, 0)
     }
 }

@@ -1,7 +1,8 @@
 //! The declarations of a source outside of functions, found by the shape of the text.
 //!
 //! Owns [`Items`]: functions with their parameters, records with their methods, aliases, variables,
-//! directives and namespaces, in the order of the text. Nothing is looked up: host code need not be understood.
+//! directives and namespaces, in the order of the text. Nothing is looked up: host code need not be
+//! understood.
 
 use std::collections::{BTreeMap, BTreeSet};
 

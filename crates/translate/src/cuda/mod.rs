@@ -11,6 +11,7 @@ mod declarator;
 mod emit;
 mod expression;
 mod flatten;
+mod grid;
 mod inference;
 mod items;
 mod kept;
@@ -37,6 +38,7 @@ pub use amount::Amount;
 use body::Body;
 use flatten::Flattened;
 pub use flatten::Includes;
+use grid::Grid;
 use inference::{Inference, Program};
 use items::{Items, Kind};
 use needs::Needs;
@@ -151,7 +153,8 @@ pub fn cuda_to_msl(
         .zip(&reached.functions)
         .map(|(function, is_reached)| is_reached.then(|| Body::of(&text, function)))
         .collect();
-    let needs = Needs::of(&text, &items, &reached, &bodies);
+    let grid = Grid::of(&text);
+    let needs = Needs::of(&text, &items, &reached, &bodies, &grid);
     let names = |is_method: bool| {
         let all = items.functions.iter().zip(&reached.functions);
         let is_it = move |(function, is_reached): &(&items::Function, &bool)| {
@@ -185,6 +188,10 @@ pub fn cuda_to_msl(
         has_doubles: false,
         forwarded: BTreeSet::new(),
     };
+    for (first, last, component) in grid.all() {
+        translator.text.replace(first, format!("{}.{component}", grid::NAME));
+        translator.text.remove_all(first + 1..=last);
+    }
     let body = translator.translate();
     let Translator { helpers, diagnostics, forwarded, .. } = translator;
     let mut out = String::from("#include <metal_stdlib>\n");

@@ -1,11 +1,14 @@
-//! What functions need of their callers: positions of threads, and variables that CUDA has outside of kernels.
+//! What functions need of their callers: positions of threads, and variables that CUDA has outside
+//! of kernels.
 //!
-//! In MSL a kernel is told its position by parameters, and its memory too; functions are passed both on. A
-//! [`Hidden`] parameter keeps the name that it has in CUDA, so that the text that uses it stays.
+//! In MSL a kernel is told its position by parameters, and its memory too; functions are passed
+//! both on. A [`Hidden`] parameter keeps the name that it has in CUDA, so that the text that uses
+//! it stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::{Body, Slot};
+use super::grid::{self, Grid};
 use super::items::{Function, Item, Items, Kind};
 use super::prelude;
 use super::reach::Reached;
@@ -41,6 +44,7 @@ const POSITIONS: &[(&str, &str, &str)] = &[
     ("threadIdx", "uint3 threadIdx", "thread_position_in_threadgroup"),
     ("blockIdx", "uint3 blockIdx", "threadgroup_position_in_grid"),
     ("blockDim", "uint3 blockDim", "dispatch_threads_per_threadgroup"),
+    (grid::NAME, "uint3 thread_position_in_grid", grid::NAME),
     ("gridDim", "uint3 gridDim", "threadgroups_per_grid"),
     ("warpSize", "uint warpSize", "threads_per_simdgroup"),
     ("lane_in_simdgroup", "uint lane_in_simdgroup", "thread_index_in_simdgroup"),
@@ -55,7 +59,13 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    pub(super) fn of(text: &Text<'_>, items: &Items, reached: &Reached, bodies: &[Option<Body>]) -> Self {
+    pub(super) fn of(
+        text: &Text<'_>,
+        items: &Items,
+        reached: &Reached,
+        bodies: &[Option<Body>],
+        grid: &Grid<'_>,
+    ) -> Self {
         let mut needs = Self::default();
         let own: BTreeSet<&String> =
             items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
@@ -80,11 +90,11 @@ impl Needs {
             let own = needs.shared(text, function, body);
             let entry = uses.entry(function.name.clone()).or_default();
             entry.0.extend(own);
-            note(text, function.close..function.last + 1, &words, entry);
+            note(text, function.close..function.last + 1, &words, grid, entry);
         }
         for (name, tokens) in &items.macros {
             for &token in tokens {
-                note(text, token..token + 1, &words, uses.entry(name.clone()).or_default());
+                note(text, token..token + 1, &words, grid, uses.entry(name.clone()).or_default());
             }
         }
         needs.spread(&uses);
@@ -208,9 +218,14 @@ fn note(
     text: &Text<'_>,
     tokens: std::ops::Range<usize>,
     words: &BTreeMap<String, usize>,
+    grid: &Grid<'_>,
     entry: &mut (Needed, BTreeSet<String>),
 ) {
     for token in tokens {
+        if grid.last(token).is_some() {
+            entry.0.extend(words.get(grid::NAME));
+            continue;
+        }
         let word = text.at(token);
         if !text.is_word(token)
             || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word))

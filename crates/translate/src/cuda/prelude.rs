@@ -1,8 +1,9 @@
 //! Functions that CUDA has and Metal lacks. Each stands before the translation if it is called.
 //!
-//! The text is `prelude.metal`. A line `//@ NAMES` begins an entry of these names; after a colon `needs X` means
-//! that calls pass hidden parameters first, `for S in a b` that the text is repeated with each
-//! word instead of `$S` (of `$N` with those that are called), and `with NAME` that another entry goes before it.
+//! The text is `prelude.metal`. A line `//@ NAMES` begins an entry of these names; after a colon
+//! `needs X` means that calls pass hidden parameters first, `for S in a b` that the text is
+//! repeated with each word instead of `$S` (of `$N` with those that are called), and `with NAME`
+//! that another entry goes before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -105,6 +105,26 @@ fn methods_are_copied_for_objects_in_device_memory() {
 }
 
 #[test]
+fn the_position_in_the_grid_is_metals() {
+    let source = "#define ID (blockDim.x*blockIdx.x+threadIdx.x)\n\
+                  __global__ void k(int* x, int n) { int y = threadIdx.y + (blockIdx.y * blockDim.y); x[ID] = y; }\n\
+                  __global__ void l(int* x) { x[1] = 2 * blockIdx.x * blockDim.x + threadIdx.x; \
+                  x[0] = blockIdx.x * blockDim.y + threadIdx.x; x[2] = blockIdx.x * blockDim.x + threadIdx.x * 2; }\n";
+    let text = msl(source);
+    contains(&text, &["#define ID (thread_position_in_grid.x)", "int y = thread_position_in_grid.y;"]);
+    contains(
+        &text,
+        &["2 * blockIdx.x * blockDim.x + threadIdx.x;", "blockIdx.x * blockDim.y + threadIdx.x;"],
+    );
+    contains(&text, &["blockIdx.x * blockDim.x + threadIdx.x * 2;"]);
+    assert_eq!(
+        text.matches("uint3 thread_position_in_grid [[thread_position_in_grid]]").count(),
+        1,
+        "{text}"
+    );
+}
+
+#[test]
 fn positions_and_shared_memory_are_passed_on() {
     let source = "__device__ int sum(int v) { __shared__ int s[32]; s[threadIdx.x] = v; return s[0]; }\n\
                   __global__ void k(int* x) { extern __shared__ float d[]; x[blockIdx.x] = sum(1) + d[0]; }\n";

@@ -94,7 +94,8 @@ impl Translator<'_> {
                 .map(|token| self.text.replacement(token).unwrap_or(self.text.at(token)))
                 .filter(|word| !word.is_empty())
                 .collect();
-            copies.push_str(&format!("\n    {} {name} = {name}_;", ty.join(" ")));
+            let between = if self.options.line_directive { " " } else { "\n    " };
+            copies.push_str(&format!("{between}{} {name} = {name}_;", ty.join(" ")));
             self.text.replace(param.name, format!("{name}_"));
         }
     }
@@ -129,11 +130,13 @@ impl Translator<'_> {
         if !has_any && self.text.at(function.open + 1) == "void" {
             self.text.remove(function.open + 1);
         }
-        let between = match has_any {
-            true => format!(",\n{}", " ".repeat(self.text.column(function.open) + 1)),
-            false => String::new(),
+        // Lines stay those of the source where the text says so.
+        let comma = match self.options.line_directive {
+            true => ", ".to_owned(),
+            false => format!(",\n{}", " ".repeat(self.text.column(function.open) + 1)),
         };
-        let rest = parameters.join(&format!(",\n{}", " ".repeat(self.text.column(function.open) + 1)));
+        let between = if has_any { &*comma } else { "" };
+        let rest = parameters.join(&comma);
         let last = given.last().map_or(function.open, |param| param.last);
         self.text.insert_after(last, &format!("{between}{rest}"));
     }
