@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-launch-abi", &[]),
     // A pointer and its owner, so that nothing above needs unsafe code for it.
     ("anymetal-lent-memory", &[]),
-    ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
+    ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),

@@ -238,6 +238,15 @@ impl<'a> Checker<'a> {
             }
             return Some(Found::Functions(unique.into()));
         }
+        // A variable hides the class of its name, and a program's own the library's (`bias`, `level`).
+        let variable = decls.iter().find(|(decl, at)| {
+            let is_variable =
+                matches!(*decl, Decl::Item(id) if matches!(self.entry(id).item.kind, ItemKind::Variable(_)));
+            is_variable && *at == decls[0].1
+        });
+        if let Some(&(decl, _)) = variable {
+            return self.found_in_decl(decl, name);
+        }
         self.found_record(decls)
             .or_else(|| decls.iter().find_map(|&(decl, _)| self.found_in_decl(decl, name)))
     }

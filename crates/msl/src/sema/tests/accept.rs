@@ -27,6 +27,19 @@ fn arithmetic_conversions() {
 }
 
 #[test]
+fn a_variable_of_the_program_hides_a_type_of_the_library() {
+    accept(
+        "#include <metal_stdlib>
+         using namespace metal;
+         constant int bias = 3;
+         static_assert(bias + 1 == 4);
+         struct pair { int a; };
+         constant int pair = 2;
+         static_assert(pair == 2 && sizeof(struct pair) == 4);",
+    );
+}
+
+#[test]
 fn layouts() {
     accept(
         "struct A { char c; float3 v; };
