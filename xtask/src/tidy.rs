@@ -19,8 +19,8 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
     &["utils.rs", "util.rs", "common.rs", "base.rs", "misc.rs", "helpers.rs"];
 
 /// Crates that may hold unsafe code; all others forbid it.
-/// `metal-abi` is an Objective-C runtime, `libmetal` the same as a shared library; `lent-memory`, `python` and
-/// `c-api` take pointers of other languages;
+/// `metal-abi` is an Objective-C runtime, `libmetal` the same as a shared library;
+/// `lent-memory`, `python` and `c-api` take pointers of other languages;
 /// `bench-peers` calls OpenCL runtimes, so that the command line need not, and `host-gemm` the `gemm` crate;
 /// `math-ulp` calls compiled functions to measure them.
 const MAY_BE_UNSAFE: &[&str] = &[

@@ -2,8 +2,8 @@
 //!
 //! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi`,
 //! whose tables it passes on, and on `anymetal-lent-memory`, whose one type [`device`] takes:
-//! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what a
-//!   compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;
+//! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what
+//!   a compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
 //!   runs nothing, the other two wrap any device. [`family`] wraps one, too, so that it refuses what a family
 //!   of Apple's GPUs refuses.
