@@ -18,5 +18,5 @@ mod telemetry;
 mod top;
 mod trace;
 mod translate;
-mod tune;
 mod translate_cuda;
+mod tune;
