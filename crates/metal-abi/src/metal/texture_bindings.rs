@@ -1,9 +1,12 @@
 //! The textures and samplers that a compute encoder has bound.
 //!
-//! What is not bound is bound to nothing, as with buffers: a kernel that uses it all the same ends its
-//! command buffer with an error that names it.
+//! A dispatch of a kernel whose textures and samplers are not all bound is refused. Elements of arrays may
+//! be missing: such a texture has no texels, so reads give zeros and writes are dropped.
 
-use anymetal::{Access, BindingRole, ComputeEncoder, KernelInfo, SamplerDescriptor, Unbound, WithPipeline};
+use anymetal::{
+    Access, ArgumentInfo, BindingRole, ComputeEncoder, InlineBytes, KernelInfo, SamplerDescriptor, Unbound,
+    WithPipeline,
+};
 use objc2::rc::Retained;
 use objc2::{DefinedClass, Message};
 
@@ -48,11 +51,23 @@ impl TextureBindings {
         put(&mut self.samplers, index, sampler);
     }
 
-    /// Checks that textures may be used as the kernel does, for a method that dispatches.
+    /// Checks that textures and samplers are there and may be used as the kernel does, for a method that
+    /// dispatches.
     pub(crate) fn check(&self, method: &str, kernel: &KernelInfo) {
         for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
-            let BindingRole::Texels(index) = argument.role() else { continue };
-            let usage = self.texture(index).map_or(0, |texture| texture.ivars().usage);
+            let (what, index, is_bound) = match argument.role() {
+                BindingRole::Texels(index) => ("texture", index, self.texture(index).is_some()),
+                BindingRole::Sampler(index) => ("sampler", index, self.sampler(index).is_some()),
+                BindingRole::Buffer | BindingRole::Description(_) => continue,
+            };
+            if !is_bound && !is_element(argument) {
+                violation(
+                    method,
+                    format_args!("the {what} `{}` is not bound at index {index}", argument.name),
+                );
+            }
+            let usage =
+                self.texture(index).filter(|_| what == "texture").map_or(0, |texture| texture.ivars().usage);
             let needs = match argument.access {
                 Access::Read => SHADER_READ,
                 Access::Write => SHADER_WRITE,
@@ -80,12 +95,16 @@ impl TextureBindings {
                     .is_some(),
                 BindingRole::Description(index) => self.texture(index).is_some(),
                 BindingRole::Sampler(index) => {
-                    let sampler = self.samplers.get(index as usize).and_then(Option::as_ref);
-                    sampler.map(|sampler| encoder.set_sampler(index, sampler)).is_some()
+                    self.sampler(index).map(|sampler| encoder.set_sampler(index, sampler)).is_some()
                 }
             };
-            if !is_bound {
-                encoder.set_argument(argument.index, Unbound);
+            // Code loads what a reference names without a check, so there is memory: of no texels.
+            match ZEROS.get(..argument.element_size as usize) {
+                _ if is_bound => {}
+                Some(zeros) if argument.is_reference => {
+                    encoder.set_argument(argument.index, InlineBytes(zeros))
+                }
+                Some(_) | None => encoder.set_argument(argument.index, Unbound),
             }
         }
     }
@@ -93,6 +112,18 @@ impl TextureBindings {
     fn texture(&self, index: u32) -> Option<&Retained<Texture>> {
         self.textures.get(index as usize)?.as_ref()
     }
+
+    fn sampler(&self, index: u32) -> Option<&SamplerDescriptor> {
+        self.samplers.get(index as usize)?.as_ref()
+    }
+}
+
+/// As many as the description of a texture has bytes, and more.
+static ZEROS: [u8; 512] = [0; 512];
+
+/// Whether it is an element of an array of textures or samplers: `array[index]`.
+fn is_element(argument: &ArgumentInfo) -> bool {
+    argument.name.ends_with(']')
 }
 
 fn put<T>(bound: &mut Vec<Option<T>>, index: usize, value: Option<T>) -> Option<T> {
