@@ -254,8 +254,9 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         Ok((pipeline.for_launch(grid, group_size, &known)?, bindings, threadgroup_memory))
     }
 
-    /// The textures and samplers that the kernel takes; those that are not set are missed by the checks of
-    /// bindings.
+    /// The textures and samplers that the kernel takes; those that are not set are bound to what is set at
+    /// the index of their role ([`BindingRole::index`]), such as [`crate::Unbound`], or missed by the checks
+    /// of bindings.
     fn bind_resources(
         &self,
         pipeline: &Pipeline,
@@ -273,6 +274,15 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         }
         let (bound, known) = call.into_resources()?;
         bindings.extend(bound.into_iter().map(|(index, resource)| Binding { index, resource }));
+        let resources = pipeline.kernel().arguments.iter().filter(|argument| argument.enabled);
+        for argument in resources.filter(|argument| argument.role() != BindingRole::Buffer) {
+            let index = argument.index;
+            let set = self.slots.iter().find(|(slot, _)| *slot == index);
+            if let Some((_, value)) = set.filter(|_| bindings.iter().all(|bound| bound.index != index)) {
+                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
+                bindings.push(Binding { index, resource });
+            }
+        }
         Ok(known)
     }
 }

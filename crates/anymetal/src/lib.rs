@@ -199,5 +199,5 @@ pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
-pub use texture::{Swizzle, Texture, TextureView};
+pub use texture::{Pitch, Swizzle, Texture, TexturePart, TextureView};
 pub use transfer::Download;

@@ -5,6 +5,7 @@
 
 mod blit;
 mod mipmaps;
+mod part;
 
 use std::fmt;
 use std::ops::Range;
@@ -20,6 +21,9 @@ use crate::buffer::{Buffer, Region};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
+use crate::heap::Heap;
+
+pub use part::{Pitch, TexturePart};
 
 /// Where a view's red, green, blue and alpha come from; Metal's `MTLTextureSwizzle`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,6 +113,16 @@ impl Device {
         let bytes = bytes.map_err(|_| Error::TooManyElements { count: usize::MAX, element_size: 1 })?;
         let storage = self.buffer_zeroed_with::<u8>(bytes, options)?;
         Texture::of_parts(storage, 0, *descriptor, layout)
+    }
+}
+
+impl Heap {
+    /// A texture of that shape, all bytes zero, in memory of the heap.
+    pub fn texture(&self, descriptor: &TextureDescriptor) -> Result<Texture, Error> {
+        let layout = TextureLayout::new(descriptor)?;
+        let bytes = usize::try_from(layout.bytes());
+        let bytes = bytes.map_err(|_| Error::TooManyElements { count: usize::MAX, element_size: 1 })?;
+        Texture::of_parts(self.buffer_zeroed::<u8>(bytes)?, 0, *descriptor, layout)
     }
 }
 

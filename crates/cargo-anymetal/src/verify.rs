@@ -16,7 +16,7 @@ use crate::{settings, shim};
 
 /// The protocols that are implemented, and the classes that implement each.
 const PROTOCOLS: &[(&str, &[&str])] = &[
-    ("MTLAllocation", &["AnymetalBuffer", "AnymetalHeap"]),
+    ("MTLAllocation", &["AnymetalBuffer", "AnymetalHeap", "AnymetalTexture"]),
     ("MTLBinaryArchive", &["AnymetalBinaryArchive"]),
     ("MTLBinding", &["AnymetalBinding"]),
     ("MTLBlitCommandEncoder", &["AnymetalBlitCommandEncoder"]),
@@ -36,8 +36,11 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
     ("MTLIndirectComputeCommand", &["AnymetalIndirectComputeCommand"]),
     ("MTLLibrary", &["AnymetalLibrary"]),
     ("MTLResidencySet", &["AnymetalResidencySet"]),
-    ("MTLResource", &["AnymetalBuffer", "AnymetalIndirectCommandBuffer"]),
+    ("MTLResource", &["AnymetalBuffer", "AnymetalIndirectCommandBuffer", "AnymetalTexture"]),
+    ("MTLSamplerState", &["AnymetalSamplerState"]),
     ("MTLSharedEvent", &["AnymetalSharedEvent"]),
+    ("MTLTexture", &["AnymetalTexture"]),
+    ("MTLTextureBinding", &["AnymetalBinding"]),
     ("MTLThreadgroupBinding", &["AnymetalBinding"]),
 ];
 
@@ -212,4 +215,7 @@ const IMPLEMENTED: &[&str] = &[
     "MPSVector",
     "MPSVectorDescriptor",
     "MTLResidencySetDescriptor",
+    "MTLSamplerDescriptor",
+    "MTLTextureDescriptor",
+    "MTLTextureViewDescriptor",
 ];

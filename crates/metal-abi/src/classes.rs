@@ -12,7 +12,7 @@ use crate::foundation::{
 use crate::metal::{
     archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
     constants, descriptors, device, event, event_listener, heap, indirect, library, pipeline, queue,
-    residency,
+    residency, sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -119,7 +119,10 @@ classes! { built {
     MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
     MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
+    MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventListener = build::<event_listener::Listener>;
+    MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
+    MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
     MPSMatrix = build::<matrix::Matrix>;
     MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
     MPSMatrixMultiplication = build::<multiplication::MatrixMultiplication>;
@@ -142,7 +145,9 @@ classes! { built {
     AnymetalIndirectComputeCommand = build::<indirect::ComputeCommand>;
     AnymetalLibrary = build::<library::Library>;
     AnymetalResidencySet = build::<residency::ResidencySet>;
+    AnymetalSamplerState = build::<sampler::Sampler>;
     AnymetalSharedEvent = build::<event::Event>;
+    AnymetalTexture = build::<texture::Texture>;
 } absent {
     MTL4AccelerationStructureBoundingBoxGeometryDescriptor
     MTL4AccelerationStructureCurveGeometryDescriptor MTL4AccelerationStructureDescriptor
@@ -193,10 +198,10 @@ classes! { built {
     MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
-    MTLSamplerDescriptor MTLSharedEventHandle MTLSharedTextureHandle
+    MTLSharedEventHandle MTLSharedTextureHandle
     MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
-    MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType MTLTextureDescriptor
-    MTLTextureReferenceType MTLTextureViewDescriptor MTLTileRenderPipelineColorAttachmentDescriptor
+    MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
+    MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor
     MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType
     MTLVertexAttribute MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
     MTLVertexBufferLayoutDescriptor MTLVertexBufferLayoutDescriptorArray MTLVertexDescriptor

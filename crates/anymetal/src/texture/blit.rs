@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::Texture;
+use super::part::{Pitch, TexturePart};
 use crate::buffer::{BufferView, Region};
 use crate::command_buffer::BlitEncoder;
 use crate::error::Error;
@@ -17,10 +18,8 @@ impl BlitEncoder<'_> {
         level: u32,
         slice: u32,
     ) -> Result<(), Error> {
-        for (of_buffer, of_texture) in texture.rows(&source.region(), row_bytes, level, slice)? {
-            self.copy_region(&of_buffer, &of_texture)?;
-        }
-        Ok(())
+        let (part, pitch) = texture.whole_slice(row_bytes, level, slice);
+        self.copy_to_texture_part(&source.region(), pitch, texture, &part)
     }
 
     /// Copies a slice of a level of a texture to a view's bytes, rows of `row_bytes` each.
@@ -32,34 +31,68 @@ impl BlitEncoder<'_> {
         destination: &BufferView<T>,
         row_bytes: u64,
     ) -> Result<(), Error> {
-        for (of_buffer, of_texture) in texture.rows(&destination.region(), row_bytes, level, slice)? {
-            self.copy_region(&of_texture, &of_buffer)?;
+        let (part, pitch) = texture.whole_slice(row_bytes, level, slice);
+        self.copy_from_texture_part(texture, &part, &destination.region(), pitch)
+    }
+
+    /// Copies rows of a region to a box of texels.
+    pub fn copy_to_texture_part(
+        &mut self,
+        source: &Region,
+        pitch: Pitch,
+        texture: &Texture,
+        part: &TexturePart,
+    ) -> Result<(), Error> {
+        let texels = texture.storage.region();
+        for run in texture.runs(part, pitch, source.length())? {
+            let from = source.slice(run.other..run.other + run.bytes)?;
+            self.copy_region(&from, &texels.slice(run.texels..run.texels + run.bytes)?)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a box of texels to rows of a region.
+    pub fn copy_from_texture_part(
+        &mut self,
+        texture: &Texture,
+        part: &TexturePart,
+        destination: &Region,
+        pitch: Pitch,
+    ) -> Result<(), Error> {
+        let texels = texture.storage.region();
+        for run in texture.runs(part, pitch, destination.length())? {
+            let to = destination.slice(run.other..run.other + run.bytes)?;
+            self.copy_region(&texels.slice(run.texels..run.texels + run.bytes)?, &to)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a box of texels to another texture, whose texels have as many bytes.
+    pub fn copy_texture_part(
+        &mut self,
+        source: &Texture,
+        part: &TexturePart,
+        destination: &Texture,
+        slice: u32,
+        level: u32,
+        origin: [u32; 3],
+    ) -> Result<(), Error> {
+        let to_part = TexturePart { level, slice, origin, size: part.size };
+        let (from, to) = (source.storage.region(), destination.storage.region());
+        for run in source.runs_beside(part, destination, &to_part)? {
+            let from = from.slice(run.texels..run.texels + run.bytes)?;
+            self.copy_region(&from, &to.slice(run.other..run.other + run.bytes)?)?;
         }
         Ok(())
     }
 }
 
 impl Texture {
-    /// The ranges to copy between a buffer and a slice: one if their rows are alike, otherwise one for each
-    /// row.
-    fn rows(
-        &self,
-        buffer: &Region,
-        row_bytes: u64,
-        level: u32,
-        slice: u32,
-    ) -> Result<Vec<(Region, Region)>, Error> {
-        let (place, offset) = self.place(level, slice)?;
-        let height = u64::from(place.extent[1]);
-        let whole = self.storage.region();
-        let pair = |from: u64, at: u64, bytes: u64| -> Result<_, Error> {
-            Ok((buffer.slice(from..from + bytes)?, whole.slice(at..at + bytes)?))
-        };
-        let at = offset as u64;
-        if row_bytes == place.row_bytes {
-            let bytes = row_bytes * (height - 1) + place.packed_row_bytes;
-            return Ok(vec![pair(0, at, bytes)?]);
-        }
-        (0..height).map(|y| pair(y * row_bytes, at + y * place.row_bytes, place.packed_row_bytes)).collect()
+    /// A slice, or a plane of depth, in rows of that many bytes.
+    fn whole_slice(&self, row_bytes: u64, level: u32, slice: u32) -> (TexturePart, Pitch) {
+        let [width, height, depth] = self.descriptor.extent(level);
+        let (slice, z) = if depth > 1 { (0, slice) } else { (slice, 0) };
+        let part = TexturePart { level, slice, origin: [0, 0, z], size: [width, height, 1] };
+        (part, Pitch { row_bytes, plane_bytes: 0 })
     }
 }

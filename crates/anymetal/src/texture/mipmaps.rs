@@ -3,7 +3,10 @@
 use anymetal_hal::texture::{ChannelKind, Filter, SamplerDescriptor, TextureError, TextureKind};
 
 use super::{Texture, TextureView};
+use crate::command_buffer::CommandBuffer;
+use crate::device::Device;
 use crate::error::Error;
+use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::submission::Submission;
 
@@ -23,33 +26,68 @@ kernel void shrink_volume(texture3d<float> from [[texture(0)]], texture3d<float,
 }
 ";
 
+/// The kernel that makes a level from the one before, and each level with its source.
+struct Shrinking {
+    shrink: Pipeline,
+    levels: Vec<(Texture, Texture)>,
+}
+
 impl Texture {
     /// Makes all levels but the first one, in order with the queue's work. `None` if there are no others.
     ///
     /// # Errors
     /// [`Error::Texture`] for formats of integers, which have no mean.
     pub fn generate_mipmaps(&self, queue: &Queue) -> Result<Option<Submission>, Error> {
-        if matches!(self.descriptor.format.kind(), ChannelKind::Uint | ChannelKind::Sint) {
-            return Err(TextureError::NotFilterable { format: self.descriptor.format }.into());
-        }
-        let library = queue.device().library_from_source(SOURCE)?;
-        let is_volume = self.descriptor.kind == TextureKind::D3;
-        let shrink = library.pipeline(if is_volume { "shrink_volume" } else { "shrink_plane" })?;
-        let linear = SamplerDescriptor::default().with_filter(Filter::Linear);
-        let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
+        let Shrinking { shrink, levels } = self.shrinking(queue.device())?;
+        let linear = linear();
         let mut last = None;
-        for level in 1..self.descriptor.levels {
-            for slice in 0..self.descriptor.slices() {
-                let of_level = |level: u32| {
-                    let (levels, slices) = (level..level + 1, slice..slice + 1);
-                    self.view(&TextureView { kind, levels, slices, ..self.whole() })
-                };
-                let (from, to) = (of_level(level - 1)?, of_level(level)?);
-                let [width, height, depth] = to.descriptor.extent(0);
-                let launch = queue.launch(&shrink).texture(0, &from).texture(1, &to).sampler(0, &linear);
-                last = Some(launch.threads([width, height, depth]).submit()?);
-            }
+        for (from, to) in &levels {
+            let launch = queue.launch(&shrink).texture(0, from).texture(1, to).sampler(0, &linear);
+            last = Some(launch.threads(to.descriptor.extent(0)).submit()?);
         }
         Ok(last)
     }
+
+    fn shrinking(&self, device: &Device) -> Result<Shrinking, Error> {
+        if matches!(self.descriptor.format.kind(), ChannelKind::Uint | ChannelKind::Sint) {
+            return Err(TextureError::NotFilterable { format: self.descriptor.format }.into());
+        }
+        let library = device.library_from_source(SOURCE)?;
+        let is_volume = self.descriptor.kind == TextureKind::D3;
+        let shrink = library.pipeline(if is_volume { "shrink_volume" } else { "shrink_plane" })?;
+        let kind = if is_volume { TextureKind::D3 } else { TextureKind::D2 };
+        let of_level = |level: u32, slice: u32| {
+            let (levels, slices) = (level..level + 1, slice..slice + 1);
+            self.view(&TextureView { kind, levels, slices, ..self.whole() })
+        };
+        let mut levels = Vec::new();
+        for level in 1..self.descriptor.levels {
+            for slice in 0..self.descriptor.slices() {
+                levels.push((of_level(level - 1, slice)?, of_level(level, slice)?));
+            }
+        }
+        Ok(Shrinking { shrink, levels })
+    }
+}
+
+impl CommandBuffer {
+    /// As [`Texture::generate_mipmaps`], in order with the commands of the buffer. The device is the
+    /// texture's.
+    pub fn generate_mipmaps(&mut self, device: &Device, texture: &Texture) -> Result<(), Error> {
+        let Shrinking { shrink, levels } = texture.shrinking(device)?;
+        let linear = linear();
+        for (from, to) in &levels {
+            let mut encoder = self.compute_encoder().set_pipeline(&shrink);
+            encoder.set_texture(0, from);
+            encoder.set_texture(1, to);
+            encoder.set_sampler(0, &linear);
+            let threads = to.descriptor.extent(0);
+            encoder.dispatch_threads(threads, shrink.signature().group_size_for(threads, 3))?;
+        }
+        Ok(())
+    }
+}
+
+fn linear() -> SamplerDescriptor {
+    SamplerDescriptor::default().with_filter(Filter::Linear)
 }

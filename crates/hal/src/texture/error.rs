@@ -74,6 +74,18 @@ pub enum TextureError {
         /// The slice asked for.
         slice: u32,
     },
+    /// A box of texels that is not within its level.
+    #[error("the texels from {origin:?}, {size:?} of them, are not within level {level} of {extent:?}")]
+    PartOutside {
+        /// The first texel.
+        origin: [u32; 3],
+        /// Texels along x, y and z.
+        size: [u32; 3],
+        /// The level.
+        level: u32,
+        /// The level's extent.
+        extent: [u32; 3],
+    },
     /// A view with a format of another size.
     #[error("a texture of format {from} has no view of format {to}: its texels have another size")]
     ViewFormat {

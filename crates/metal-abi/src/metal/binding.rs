@@ -1,18 +1,29 @@
 //! `MTLBinding`: an argument of a kernel, as reflection tells it.
 
-use anymetal::{Access, ArgumentInfo, ArgumentKind};
+use anymetal::hal::texture::TextureType;
+use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, define_class};
 
 use super::data_type;
+use super::pixel_format::number_of_kind;
 use crate::foundation::NSString;
+
+/// The instance variables of a binding.
+#[derive(Debug)]
+pub(crate) struct BindingIvars {
+    argument: ArgumentInfo,
+    name: String,
+    /// Elements of an array of textures or samplers; 1 otherwise.
+    array_length: usize,
+}
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
     #[unsafe(super(NSObject))]
     #[name = "AnymetalBinding"]
-    #[ivars = ArgumentInfo]
+    #[ivars = BindingIvars]
     #[derive(Debug)]
     pub(crate) struct Binding;
 
@@ -24,17 +35,17 @@ define_class!(
 
         #[unsafe(method(type))]
         fn binding_type(&self) -> isize {
-            match self.ivars().kind {
-                ArgumentKind::Buffer => 0,
-                ArgumentKind::ThreadgroupMemory => 1,
-                ArgumentKind::Texture => 2,
-                ArgumentKind::Sampler => 3,
+            match (self.argument().kind, self.argument().role()) {
+                (ArgumentKind::Buffer, BindingRole::Buffer) => 0,
+                (ArgumentKind::ThreadgroupMemory, _) => 1,
+                (_, BindingRole::Texels(_) | BindingRole::Description(_)) | (ArgumentKind::Texture, _) => 2,
+                (_, BindingRole::Sampler(_)) | (ArgumentKind::Sampler, _) => 3,
             }
         }
 
         #[unsafe(method(access))]
         fn access(&self) -> usize {
-            match self.ivars().access {
+            match self.argument().access {
                 Access::Read => 0,
                 Access::ReadWrite => 1,
                 Access::Write => 2,
@@ -43,17 +54,23 @@ define_class!(
 
         #[unsafe(method(index))]
         fn index(&self) -> usize {
-            self.ivars().index as usize
+            let argument = self.argument();
+            match argument.role() {
+                BindingRole::Texels(index) | BindingRole::Description(index) | BindingRole::Sampler(index) => {
+                    index as usize
+                }
+                BindingRole::Buffer => argument.index as usize,
+            }
         }
 
         #[unsafe(method(isUsed))]
         fn is_used(&self) -> bool {
-            self.ivars().enabled
+            self.argument().enabled
         }
 
         #[unsafe(method(isActive))]
         fn is_active(&self) -> bool {
-            self.ivars().enabled
+            self.argument().enabled
         }
 
         #[unsafe(method(isArgument))]
@@ -63,38 +80,89 @@ define_class!(
 
         #[unsafe(method(arrayLength))]
         fn array_length(&self) -> usize {
-            1
+            self.ivars().array_length
+        }
+
+        #[unsafe(method(textureType))]
+        fn texture_type(&self) -> usize {
+            self.declared().map_or(0, |declared| number_of_kind(declared.kind))
+        }
+
+        #[unsafe(method(textureDataType))]
+        fn texture_data_type(&self) -> usize {
+            let spelled = self.argument().type_name.split_once('<').map_or("", |(_, rest)| rest);
+            data_type::number_of_component(spelled.split([',', '>']).next().unwrap_or_default().trim())
+        }
+
+        #[unsafe(method(isDepthTexture))]
+        fn is_depth(&self) -> bool {
+            self.declared().is_some_and(|declared| declared.is_depth)
         }
 
         #[unsafe(method(bufferAlignment))]
         fn buffer_alignment(&self) -> usize {
-            self.ivars().element_align as usize
+            self.argument().element_align as usize
         }
 
         #[unsafe(method(bufferDataSize))]
         fn buffer_size(&self) -> usize {
-            self.ivars().element_size as usize
+            self.argument().element_size as usize
         }
 
         #[unsafe(method(bufferDataType))]
         fn buffer_type(&self) -> usize {
-            data_type::number_of(&self.ivars().element)
+            data_type::number_of(&self.argument().element)
         }
 
         #[unsafe(method(threadgroupMemoryAlignment))]
         fn threadgroup_alignment(&self) -> usize {
-            self.ivars().element_align as usize
+            self.argument().element_align as usize
         }
 
         #[unsafe(method(threadgroupMemoryDataSize))]
         fn threadgroup_size(&self) -> usize {
-            self.ivars().element_size as usize
+            self.argument().element_size as usize
         }
     }
 );
 
-/// The object for an argument.
-pub(crate) fn object_of(argument: ArgumentInfo) -> Retained<AnyObject> {
-    let binding: Retained<Binding> = crate::foundation::object(argument);
+impl Binding {
+    fn argument(&self) -> &ArgumentInfo {
+        &self.ivars().argument
+    }
+
+    fn declared(&self) -> Option<TextureType> {
+        TextureType::parse(&self.argument().type_name)
+    }
+}
+
+/// The objects for a kernel's arguments: one for an array of textures or samplers, and none for what
+/// only kernels know of a texture.
+pub(crate) fn objects_of(arguments: &[ArgumentInfo]) -> Vec<Retained<AnyObject>> {
+    let of_program = |argument: &&ArgumentInfo| {
+        let is_first = element(argument).is_none_or(|(_, index)| index == 0);
+        is_first && !matches!(argument.role(), BindingRole::Description(_))
+    };
+    arguments.iter().filter(of_program).map(|argument| object_of(argument, arguments)).collect()
+}
+
+fn object_of(argument: &ArgumentInfo, all: &[ArgumentInfo]) -> Retained<AnyObject> {
+    let name = element(argument).map_or(argument.name.as_str(), |(array, _)| array);
+    let is_element = |other: &&ArgumentInfo| {
+        let is_alike = std::mem::discriminant(&other.role()) == std::mem::discriminant(&argument.role());
+        is_alike && element(other).is_some_and(|(array, _)| array == name)
+    };
+    let array_length = all.iter().filter(is_element).count().max(1);
+    let ivars = BindingIvars { argument: argument.clone(), name: name.to_owned(), array_length };
+    let binding: Retained<Binding> = crate::foundation::object(ivars);
     Retained::into_super(Retained::into_super(binding))
+}
+
+/// The array and the index of an argument that is an element of one: `array[index]`.
+fn element(argument: &ArgumentInfo) -> Option<(&str, usize)> {
+    if argument.role() == BindingRole::Buffer {
+        return None;
+    }
+    let (array, index) = argument.name.strip_suffix(']')?.split_once('[')?;
+    Some((array, index.parse().ok()?))
 }

@@ -1,4 +1,4 @@
-//! `MTLBlitCommandEncoder`, for buffers.
+//! `MTLBlitCommandEncoder`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,11 +8,15 @@ use objc2::{DefinedClass, define_class};
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
+use super::commands::Commands;
 use super::device::Device;
 use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
-use super::violation;
+use super::size::{Origin, Size};
+use super::texture::Texture;
+use super::texture_blit::{InBuffer, InTexture, Levels};
+use super::{texture_blit, violation};
 use crate::foundation::{NSString, Range};
 
 /// The instance variables of a blit encoder.
@@ -117,6 +121,82 @@ define_class!(
             self.require_open("MTLBlitCommandEncoder synchronizeResource:");
         }
 
+        #[unsafe(method(synchronizeTexture:slice:level:))]
+        fn synchronize_texture(&self, _texture: &Texture, _slice: usize, _level: usize) {
+            self.require_open("MTLBlitCommandEncoder synchronizeTexture:slice:level:");
+        }
+
+        #[unsafe(method(copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:))]
+        fn copy_to_texture(&self, buffer: &Buffer, offset: usize, row_bytes: usize, plane_bytes: usize, size: Size, texture: &Texture, slice: usize, level: usize, origin: Origin) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:";
+            let from = InBuffer { buffer, offset, row_bytes, plane_bytes };
+            texture_blit::to_texture(self.commands(METHOD), METHOD, &from, size, &InTexture { texture, slice, level, origin });
+        }
+
+        #[unsafe(method(copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:options:))]
+        fn copy_to_texture_with(&self, buffer: &Buffer, offset: usize, row_bytes: usize, plane_bytes: usize, size: Size, texture: &Texture, slice: usize, level: usize, origin: Origin, options: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromBuffer:sourceOffset:sourceBytesPerRow:sourceBytesPerImage:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:options:";
+            require_no_options(METHOD, options);
+            let from = InBuffer { buffer, offset, row_bytes, plane_bytes };
+            texture_blit::to_texture(self.commands(METHOD), METHOD, &from, size, &InTexture { texture, slice, level, origin });
+        }
+
+        #[unsafe(method(copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:))]
+        fn copy_from_texture(&self, texture: &Texture, slice: usize, level: usize, origin: Origin, size: Size, buffer: &Buffer, offset: usize, row_bytes: usize, plane_bytes: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:";
+            let to = InBuffer { buffer, offset, row_bytes, plane_bytes };
+            texture_blit::from_texture(self.commands(METHOD), METHOD, &InTexture { texture, slice, level, origin }, size, &to);
+        }
+
+        #[unsafe(method(copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:options:))]
+        fn copy_from_texture_with(&self, texture: &Texture, slice: usize, level: usize, origin: Origin, size: Size, buffer: &Buffer, offset: usize, row_bytes: usize, plane_bytes: usize, options: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toBuffer:destinationOffset:destinationBytesPerRow:destinationBytesPerImage:options:";
+            require_no_options(METHOD, options);
+            let to = InBuffer { buffer, offset, row_bytes, plane_bytes };
+            texture_blit::from_texture(self.commands(METHOD), METHOD, &InTexture { texture, slice, level, origin }, size, &to);
+        }
+
+        #[unsafe(method(copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:))]
+        fn copy_texture(&self, source: &Texture, slice: usize, level: usize, origin: Origin, size: Size, destination: &Texture, to_slice: usize, to_level: usize, to_origin: Origin) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromTexture:sourceSlice:sourceLevel:sourceOrigin:sourceSize:toTexture:destinationSlice:destinationLevel:destinationOrigin:";
+            let from = InTexture { texture: source, slice, level, origin };
+            let to = InTexture { texture: destination, slice: to_slice, level: to_level, origin: to_origin };
+            texture_blit::between(self.commands(METHOD), METHOD, &from, size, &to);
+        }
+
+        #[unsafe(method(copyFromTexture:sourceSlice:sourceLevel:toTexture:destinationSlice:destinationLevel:sliceCount:levelCount:))]
+        fn copy_levels(&self, source: &Texture, slice: usize, level: usize, destination: &Texture, to_slice: usize, to_level: usize, slices: usize, levels: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromTexture:sourceSlice:sourceLevel:toTexture:destinationSlice:destinationLevel:sliceCount:levelCount:";
+            let from = Levels { texture: source, slice, level };
+            let to = Levels { texture: destination, slice: to_slice, level: to_level };
+            texture_blit::levels(self.commands(METHOD), METHOD, &from, &to, [slices, levels]);
+        }
+
+        #[unsafe(method(copyFromTexture:toTexture:))]
+        fn copy_whole(&self, source: &Texture, destination: &Texture) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromTexture:toTexture:";
+            texture_blit::whole(self.commands(METHOD), METHOD, source, destination);
+        }
+
+        #[unsafe(method(generateMipmapsForTexture:))]
+        fn generate_mipmaps(&self, texture: &Texture) {
+            const METHOD: &str = "MTLBlitCommandEncoder generateMipmapsForTexture:";
+            texture_blit::mipmaps(self.commands(METHOD), METHOD, texture);
+        }
+
+        // Texels are stored in one way.
+        #[unsafe(method(optimizeContentsForGPUAccess:))]
+        fn optimize_for_gpu(&self, _texture: &Texture) {}
+
+        #[unsafe(method(optimizeContentsForGPUAccess:slice:level:))]
+        fn optimize_level_for_gpu(&self, _texture: &Texture, _slice: usize, _level: usize) {}
+
+        #[unsafe(method(optimizeContentsForCPUAccess:))]
+        fn optimize_for_cpu(&self, _texture: &Texture) {}
+
+        #[unsafe(method(optimizeContentsForCPUAccess:slice:level:))]
+        fn optimize_level_for_cpu(&self, _texture: &Texture, _slice: usize, _level: usize) {}
+
         #[unsafe(method(updateFence:))]
         fn update_fence(&self, fence: &Fence) {
             self.fence("MTLBlitCommandEncoder updateFence:", fence, true);
@@ -136,6 +216,12 @@ impl BlitEncoder {
         }
     }
 
+    /// The commands to encode to, for a method that is sent before the end.
+    fn commands(&self, method: &str) -> &Commands {
+        self.require_open(method);
+        self.ivars().command_buffer.commands()
+    }
+
     fn fence(&self, method: &str, fence: &Fence, update: bool) {
         self.require_open(method);
         self.ivars().command_buffer.commands().encode(method, |commands| {
@@ -146,5 +232,12 @@ impl BlitEncoder {
             }
             Ok(())
         });
+    }
+}
+
+/// Options are of formats with stencils and of compressed ones.
+fn require_no_options(method: &str, options: usize) {
+    if options != 0 {
+        violation(method, format_args!("anymetal has no formats that the options {options:#x} are for"));
     }
 }

@@ -12,7 +12,9 @@ use super::device::Device;
 use super::heap::Heap;
 use super::label::Label;
 use super::resource_options::ResourceOptions;
-use super::violation;
+use super::texture::Texture;
+use super::texture_descriptor::TextureDescriptor;
+use super::{texture_make, violation};
 use crate::foundation::{NSString, Range};
 
 /// The instance variables of a buffer.
@@ -54,6 +56,12 @@ define_class!(
         #[unsafe(method(didModifyRange:))]
         fn did_modify(&self, range: Range) {
             self.check("MTLBuffer didModifyRange:", range);
+        }
+
+        #[unsafe(method_id(newTextureWithDescriptor:offset:bytesPerRow:))]
+        fn new_texture(&self, descriptor: &TextureDescriptor, offset: usize, row_bytes: usize) -> Option<Retained<Texture>> {
+            const METHOD: &str = "MTLBuffer newTextureWithDescriptor:offset:bytesPerRow:";
+            texture_make::over(self, METHOD, descriptor, offset, row_bytes)
         }
 
         #[unsafe(method(addDebugMarker:range:))]

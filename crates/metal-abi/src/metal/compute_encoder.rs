@@ -15,7 +15,10 @@ use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pipeline::Pipeline;
+use super::sampler::Sampler;
 use super::size::Size;
+use super::texture::Texture;
+use super::texture_bindings::{checked_sampler, checked_texture, state_of};
 use super::violation;
 use crate::foundation::{NSString, Range};
 
@@ -142,6 +145,52 @@ define_class!(
             self.put(METHOD, index, Slot::Bytes(bytes));
         }
 
+        #[unsafe(method(setTexture:atIndex:))]
+        fn set_texture(&self, texture: Option<&Texture>, index: usize) {
+            self.bind_texture("MTLComputeCommandEncoder setTexture:atIndex:", texture, index);
+        }
+
+        #[unsafe(method(setTextures:withRange:))]
+        fn set_textures(&self, textures: *const *const Texture, range: Range) {
+            for at in 0..range.length {
+                // SAFETY: the sender promises so many textures or nils.
+                let texture = unsafe { (*textures.add(at)).as_ref() };
+                let index = range.location.saturating_add(at);
+                self.bind_texture("MTLComputeCommandEncoder setTextures:withRange:", texture, index);
+            }
+        }
+
+        #[unsafe(method(setSamplerState:atIndex:))]
+        fn set_sampler(&self, sampler: Option<&Sampler>, index: usize) {
+            self.bind_sampler("MTLComputeCommandEncoder setSamplerState:atIndex:", sampler, None, index);
+        }
+
+        #[unsafe(method(setSamplerState:lodMinClamp:lodMaxClamp:atIndex:))]
+        fn set_clamped_sampler(&self, sampler: Option<&Sampler>, least: f32, largest: f32, index: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setSamplerState:lodMinClamp:lodMaxClamp:atIndex:";
+            self.bind_sampler(METHOD, sampler, Some([least, largest]), index);
+        }
+
+        #[unsafe(method(setSamplerStates:withRange:))]
+        fn set_samplers(&self, samplers: *const *const Sampler, range: Range) {
+            for at in 0..range.length {
+                // SAFETY: the sender promises so many samplers or nils.
+                let sampler = unsafe { (*samplers.add(at)).as_ref() };
+                let index = range.location.saturating_add(at);
+                self.bind_sampler("MTLComputeCommandEncoder setSamplerStates:withRange:", sampler, None, index);
+            }
+        }
+
+        #[unsafe(method(setSamplerStates:lodMinClamps:lodMaxClamps:withRange:))]
+        fn set_clamped_samplers(&self, samplers: *const *const Sampler, least: *const f32, largest: *const f32, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder setSamplerStates:lodMinClamps:lodMaxClamps:withRange:";
+            for at in 0..range.length {
+                // SAFETY: the sender promises so many samplers or nils, and so many limits.
+                let (sampler, clamp) = unsafe { ((*samplers.add(at)).as_ref(), [*least.add(at), *largest.add(at)]) };
+                self.bind_sampler(METHOD, sampler, Some(clamp), range.location.saturating_add(at));
+            }
+        }
+
         #[unsafe(method(setThreadgroupMemoryLength:atIndex:))]
         fn set_threadgroup_memory(&self, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setThreadgroupMemoryLength:atIndex:";
@@ -226,6 +275,18 @@ impl ComputeEncoder {
 
     fn bind_buffer(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {
         self.put(method, index, Slot::of_buffer(method, buffer, offset));
+    }
+
+    fn bind_texture(&self, method: &str, texture: Option<&Texture>, index: usize) {
+        let index = checked_texture(method, index);
+        let before = self.open(method).bindings.resources_mut().set_texture(index, texture);
+        // Outside the lock: it may be the last reference.
+        drop(before);
+    }
+
+    fn bind_sampler(&self, method: &str, sampler: Option<&Sampler>, clamp: Option<[f32; 2]>, index: usize) {
+        let index = checked_sampler(method, index);
+        self.open(method).bindings.resources_mut().set_sampler(index, state_of(sampler, clamp));
     }
 
     fn put(&self, method: &str, index: usize, slot: Slot) {

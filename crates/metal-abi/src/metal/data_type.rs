@@ -34,6 +34,20 @@ pub(crate) fn number_of(element: &ElementType) -> usize {
     }
 }
 
+/// The number of the type that a texture's values have, by its name in MSL.
+pub(crate) fn number_of_component(name: &str) -> usize {
+    let scalar = match name {
+        "float" => ScalarType::F32,
+        "half" => ScalarType::F16,
+        "int" => ScalarType::I32,
+        "uint" => ScalarType::U32,
+        "short" => ScalarType::I16,
+        "ushort" => ScalarType::U16,
+        _ => return NONE,
+    };
+    number_of(&ElementType::Scalar(scalar))
+}
+
 /// The scalar type of a number; `None` for vectors and the rest.
 pub(crate) fn scalar_of(number: usize) -> Option<ScalarType> {
     NUMBERS.iter().find(|(_, known)| *known == number).map(|(scalar, _)| *scalar)

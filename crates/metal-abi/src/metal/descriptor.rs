@@ -2,13 +2,14 @@
 
 /// Defines a class of properties, each behind a lock, with `init` and copying.
 ///
-/// `values` are copied in and out; `objects` are held, and may be nil.
+/// `values` are copied in and out; `objects` are held, and may be nil; `methods` are further ones.
 macro_rules! descriptor {
     (
         $(#[$meta:meta])*
         $class:ident = $name:literal, $ivars:ident;
         values { $($value:ident, $set_value:ident: $type:ty = $default:expr, [$($get:tt)+] [$($set:tt)+];)* }
         objects { $($object:ident, $set_object:ident: $object_type:ty, [$($get_object:tt)+] [$($put_object:tt)+];)* }
+        $(methods { $($methods:tt)* })?
     ) => {
         #[doc = concat!("The properties of `", $name, "`.")]
         #[derive(Debug)]
@@ -72,6 +73,8 @@ macro_rules! descriptor {
                         objc2::DefinedClass::ivars(self).$set_object(value);
                     }
                 )*
+
+                $($($methods)*)?
             }
         );
 

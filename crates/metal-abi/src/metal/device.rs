@@ -26,9 +26,12 @@ use super::pipeline::{Pipeline, PipelineIvars, Reflection};
 use super::queue::{Order, Queue, QueueIvars};
 use super::residency::{ResidencyIvars, ResidencySet};
 use super::resource_options::ResourceOptions;
+use super::sampler::{Sampler, SamplerDescriptor};
 use super::size::{Size, SizeAndAlign};
+use super::texture::Texture;
+use super::texture_descriptor::TextureDescriptor;
 use super::worker::Worker;
-use super::{allocation, errors, violation};
+use super::{allocation, errors, texture_make, violation};
 use crate::foundation::error::fail;
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
@@ -122,14 +125,15 @@ define_class!(
         fn peer_count(&self) -> u32 { 0 }
         #[unsafe(method(isDepth24Stencil8PixelFormatSupported))]
         fn depth24(&self) -> bool { false }
+        // `MTLReadWriteTextureTier2`.
         #[unsafe(method(readWriteTextureSupport))]
-        fn read_write_textures(&self) -> usize { 0 }
+        fn read_write_textures(&self) -> usize { 2 }
         #[unsafe(method(argumentBuffersSupport))]
         fn argument_buffers(&self) -> usize { 0 }
         #[unsafe(method(areRasterOrderGroupsSupported))]
         fn raster_order_groups(&self) -> bool { false }
         #[unsafe(method(supports32BitFloatFiltering))]
-        fn float_filtering(&self) -> bool { false }
+        fn float_filtering(&self) -> bool { true }
         #[unsafe(method(supports32BitMSAA))]
         fn msaa(&self) -> bool { false }
         #[unsafe(method(supportsQueryTextureLOD))]
@@ -224,6 +228,31 @@ define_class!(
         fn heap_size(&self, length: usize, _options: usize) -> SizeAndAlign {
             let size = length.max(1).checked_next_multiple_of(HEAP_ALIGNMENT).unwrap_or(usize::MAX);
             SizeAndAlign { size, align: HEAP_ALIGNMENT }
+        }
+
+        #[unsafe(method_id(newTextureWithDescriptor:))]
+        fn new_texture(&self, descriptor: &TextureDescriptor) -> Option<Retained<Texture>> {
+            texture_make::own(self, "MTLDevice newTextureWithDescriptor:", descriptor)
+        }
+
+        #[unsafe(method(heapTextureSizeAndAlignWithDescriptor:))]
+        fn heap_texture_size(&self, descriptor: &TextureDescriptor) -> SizeAndAlign {
+            texture_make::heap_size("MTLDevice heapTextureSizeAndAlignWithDescriptor:", descriptor)
+        }
+
+        #[unsafe(method(minimumLinearTextureAlignmentForPixelFormat:))]
+        fn linear_alignment(&self, format: usize) -> usize {
+            texture_make::linear_alignment("MTLDevice minimumLinearTextureAlignmentForPixelFormat:", format)
+        }
+
+        #[unsafe(method(minimumTextureBufferAlignmentForPixelFormat:))]
+        fn texture_buffer_alignment(&self, format: usize) -> usize {
+            texture_make::linear_alignment("MTLDevice minimumTextureBufferAlignmentForPixelFormat:", format)
+        }
+
+        #[unsafe(method_id(newSamplerStateWithDescriptor:))]
+        fn new_sampler(&self, descriptor: &SamplerDescriptor) -> Option<Retained<Sampler>> {
+            Some(Sampler::make("MTLDevice newSamplerStateWithDescriptor:", self, descriptor))
         }
 
         #[unsafe(method_id(newIndirectCommandBufferWithDescriptor:maxCommandCount:options:))]

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{Argument, ArgumentKind, InlineBytes, Unbound};
+use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, Unbound};
 use objc2::Message;
 use objc2::rc::Retained;
 
 use super::buffer::Buffer;
 use super::commands::Commands;
 use super::size::Size;
+use super::texture_bindings::TextureBindings;
 use super::violation;
 
 /// How many buffers a kernel can have.
@@ -57,11 +58,12 @@ pub(crate) enum Grid {
     Indirect(Region),
 }
 
-/// Buffers, bytes and lengths of threadgroup memory, by index.
+/// Buffers, bytes, textures, samplers and lengths of threadgroup memory, by index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bindings {
     slots: Vec<Slot>,
     threadgroup_memory: Vec<(u32, u64)>,
+    resources: TextureBindings,
 }
 
 impl Bindings {
@@ -76,6 +78,11 @@ impl Bindings {
     /// What is bound at an index.
     pub(crate) fn slot(&self, index: usize) -> &Slot {
         self.slots.get(index).unwrap_or(&Slot::Empty)
+    }
+
+    /// The textures and samplers.
+    pub(crate) fn resources_mut(&mut self) -> &mut TextureBindings {
+        &mut self.resources
     }
 
     /// Sets a length of threadgroup memory.
@@ -100,13 +107,17 @@ impl Bindings {
         grid: &Grid,
         group: Size,
     ) {
+        let kernel = pipeline.kernel();
+        self.resources.check(method, kernel);
         commands.encode(method, |commands| {
             let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
-            let buffers =
-                pipeline.kernel().arguments.iter().filter(|argument| argument.kind == ArgumentKind::Buffer);
+            let buffers = kernel.arguments.iter().filter(|argument| {
+                argument.kind == ArgumentKind::Buffer && argument.role() == BindingRole::Buffer
+            });
             for argument in buffers.filter(|argument| argument.enabled) {
                 encoder.set_argument(argument.index, self.slot(argument.index as usize));
             }
+            self.resources.bind(kernel, &mut encoder);
             for (index, length) in &self.threadgroup_memory {
                 encoder.set_threadgroup_memory_length(*index, *length);
             }

@@ -10,7 +10,9 @@ use super::buffer::{Buffer, BufferIvars};
 use super::device::{Device, HEAP_ALIGNMENT};
 use super::label::Label;
 use super::resource_options::ResourceOptions;
-use super::violation;
+use super::texture::Texture;
+use super::texture_descriptor::TextureDescriptor;
+use super::{texture_make, violation};
 use crate::foundation::NSString;
 
 /// The instance variables of a heap.
@@ -34,6 +36,11 @@ define_class!(
         #[unsafe(method_id(newBufferWithLength:options:))]
         fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
             self.cut(length, ResourceOptions(options))
+        }
+
+        #[unsafe(method_id(newTextureWithDescriptor:))]
+        fn new_texture(&self, descriptor: &TextureDescriptor) -> Option<Retained<Texture>> {
+            texture_make::in_heap(self, "MTLHeap newTextureWithDescriptor:", descriptor)
         }
 
         #[unsafe(method(size))]

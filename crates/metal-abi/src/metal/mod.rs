@@ -31,10 +31,19 @@ pub(crate) mod indirect;
 pub(crate) mod label;
 pub(crate) mod library;
 pub(crate) mod pipeline;
+mod pixel_format;
 pub(crate) mod queue;
 pub(crate) mod residency;
 pub(crate) mod resource_options;
+pub(crate) mod sampler;
 pub(crate) mod size;
+mod swizzle;
+pub(crate) mod texture;
+mod texture_bindings;
+mod texture_blit;
+pub(crate) mod texture_descriptor;
+mod texture_make;
+mod texture_memory;
 mod worker;
 
 #[cfg(test)]

@@ -100,7 +100,6 @@ define_class!(
 impl Reflection {
     /// That of a pipeline.
     pub(crate) fn of(pipeline: &anymetal::Pipeline) -> Retained<Reflection> {
-        let bindings = pipeline.kernel().arguments.iter().cloned().map(binding::object_of).collect();
-        crate::foundation::object(NSArray::of(bindings))
+        crate::foundation::object(NSArray::of(binding::objects_of(&pipeline.kernel().arguments)))
     }
 }

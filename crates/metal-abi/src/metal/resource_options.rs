@@ -41,6 +41,11 @@ impl ResourceOptions {
         }
     }
 
+    /// `MTLHazardTrackingMode` as it was given.
+    pub(crate) fn given_hazard_mode(self) -> usize {
+        self.0 >> HAZARD_SHIFT & 3
+    }
+
     /// How such a buffer is made; `None` for a mode that buffers cannot have.
     pub(crate) fn placement(self) -> Option<BufferOptions> {
         let (request, host) = match self.storage_mode() {

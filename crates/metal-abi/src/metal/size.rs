@@ -48,3 +48,35 @@ pub(crate) struct SizeAndAlign {
 unsafe impl Encode for SizeAndAlign {
     const ENCODING: Encoding = Encoding::Struct("?", &[usize::ENCODING, usize::ENCODING]);
 }
+
+/// `MTLOrigin`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Origin {
+    /// Along x.
+    pub(crate) x: usize,
+    /// Along y.
+    pub(crate) y: usize,
+    /// Along z.
+    pub(crate) z: usize,
+}
+
+// SAFETY: it is `MTLOrigin`, field by field.
+unsafe impl Encode for Origin {
+    const ENCODING: Encoding = Size::ENCODING;
+}
+
+/// `MTLRegion`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TextureRegion {
+    /// The first texel.
+    pub(crate) origin: Origin,
+    /// Texels.
+    pub(crate) size: Size,
+}
+
+// SAFETY: it is `MTLRegion`, field by field.
+unsafe impl Encode for TextureRegion {
+    const ENCODING: Encoding = Encoding::Struct("?", &[Origin::ENCODING, Size::ENCODING]);
+}

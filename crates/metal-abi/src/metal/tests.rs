@@ -13,6 +13,7 @@ use crate::foundation::{NSError, NSString};
 
 mod indirect;
 mod memory;
+mod textures;
 
 type Id = Retained<AnyObject>;
 

@@ -57,12 +57,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What the access that a texture's type names lets a kernel do.
+/// What the access that a texture's type names lets a kernel do. It is the second argument of the type,
+/// shown as a number: the Metal library's `access` is `sample`, `read`, `write`, `read_write`.
 fn texture_access(type_name: &str) -> Access {
-    let is = |access: &str| type_name.contains(&format!("access::{access}"));
-    match (is("read_write"), is("write")) {
-        (true, _) => Access::ReadWrite,
-        (false, true) => Access::Write,
-        (false, false) => Access::Read,
+    let arguments = type_name.split_once('<').map_or("", |(_, arguments)| arguments);
+    match arguments.split([',', '>']).nth(1).map(str::trim) {
+        Some("3") => Access::ReadWrite,
+        Some("2") => Access::Write,
+        _ => Access::Read,
     }
 }
