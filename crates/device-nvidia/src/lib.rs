@@ -15,6 +15,7 @@
 //! | `execution` | the commands of one command buffer |
 //! | `launch`, `encode` | validation, parameters and encoding of commands |
 //! | `graph` | indirect command buffers |
+//! | `link`, `staging` | copies to other cards |
 //!
 //! An illegal address ends CUDA for the whole process and every GPU in it. So generated code checks its
 //! accesses unless a program turns that off, and after such an error all NVIDIA devices are lost.
@@ -31,10 +32,12 @@ mod graph;
 mod heap;
 mod lane;
 mod launch;
+mod link;
 mod memory;
 mod owned;
 mod pipeline;
 mod queue;
+mod staging;
 #[cfg(test)]
 mod stand_in;
 #[cfg(test)]

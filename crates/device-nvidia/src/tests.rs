@@ -2,6 +2,7 @@
 
 mod code;
 mod graphs;
+mod links;
 mod stopping;
 mod streams;
 
