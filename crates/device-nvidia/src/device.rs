@@ -60,7 +60,7 @@ impl Default for NvidiaOptions {
 /// A card as a Metal device.
 #[derive(Debug, Clone)]
 pub struct NvidiaDevice {
-    shared: Arc<DeviceShared>,
+    pub(crate) shared: Arc<DeviceShared>,
 }
 
 /// What everything made from a device shares.

@@ -78,8 +78,8 @@ impl NvidiaLink {
     ) -> Result<(R, Duration), DeviceError> {
         self.from.check_alive()?;
         self.to.check_alive()?;
-        let from = own(&copy.from, &self.from)?;
-        let to = own(&copy.to, &self.to)?;
+        let from = NvidiaBuffer::of(&copy.from, &self.from)?;
+        let to = NvidiaBuffer::of(&copy.to, &self.to)?;
         check_range(copy.from_offset, copy.bytes, from.length())?;
         check_range(copy.to_offset, copy.bytes, to.length())?;
         let (source, target) = (from.hold(MapMode::Read)?, to.hold(MapMode::Write)?);
@@ -112,12 +112,6 @@ impl NvidiaLink {
         done.and(ended).map_err(|error| error.of(&self.from.name, 0))?;
         Ok(path)
     }
-}
-
-/// The buffer as the device's own.
-fn own<'a>(buffer: &'a Arc<dyn Buffer>, device: &Arc<DeviceShared>) -> Result<&'a NvidiaBuffer, DeviceError> {
-    let found = buffer.as_any().downcast_ref::<NvidiaBuffer>();
-    found.filter(|buffer| buffer.belongs_to(device)).ok_or_else(|| device.wrong_device("buffer"))
 }
 
 impl PeerLink for NvidiaLink {

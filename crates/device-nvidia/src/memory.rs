@@ -156,6 +156,15 @@ impl NvidiaBuffer {
         }
     }
 
+    /// A buffer as the device's own.
+    pub(crate) fn of<'a>(
+        buffer: &'a Arc<dyn Buffer>,
+        device: &Arc<DeviceShared>,
+    ) -> Result<&'a Self, DeviceError> {
+        let found = buffer.as_any().downcast_ref::<NvidiaBuffer>();
+        found.filter(|buffer| buffer.belongs_to(device)).ok_or_else(|| device.wrong_device("buffer"))
+    }
+
     fn home(&self) -> RwLockReadGuard<'_, Home> {
         self.home.read().unwrap_or_else(PoisonError::into_inner)
     }

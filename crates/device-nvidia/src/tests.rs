@@ -1,6 +1,8 @@
 //! The device over a stand-in for the driver: order, lifetimes, parameters, errors.
 
 mod code;
+#[cfg(feature = "nccl")]
+mod collectives;
 mod graphs;
 mod links;
 mod stopping;
