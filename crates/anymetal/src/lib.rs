@@ -89,6 +89,7 @@ pub mod kernel;
 mod known_formats;
 mod launch;
 mod library;
+mod link;
 mod machine;
 pub mod manager;
 mod mapping;
@@ -135,6 +136,7 @@ pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
 pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;
+pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
@@ -186,6 +188,7 @@ pub use heap::Heap;
 pub use import::ImportRefused;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use link::Link;
 pub use manager::{
     Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, Manager,
     ManagerBuilder, ManagerError,

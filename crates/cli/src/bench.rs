@@ -6,6 +6,7 @@
 //! [`against`].
 
 mod against;
+mod devices;
 mod exec;
 mod host_memory;
 mod oclgrind;
@@ -23,10 +24,10 @@ use std::time::{Duration, Instant};
 /// Options of `anymetal bench`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// What to measure: `kernels`, `dispatch`, `exec` (the execution layer), or the name of one workload
+    /// What to measure: `kernels`, `dispatch`, `exec` (the execution layer), `devices` (two of them), or the name of one workload
     #[arg(long, default_value = "all")]
     suite: String,
-    /// The device to use (see `anymetal devices`)
+    /// The device to use (see `anymetal devices`), two with a comma between them for `--suite devices`
     #[arg(long)]
     device: Option<String>,
     /// Rounds in which the contenders take turns
@@ -90,6 +91,9 @@ struct Report {
 /// Runs the benchmark.
 pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     host_memory::ask_for_huge_pages();
+    if args.suite == "devices" {
+        return devices::run(args.device.as_deref(), args.rounds, args.json);
+    }
     let device = match &args.device {
         Some(name) => Device::by_name(name)?,
         None => Device::system_default()?,
@@ -139,7 +143,9 @@ fn chosen(suite: &str, name: &str) -> bool {
 fn unknown_suite(suite: &str) {
     let names: Vec<_> = workload::all().iter().map(|workload| workload.name).collect();
     let names = names.join(", ");
-    eprintln!("no suite or workload is called `{suite}`; there are: all, kernels, dispatch, exec, {names}");
+    eprintln!(
+        "no suite or workload is called `{suite}`; there are: all, kernels, dispatch, exec, devices, {names}"
+    );
 }
 
 fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {

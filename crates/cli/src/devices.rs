@@ -1,6 +1,7 @@
 //! `anymetal devices`: what there is to run on.
 
 mod families;
+mod topology;
 
 use anymetal::{Capabilities, Device};
 use anymetal_compiler::Compiler;
@@ -18,7 +19,7 @@ use crate::output;
 /// too, runs kernels on the processor without LLVM, slowly.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  anymetal devices\n  anymetal devices --json\n  anymetal devices --families"
+    after_help = "Examples:\n  anymetal devices\n  anymetal devices --json\n  anymetal devices --families\n  anymetal devices --topology"
 )]
 pub(crate) struct DevicesArgs {
     /// Print one JSON object
@@ -27,12 +28,18 @@ pub(crate) struct DevicesArgs {
     /// List the families of Apple's GPUs that `--family` emulates, with what each has
     #[arg(long)]
     families: bool,
+    /// Measure copies between each two GPUs: their way, bandwidth and latency
+    #[arg(long, conflicts_with = "families")]
+    topology: bool,
 }
 
 /// Does it.
 pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     if args.families {
         return families::families(args.json);
+    }
+    if args.topology {
+        return topology::topology(args.json);
     }
     let devices = Device::all()?;
     if args.json {

@@ -22,6 +22,7 @@ mod failure;
 mod limits;
 mod npy;
 mod output;
+mod peer_copies;
 mod report;
 mod run;
 mod scalar;

@@ -11,9 +11,11 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
+mod card;
 mod linker;
+mod peer;
 
-use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
 
 /// The oldest driver that is used: CUDA 12.4.
 const MIN_VERSION: i32 = 12_040;
@@ -25,6 +27,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 #[derive(Debug)]
 pub(crate) struct CudaDriver {
     card: Card,
+    number: c_int,
     context: Context,
 }
 
@@ -105,10 +108,10 @@ impl CudaDriver {
         let (mut device, mut context) = (0, std::ptr::null_mut());
         // SAFETY: initialised by `cards`; the results outlive the calls.
         check(unsafe { sys::cuDeviceGet(&raw mut device, number) })?;
-        let card = card(device)?;
+        let card = card::of(device)?;
         // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
-        Ok(CudaDriver { card, context: Context(context) })
+        Ok(CudaDriver { card, number, context: Context(context) })
     }
 
     /// Makes the card's context current.
@@ -126,43 +129,6 @@ impl CudaDriver {
         // SAFETY: the context is retained.
         check(unsafe { sys::cuCtxSetCurrent(self.context.0) })
     }
-}
-
-fn card(device: sys::CUdevice) -> Result<Card, DriverError> {
-    use sys::CUdevice_attribute as A;
-    let attribute = |attribute| {
-        let mut value = 0;
-        // SAFETY: a device of the driver's; `value` outlives the call.
-        check(unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) })
-            .map(|()| value.max(0) as u32)
-    };
-    let mut name = [0; 256];
-    // SAFETY: the driver writes at most that many bytes, ended by 0.
-    check(unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device) })?;
-    // SAFETY: as above: a C string within the array.
-    let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
-    let mut memory_bytes = 0;
-    // SAFETY: a device of the driver's; the result outlives the call.
-    check(unsafe { sys::cuDeviceTotalMem_v2(&raw mut memory_bytes, device) })?;
-    let mut driver_version = 0;
-    // SAFETY: the result outlives the call.
-    check(unsafe { sys::cuDriverGetVersion(&raw mut driver_version) })?;
-    let major = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    Ok(Card {
-        name,
-        sm: major * 10 + minor,
-        memory_bytes: memory_bytes as u64,
-        multiprocessors: attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        max_threads_per_group: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-        max_group_size: [
-            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
-            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
-            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
-        ],
-        max_shared_bytes: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        driver_version: driver_version.max(0) as u32,
-    })
 }
 
 fn stream_of(stream: u64) -> sys::CUstream {
@@ -264,6 +230,12 @@ unsafe impl Driver for CudaDriver {
         self.enter()?;
         // SAFETY: both are of this driver.
         check(unsafe { sys::cuEventRecord(event_of(event), stream_of(stream)) })
+    }
+
+    fn wait_event(&self, stream: u64, event: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the stream is of this driver, the event of a driver of this process.
+        check(unsafe { sys::cuStreamWaitEvent(stream_of(stream), event_of(event), 0) })
     }
 
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DriverError> {
@@ -384,6 +356,32 @@ unsafe impl Driver for CudaDriver {
             // SAFETY: made by `end_capture`; no work uses it, as the trait demands.
             let _ = check(unsafe { sys::cuGraphExecDestroy(graph as usize as sys::CUgraphExec) });
         }
+    }
+
+    fn peer(&self) -> Peer {
+        Peer { number: self.number, context: self.context.0 as usize as u64 }
+    }
+
+    fn reach(&self, peer: Peer) -> Result<bool, DriverError> {
+        self.enter()?;
+        peer::reach(self.peer(), peer)
+    }
+
+    fn copy_to_peer(
+        &self,
+        to: u64,
+        peer: Peer,
+        from: u64,
+        bytes: u64,
+        stream: u64,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        peer::copy((to, peer), (from, self.peer()), bytes, stream_of(stream))
+    }
+
+    fn copy_to_peer_now(&self, to: u64, peer: Peer, from: u64, bytes: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        peer::copy_now((to, peer), (from, self.peer()), bytes)
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {

@@ -19,6 +19,7 @@ use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::peer::{PeerHandle, PeerLink};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::validate;
@@ -28,6 +29,7 @@ use crate::cuda::{self, CudaDriver};
 use crate::driver::Driver;
 use crate::graph::NvidiaIndirect;
 use crate::heap::NvidiaHeap;
+use crate::link::NvidiaLink;
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
 use crate::queue::NvidiaQueue;
@@ -58,7 +60,7 @@ impl Default for NvidiaOptions {
 /// A card as a Metal device.
 #[derive(Debug, Clone)]
 pub struct NvidiaDevice {
-    shared: Arc<DeviceShared>,
+    pub(crate) shared: Arc<DeviceShared>,
 }
 
 /// What everything made from a device shares.
@@ -191,6 +193,17 @@ impl Device for NvidiaDevice {
         validate::check_indirect(&commands)?;
         crate::launch::check_commands(&self.shared, &commands, None)?;
         Ok(Arc::new(NvidiaIndirect::new(commands, &self.shared)))
+    }
+
+    fn peer_handle(&self) -> Option<PeerHandle> {
+        let shared: PeerHandle = Arc::<DeviceShared>::clone(&self.shared);
+        Some(shared)
+    }
+
+    fn link_to(&self, peer: &dyn Device) -> Result<Arc<dyn PeerLink>, DeviceError> {
+        let shared = peer.peer_handle().and_then(|handle| handle.downcast::<DeviceShared>().ok());
+        let to = shared.ok_or_else(|| NvidiaLink::unsupported(&self.shared, peer.name()))?;
+        Ok(Arc::new(NvidiaLink::new(&self.shared, &to)?))
     }
 
     fn allocated_bytes(&self) -> u64 {

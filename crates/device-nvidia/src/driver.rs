@@ -41,6 +41,13 @@ pub(crate) struct Allocation {
     pub(crate) place: Place,
 }
 
+/// What the driver of another card knows this one by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    pub(crate) number: i32,
+    pub(crate) context: u64,
+}
+
 /// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelLaunch<'a> {
@@ -100,6 +107,9 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     fn create_event(&self) -> Result<u64, DriverError>;
     fn destroy_event(&self, event: u64);
     fn record(&self, event: u64, stream: u64) -> Result<(), DriverError>;
+    /// What is put into the stream from now on waits for what the event was last recorded after, if it was.
+    /// The event may be another card's.
+    fn wait_event(&self, stream: u64, event: u64) -> Result<(), DriverError>;
     /// Nanoseconds between two recorded events.
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DriverError>;
 
@@ -119,6 +129,22 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     fn end_capture(&self, stream: u64) -> Result<u64, DriverError>;
     fn launch_graph(&self, graph: u64, stream: u64) -> Result<(), DriverError>;
     fn destroy_graph(&self, graph: u64);
+
+    /// What other cards' drivers know this one by.
+    fn peer(&self) -> Peer;
+    /// Lets this card reach the memory of another, if it can; returns whether it does.
+    fn reach(&self, peer: Peer) -> Result<bool, DriverError>;
+    /// Copies from memory in this card to memory in another.
+    fn copy_to_peer(
+        &self,
+        to: u64,
+        peer: Peer,
+        from: u64,
+        bytes: u64,
+        stream: u64,
+    ) -> Result<(), DriverError>;
+    /// As [`Self::copy_to_peer`], by the driver's call without a stream; waits for its end.
+    fn copy_to_peer_now(&self, to: u64, peer: Peer, from: u64, bytes: u64) -> Result<(), DriverError>;
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError>;
     fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError>;

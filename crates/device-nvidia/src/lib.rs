@@ -15,6 +15,8 @@
 //! | `execution` | the commands of one command buffer |
 //! | `launch`, `encode` | validation, parameters and encoding of commands |
 //! | `graph` | indirect command buffers |
+//! | `link`, `staging` | copies to other cards |
+//! | `collectives`, `nccl` | with the feature `nccl`, operations of several cards at once |
 //!
 //! An illegal address ends CUDA for the whole process and every GPU in it. So generated code checks its
 //! accesses unless a program turns that off, and after such an error all NVIDIA devices are lost.
@@ -22,6 +24,8 @@
 mod arena;
 mod capabilities;
 mod code;
+#[cfg(feature = "nccl")]
+mod collectives;
 mod cuda;
 mod device;
 mod driver;
@@ -31,13 +35,19 @@ mod graph;
 mod heap;
 mod lane;
 mod launch;
+mod link;
 mod memory;
+#[cfg(feature = "nccl")]
+mod nccl;
 mod owned;
 mod pipeline;
 mod queue;
+mod staging;
 #[cfg(test)]
 mod stand_in;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "nccl")]
+pub use collectives::{Collectives, ReduceOp};
 pub use device::{NvidiaDevice, NvidiaOptions};

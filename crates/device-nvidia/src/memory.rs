@@ -111,6 +111,24 @@ impl Home {
     }
 }
 
+/// A buffer that stays where it is; see [`NvidiaBuffer::hold`].
+pub(crate) struct Held<'a> {
+    home: RwLockReadGuard<'a, Home>,
+    _copy: CopyGuard<'a>,
+}
+
+impl Held<'_> {
+    /// The first byte, for cards.
+    pub(crate) fn address(&self) -> u64 {
+        self.home.address()
+    }
+
+    /// Whether it is in the host's memory.
+    pub(crate) fn is_in_host(&self) -> bool {
+        self.home.host().is_some()
+    }
+}
+
 impl NvidiaBuffer {
     pub(crate) fn new(
         descriptor: &BufferDescriptor,
@@ -138,6 +156,15 @@ impl NvidiaBuffer {
         }
     }
 
+    /// A buffer as the device's own.
+    pub(crate) fn of<'a>(
+        buffer: &'a Arc<dyn Buffer>,
+        device: &Arc<DeviceShared>,
+    ) -> Result<&'a Self, DeviceError> {
+        let found = buffer.as_any().downcast_ref::<NvidiaBuffer>();
+        found.filter(|buffer| buffer.belongs_to(device)).ok_or_else(|| device.wrong_device("buffer"))
+    }
+
     fn home(&self) -> RwLockReadGuard<'_, Home> {
         self.home.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,6 +176,14 @@ impl NvidiaBuffer {
 
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceShared>) -> bool {
         Arc::ptr_eq(&self.device, device)
+    }
+
+    /// Waits for submitted work that uses the buffer, then keeps the bytes where they are and excludes
+    /// mappings, for a copy that a card makes.
+    pub(crate) fn hold(&self, mode: MapMode) -> Result<Held<'_>, DeviceError> {
+        self.uses.wait_submitted();
+        let copy = self.begin_copy(mode)?;
+        Ok(Held { home: self.home(), _copy: copy })
     }
 
     fn host_access(&self) -> Result<(), DeviceError> {

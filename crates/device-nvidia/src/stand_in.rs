@@ -7,9 +7,10 @@ use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
 
 /// What a launch does: its parameters and the memory, by address.
 pub(crate) type Kernel = fn(&KernelLaunch<'_>, &mut dyn FnMut(u64) -> *mut u8);
@@ -17,6 +18,7 @@ pub(crate) type Kernel = fn(&KernelLaunch<'_>, &mut dyn FnMut(u64) -> *mut u8);
 /// See the module's documentation.
 pub(crate) struct StandIn {
     card: Card,
+    number: i32,
     kernel: Kernel,
     state: Mutex<State>,
 }
@@ -37,6 +39,7 @@ struct State {
     graphs: BTreeMap<u64, Vec<Work>>,
     fail_after: Option<usize>,
     handles: isize,
+    reaches_peers: bool,
 }
 
 /// Work of a stream.
@@ -59,7 +62,9 @@ impl StandIn {
             max_shared_bytes: 232_448,
             driver_version: 12_040,
         };
-        StandIn { card, kernel, state: Mutex::default() }
+        static MADE: AtomicI32 = AtomicI32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        StandIn { card, number, kernel, state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -142,6 +147,11 @@ impl StandIn {
     /// From now on every call fails.
     pub(crate) fn fail(&self, error: DriverError) {
         self.lock().error = Some(error);
+    }
+
+    /// From now on it reaches the memory of others.
+    pub(crate) fn reach_peers(&self) {
+        self.lock().reaches_peers = true;
     }
 
     /// The next kernel does not end by itself.
@@ -233,6 +243,10 @@ unsafe impl Driver for StandIn {
         self.log("record").map(drop)
     }
 
+    fn wait_event(&self, _stream: u64, _event: u64) -> Result<(), DriverError> {
+        self.log("wait").map(drop)
+    }
+
     fn elapsed(&self, _from: u64, _to: u64) -> Result<u64, DriverError> {
         Ok(1000)
     }
@@ -299,6 +313,35 @@ unsafe impl Driver for StandIn {
         let mut state = self.lock();
         state.graphs.remove(&graph);
         state.handles -= 1;
+    }
+
+    fn peer(&self) -> Peer {
+        Peer { number: self.number, context: 0 }
+    }
+
+    fn reach(&self, peer: Peer) -> Result<bool, DriverError> {
+        let state = self.log("reach")?;
+        Ok(state.reaches_peers || peer.number == self.number)
+    }
+
+    fn copy_to_peer(
+        &self,
+        to: u64,
+        peer: Peer,
+        from: u64,
+        bytes: u64,
+        stream: u64,
+    ) -> Result<(), DriverError> {
+        assert!(self.lock().reaches_peers || peer.number == self.number, "it was asked before");
+        drop(self.log(format!("peer copy {bytes}"))?);
+        self.work(stream, Work::Copy { to, from, bytes });
+        Ok(())
+    }
+
+    fn copy_to_peer_now(&self, to: u64, _peer: Peer, from: u64, bytes: u64) -> Result<(), DriverError> {
+        drop(self.log(format!("peer copy {bytes} now"))?);
+        self.run(&Work::Copy { to, from, bytes });
+        Ok(())
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {

@@ -1,7 +1,10 @@
 //! The device over a stand-in for the driver: order, lifetimes, parameters, errors.
 
 mod code;
+#[cfg(feature = "nccl")]
+mod collectives;
 mod graphs;
+mod links;
 mod stopping;
 mod streams;
 

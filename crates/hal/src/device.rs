@@ -23,6 +23,7 @@ use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
 use crate::indirect::IndirectCommandBuffer;
+use crate::peer::{PeerHandle, PeerLink};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
@@ -85,6 +86,21 @@ pub trait Device: Send + Sync + fmt::Debug {
             device: self.name().to_owned(),
             what: format!("an indirect command buffer of {} commands", commands.len()),
             alternative: "encode them into each command buffer".to_owned(),
+        })
+    }
+
+    /// What another device of the same maker needs to copy to this one; `None` if it cannot.
+    fn peer_handle(&self) -> Option<PeerHandle> {
+        None
+    }
+
+    /// Makes a way for copies from its buffers to those of another device. One that has none, or none to that
+    /// device, refuses with [`DeviceError::Unsupported`].
+    fn link_to(&self, peer: &dyn Device) -> Result<Arc<dyn PeerLink>, DeviceError> {
+        Err(DeviceError::Unsupported {
+            device: self.name().to_owned(),
+            what: format!("copies to the memory of `{}`", peer.name()),
+            alternative: "read the bytes from one buffer and write them to the other".to_owned(),
         })
     }
 

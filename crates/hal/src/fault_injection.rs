@@ -26,6 +26,7 @@ use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
 use crate::indirect::IndirectCommandBuffer;
+use crate::peer::{PeerHandle, PeerLink};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use plan::{Injector, Kind};
@@ -105,6 +106,15 @@ impl Device for FaultInjectingDevice {
     fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {
         self.allocation(memory.length())?;
         self.inner.borrow_host(memory, label)
+    }
+
+    fn peer_handle(&self) -> Option<PeerHandle> {
+        self.inner.peer_handle()
+    }
+
+    fn link_to(&self, peer: &dyn Device) -> Result<Arc<dyn PeerLink>, DeviceError> {
+        self.alive()?;
+        self.inner.link_to(peer)
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

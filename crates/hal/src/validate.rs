@@ -214,6 +214,8 @@ fn check_binding(
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
     let got = match resource {
+        // Code loads references without a check: there is always one.
+        BoundResource::Unbound if argument.is_reference => return Err(missing(kernel, argument)),
         BoundResource::Unbound => return Ok(()),
         BoundResource::Bytes(bytes) => {
             let got = bytes.len() as u64;

@@ -8,6 +8,7 @@ mod doctor;
 mod family;
 mod files;
 mod hostile;
+mod links;
 mod peers;
 mod pictures;
 mod report;

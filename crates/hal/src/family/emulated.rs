@@ -18,6 +18,7 @@ use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
 use crate::indirect::IndirectCommandBuffer;
+use crate::peer::{PeerHandle, PeerLink};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
@@ -123,6 +124,14 @@ impl Device for EmulatedDevice {
         commands: Vec<Command>,
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
         self.inner.indirect_command_buffer(commands)
+    }
+
+    fn peer_handle(&self) -> Option<PeerHandle> {
+        self.inner.peer_handle()
+    }
+
+    fn link_to(&self, peer: &dyn Device) -> Result<Arc<dyn PeerLink>, DeviceError> {
+        self.inner.link_to(peer)
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -114,6 +114,11 @@ fn bindings_are_named_in_errors() {
     let check = |bindings: &[Binding]| check_bindings(&kernel, bindings, &limits());
     assert_eq!(check(&[bytes(3, 4)]), Ok(()));
     assert_eq!(check(&[Binding { index: 3, resource: BoundResource::Unbound }]), Ok(()));
+    let mut reference = kernel.clone();
+    reference.arguments.iter_mut().for_each(|argument| argument.is_reference = true);
+    let unbound = [Binding { index: 3, resource: BoundResource::Unbound }];
+    let unbound = check_bindings(&reference, &unbound, &limits()).unwrap_err();
+    assert_eq!(unbound.to_string(), "kernel `k`: argument 3 `a` is missing", "references are never null");
     let missing = check(&[]).unwrap_err();
     assert_eq!(missing.to_string(), "kernel `k`: argument 3 `a` is missing");
     let surplus = check(&[bytes(3, 4), bytes(0, 4)]).unwrap_err();
