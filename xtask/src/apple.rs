@@ -6,9 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What continuous integration compares: one in so many programs and kernels.
-pub(crate) const SAMPLE: [&str; 2] = ["--every", "400"];
-
 /// What type-checks the device for Macs. Needs `rustup target add` of the target, no SDK; the facade would
 /// need a C compiler for it.
 pub(crate) const TYPES: [&str; 6] =
@@ -18,10 +15,7 @@ pub(crate) const TYPES: [&str; 6] =
 /// those arguments; true if all passed.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let workspace = Workspace::prepare(root)?;
-    let unit =
-        ["test", "--quiet", "-p", "anymetal-device-apple", "--features", "anymetal-device-apple/metal-abi"];
-    Ok(workspace.cargo(&unit)?
-        && workspace.cargo(&["test", "--quiet", "--test", "device", "--test", "runtime"])?
+    Ok(workspace.cargo(&["test", "--quiet", "--test", "device", "--test", "runtime"])?
         && workspace.cargo(&[&["test", "--quiet", "--test", "compare", "--"], arguments].concat())?)
 }
 

@@ -113,10 +113,12 @@ fn bindings_are_named_in_errors() {
     let kernel = kernel();
     let check = |bindings: &[Binding]| check_bindings(&kernel, bindings, &limits());
     assert_eq!(check(&[bytes(3, 4)]), Ok(()));
-    assert_eq!(check(&[Binding { index: 3, resource: BoundResource::Unbound }]), Ok(()));
+    let mut pointer = kernel.clone();
+    pointer.arguments.iter_mut().for_each(|argument| argument.is_reference = false);
+    let unbound = [Binding { index: 3, resource: BoundResource::Unbound }];
+    assert_eq!(check_bindings(&pointer, &unbound, &limits()), Ok(()));
     let mut reference = kernel.clone();
     reference.arguments.iter_mut().for_each(|argument| argument.is_reference = true);
-    let unbound = [Binding { index: 3, resource: BoundResource::Unbound }];
     let unbound = check_bindings(&reference, &unbound, &limits()).unwrap_err();
     assert_eq!(unbound.to_string(), "kernel `k`: argument 3 `a` is missing", "references are never null");
     let missing = check(&[]).unwrap_err();
