@@ -24,7 +24,8 @@ use std::time::{Duration, Instant};
 /// Options of `anymetal bench`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// What to measure: `kernels`, `dispatch`, `exec` (the execution layer), `devices` (two of them), or the name of one workload
+    /// What to measure: `kernels`, `dispatch`, `exec` (the execution layer), `devices` (two of them), or the
+    /// name of one workload
     #[arg(long, default_value = "all")]
     suite: String,
     /// The device to use (see `anymetal devices`), two with a comma between them for `--suite devices`

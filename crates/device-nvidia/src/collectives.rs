@@ -66,8 +66,8 @@ pub(crate) trait Library: Send + Sync + std::fmt::Debug {
 
 /// Several cards of one process that do operations together, over NCCL.
 ///
-/// An operation takes a buffer of each device, in the order of the devices, waits for submitted work that uses
-/// them, and has ended when it returns. Elements are integers of 8, 32 or 64 bits, or `half`, `bfloat`,
+/// An operation takes a buffer of each device, in the order of the devices, waits for submitted work that
+/// uses them, and has ended when it returns. Elements are integers of 8, 32 or 64 bits, or `half`, `bfloat`,
 /// `float`.
 ///
 /// *Errors*: [`DeviceError::Unsupported`] for a wrong number of buffers or another element type,

@@ -118,8 +118,8 @@ fn put(
     let to = part.to as usize as *mut c_void;
     let stream = part.stream as usize as sys::cudaStream_t;
     let (comm, count) = (communicator.0, count as usize);
-    // SAFETY: the caller checked both ranges against live memory of the communicator's card, which stays until
-    // the stream has ended; the stream is of that card.
+    // SAFETY: the caller checked both ranges against live memory of the communicator's card, which stays
+    // until the stream has ended; the stream is of that card.
     check(unsafe {
         match operation {
             Operation::AllReduce(reduce) => {
