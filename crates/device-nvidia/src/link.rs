@@ -2,7 +2,8 @@
 //!
 //! Owns [`NvidiaLink`]. Where the card reaches the other's memory, a copy is one call in a stream of its own;
 //! otherwise it is staged. Invariant: both buffers stay where they are until the copy has ended, also after
-//! an error. Concurrency: `totals` is locked while a copy runs, so that one at a time uses streams and memory.
+//! an error. Concurrency: `totals` is locked while a copy runs, so that one at a time uses streams and
+//! memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
