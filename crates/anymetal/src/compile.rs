@@ -11,7 +11,6 @@ use anymetal_compiler::{
     MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
-use anymetal_hal::error::DeviceError;
 use anymetal_hal::family::Family;
 
 use crate::constants::{ConstantKey, FunctionConstants};
@@ -186,10 +185,7 @@ pub(crate) fn made(
 }
 
 fn info_of(artifact: &Artifact, kernel: &str) -> Result<KernelInfo, Error> {
-    artifact.kernel(kernel).cloned().ok_or_else(|| {
-        let existing = artifact.kernel_names().map(str::to_owned).collect();
-        DeviceError::UnknownKernel { name: kernel.to_owned(), existing }.into()
-    })
+    Ok(artifact.existing_kernel(kernel)?.clone())
 }
 
 /// A kernel launch to be fused with others.

@@ -34,10 +34,7 @@ impl ApplePipeline {
         kernel: &str,
         device: &Arc<DeviceShared>,
     ) -> Result<Self, DeviceError> {
-        let Some(info) = artifact.kernel(kernel) else {
-            let existing = artifact.kernel_names().map(str::to_owned).collect();
-            return Err(DeviceError::UnknownKernel { name: kernel.to_owned(), existing });
-        };
+        let info = artifact.existing_kernel(kernel)?;
         let (ArtifactTarget::Metal, ArtifactCode::Source(source)) = (&artifact.target, &artifact.code) else {
             let reason = format!("it is {}, and this is an Apple GPU", artifact.code.kind());
             return Err(error::unloadable(kernel, reason));

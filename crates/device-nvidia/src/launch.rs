@@ -50,17 +50,12 @@ fn check(
     match command {
         Command::Dispatch(dispatch) => {
             let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
-            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
-            let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
+            let shape = validate::check_dispatch(kernel, dispatch, limits)?;
             shape.map_or(Ok(()), |shape| check_groups(&kernel.name, &shape))?;
         }
         Command::DispatchIndirect(dispatch) => {
             let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
-            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
-            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
-            validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
+            validate::check_indirect_dispatch(kernel, dispatch, limits)?;
         }
         Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
         Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,

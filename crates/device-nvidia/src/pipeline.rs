@@ -28,10 +28,7 @@ impl NvidiaPipeline {
         kernel: &str,
         device: &Arc<DeviceShared>,
     ) -> Result<Self, DeviceError> {
-        let Some(info) = artifact.kernel(kernel) else {
-            let existing = artifact.kernel_names().map(str::to_owned).collect();
-            return Err(DeviceError::UnknownKernel { name: kernel.to_owned(), existing });
-        };
+        let info = artifact.existing_kernel(kernel)?;
         validate::check_arguments(info, &device.name)?;
         let unloadable = |reason: String| DeviceError::UnloadableCode { kernel: kernel.to_owned(), reason };
         let (ArtifactTarget::Nvidia { sm }, ArtifactCode::Ptx(text)) = (&artifact.target, &artifact.code)

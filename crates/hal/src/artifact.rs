@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use anymetal_launch_abi::AccessKind;
 
+use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
 use crate::metal_source::MetalSource;
 use crate::texture::BindingRole;
@@ -42,6 +43,17 @@ impl Artifact {
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<&KernelInfo> {
         self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// As [`Artifact::kernel`].
+    ///
+    /// # Errors
+    /// [`DeviceError::UnknownKernel`], with the names that there are.
+    pub fn existing_kernel(&self, name: &str) -> Result<&KernelInfo, DeviceError> {
+        self.kernel(name).ok_or_else(|| DeviceError::UnknownKernel {
+            name: name.to_owned(),
+            existing: self.kernel_names().map(str::to_owned).collect(),
+        })
     }
 
     /// The names of all kernels, in source order.

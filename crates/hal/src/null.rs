@@ -148,12 +148,9 @@ impl Device for NullDevice {
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
-        let info = artifact.kernel(kernel).cloned().ok_or_else(|| DeviceError::UnknownKernel {
-            name: kernel.to_owned(),
-            existing: artifact.kernel_names().map(str::to_owned).collect(),
-        })?;
-        validate::check_arguments(&info, &self.shared.name)?;
-        Ok(Arc::new(NullPipeline(info, Attachment::default())))
+        let info = artifact.existing_kernel(kernel)?;
+        validate::check_arguments(info, &self.shared.name)?;
+        Ok(Arc::new(NullPipeline(info.clone(), Attachment::default())))
     }
 
     fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {

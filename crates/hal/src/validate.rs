@@ -10,7 +10,8 @@ use std::ops::Range;
 use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
 use crate::capabilities::Capabilities;
 use crate::command::{
-    Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
+    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, INDIRECT_COUNTS_BYTES, IndirectDispatch,
+    ThreadgroupMemory,
 };
 use crate::error::DeviceError;
 use crate::launch::{ThreadgroupLayout, argument_slots};
@@ -184,6 +185,29 @@ pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceEr
         return Err(DeviceError::UnloadableCode { kernel: kernel.name.clone(), reason });
     }
     Ok(())
+}
+
+/// Checks a dispatch: what it binds, its threadgroup memory, its shape; `None` if it runs nothing.
+pub fn check_dispatch(
+    kernel: &KernelInfo,
+    dispatch: &Dispatch,
+    limits: &Capabilities,
+) -> Result<Option<DispatchShape>, DeviceError> {
+    check_bindings(kernel, &dispatch.bindings, limits)?;
+    threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+    dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)
+}
+
+/// Checks what is known of a dispatch before its counts are.
+pub fn check_indirect_dispatch(
+    kernel: &KernelInfo,
+    dispatch: &IndirectDispatch,
+    limits: &Capabilities,
+) -> Result<(), DeviceError> {
+    check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+    check_bindings(kernel, &dispatch.bindings, limits)?;
+    threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+    indirect_shape(kernel, [1; 3], dispatch.group_size, limits).map(drop)
 }
 
 /// Checks that every enabled buffer argument is bound to enough well-aligned bytes, and nothing else is
