@@ -195,14 +195,7 @@ impl<'a> Tuning<'a> {
             let reason = reason.unwrap_or_else(|| "no size was measured".to_owned());
             failed.unwrap_or_else(|| self.refuse(reason))
         })?;
-        let (best, default) = (tuned.best(), tuned.default());
-        let entry = Entry {
-            size: best.size,
-            time: best.samples.median(),
-            default_size: default.size,
-            default_time: default.samples.median(),
-        };
-        self.pipeline.tuned().keep(ShapeClass::of(threads, dimensions), entry);
+        self.pipeline.tuned().keep(ShapeClass::of(threads, dimensions), tuned.entry());
         Ok(tuned)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anymetal::tuning::{Entry, SearchOptions, Trial, Tuned, Verdict, database, search};
+use anymetal::tuning::{SearchOptions, Trial, Tuned, Verdict, database, search};
 use anymetal_compiler::Specialisation;
 use clap::Args;
 use comfy_table::presets::NOTHING;
@@ -147,15 +147,8 @@ impl<'a> Bench<'a> {
     fn keep(&self, tuned: &Tuned) -> Result<String, Failure> {
         let key = self.args.call.tuning_key(&self.library, &self.specialisation(), &self.choice)?;
         let key = key.ok_or_else(|| Failure::Input("tune needs --threads".to_owned()))?;
-        let (best, default) = (tuned.best(), tuned.default());
-        let entry = Entry {
-            size: best.size,
-            time: best.samples.median(),
-            default_size: default.size,
-            default_time: default.samples.median(),
-        };
         let database = database();
-        database.insert(key, entry).map_err(|error| Failure::Input(error.to_string()))?;
+        database.insert(key, tuned.entry()).map_err(|error| Failure::Input(error.to_string()))?;
         Ok(match database.path() {
             Some(path) => path.display().to_string(),
             None => return Err(Failure::Input("there is no cache folder to keep the result in".to_owned())),

@@ -122,14 +122,15 @@ impl Database {
 
     /// Whether there is anything for kernels of that name.
     pub fn knows(&self, kernel: &str) -> bool {
-        self.lock().keys().any(|key| key.kernel == kernel)
+        of_kernel(&self.lock(), kernel).next().is_some()
     }
 
     /// The sizes that were found for a kernel on a device, by class of grid.
     pub fn sizes(&self, kernel: &str, fingerprint: &str, device: &str) -> Vec<(ShapeClass, [u32; 3])> {
         let entries = self.lock();
-        let of = |key: &&Key| key.kernel == kernel && key.fingerprint == fingerprint && key.device == device;
-        entries.iter().filter(|(key, _)| of(key)).map(|(key, (_, entry))| (key.shape, entry.size)).collect()
+        let of = of_kernel(&entries, kernel)
+            .filter(|(key, _)| key.fingerprint == fingerprint && key.device == device);
+        of.map(|(key, entry)| (key.shape, entry.size)).collect()
     }
 
     /// All entries in the order of their keys.
@@ -184,6 +185,17 @@ impl Database {
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, (u64, Entry)>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The entries of kernels of that name, which stand together.
+fn of_kernel<'e>(
+    entries: &'e BTreeMap<Key, (u64, Entry)>,
+    kernel: &'e str,
+) -> impl Iterator<Item = (&'e Key, &'e Entry)> {
+    let (fingerprint, device) = (String::new(), String::new());
+    let first = Key { kernel: kernel.to_owned(), fingerprint, device, shape: ShapeClass::of([1; 3], 1) };
+    let from = entries.range(first..);
+    from.take_while(move |(key, _)| key.kernel == kernel).map(|(key, (_, entry))| (key, entry))
 }
 
 fn numbered(records: Vec<Record>) -> BTreeMap<Key, (u64, Entry)> {

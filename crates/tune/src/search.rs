@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use crate::database::Entry;
+
 /// How long and how closely to look.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SearchOptions {
@@ -93,6 +95,17 @@ impl Outcome {
     /// The default's trial.
     pub fn default(&self) -> &Trial {
         &self.trials[0]
+    }
+
+    /// What a database keeps of it.
+    pub fn entry(&self) -> Entry {
+        let (best, default) = (self.best(), self.default());
+        Entry {
+            size: best.size,
+            time: best.samples.median(),
+            default_size: default.size,
+            default_time: default.samples.median(),
+        }
     }
 
     /// The default's time over the best one's.
