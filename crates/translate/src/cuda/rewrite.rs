@@ -3,7 +3,6 @@
 use super::Translator;
 use super::items::Kind;
 use super::words::{self, call_parens, vector};
-use crate::opencl::Doubles;
 use anymetal_diag::Diagnostic;
 
 impl Translator<'_, '_> {
@@ -212,17 +211,7 @@ impl Translator<'_, '_> {
     fn double(&mut self, token: usize) {
         let word = self.text.at(token);
         if !self.has_doubles {
-            let span = self.span(token);
-            let diagnostic = match self.options.doubles {
-                Doubles::Refuse => Diagnostic::error("untranslatable", span, "Metal has no `double`")
-                    .with_hint("`--double float` takes `float` everywhere".to_owned()),
-                Doubles::Float => Diagnostic::warning(
-                    "double-as-float",
-                    span,
-                    "`double` becomes `float`: 24 bits of 53 are left",
-                ),
-            };
-            self.tell(diagnostic);
+            self.tell(self.options.doubles.diagnostic(self.span(token)));
             self.has_doubles = true;
         }
         self.text.replace(token, word.replace("double", "float"));

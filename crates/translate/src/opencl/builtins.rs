@@ -1,8 +1,7 @@
 //! Words and functions that Metal has under other names.
 
-use super::{Doubles, Translator, prelude};
+use super::{Translator, prelude};
 use crate::opencl::declarations::vector;
-use anymetal_diag::Diagnostic;
 
 /// Words of the language.
 const WORDS: &[(&str, &str)] = &[
@@ -274,17 +273,7 @@ impl Translator<'_> {
     }
 
     fn doubles(&mut self, token: usize) {
-        let span = self.span(token);
-        let diagnostic = match self.options.doubles {
-            Doubles::Refuse => Diagnostic::error("untranslatable", span, "Metal has no `double`")
-                .with_hint("`--double float` takes `float` everywhere".to_owned()),
-            Doubles::Float => Diagnostic::warning(
-                "double-as-float",
-                span,
-                "`double` becomes `float`: 24 bits of 53 are left",
-            ),
-        };
-        self.tell(diagnostic);
+        self.tell(self.options.doubles.diagnostic(self.span(token)));
     }
 
     /// Extensions are not Metal's; all else is the preprocessor's. Gives the next token to look at.

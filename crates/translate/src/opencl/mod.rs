@@ -25,6 +25,21 @@ pub enum Doubles {
     Float,
 }
 
+impl Doubles {
+    /// What is told where a source has the first one.
+    pub(crate) fn diagnostic(self, span: Span) -> Diagnostic {
+        match self {
+            Doubles::Refuse => Diagnostic::error("untranslatable", span, "Metal has no `double`")
+                .with_hint("`--double float` takes `float` everywhere".to_owned()),
+            Doubles::Float => Diagnostic::warning(
+                "double-as-float",
+                span,
+                "`double` becomes `float`: 24 bits of 53 are left",
+            ),
+        }
+    }
+}
+
 /// How to translate.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
