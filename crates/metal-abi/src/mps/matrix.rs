@@ -187,50 +187,78 @@ impl Placed {
     }
 }
 
-define_class!(
-    // SAFETY: `NSObject` asks nothing of those below it.
-    #[unsafe(super(NSObject))]
-    #[name = "MPSMatrix"]
-    #[ivars = Placed]
-    #[derive(Debug)]
-    pub(crate) struct Matrix;
+/// A class of what lies in a buffer: how it is made, where it is, and methods of its own.
+macro_rules! placed_class {
+    ($name:literal, $Class:ident, $Descriptor:ident, { $($own:tt)* }) => {
+        define_class!(
+            // SAFETY: `NSObject` asks nothing of those below it.
+            #[unsafe(super(NSObject))]
+            #[name = $name]
+            #[ivars = Placed]
+            #[derive(Debug)]
+            pub(crate) struct $Class;
 
-    impl Matrix {
-        #[unsafe(method_id(initWithBuffer:descriptor:))]
-        fn init_in(this: Allocated<Self>, buffer: &Buffer, descriptor: &MatrixDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::new("MPSMatrix initWithBuffer:descriptor:", buffer, 0, *descriptor.ivars()))
-        }
+            impl $Class {
+                #[unsafe(method_id(initWithBuffer:descriptor:))]
+                fn init_in(this: Allocated<Self>, buffer: &Buffer, descriptor: &$Descriptor) -> Retained<Self> {
+                    let method = concat!($name, " initWithBuffer:descriptor:");
+                    crate::foundation::initialized(this, Placed::new(method, buffer, 0, *descriptor.ivars()))
+                }
 
-        #[unsafe(method_id(initWithBuffer:offset:descriptor:))]
-        fn init_at(this: Allocated<Self>, buffer: &Buffer, offset: usize, descriptor: &MatrixDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::new("MPSMatrix initWithBuffer:offset:descriptor:", buffer, offset, *descriptor.ivars()))
-        }
+                #[unsafe(method_id(initWithBuffer:offset:descriptor:))]
+                fn init_at(
+                    this: Allocated<Self>,
+                    buffer: &Buffer,
+                    offset: usize,
+                    descriptor: &$Descriptor,
+                ) -> Retained<Self> {
+                    let method = concat!($name, " initWithBuffer:offset:descriptor:");
+                    let placed = Placed::new(method, buffer, offset, *descriptor.ivars());
+                    crate::foundation::initialized(this, placed)
+                }
 
-        #[unsafe(method_id(initWithDevice:descriptor:))]
-        fn init_alone(this: Allocated<Self>, device: &Device, descriptor: &MatrixDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::alone("MPSMatrix initWithDevice:descriptor:", device, *descriptor.ivars()))
-        }
+                #[unsafe(method_id(initWithDevice:descriptor:))]
+                fn init_alone(this: Allocated<Self>, device: &Device, descriptor: &$Descriptor) -> Retained<Self> {
+                    let method = concat!($name, " initWithDevice:descriptor:");
+                    crate::foundation::initialized(this, Placed::alone(method, device, *descriptor.ivars()))
+                }
 
-        #[unsafe(method_id(device))]
-        fn device(&self) -> Retained<Device> { self.ivars().buffer.ivars().device.clone() }
-        #[unsafe(method_id(data))]
-        fn data(&self) -> Retained<Buffer> { self.ivars().buffer.clone() }
-        #[unsafe(method(offset))]
-        fn offset(&self) -> usize { self.ivars().offset }
-        #[unsafe(method(rows))]
-        fn rows(&self) -> usize { self.ivars().layout.rows }
-        #[unsafe(method(columns))]
-        fn columns(&self) -> usize { self.ivars().layout.columns }
-        #[unsafe(method(matrices))]
-        fn matrices(&self) -> usize { self.ivars().layout.matrices }
-        #[unsafe(method(dataType))]
-        fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
-        #[unsafe(method(rowBytes))]
-        fn row_bytes(&self) -> usize { self.ivars().layout.row_bytes }
-        #[unsafe(method(matrixBytes))]
-        fn matrix_bytes(&self) -> usize { self.ivars().layout.matrix_bytes }
+                #[unsafe(method_id(device))]
+                fn device(&self) -> Retained<Device> { self.ivars().buffer.ivars().device.clone() }
+                #[unsafe(method_id(data))]
+                fn data(&self) -> Retained<Buffer> { self.ivars().buffer.clone() }
+                #[unsafe(method(offset))]
+                fn offset(&self) -> usize { self.ivars().offset }
+                #[unsafe(method(dataType))]
+                fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
+                $($own)*
+            }
+        );
+    };
+}
+
+placed_class!("MPSMatrix", Matrix, MatrixDescriptor, {
+    #[unsafe(method(rows))]
+    fn rows(&self) -> usize {
+        self.ivars().layout.rows
     }
-);
+    #[unsafe(method(columns))]
+    fn columns(&self) -> usize {
+        self.ivars().layout.columns
+    }
+    #[unsafe(method(matrices))]
+    fn matrices(&self) -> usize {
+        self.ivars().layout.matrices
+    }
+    #[unsafe(method(rowBytes))]
+    fn row_bytes(&self) -> usize {
+        self.ivars().layout.row_bytes
+    }
+    #[unsafe(method(matrixBytes))]
+    fn matrix_bytes(&self) -> usize {
+        self.ivars().layout.matrix_bytes
+    }
+});
 
 /// The layout of vectors, as matrices of one column.
 fn vectors(length: usize, vectors: usize, vector_bytes: usize, data_type: u32) -> Layout {
@@ -280,43 +308,17 @@ define_class!(
     }
 );
 
-define_class!(
-    // SAFETY: `NSObject` asks nothing of those below it.
-    #[unsafe(super(NSObject))]
-    #[name = "MPSVector"]
-    #[ivars = Placed]
-    #[derive(Debug)]
-    pub(crate) struct Vector;
-
-    impl Vector {
-        #[unsafe(method_id(initWithBuffer:descriptor:))]
-        fn init_in(this: Allocated<Self>, buffer: &Buffer, descriptor: &VectorDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::new("MPSVector initWithBuffer:descriptor:", buffer, 0, *descriptor.ivars()))
-        }
-
-        #[unsafe(method_id(initWithBuffer:offset:descriptor:))]
-        fn init_at(this: Allocated<Self>, buffer: &Buffer, offset: usize, descriptor: &VectorDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::new("MPSVector initWithBuffer:offset:descriptor:", buffer, offset, *descriptor.ivars()))
-        }
-
-        #[unsafe(method_id(initWithDevice:descriptor:))]
-        fn init_alone(this: Allocated<Self>, device: &Device, descriptor: &VectorDescriptor) -> Retained<Self> {
-            crate::foundation::initialized(this, Placed::alone("MPSVector initWithDevice:descriptor:", device, *descriptor.ivars()))
-        }
-
-        #[unsafe(method_id(device))]
-        fn device(&self) -> Retained<Device> { self.ivars().buffer.ivars().device.clone() }
-        #[unsafe(method_id(data))]
-        fn data(&self) -> Retained<Buffer> { self.ivars().buffer.clone() }
-        #[unsafe(method(offset))]
-        fn offset(&self) -> usize { self.ivars().offset }
-        #[unsafe(method(length))]
-        fn length(&self) -> usize { self.ivars().layout.rows }
-        #[unsafe(method(vectors))]
-        fn vectors(&self) -> usize { self.ivars().layout.matrices }
-        #[unsafe(method(dataType))]
-        fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
-        #[unsafe(method(vectorBytes))]
-        fn vector_bytes(&self) -> usize { self.ivars().layout.matrix_bytes }
+placed_class!("MPSVector", Vector, VectorDescriptor, {
+    #[unsafe(method(length))]
+    fn length(&self) -> usize {
+        self.ivars().layout.rows
     }
-);
+    #[unsafe(method(vectors))]
+    fn vectors(&self) -> usize {
+        self.ivars().layout.matrices
+    }
+    #[unsafe(method(vectorBytes))]
+    fn vector_bytes(&self) -> usize {
+        self.ivars().layout.matrix_bytes
+    }
+});
