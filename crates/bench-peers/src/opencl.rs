@@ -1,15 +1,8 @@
 //! OpenCL CPU devices, found through the ICD loader at run time.
 //!
-//! A [`Job`] is data: the kernels' text, the buffers' first contents, the launches. [`Runtime::load`] builds
-//! a form of it for one device, and [`Loaded::run`] only enqueues and waits, so that it can be timed.
-//!
 //! OpenCL has no checks: a kernel that leaves its buffers is undefined behaviour. Its text is therefore part
 //! of the program, as inline assembly would be, which `&'static str` stands for; never pass text that a user
 //! wrote. Counts and sizes of arguments are checked by the runtime itself.
-
-mod job;
-
-pub use job::{Argument, Contents, Job, JobStep};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
@@ -23,48 +16,17 @@ use opencl3::types::{CL_BLOCKING, cl_int};
 use std::borrow::Cow;
 use std::ptr;
 
+use crate::job::{Argument, Contents, Job, JobStep};
+use crate::peer::{Form, Loaded, PeerError, Runtime, at};
+
 /// Status of the loader when it found no driver: `CL_PLATFORM_NOT_FOUND_KHR`.
 const PLATFORM_NOT_FOUND: cl_int = -1001;
 /// Status of a platform that has no device of the requested kind: `CL_DEVICE_NOT_FOUND`.
 const DEVICE_NOT_FOUND: cl_int = -1;
 
-/// What can go wrong with a peer.
-#[derive(Debug, thiserror::Error)]
-pub enum PeerError {
-    /// There is no OpenCL loader on this machine, or it has no CPU device to offer.
-    #[error("no OpenCL CPU runtime is installed")]
-    NoRuntime,
-    /// The kernels do not compile there.
-    #[error("{runtime} cannot compile the kernels:\n{log}")]
-    Build {
-        /// Whose compiler.
-        runtime: String,
-        /// What it said.
-        log: String,
-    },
-    /// A call failed.
-    #[error("{runtime}: {call} failed: {error}")]
-    Call {
-        /// Whose.
-        runtime: String,
-        /// Which.
-        call: &'static str,
-        /// OpenCL's word for it.
-        error: String,
-    },
-    /// The job itself makes no sense.
-    #[error("the job refers to buffer {index}, and there are {count}")]
-    NoSuchBuffer {
-        /// The index it has.
-        index: usize,
-        /// The number of buffers.
-        count: usize,
-    },
-}
-
 /// One CPU device of one installed runtime.
 #[derive(Debug)]
-pub struct Runtime {
+pub struct OpenCl {
     name: String,
     version: String,
     options: &'static str,
@@ -74,7 +36,7 @@ pub struct Runtime {
 }
 
 /// All CPU devices that the loader offers, at least one.
-pub fn runtimes() -> Result<Vec<Runtime>, PeerError> {
+pub fn runtimes() -> Result<Vec<OpenCl>, PeerError> {
     let platforms = match get_platforms() {
         // No loader, something else in its place, or a loader without a driver.
         Err(ClError(DLOPEN_RUNTIME_LOAD_FAILED | DLOPEN_FUNCTION_NOT_AVAILABLE | PLATFORM_NOT_FOUND)) => {
@@ -90,7 +52,7 @@ pub fn runtimes() -> Result<Vec<Runtime>, PeerError> {
             other => other.map_err(failed(&name, "clGetDeviceIDs"))?,
         };
         for id in devices {
-            found.push(Runtime::open(&name, Device::new(id))?);
+            found.push(OpenCl::open(&name, Device::new(id))?);
         }
     }
     if found.is_empty() { Err(PeerError::NoRuntime) } else { Ok(found) }
@@ -102,7 +64,7 @@ fn failed(runtime: &str, call: &'static str) -> impl Fn(ClError) -> PeerError {
     move |error| PeerError::Call { runtime: runtime.clone(), call, error: error.to_string() }
 }
 
-impl Runtime {
+impl OpenCl {
     fn open(platform: &str, device: Device) -> Result<Self, PeerError> {
         let language = device.opencl_c_version().map_err(failed(platform, "clGetDeviceInfo"))?;
         let version = device.driver_version().map_err(failed(platform, "clGetDeviceInfo"))?;
@@ -119,32 +81,10 @@ impl Runtime {
         Ok(Self { name: platform.to_owned(), version, options, device, context, queue })
     }
 
-    /// The platform's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The driver's version.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// Compiles one form of the job's kernels, fills its buffers and sets all arguments.
-    pub fn load(&self, job: &Job<'_>, form: &'static str) -> Result<Loaded<'_>, PeerError> {
-        let program = self.build(form)?;
-        let buffers =
-            job.buffers.iter().map(|contents| self.buffer(contents)).collect::<Result<Vec<_>, _>>()?;
-        let launches = job.steps.iter().map(|step| self.launch(&program, step, &buffers));
-        let launches = launches.collect::<Result<Vec<_>, _>>()?;
-        at(&buffers, job.result)?;
-        let bytes = job.buffers[job.result].len();
-        Ok(Loaded { runtime: self, buffers, launches, result: job.result, bytes })
-    }
-
-    fn build(&self, source: &'static str) -> Result<Program, PeerError> {
-        let mut program = Program::create_from_source(&self.context, source)
+    fn build(&self, form: Form) -> Result<Program, PeerError> {
+        let mut program = Program::create_from_source(&self.context, form.source)
             .map_err(failed(&self.name, "clCreateProgramWithSource"))?;
-        if let Err(error) = program.build(&[self.device.id()], self.options) {
+        if let Err(error) = program.build(&[self.device.id()], form.options) {
             let log = program.get_build_log(self.device.id()).unwrap_or_else(|_| error.to_string());
             return Err(PeerError::Build { runtime: self.name.clone(), log });
         }
@@ -173,7 +113,7 @@ impl Runtime {
             let set = match argument {
                 Argument::Buffer(which) => {
                     let memory = at(buffers, *which)?.get();
-                    // SAFETY: a valid memory object, kept alive by `Loaded` as long as the kernel; the
+                    // SAFETY: a valid memory object, kept alive by `LoadedJob` as long as the kernel; the
                     // runtime refuses an index or size that the kernel's signature does not have.
                     unsafe { kernel.set_arg(index, &memory) }
                 }
@@ -194,8 +134,31 @@ impl Runtime {
     }
 }
 
-fn at(buffers: &[Buffer<u8>], index: usize) -> Result<&Buffer<u8>, PeerError> {
-    buffers.get(index).ok_or(PeerError::NoSuchBuffer { index, count: buffers.len() })
+impl Runtime for OpenCl {
+    /// The platform's name.
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The driver's version.
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn forms(&self, job: &Job<'_>) -> Vec<Form> {
+        job.opencl.iter().map(|&source| Form { source, options: self.options }).collect()
+    }
+
+    fn load<'a>(&'a self, job: &Job<'_>, form: Form) -> Result<Box<dyn Loaded + 'a>, PeerError> {
+        let program = self.build(form)?;
+        let buffers =
+            job.buffers.iter().map(|contents| self.buffer(contents)).collect::<Result<Vec<_>, _>>()?;
+        let launches = job.steps.iter().map(|step| self.launch(&program, step, &buffers));
+        let launches = launches.collect::<Result<Vec<_>, _>>()?;
+        at(&buffers, job.result)?;
+        let bytes = job.buffers[job.result].len();
+        Ok(Box::new(LoadedJob { runtime: self, buffers, launches, result: job.result, bytes }))
+    }
 }
 
 /// A kernel with its arguments set.
@@ -208,17 +171,16 @@ struct Launch {
 
 /// A job compiled and filled in for one runtime.
 #[derive(Debug)]
-pub struct Loaded<'a> {
-    runtime: &'a Runtime,
+struct LoadedJob<'a> {
+    runtime: &'a OpenCl,
     buffers: Vec<Buffer<u8>>,
     launches: Vec<Launch>,
     result: usize,
     bytes: usize,
 }
 
-impl Loaded<'_> {
-    /// Enqueues every step in order, and waits.
-    pub fn run(&self) -> Result<(), PeerError> {
+impl Loaded for LoadedJob<'_> {
+    fn run(&self) -> Result<(), PeerError> {
         for launch in &self.launches {
             let local = launch.local.as_ref().map_or(ptr::null(), |local| local.as_ptr());
             // SAFETY: the kernel is valid and has all its arguments (the runtime refuses it otherwise);
@@ -240,8 +202,7 @@ impl Loaded<'_> {
         self.runtime.queue.finish().map_err(failed(&self.runtime.name, "clFinish"))
     }
 
-    /// The bytes of the result buffer.
-    pub fn result(&self) -> Result<Vec<u8>, PeerError> {
+    fn result(&self) -> Result<Vec<u8>, PeerError> {
         let mut bytes = vec![0u8; self.bytes];
         let buffer = at(&self.buffers, self.result)?;
         // SAFETY: the call blocks, so `bytes` outlives the copy, and has the buffer's length.
@@ -251,7 +212,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Drop for Loaded<'_> {
+impl Drop for LoadedJob<'_> {
     /// Kernels still running use the buffers, so nothing is released before they end.
     fn drop(&mut self) {
         let _ = self.runtime.queue.finish();

@@ -37,6 +37,8 @@ pub(crate) struct BenchArgs {
     /// Compare with other runtimes instead, on the same algorithms
     #[arg(long, value_enum)]
     against: Option<against::Peers>,
+    #[command(flatten)]
+    cuda: against::CudaArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -92,6 +94,9 @@ struct Report {
 /// Runs the benchmark.
 pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     host_memory::ask_for_huge_pages();
+    if args.cuda.only_compile()? {
+        return Ok(true);
+    }
     if args.suite == "devices" {
         return devices::run(args.device.as_deref(), args.rounds, args.json);
     }
@@ -100,7 +105,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
         None => Device::system_default()?,
     };
     if let Some(peers) = args.against {
-        return against::run(peers, &args.suite, &device, args.rounds, args.json);
+        return against::run(peers, &args.cuda, &args.suite, &device, args.rounds, args.json);
     }
     if args.suite == "exec" {
         return exec::run(&device, args.rounds, args.json);

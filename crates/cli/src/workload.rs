@@ -25,7 +25,7 @@ mod transpose;
 
 use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{Device, Error, Library, Queue};
-use anymetal_bench_peers::opencl::Job;
+use anymetal_bench_peers::job::Job;
 
 /// What a run of the workload needs at least.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ pub(crate) trait Prepared {
     /// Compares the bytes of results, ours or a peer's, with the reference. They are those of a single run
     /// on fresh inputs.
     fn check(&self, results: &[u8]) -> Verdict;
-    /// The same algorithm in OpenCL C on the same inputs, where it can be written.
+    /// The same algorithm in OpenCL C and CUDA C on the same inputs, where it can be written.
     fn job(&self) -> Option<Job<'_>> {
         None
     }

@@ -1,20 +1,26 @@
-//! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime; and
-//! `--against oclgrind`: our sanitizer beside that of OpenCL.
+//! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime;
+//! `--against oclgrind`: our sanitizer beside that of OpenCL; `--against nvcc`: the same algorithms in CUDA C
+//! by the bare driver of the same GPU.
 //!
-//! All contenders take turns within each round: ours, every runtime, and the best Rust. A
+//! All contenders take turns within each round: ours, every runtime, and the best Rust on processors. A
 //! ratio is their time over ours, so more than 1 means that we are faster. Every peer's result is compared
 //! with the same reference as ours; one that is wrong or does not compile has no ratio, and the table says
 //! so.
 
+mod cuda;
+mod table;
+
 use super::{chosen, median, oclgrind, prepare, processor_time, timed, unknown_suite};
 use crate::failure::Failure;
 use crate::workload::{self, Prepared, Workload};
-use anymetal::{CheckMode, Device, Queue};
-use anymetal_bench_peers::opencl::{self, Job, Loaded, PeerError, Runtime};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
+use anymetal::{CheckMode, Device, DeviceKind, Queue};
+use anymetal_bench_peers::job::Job;
+use anymetal_bench_peers::opencl::{self, OpenCl};
+use anymetal_bench_peers::peer::{Form, Loaded, PeerError, Runtime};
 use serde::Serialize;
 use std::time::Duration;
+
+pub(super) use cuda::CudaArgs;
 
 /// What `--against` can name.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -23,35 +29,57 @@ pub(crate) enum Peers {
     Opencl,
     /// Oclgrind looking for data races, beside our kernels under the sanitizer
     Oclgrind,
+    /// CUDA C by `nvcc` on the same NVIDIA GPU, by the bare driver; needs `--device nvidia`
+    Nvcc,
 }
 
 impl Peers {
     /// How our side is checked.
     fn check_mode(self) -> CheckMode {
         match self {
-            Self::Opencl => CheckMode::Bounds,
+            Self::Opencl | Self::Nvcc => CheckMode::Bounds,
             Self::Oclgrind => CheckMode::Sanitize,
         }
     }
 
-    fn runtimes(self) -> Result<Vec<Runtime>, Failure> {
-        let runtimes = opencl::runtimes().map_err(|error| told(&missing(&error)))?;
-        let is_oclgrind = |runtime: &Runtime| runtime.name().contains(oclgrind::PLATFORM);
+    /// Whether our side takes part without checks, too.
+    fn also_unchecked(self) -> bool {
+        matches!(self, Self::Nvcc)
+    }
+
+    fn runtimes(self, device: &Device, cuda: &CudaArgs) -> Result<Vec<Box<dyn Runtime>>, Failure> {
+        let is_oclgrind = |runtime: &OpenCl| runtime.name().contains(oclgrind::PLATFORM);
+        let boxed = |runtime| Box::new(runtime) as Box<dyn Runtime>;
         match self {
-            Self::Opencl => Ok(runtimes),
-            Self::Oclgrind => Ok(runtimes.into_iter().filter(is_oclgrind).collect()),
+            Self::Opencl => Ok(opencl_runtimes()?.into_iter().map(boxed).collect()),
+            Self::Oclgrind => Ok(opencl_runtimes()?.into_iter().filter(is_oclgrind).map(boxed).collect()),
+            Self::Nvcc => Ok(vec![Box::new(cuda.open(device)?)]),
         }
     }
 }
 
+fn opencl_runtimes() -> Result<Vec<OpenCl>, Failure> {
+    opencl::runtimes().map_err(|error| told(&missing(&error)))
+}
+
+/// Runs of each form of a peer's job, of which the least counts when the form is chosen.
+const TRIALS: usize = 3;
+
 /// One contender's times over all rounds, in nanoseconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Times {
     median_ns: u64,
     min_ns: u64,
     /// Median of the processor time of all threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_ns: Option<u64>,
+}
+
+impl Times {
+    /// These medians over those.
+    fn over(&self, other: &Times) -> f64 {
+        self.median_ns as f64 / other.median_ns as f64
+    }
 }
 
 /// A contender's runs so far.
@@ -70,19 +98,20 @@ impl Stopwatch {
         Ok(())
     }
 
-    fn times(self) -> Times {
-        let min = self.wall.iter().min().copied().unwrap_or_default();
+    /// Nothing if it was never started.
+    fn times(self) -> Option<Times> {
+        let min = self.wall.iter().min().copied()?;
         let processor = median(self.processor).as_nanos() as u64;
-        Times {
+        Some(Times {
             median_ns: median(self.wall).as_nanos() as u64,
             min_ns: min.as_nanos() as u64,
             processor_ns: (processor > 0).then_some(processor),
-        }
+        })
     }
 }
 
 /// How one peer did at one workload.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Duel {
     runtime: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +122,9 @@ struct Duel {
     /// Its processor time over ours: says more on a busy machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_ratio: Option<f64>,
+    /// Its median over ours without checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchecked_ratio: Option<f64>,
     /// Why there is no ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
@@ -103,9 +135,13 @@ struct ComparisonRow {
     name: &'static str,
     size: String,
     ours: Times,
-    rust: Times,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchecked: Option<Times>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rust: Option<Times>,
     /// The Rust contender's median over ours.
-    rust_ratio: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rust_ratio: Option<f64>,
     verified: bool,
     peers: Vec<Duel>,
 }
@@ -119,6 +155,9 @@ struct Mean {
     /// And of those of processor time.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_ratio: Option<f64>,
+    /// And of those without checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchecked_ratio: Option<f64>,
     /// Of how many workloads.
     workloads: usize,
 }
@@ -133,6 +172,7 @@ struct Report {
 /// Runs the comparison; false when a result of ours or of a peer is wrong.
 pub(super) fn run(
     peers: Peers,
+    cuda: &CudaArgs,
     suite: &str,
     device: &Device,
     rounds: u32,
@@ -143,7 +183,7 @@ pub(super) fn run(
     {
         return Ok(status);
     }
-    let runtimes = peers.runtimes()?;
+    let runtimes = peers.runtimes(device, cuda)?;
     if runtimes.is_empty() {
         return Err(told(oclgrind::MISSING));
     }
@@ -153,7 +193,7 @@ pub(super) fn run(
         if !json {
             eprintln!("{} …", workload.name);
         }
-        rows.push(measure(workload, (device, peers.check_mode()), &queue, &runtimes, rounds)?);
+        rows.push(measure(workload, (device, peers), &queue, &runtimes, rounds)?);
     }
     if rows.is_empty() {
         unknown_suite(suite);
@@ -165,9 +205,9 @@ pub(super) fn run(
     }
     let is_right = |row: &ComparisonRow| row.verified && row.peers.iter().all(|duel| duel.failure.is_none());
     let right = findings.is_empty() && rows.iter().all(is_right);
-    let means = runtimes.iter().map(|runtime| mean(runtime, &rows)).collect();
+    let means = runtimes.iter().map(|runtime| mean(runtime.as_ref(), &rows)).collect();
     let device = device.capabilities().hardware_name.clone();
-    print(&Report { device, workloads: rows, geometric_means: means }, json);
+    table::print(&Report { device, workloads: rows, geometric_means: means }, json);
     Ok(right)
 }
 
@@ -189,54 +229,72 @@ fn missing(error: &PeerError) -> String {
 }
 
 /// A runtime's job, or why it cannot take part.
-type Contender<'a> = Result<Loaded<'a>, String>;
+type Contender<'a> = Result<Box<dyn Loaded + 'a>, String>;
 
 fn measure(
     workload: &Workload,
-    (device, mode): (&Device, CheckMode),
+    (device, against): (&Device, Peers),
     queue: &Queue,
-    runtimes: &[Runtime],
+    runtimes: &[Box<dyn Runtime>],
     rounds: u32,
 ) -> Result<ComparisonRow, Failure> {
-    let mut ours = prepare(workload, device, mode)?;
+    let mut ours = prepare(workload, device, against.check_mode())?;
     ours.reset()?;
     ours.run(queue).map_err(Failure::Run)?;
     let verdict = ours.verify()?;
-    let contenders = runtimes.iter().filter_map(|runtime| contender(ours.as_ref(), runtime));
-    let contenders: Vec<(&Runtime, Contender<'_>)> = contenders.collect();
-    let (mut us, mut rust) = (Stopwatch::default(), Stopwatch::default());
+    let unchecked = if against.also_unchecked() { Some(warm(workload, device, queue)?) } else { None };
+    let contenders = runtimes.iter().filter_map(|runtime| contender(ours.as_ref(), runtime.as_ref()));
+    let contenders: Vec<(&dyn Runtime, Contender<'_>)> = contenders.collect();
+    let (mut us, mut bare, mut rust) = (Stopwatch::default(), Stopwatch::default(), Stopwatch::default());
     let mut watches: Vec<Stopwatch> = contenders.iter().map(|_| Stopwatch::default()).collect();
     for _ in 0..rounds {
         us.time(|| ours.run(queue)).map_err(Failure::Run)?;
+        if let Some(unchecked) = &unchecked {
+            bare.time(|| unchecked.run(queue)).map_err(Failure::Run)?;
+        }
         for ((_, peer), watch) in contenders.iter().zip(&mut watches) {
             if let Ok(loaded) = peer {
                 watch.time(|| loaded.run()).map_err(|error| told(&error.to_string()))?;
             }
         }
-        rust.time(|| {
-            ours.parallel();
-            Ok::<_, Failure>(())
-        })?;
+        if device.capabilities().kind == DeviceKind::Cpu {
+            rust.time(|| {
+                ours.parallel();
+                Ok::<_, Failure>(())
+            })?;
+        }
     }
-    let (our_times, rust) = (us.times(), rust.times());
+    let [ours_times, unchecked_times, rust] = [us, bare, rust].map(Stopwatch::times);
+    let own = Own { ours: ours_times.ok_or_else(|| told("no round was run"))?, unchecked: unchecked_times };
     let duels = contenders.into_iter().zip(watches);
-    let duels =
-        duels.map(|((runtime, peer), watch)| duel(runtime, peer, watch.times(), &our_times)).collect();
+    let duels = duels.map(|((runtime, peer), watch)| duel(runtime, peer, watch.times(), &own)).collect();
     Ok(ComparisonRow {
         name: workload.name,
         size: ours.size(),
-        rust_ratio: rust.median_ns as f64 / our_times.median_ns as f64,
-        ours: our_times,
+        rust_ratio: rust.as_ref().map(|rust| rust.over(&own.ours)),
+        ours: own.ours,
+        unchecked: own.unchecked,
         rust,
         verified: verdict.correct,
         peers: duels,
     })
 }
 
-/// Loads the workload's OpenCL twin, runs it once and verifies it; nothing if it has none.
-fn contender<'a>(ours: &dyn Prepared, runtime: &'a Runtime) -> Option<(&'a Runtime, Contender<'a>)> {
+/// The workload without checks, after one run.
+fn warm(workload: &Workload, device: &Device, queue: &Queue) -> Result<Box<dyn Prepared>, Failure> {
+    let prepared = prepare(workload, device, CheckMode::Off)?;
+    prepared.run(queue).map_err(Failure::Run)?;
+    Ok(prepared)
+}
+
+/// Loads the workload's twin in the runtime's language, runs it once and verifies it; nothing if it has none.
+fn contender<'a>(ours: &dyn Prepared, runtime: &'a dyn Runtime) -> Option<(&'a dyn Runtime, Contender<'a>)> {
     let job = ours.job()?;
-    let verified = fastest(&job, runtime).and_then(|loaded| Ok((loaded.result()?, loaded)));
+    let forms = runtime.forms(&job);
+    if forms.is_empty() {
+        return None;
+    }
+    let verified = fastest(&job, &forms, runtime).and_then(|loaded| Ok((loaded.result()?, loaded)));
     let outcome = match verified {
         Err(error) => Err(error.to_string()),
         Ok((results, loaded)) => {
@@ -248,109 +306,71 @@ fn contender<'a>(ours: &dyn Prepared, runtime: &'a Runtime) -> Option<(&'a Runti
 }
 
 /// The form of the job that this runtime does best, after one run on fresh buffers.
-fn fastest<'a>(job: &Job<'_>, runtime: &'a Runtime) -> Result<Loaded<'a>, PeerError> {
-    let mut best: Option<(Duration, &'static str)> = None;
-    if job.forms.len() > 1 {
-        for form in &job.forms {
+fn fastest<'a>(
+    job: &Job<'_>,
+    forms: &[Form],
+    runtime: &'a dyn Runtime,
+) -> Result<Box<dyn Loaded + 'a>, PeerError> {
+    let mut best: Option<(Duration, Form)> = None;
+    if forms.len() > 1 {
+        for &form in forms {
             let loaded = runtime.load(job, form)?;
             // The first run warms up.
             loaded.run()?;
-            let time = timed(|| loaded.run())?;
+            let mut time = Duration::MAX;
+            for _ in 0..TRIALS {
+                time = time.min(timed(|| loaded.run())?);
+            }
             if best.is_none_or(|(least, _)| time < least) {
                 best = Some((time, form));
             }
         }
     }
-    let form = best.map(|(_, form)| form).or(job.forms.first().copied()).unwrap_or_default();
-    let loaded = runtime.load(job, form)?;
+    let loaded = runtime.load(job, best.map_or(forms[0], |(_, form)| form))?;
     loaded.run()?;
     Ok(loaded)
 }
 
-fn duel(runtime: &Runtime, peer: Contender<'_>, times: Times, ours: &Times) -> Duel {
+/// Our own times.
+struct Own {
+    ours: Times,
+    unchecked: Option<Times>,
+}
+
+fn duel(runtime: &dyn Runtime, peer: Contender<'_>, times: Option<Times>, own: &Own) -> Duel {
     let runtime = runtime.name().to_owned();
-    if let Err(failure) = peer {
-        return Duel { runtime, times: None, ratio: None, processor_ratio: None, failure: Some(failure) };
+    let (times, failure) = match (peer, times) {
+        (Ok(_), Some(times)) => (times, None),
+        (failure, times) => (times.unwrap_or_default(), Some(failure.err().unwrap_or_default())),
+    };
+    if failure.is_some() {
+        return Duel { runtime, failure, ..Duel::default() };
     }
-    let processor = times.processor_ns.zip(ours.processor_ns);
+    let processor = times.processor_ns.zip(own.ours.processor_ns);
     Duel {
         runtime,
-        ratio: Some(times.median_ns as f64 / ours.median_ns as f64),
+        ratio: Some(times.over(&own.ours)),
         processor_ratio: processor.map(|(theirs, ours)| theirs as f64 / ours as f64),
+        unchecked_ratio: own.unchecked.as_ref().map(|unchecked| times.over(unchecked)),
         times: Some(times),
         failure: None,
     }
 }
 
-fn mean(runtime: &Runtime, rows: &[ComparisonRow]) -> Mean {
+fn mean(runtime: &dyn Runtime, rows: &[ComparisonRow]) -> Mean {
     let duels = || rows.iter().flat_map(|row| &row.peers).filter(|duel| duel.runtime == runtime.name());
-    let ratios: Vec<f64> = duels().filter_map(|duel| duel.ratio).collect();
-    let processor: Vec<f64> = duels().filter_map(|duel| duel.processor_ratio).collect();
+    let of = |ratio: fn(&Duel) -> Option<f64>| geometric_mean(&duels().filter_map(ratio).collect::<Vec<_>>());
     Mean {
         runtime: runtime.name().to_owned(),
         version: runtime.version().to_owned(),
-        ratio: geometric_mean(&ratios).unwrap_or_default(),
-        processor_ratio: geometric_mean(&processor),
-        workloads: ratios.len(),
+        ratio: of(|duel| duel.ratio).unwrap_or_default(),
+        processor_ratio: of(|duel| duel.processor_ratio),
+        unchecked_ratio: of(|duel| duel.unchecked_ratio),
+        workloads: duels().filter(|duel| duel.ratio.is_some()).count(),
     }
 }
 
 fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
-}
-
-fn print(report: &Report, json: bool) {
-    if json {
-        super::print_json(report);
-        return;
-    }
-    println!("{}; {}", report.device, super::load_average());
-    println!(
-        "Times of the peers over ours (more than 1: we are faster), by medians; in brackets by processor time"
-    );
-    let mut header = vec!["kernel".to_owned(), "size".to_owned(), "ours".to_owned()];
-    header.extend(report.geometric_means.iter().map(|mean| mean.runtime.clone()));
-    header.extend(["Rust, all cores".to_owned(), "verified".to_owned()]);
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_header(header);
-    for row in &report.workloads {
-        let mut cells =
-            vec![row.name.to_owned(), row.size.clone(), format!("{:.2} ms", row.ours.median_ns as f64 / 1e6)];
-        for mean in &report.geometric_means {
-            let duel = row.peers.iter().find(|duel| duel.runtime == mean.runtime);
-            cells.push(
-                duel.map_or_else(|| "–".to_owned(), |duel| ratio_cell(duel.ratio, duel.processor_ratio)),
-            );
-        }
-        cells.push(format!("{:.2}×", row.rust_ratio));
-        cells.push(if row.verified { "yes" } else { "NO" }.to_owned());
-        table.add_row(cells);
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    println!("{table}");
-    for mean in &report.geometric_means {
-        println!(
-            "geometric mean of {} kernels: {} {} ({})",
-            mean.workloads,
-            ratio_cell(Some(mean.ratio), mean.processor_ratio),
-            mean.runtime,
-            mean.version
-        );
-    }
-    for (row, duel) in report.workloads.iter().flat_map(|row| row.peers.iter().map(move |duel| (row, duel))) {
-        if let Some(failure) = &duel.failure {
-            println!("{} on {}: {failure}", row.name, duel.runtime);
-        }
-    }
-}
-
-fn ratio_cell(ratio: Option<f64>, processor: Option<f64>) -> String {
-    match (ratio, processor) {
-        (Some(ratio), Some(processor)) => format!("{ratio:.2}× ({processor:.2})"),
-        (Some(ratio), None) => format!("{ratio:.2}×"),
-        _ => "failed".to_owned(),
-    }
 }

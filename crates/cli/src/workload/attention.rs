@@ -2,8 +2,8 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use anymetal_bench_peers::matrix::{Threads, multiply};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use half::f16;
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -135,7 +135,8 @@ impl Prepared for Attention {
         buffers.push(Contents::Zeroed(2 * self.scratch.len()));
         let scalars = [Argument::U32(self.tokens as u32), Argument::F32(SCALE)];
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/attention.cl")],
+            cuda: Some(include_str!("../demo/kernels/attention.cu")),
+            opencl: vec![include_str!("../demo/kernels/attention.cl")],
             buffers,
             steps: vec![JobStep {
                 kernel: "attention",

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -119,7 +119,8 @@ impl Prepared for BlackScholes {
         buffers.extend([Contents::Zeroed(4 * n); 2]);
         let scalars = [Argument::F32(RATE), Argument::F32(VOLATILITY), Argument::U32(n as u32)];
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/black_scholes.cl")],
+            cuda: Some(include_str!("../demo/kernels/black_scholes.cu")),
+            opencl: vec![include_str!("../demo/kernels/black_scholes.cl")],
             buffers,
             steps: vec![JobStep {
                 kernel: "black_scholes",

@@ -4,7 +4,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 /// The position comes from a grid of three dimensions.
@@ -141,7 +141,8 @@ impl Prepared for Copy {
         let small = [&self.shape, &self.strides].map(|four| Contents::Bytes(bytemuck::cast_slice(four)));
         let values = Contents::Bytes(bytemuck::cast_slice(&self.values));
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/copy.cl")],
+            cuda: Some(include_str!("../demo/kernels/copy.cu")),
+            opencl: vec![include_str!("../demo/kernels/copy.cl")],
             buffers: vec![values, Contents::Zeroed(4 * self.values.len()), small[0], small[1]],
             steps: vec![step],
             result: 1,

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -70,7 +70,8 @@ impl Prepared for Histogram {
 
     fn job(&self) -> Option<Job<'_>> {
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/histogram.cl")],
+            cuda: Some(include_str!("../demo/kernels/histogram.cu")),
+            opencl: vec![include_str!("../demo/kernels/histogram.cl")],
             buffers: vec![Contents::Bytes(&self.values), Contents::Zeroed(4 * 256)],
             steps: vec![JobStep {
                 kernel: "histogram",

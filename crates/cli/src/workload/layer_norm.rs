@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -102,7 +102,11 @@ impl Prepared for LayerNorm {
         let [weight, bias, source] = inputs.map(|input| Contents::Bytes(bytemuck::cast_slice(input)));
         let [a, b, c, d] = [0, 1, 2, 3].map(Argument::Buffer);
         Some(Job {
-            forms: vec![concat!(
+            cuda: Some(concat!(
+                include_str!("../demo/kernels/collective.cu"),
+                include_str!("../demo/kernels/layer_norm.cu")
+            )),
+            opencl: vec![concat!(
                 include_str!("../demo/kernels/collective.cl"),
                 include_str!("../demo/kernels/layer_norm.cl")
             )],

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -81,7 +81,8 @@ impl Prepared for Mandelbrot {
     fn job(&self) -> Option<Job<'_>> {
         let side = self.side;
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/mandelbrot.cl")],
+            cuda: Some(include_str!("../demo/kernels/mandelbrot.cu")),
+            opencl: vec![include_str!("../demo/kernels/mandelbrot.cl")],
             buffers: vec![Contents::Zeroed(4 * side * side)],
             steps: vec![JobStep {
                 kernel: "mandelbrot",

@@ -2,8 +2,8 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use anymetal_bench_peers::matrix::{Threads, multiply};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 
 pub(super) const TILES_16: Workload = Workload {
     name: "matmul 16×16",
@@ -11,8 +11,10 @@ pub(super) const TILES_16: Workload = Workload {
     source: include_str!("../demo/kernels/matmul.metal"),
     kernels: &["matmul"],
     prepare: |device, library, scale| {
-        let forms = &[include_str!("../demo/kernels/matmul.cl")];
-        let peer = Some(Peer { forms, kernel: "matmul", items: 1 });
+        let peer = Peer {
+            opencl: &[include_str!("../demo/kernels/matmul.cl")],
+            cuda: include_str!("../demo/kernels/matmul.cu"),
+        };
         prepare(device, library, scale, "matmul", Grid { tile: 16, group: (16, 16) }, peer)
     },
 };
@@ -23,23 +25,26 @@ pub(super) const TILES_64: Workload = Workload {
     source: include_str!("../demo/kernels/matmul64.metal"),
     kernels: &["matmul64"],
     prepare: |device, library, scale| {
-        let forms = &[
-            include_str!("../demo/kernels/matmul64.cl"),
-            include_str!("../demo/kernels/matmul64_by_component.cl"),
-        ];
-        let peer = Some(Peer { forms, kernel: "matmul64", items: 4 });
+        let peer = Peer {
+            opencl: &[
+                include_str!("../demo/kernels/matmul64.cl"),
+                include_str!("../demo/kernels/matmul64_by_component.cl"),
+            ],
+            cuda: include_str!("../demo/kernels/matmul64.cu"),
+        };
         prepare(device, library, scale, "matmul64", Grid { tile: 64, group: (16, 16) }, peer)
     },
 };
 
-/// No OpenCL peer: the language has no such matrices on CPUs. Its peer is the `gemm` crate.
+/// No OpenCL peer: the language has no such matrices on CPUs. Its peer there is the `gemm` crate.
 pub(super) const FRAGMENTS: Workload = Workload {
     name: "GEMM simdgroup_matrix",
     bound: Bound::Compute,
     source: include_str!("../demo/kernels/gemm.metal"),
     kernels: &["gemm"],
     prepare: |device, library, scale| {
-        prepare(device, library, scale, "gemm", Grid { tile: 64, group: (128, 1) }, None)
+        let peer = Peer { opencl: &[], cuda: include_str!("../demo/kernels/gemm.cu") };
+        prepare(device, library, scale, "gemm", Grid { tile: 64, group: (128, 1) }, peer)
     },
 };
 
@@ -49,17 +54,17 @@ struct Grid {
     group: (usize, usize),
 }
 
-/// The same in OpenCL C, and how many columns and rows each work-item computes.
+/// The same in other languages, with the same grid.
 struct Peer {
-    forms: &'static [&'static str],
-    kernel: &'static str,
-    items: usize,
+    opencl: &'static [&'static str],
+    cuda: &'static str,
 }
 
 struct Matmul {
     pipeline: Pipeline,
+    kernel: &'static str,
     grid: Grid,
-    peer: Option<Peer>,
+    peer: Peer,
     n: usize,
     a: Vec<f32>,
     b: Vec<f32>,
@@ -71,9 +76,9 @@ fn prepare(
     device: &Device,
     library: &Library,
     scale: Scale,
-    kernel: &str,
+    kernel: &'static str,
     grid: Grid,
-    peer: Option<Peer>,
+    peer: Peer,
 ) -> Result<Box<dyn Prepared>, Error> {
     let n = scale.of(64, 768, 1024);
     let mut rng = Rng::new(8);
@@ -82,6 +87,7 @@ fn prepare(
         pipeline: library.pipeline(kernel)?,
         buffers: [device.buffer(&a)?, device.buffer(&b)?, device.buffer_zeroed(n * n)?],
         scratch: vec![0.0; n * n],
+        kernel,
         grid,
         peer,
         n,
@@ -116,17 +122,18 @@ impl Prepared for Matmul {
     }
 
     fn job(&self) -> Option<Job<'_>> {
-        let peer = self.peer.as_ref()?;
         let inputs = [&self.a, &self.b].map(|matrix| Contents::Bytes(bytemuck::cast_slice(matrix)));
         let [a, b, c] = [0, 1, 2].map(Argument::Buffer);
         let (width, height) = self.grid.group;
+        let groups = self.n / self.grid.tile;
         Some(Job {
-            forms: peer.forms.to_vec(),
+            opencl: self.peer.opencl.to_vec(),
+            cuda: Some(self.peer.cuda),
             buffers: vec![inputs[0], inputs[1], Contents::Zeroed(4 * self.n * self.n)],
             steps: vec![JobStep {
-                kernel: peer.kernel,
+                kernel: self.kernel,
                 arguments: vec![a, b, c, Argument::U32(self.n as u32)],
-                global: [self.n / peer.items, self.n / peer.items, 1],
+                global: [groups * width, groups * height, 1],
                 local: Some([width, height, 1]),
             }],
             result: 2,

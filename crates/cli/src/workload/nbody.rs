@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -94,7 +94,8 @@ impl Prepared for NBody {
     fn job(&self) -> Option<Job<'_>> {
         let n = self.bodies.len();
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/nbody.cl")],
+            cuda: Some(include_str!("../demo/kernels/nbody.cu")),
+            opencl: vec![include_str!("../demo/kernels/nbody.cl")],
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.bodies)), Contents::Zeroed(16 * n)],
             steps: vec![JobStep {
                 kernel: "nbody",

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use half::f16;
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -107,7 +107,11 @@ impl Prepared for MatVec {
         let [matrix, vector, target] = [0, 1, 2].map(Argument::Buffer);
         let sizes = [self.columns, self.rows].map(|size| Argument::U32(size as u32));
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/q4_0.cl")],
+            cuda: Some(concat!(
+                include_str!("../demo/kernels/collective.cu"),
+                include_str!("../demo/kernels/q4_0.cu")
+            )),
+            opencl: vec![include_str!("../demo/kernels/q4_0.cl")],
             buffers: vec![
                 Contents::Bytes(&self.matrix),
                 Contents::Bytes(bytemuck::cast_slice(&self.vector)),

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -72,7 +72,8 @@ impl Prepared for Reduce {
     fn job(&self) -> Option<Job<'_>> {
         let n = self.values.len();
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/reduce.cl")],
+            cuda: Some(include_str!("../demo/kernels/reduce.cu")),
+            opencl: vec![include_str!("../demo/kernels/reduce.cl")],
             buffers: vec![
                 Contents::Bytes(bytemuck::cast_slice(&self.values)),
                 Contents::Zeroed(4 * n.div_ceil(GROUP)),

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -72,7 +72,8 @@ impl Prepared for Saxpy {
     fn job(&self) -> Option<Job<'_>> {
         let n = self.x.len();
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/saxpy.cl")],
+            cuda: Some(include_str!("../demo/kernels/saxpy.cu")),
+            opencl: vec![include_str!("../demo/kernels/saxpy.cl")],
             buffers: vec![
                 Contents::Bytes(bytemuck::cast_slice(&self.x)),
                 Contents::Bytes(bytemuck::cast_slice(&self.y)),

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -116,7 +116,11 @@ impl Prepared for Scan {
         }
         let source =
             concat!(include_str!("../demo/kernels/collective.cl"), include_str!("../demo/kernels/scan.cl"));
-        Some(Job { forms: vec![source], buffers, steps, result: 1 })
+        let cuda = Some(concat!(
+            include_str!("../demo/kernels/collective.cu"),
+            include_str!("../demo/kernels/scan.cu")
+        ));
+        Some(Job { opencl: vec![source], cuda, buffers, steps, result: 1 })
     }
 
     fn work(&self) -> Work {

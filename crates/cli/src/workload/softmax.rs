@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -75,7 +75,11 @@ impl Prepared for Softmax {
     fn job(&self) -> Option<Job<'_>> {
         let rows = self.values.len() / COLUMNS;
         Some(Job {
-            forms: vec![concat!(
+            cuda: Some(concat!(
+                include_str!("../demo/kernels/collective.cu"),
+                include_str!("../demo/kernels/softmax.cu")
+            )),
+            opencl: vec![concat!(
                 include_str!("../demo/kernels/collective.cl"),
                 include_str!("../demo/kernels/softmax.cl")
             )],

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -77,7 +77,8 @@ impl Prepared for Sort {
             local: None,
         });
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/sort.cl")],
+            cuda: Some(include_str!("../demo/kernels/sort.cu")),
+            opencl: vec![include_str!("../demo/kernels/sort.cl")],
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.keys))],
             steps: steps.collect(),
             result: 0,

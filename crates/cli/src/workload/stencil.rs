@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -112,7 +112,8 @@ impl Prepared for Stencil {
     fn job(&self) -> Option<Job<'_>> {
         let side = self.side;
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/stencil.cl")],
+            cuda: Some(include_str!("../demo/kernels/stencil.cu")),
+            opencl: vec![include_str!("../demo/kernels/stencil.cl")],
             buffers: vec![
                 Contents::Bytes(bytemuck::cast_slice(&self.image)),
                 Contents::Zeroed(4 * side * side),

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -75,7 +75,8 @@ impl Prepared for Transpose {
     fn job(&self) -> Option<Job<'_>> {
         let n = self.n;
         Some(Job {
-            forms: vec![include_str!("../demo/kernels/transpose.cl")],
+            cuda: Some(include_str!("../demo/kernels/transpose.cu")),
+            opencl: vec![include_str!("../demo/kernels/transpose.cl")],
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.values)), Contents::Zeroed(4 * n * n)],
             steps: vec![JobStep {
                 kernel: "transpose",

@@ -1,10 +1,13 @@
 //! A benchmark as data: text, buffers, launches.
 
-/// What to compile, fill in and launch. The text is trusted: see the module above.
+/// What to compile, fill in and launch. The text is trusted: see [`crate::opencl`] and [`crate::cuda`].
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// OpenCL C, in several variants, of which each runtime's fastest counts.
-    pub forms: Vec<&'static str>,
+    /// OpenCL C, in several variants, of which each runtime's fastest counts; none where the language cannot
+    /// say it.
+    pub opencl: Vec<&'static str>,
+    /// CUDA C of kernels with the same names and arguments.
+    pub cuda: Option<&'static str>,
     /// First contents of the buffers.
     pub buffers: Vec<Contents<'a>>,
     /// The launches of one run, in order.
@@ -24,7 +27,7 @@ pub enum Contents<'a> {
 
 impl Contents<'_> {
     /// The size in bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Contents::Bytes(bytes) => bytes.len(),
             Contents::Zeroed(len) => *len,
