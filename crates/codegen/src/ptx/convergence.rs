@@ -101,7 +101,7 @@ impl Marker<'_> {
             let (mut exits, mut jumps) = (Vec::new(), Vec::new());
             for &nested in &blocks {
                 self.contents(nested, &mut Vec::new(), &mut contents, &mut exits);
-                self.jumps(nested, false, &mut jumps);
+                self.jumps(nested, false, &mut Vec::new(), &mut jumps);
             }
             let own = label_of(op);
             let leads_on = exits.iter().any(|label| Some(*label) != own && self.matters[label.index()]);
@@ -151,21 +151,29 @@ impl Marker<'_> {
         }
     }
 
-    /// For each jump, whether some lanes of those that run `block` take it and others do not.
-    fn jumps(&self, block: Block, varying: bool, out: &mut Vec<bool>) {
+    /// For each jump out of `block`, whether some lanes of those that run it take the jump and others do not;
+    /// `inner` are the labels inside. Lanes that leave an inner construct apart meet behind it.
+    fn jumps(&self, block: Block, varying: bool, inner: &mut Vec<Label>, out: &mut Vec<bool>) {
         for &inst in self.function.block(block) {
             let op = &self.function.inst(inst).op;
             match op {
+                Op::Break(label) | Op::Continue(label) if inner.contains(label) => continue,
                 Op::Break(_) | Op::Continue(_) | Op::Return(_) => out.push(varying),
-                Op::If { cond, .. } => {
-                    let varying = varying || !self.uniformity.is_uniform(*cond);
-                    op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out));
-                }
-                Op::Switch { selector, .. } => {
-                    let varying = varying || !self.uniformity.is_uniform(*selector);
-                    op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out));
-                }
-                _ => op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out)),
+                _ => {}
+            }
+            let condition = match op {
+                Op::If { cond, .. } => Some(*cond),
+                Op::Switch { selector, .. } => Some(*selector),
+                _ => None,
+            };
+            let varying = varying || condition.is_some_and(|value| !self.uniformity.is_uniform(value));
+            let own = label_of(op);
+            inner.extend(own);
+            for nested in op.blocks() {
+                self.jumps(nested, varying, inner, out);
+            }
+            if own.is_some() {
+                inner.pop();
             }
         }
     }
