@@ -1,18 +1,21 @@
 //! The device's memory beside the program's buffers: fault records and inline bytes of dispatches.
 //!
-//! Owns [`Arena`], and [`Room`], which hands out parts of one. Records are copied to locked host memory
-//! behind the dispatches, in the same stream, so that the host reads them without another call.
+//! Owns [`Arena`], [`Room`], which hands out parts of one, and [`Inline`], which gathers what goes to one. A
+//! kernel that writes a record sets a flag in locked host memory, so that records are copied to the host
+//! after a fault only.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use anymetal_hal::launch::RecordedFault;
+use anymetal_hal::launch::nvidia::{RECORD_BYTES, RECORD_FLAG};
 
 use crate::device::DeviceShared;
 use crate::driver::{DriverError, Place};
 use crate::owned::OwnedMemory;
 
-/// Bytes of a fault record with what pads it.
-const RECORD_BYTES: u64 = 64;
+/// Bytes of the flag and of what pads it.
+const FLAG_BYTES: u64 = 64;
 /// The alignment of inline bytes: the largest of a type in MSL.
 const INLINE_ALIGNMENT: u64 = 16;
 
@@ -20,7 +23,7 @@ const INLINE_ALIGNMENT: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct Arena {
     memory: OwnedMemory,
-    /// The records, as the host sees them.
+    /// The records, as the host sees them, and the flag behind them.
     mirror: OwnedMemory,
     records: usize,
     inline_bytes: u64,
@@ -36,11 +39,23 @@ impl Arena {
     ) -> Result<Self, DriverError> {
         let of_records = records as u64 * RECORD_BYTES;
         let memory = OwnedMemory::new(device, of_records + inline_bytes, Place::Device)?;
-        let mirror = OwnedMemory::new(device, of_records, Place::Host)?;
-        if records > 0 {
-            device.driver.fill(memory.address(), 0, of_records, stream)?;
-        }
-        Ok(Arena { memory, mirror, records, inline_bytes })
+        let mirror = OwnedMemory::new(device, of_records + FLAG_BYTES, Place::Host)?;
+        let arena = Arena { memory, mirror, records, inline_bytes };
+        arena.clear(device, records, stream)?;
+        Ok(arena)
+    }
+
+    /// Where the flag is, for the host.
+    fn flag(&self) -> Option<NonNull<u32>> {
+        let host = self.mirror.allocation.host?;
+        // SAFETY: the flag lies behind the records within the mirror, whose start is aligned for any type.
+        Some(unsafe { host.add(self.records * RECORD_BYTES as usize) }.cast())
+    }
+
+    /// Whether a kernel has written a record since they were cleared. The stream must have ended.
+    pub(crate) fn has_fault(&self) -> bool {
+        // SAFETY: the mirror lives as long as `self`; no kernel writes it once the stream has ended.
+        self.flag().is_some_and(|flag| unsafe { flag.read_volatile() } != 0)
     }
 
     /// Copies the first records to the host, in the stream.
@@ -54,15 +69,26 @@ impl Arena {
         device.driver.copy(self.mirror.address(), self.memory.address(), bytes, stream)
     }
 
-    /// Clears the first records, in the stream.
+    /// Clears the first records, in the stream, and the flag. No kernel may run that could write them.
     pub(crate) fn clear(
         &self,
         device: &DeviceShared,
         records: usize,
         stream: u64,
     ) -> Result<(), DriverError> {
-        let bytes = records.min(self.records) as u64 * RECORD_BYTES;
-        device.driver.fill(self.memory.address(), 0, bytes, stream)
+        if let Some(flag) = self.flag() {
+            // SAFETY: as in `has_fault`.
+            unsafe { flag.write_volatile(0) };
+        }
+        let flag = self.mirror.address() + self.records as u64 * RECORD_BYTES;
+        let mut record = [0; RECORD_BYTES as usize];
+        record[RECORD_FLAG as usize..][..8].copy_from_slice(&flag.to_le_bytes());
+        let records = record.repeat(records.min(self.records));
+        if records.is_empty() {
+            Ok(())
+        } else {
+            device.driver.upload(self.memory.address(), &records, stream)
+        }
     }
 
     /// The fault in a record that was fetched, if there is one. The stream must have ended.
@@ -108,6 +134,34 @@ impl Room {
         let at = self.inline_bytes;
         self.inline_bytes += bytes;
         arena.memory.address() + arena.records as u64 * RECORD_BYTES + at
+    }
+}
+
+/// Inline bytes that lie one after the other in an arena, on their way there.
+#[derive(Debug, Default)]
+pub(crate) struct Inline {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Inline {
+    /// Adds bytes whose address follows those before, as [`Room::inline`] hands them out.
+    pub(crate) fn add(&mut self, address: u64, bytes: &[u8]) {
+        if self.bytes.is_empty() {
+            self.start = address;
+        }
+        debug_assert!(bytes.is_empty() || address == self.start + self.bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Puts them into the stream at once.
+    pub(crate) fn upload(&mut self, device: &DeviceShared, stream: u64) -> Result<(), DriverError> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let uploaded = device.driver.upload(self.start, &self.bytes, stream);
+        self.bytes.clear();
+        uploaded
     }
 }
 

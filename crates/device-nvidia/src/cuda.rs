@@ -14,6 +14,7 @@ use cudarc::driver::sys;
 mod card;
 mod linker;
 mod peer;
+mod words;
 
 use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
 
@@ -232,6 +233,15 @@ unsafe impl Driver for CudaDriver {
         check(unsafe { sys::cuEventRecord(event_of(event), stream_of(stream)) })
     }
 
+    fn has_ended(&self, event: u64) -> Result<bool, DriverError> {
+        self.enter()?;
+        // SAFETY: an event of this driver.
+        match unsafe { sys::cuEventQuery(event_of(event)) } {
+            sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
+            other => check(other).map(|()| true),
+        }
+    }
+
     fn wait_event(&self, stream: u64, event: u64) -> Result<(), DriverError> {
         self.enter()?;
         // SAFETY: the stream is of this driver, the event of a driver of this process.
@@ -398,6 +408,9 @@ unsafe impl Driver for CudaDriver {
 
     fn upload(&self, to: u64, bytes: &[u8], stream: u64) -> Result<(), DriverError> {
         self.enter()?;
+        if words::fit(to, bytes) {
+            return words::write(to, bytes, stream_of(stream));
+        }
         // SAFETY: the caller checked the range; from pageable memory the driver takes a copy before it
         // returns.
         check(unsafe { sys::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), stream_of(stream)) })

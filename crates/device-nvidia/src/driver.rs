@@ -107,6 +107,8 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     fn create_event(&self) -> Result<u64, DriverError>;
     fn destroy_event(&self, event: u64);
     fn record(&self, event: u64, stream: u64) -> Result<(), DriverError>;
+    /// Whether what the event was last recorded after has ended.
+    fn has_ended(&self, event: u64) -> Result<bool, DriverError>;
     /// What is put into the stream from now on waits for what the event was last recorded after, if it was.
     /// The event may be another card's.
     fn wait_event(&self, stream: u64, event: u64) -> Result<(), DriverError>;

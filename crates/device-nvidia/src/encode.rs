@@ -9,7 +9,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
-use crate::arena::{Arena, Room, inline_room};
+use crate::arena::{Arena, Inline, Room, inline_room};
 use crate::device::DeviceShared;
 use crate::driver::{Driver, DriverError, KernelLaunch};
 use crate::launch::{self, Signals};
@@ -18,27 +18,9 @@ use crate::pipeline::NvidiaPipeline;
 /// One thing that a stream does.
 #[derive(Debug)]
 pub(crate) enum Step {
-    Launch {
-        function: u64,
-        shape: DispatchShape,
-        shared_bytes: u32,
-        parameters: Vec<u8>,
-    },
-    Copy {
-        to: u64,
-        from: u64,
-        bytes: u64,
-    },
-    Fill {
-        to: u64,
-        value: u8,
-        bytes: u64,
-    },
-    /// Inline bytes of the launches that follow.
-    Upload {
-        to: u64,
-        bytes: Vec<u8>,
-    },
+    Launch { function: u64, shape: DispatchShape, shared_bytes: u32, parameters: Vec<u8> },
+    Copy { to: u64, from: u64, bytes: u64 },
+    Fill { to: u64, value: u8, bytes: u64 },
 }
 
 impl Step {
@@ -57,7 +39,6 @@ impl Step {
             }
             Step::Copy { to, from, bytes } => driver.copy(*to, *from, *bytes, stream),
             Step::Fill { to, value, bytes } => driver.fill(*to, *value, *bytes, stream),
-            Step::Upload { to, bytes } => driver.upload(*to, bytes, stream),
         }
     }
 }
@@ -68,8 +49,6 @@ pub(crate) type Bound<'a> = (&'a [Binding], &'a [ThreadgroupMemory]);
 /// A dispatch that is encoded.
 #[derive(Debug)]
 pub(crate) struct Encoded {
-    /// The upload of its inline bytes, if it has any.
-    pub(crate) upload: Option<Step>,
     pub(crate) launch: Step,
     /// The number of its fault record; none if it cannot fault.
     pub(crate) record: Option<usize>,
@@ -84,14 +63,15 @@ pub(crate) fn inline_bytes(bindings: &[Binding]) -> u64 {
     bindings.iter().map(bytes).sum()
 }
 
-/// Encodes a dispatch, which was checked; the arena must have room for it.
+/// Encodes a dispatch, which was checked; the arena must have room for it. Its inline bytes are to be uploaded
+/// before it is launched.
 pub(crate) fn dispatch(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,
     shape: &DispatchShape,
     bound: Bound<'_>,
     stop: u64,
-    (arena, room): (&Arena, &mut Room),
+    (arena, room, uploads): (&Arena, &mut Room, &mut Inline),
 ) -> Result<Encoded, DeviceError> {
     let (record, fault) = room.record(arena);
     let inline = inline_bytes(bound.0);
@@ -105,14 +85,14 @@ pub(crate) fn dispatch(
     };
     let signals = Signals { fault, stop };
     let encoded = launch::encode(device, pipeline, bound, shape.grid_threads, signals, put)?;
-    let upload = (!bytes.is_empty()).then_some(Step::Upload { to: start, bytes });
+    uploads.add(start, &bytes);
     let launch = Step::Launch {
         function: pipeline.function,
         shape: *shape,
         shared_bytes: encoded.shared_bytes,
         parameters: encoded.parameters,
     };
-    Ok(Encoded { upload, launch, record: pipeline.can_fault().then_some(record) })
+    Ok(Encoded { launch, record: pipeline.can_fault().then_some(record) })
 }
 
 /// Encodes a copy or a fill, which was checked; none if it does nothing or is another command.

@@ -1,9 +1,11 @@
 //! The commands of one command buffer on their way through the card.
 //!
-//! Owns [`Execution`]. Dispatches and copies are put into the queue's stream as they come; the host waits for
-//! the stream where it has to act (an event, counts in a buffer) and at the end, and reads the fault records
-//! then. Invariants: no later command's effect on the host is seen before those of earlier ones; however a
-//! command buffer ends, the next one finds cleared records, unless the device is lost.
+//! Owns [`Execution`]. [`Execution::start`] puts dispatches and copies into the queue's stream some at a time, with one
+//! upload of all their inline bytes before them, and where the host has to act (an event, counts in a buffer)
+//! waits for the stream. [`Execution::poll`] and [`Execution::finish`] see to the end: of the deadline, of the fault
+//! records if there are any, of times. Invariants: no later command's effect on the host is seen before those of
+//! earlier ones; however a command buffer ends, the next one in its slot finds cleared records, unless the
+//! device is lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,40 +14,46 @@ use anymetal_hal::command::{Command, IndirectDispatch, Submission, Timestamps};
 use anymetal_hal::completion::CommandTiming;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
-use anymetal_hal::fault;
 use anymetal_hal::indirect::IndirectCommandBuffer;
-use anymetal_hal::launch::RecordedFault;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
-use crate::arena::Room;
+use crate::arena::{Inline, Room};
 use crate::driver::DriverError;
 use crate::encode::{self, Bound, Step};
-use crate::graph::{Graph, NvidiaIndirect};
-use crate::lane::Lane;
+use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
+use crate::lane::{Lane, Slot};
 use crate::launch;
 use crate::owned::OwnedEvent;
-use crate::pipeline::NvidiaPipeline;
+use crate::started::Started;
 
 /// Polls follow each other without a pause for so long; then they let others run.
 const POLL: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(50);
+/// Launches and copies that are put into the stream together. An upload costs as much as several launches.
+const MAX_PENDING: usize = 32;
 /// How long a kernel may go on after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What is in the stream and whose records have not been read.
-enum Started<'s> {
-    Dispatch { pipeline: &'s NvidiaPipeline, shape: DispatchShape, record: Option<usize> },
-    Graph { indirect: &'s NvidiaIndirect, graph: Arc<Graph> },
-}
-
 /// One command buffer that runs.
-pub(crate) struct Execution<'s> {
-    lane: &'s Lane,
-    submission: &'s Submission,
-    /// By the device's clock.
-    limit: Option<(Duration, Duration)>,
-    started: Vec<Started<'s>>,
+#[derive(Debug)]
+pub(crate) struct Execution {
+    lane: Arc<Lane>,
+    slot: usize,
+    /// They hold the buffers, and stay until the end.
+    commands: Arc<[Command]>,
+    timestamps: Timestamps,
+    deadline: Option<Duration>,
+    /// By the device's clock, once the deadline counts.
+    limit: Option<Duration>,
+    /// When its kernels were asked to stop.
+    asked: Option<Duration>,
+    /// How [`Self::start`] ended.
+    result: Result<(), DeviceError>,
+    /// What was encoded and is not in the stream yet, and the inline bytes of it.
+    pending: Vec<Step>,
+    inline: Inline,
+    started: Started,
     room: Room,
     timings: Vec<(usize, [OwnedEvent; 2])>,
 }
@@ -57,33 +65,116 @@ pub(crate) struct Measured {
     pub(crate) commands: Vec<CommandTiming>,
 }
 
-impl<'s> Execution<'s> {
-    /// `deadline` counts from now.
-    pub(crate) fn new(lane: &'s Lane, submission: &'s Submission, deadline: Option<Duration>) -> Self {
-        let now = lane.device.clock.now();
-        let limit = deadline.map(|after| (now.saturating_add(after), after));
-        let (started, timings) = (Vec::new(), Vec::new());
-        Execution { lane, submission, limit, started, room: Room::default(), timings }
+impl Execution {
+    /// In that slot of the lane, which nothing else uses until the end. `deadline` counts from
+    /// [`Self::count_deadline`].
+    pub(crate) fn new(
+        lane: &Arc<Lane>,
+        slot: usize,
+        submission: Submission,
+        deadline: Option<Duration>,
+    ) -> Self {
+        let Submission { commands, timestamps, .. } = submission;
+        Execution {
+            lane: Arc::clone(lane),
+            slot,
+            commands: commands.into(),
+            timestamps,
+            deadline,
+            limit: None,
+            asked: None,
+            result: Ok(()),
+            pending: Vec::new(),
+            inline: Inline::default(),
+            started: Started::default(),
+            room: Room::default(),
+            timings: Vec::new(),
+        }
     }
 
-    /// Runs all commands.
-    pub(crate) fn run(mut self) -> Result<Measured, DeviceError> {
-        self.lane.device.check_alive()?;
-        if self.submission.commands.is_empty() {
-            return Ok(Measured::default());
+    /// Whether a submission can be in the stream beside others: the host has nothing to do before its end, and it
+    /// fits into a slot.
+    pub(crate) fn can_overlap(submission: &Submission) -> bool {
+        let (mut dispatches, mut inline) = (0, 0);
+        let plain = submission.commands.iter().all(|command| match command {
+            Command::Dispatch(dispatch) => {
+                dispatches += 1;
+                inline += encode::inline_bytes(&dispatch.bindings);
+                true
+            }
+            Command::Copy(_) | Command::Fill(_) | Command::UpdateFence(_) | Command::WaitFence(_) => true,
+            _ => false,
+        });
+        plain && submission.timestamps != Timestamps::EachCommand && Slot::has_room(dispatches, inline)
+    }
+
+    /// The deadline counts from now, unless it does already.
+    pub(crate) fn count_deadline(&mut self) {
+        let now = self.lane.device.clock.now();
+        self.limit = self.limit.or_else(|| self.deadline.map(|after| now.saturating_add(after)));
+    }
+
+    /// Puts all commands into the stream.
+    pub(crate) fn start(&mut self) {
+        self.result = guarded(|| self.put_all());
+    }
+
+    fn put_all(&mut self) -> Result<(), DeviceError> {
+        let lane = Arc::clone(&self.lane);
+        lane.device.check_alive()?;
+        if self.commands.is_empty() {
+            return Ok(());
         }
-        let driver = &self.lane.device.driver;
-        let [start, end] = self.lane.timers();
-        self.call(driver.record(start, self.lane.stream()))?;
-        let mut result = self.commands();
-        if result.is_ok() {
-            result = self.call(driver.record(end, self.lane.stream()));
+        let [start, end] = lane.slot(self.slot).timers();
+        self.call(lane.device.driver.record(start, lane.stream()))?;
+        let commands = Arc::clone(&self.commands);
+        let put = self.put_commands(&commands);
+        // What was encoded before a command that fails is executed, too.
+        put.and(self.put_pending())?;
+        self.call(lane.device.driver.record(end, lane.stream()))
+    }
+
+    /// Whether the stream has got to its end, or why it never will. Asks kernels to stop at the deadline.
+    pub(crate) fn poll(&mut self) -> Result<bool, DeviceError> {
+        if self.commands.is_empty() || matches!(self.result, Err(DeviceError::DeviceLost { .. })) {
+            return Ok(true);
+        }
+        let lane = &self.lane;
+        lane.device.check_alive()?;
+        let [_, end] = lane.slot(self.slot).timers();
+        let ended = match &self.result {
+            Ok(()) => lane.device.driver.has_ended(end),
+            // Its end is not marked.
+            Err(_) => lane.device.driver.is_idle(lane.stream()),
+        };
+        if self.call(ended)? {
+            return Ok(true);
+        }
+        self.look_at_deadline().map(|()| false)
+    }
+
+    /// Pauses between two polls, the longer the longer it has taken.
+    pub(crate) fn pause(since: Instant) {
+        if since.elapsed() < POLL {
+            std::hint::spin_loop();
+        } else {
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// How it ended, after [`Self::poll`] said that it has, and what that returned.
+    pub(crate) fn finish(mut self, polled: Result<bool, DeviceError>) -> Result<Measured, DeviceError> {
+        if self.commands.is_empty() {
+            return self.result.map(|()| Measured::default());
         }
         // What was started must not outlive its buffers; but a lost device is not waited for again.
-        if !matches!(result, Err(DeviceError::DeviceLost { .. })) {
-            result = result.and(self.flush());
+        if matches!(self.result, Err(DeviceError::DeviceLost { .. })) {
+            return self.result.map(|()| Measured::default());
         }
-        result?;
+        polled?;
+        let settled = self.settle();
+        std::mem::replace(&mut self.result, Ok(())).and(settled)?;
+        let [start, end] = self.slot().timers();
         let mut measured = Measured { device_ns: self.elapsed(start, end)?, commands: Vec::new() };
         for (command, [from, to]) in &self.timings {
             let (started_ns, ended_ns) = (self.elapsed(start, from.number)?, self.elapsed(start, to.number)?);
@@ -92,10 +183,14 @@ impl<'s> Execution<'s> {
         Ok(measured)
     }
 
-    fn commands(&mut self) -> Result<(), DeviceError> {
-        let (lane, submission) = (self.lane, self.submission);
-        let each = submission.timestamps == Timestamps::EachCommand;
-        for (number, command) in submission.commands.iter().enumerate() {
+    fn slot(&self) -> &Slot {
+        self.lane.slot(self.slot)
+    }
+
+    fn put_commands(&mut self, commands: &[Command]) -> Result<(), DeviceError> {
+        let lane = Arc::clone(&self.lane);
+        let each = self.timestamps == Timestamps::EachCommand;
+        for (number, command) in commands.iter().enumerate() {
             if !each {
                 self.command(command)?;
                 continue;
@@ -106,22 +201,23 @@ impl<'s> Execution<'s> {
             self.timings.push((number, events));
             self.call(lane.device.driver.record(from, lane.stream()))?;
             self.command(command)?;
+            self.put_pending()?;
             self.call(lane.device.driver.record(to, lane.stream()))?;
         }
         Ok(())
     }
 
-    fn command(&mut self, command: &'s Command) -> Result<(), DeviceError> {
+    fn command(&mut self, command: &Command) -> Result<(), DeviceError> {
         let device = &self.lane.device;
         match command {
             Command::Dispatch(dispatch) => {
-                let (pipeline, shape) = encode::shape_of(device, dispatch)?;
+                let (_, shape) = encode::shape_of(device, dispatch)?;
                 let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
-                shape.map_or(Ok(()), |shape| self.dispatch(pipeline, shape, bound))
+                shape.map_or(Ok(()), |shape| self.dispatch(&dispatch.pipeline, shape, bound))
             }
             Command::DispatchIndirect(dispatch) => self.indirect(dispatch),
             Command::Copy(_) | Command::Fill(_) => {
-                encode::blit(device, command)?.map_or(Ok(()), |step| self.put(&step))
+                encode::blit(device, command)?.map_or(Ok(()), |step| self.put(step))
             }
             Command::ExecuteIndirect(indirect) => self.replay(indirect),
             Command::WaitEvent { event, value } => self.wait_for_event(event, *value),
@@ -136,19 +232,21 @@ impl<'s> Execution<'s> {
     }
 
     /// Executes commands as a graph, or one by one.
-    fn replay(&mut self, indirect: &'s Arc<dyn IndirectCommandBuffer>) -> Result<(), DeviceError> {
-        let device = &self.lane.device;
+    fn replay(&mut self, indirect: &Arc<dyn IndirectCommandBuffer>) -> Result<(), DeviceError> {
+        let lane = Arc::clone(&self.lane);
         let own = indirect.as_any().downcast_ref::<NvidiaIndirect>();
-        let indirect = own.ok_or_else(|| device.wrong_device("indirect command buffer"))?;
-        let Some(graph) = indirect.graph(self.lane)? else {
-            return indirect.commands.iter().try_for_each(|command| self.command(command));
+        let own = own.ok_or_else(|| lane.device.wrong_device("indirect command buffer"))?;
+        debug_assert_eq!(self.slot, GRAPH_SLOT, "it is alone in the stream");
+        let Some(graph) = own.graph(&lane)? else {
+            return own.commands.iter().try_for_each(|command| self.command(command));
         };
-        self.call(graph.launch(device, self.lane.stream()))?;
-        self.started.push(Started::Graph { indirect, graph });
+        self.put_pending()?;
+        self.call(graph.launch(&lane.device, lane.stream()))?;
+        self.started.graph(Arc::clone(indirect), graph);
         Ok(())
     }
 
-    fn indirect(&mut self, dispatch: &'s IndirectDispatch) -> Result<(), DeviceError> {
+    fn indirect(&mut self, dispatch: &IndirectDispatch) -> Result<(), DeviceError> {
         self.flush()?;
         let device = &self.lane.device;
         let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
@@ -162,31 +260,39 @@ impl<'s> Execution<'s> {
         let shape = validate::indirect_shape(pipeline.kernel(), counts, dispatch.group_size, limits)?;
         let Some(shape) = shape else { return Ok(()) };
         launch::check_groups(&pipeline.kernel().name, &shape)?;
-        self.dispatch(pipeline, shape, (&dispatch.bindings, &dispatch.threadgroup_memory))
+        self.dispatch(&dispatch.pipeline, shape, (&dispatch.bindings, &dispatch.threadgroup_memory))
     }
 
     fn dispatch(
         &mut self,
-        pipeline: &'s NvidiaPipeline,
+        pipeline: &Arc<dyn Pipeline>,
         shape: DispatchShape,
         bound: Bound<'_>,
     ) -> Result<(), DeviceError> {
-        let lane = self.lane;
-        if !self.room.has(&lane.arena, encode::inline_bytes(bound.0)) {
+        let lane = Arc::clone(&self.lane);
+        let slot = lane.slot(self.slot);
+        if !self.room.has(&slot.arena, encode::inline_bytes(bound.0)) {
             self.flush()?;
         }
-        let arena = (&lane.arena, &mut self.room);
-        let encoded = encode::dispatch(&lane.device, pipeline, &shape, bound, lane.stop(), arena)?;
-        if let Some(upload) = &encoded.upload {
-            self.put(upload)?;
-        }
-        self.put(&encoded.launch)?;
-        self.started.push(Started::Dispatch { pipeline, shape, record: encoded.record });
-        Ok(())
+        let own = launch::pipeline(&lane.device, pipeline)?;
+        let parts = (&slot.arena, &mut self.room, &mut self.inline);
+        let encoded = encode::dispatch(&lane.device, own, &shape, bound, slot.stop(), parts)?;
+        self.started.dispatch(Arc::clone(pipeline), shape, encoded.record);
+        self.put(encoded.launch)
     }
 
-    fn put(&self, step: &Step) -> Result<(), DeviceError> {
-        self.call(step.put(&*self.lane.device.driver, self.lane.stream()))
+    /// Puts it into the stream, soon.
+    fn put(&mut self, step: Step) -> Result<(), DeviceError> {
+        self.pending.push(step);
+        if self.pending.len() < MAX_PENDING { Ok(()) } else { self.put_pending() }
+    }
+
+    fn put_pending(&mut self) -> Result<(), DeviceError> {
+        let lane = Arc::clone(&self.lane);
+        let uploaded = self.inline.upload(&lane.device, lane.stream());
+        let pending = std::mem::take(&mut self.pending);
+        self.call(uploaded)?;
+        pending.iter().try_for_each(|step| self.call(step.put(&*lane.device.driver, lane.stream())))
     }
 
     fn wait_for_event(&mut self, event: &Arc<dyn Event>, value: u64) -> Result<(), DeviceError> {
@@ -195,7 +301,7 @@ impl<'s> Execution<'s> {
         }
         // What comes before it must not wait, too: someone may wait for its effects.
         self.flush()?;
-        let Some((limit, after)) = self.limit else {
+        let (Some(limit), Some(after)) = (self.limit, self.deadline) else {
             event.wait(value, None);
             return Ok(());
         };
@@ -210,109 +316,57 @@ impl<'s> Execution<'s> {
         if reached { Ok(()) } else { Err(DeviceError::DeadlineExceeded { kernel: None, after }) }
     }
 
-    /// Waits for the stream, and reads and clears what dispatches recorded.
+    /// Waits for the stream in the midst of a command buffer, which is alone in it.
     fn flush(&mut self) -> Result<(), DeviceError> {
-        let lane = self.lane;
-        let records = self.records();
-        if records > 0 {
-            self.call(lane.arena.fetch(&lane.device, records, lane.stream()))?;
+        let put = self.put_pending();
+        if matches!(put, Err(DeviceError::DeviceLost { .. })) {
+            return put;
         }
-        let waited = self.wait();
-        if matches!(waited, Err(DeviceError::DeviceLost { .. })) {
-            return waited;
+        let lane = Arc::clone(&self.lane);
+        let since = Instant::now();
+        while !self.call(lane.device.driver.is_idle(lane.stream()))? {
+            self.look_at_deadline()?;
+            Self::pause(since);
         }
+        put.and(self.settle())
+    }
+
+    /// Asks kernels to stop once the deadline is over; loses the device if they do not.
+    fn look_at_deadline(&mut self) -> Result<(), DeviceError> {
+        let (lane, now) = (&self.lane, self.lane.device.clock.now());
+        match self.asked {
+            Some(asked) if now.saturating_sub(asked) > GRACE => {
+                let reason = format!("a kernel went on for {GRACE:?} after it was asked to stop");
+                Err(lane.device.lose(reason))
+            }
+            None if self.limit.is_some_and(|limit| now >= limit) => {
+                let stop = self.slot().stop();
+                self.call(lane.device.driver.upload(stop, &1u32.to_le_bytes(), lane.side()))?;
+                self.asked = Some(now);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop.
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        let lane = Arc::clone(&self.lane);
+        let stopped = match self.asked.take() {
+            Some(_) => {
+                let stop = self.slot().stop();
+                self.call(lane.device.driver.upload(stop, &0u32.to_le_bytes(), lane.side()))?;
+                self.call(lane.device.driver.synchronise(lane.side()))?;
+                let after = self.deadline.unwrap_or_default();
+                Err(DeviceError::DeadlineExceeded { kernel: self.started.last_kernel(), after })
+            }
+            None => Ok(()),
+        };
         let started = std::mem::take(&mut self.started);
         self.room = Room::default();
-        let fault = self.first_fault(&started, records)?;
-        waited?;
+        let fault = self.call(started.first_fault(&lane, self.slot()))?;
+        stopped?;
         fault.map_or(Ok(()), Err)
-    }
-
-    /// How many of the lane's records dispatches may have written.
-    fn records(&self) -> usize {
-        let end = |started: &Started<'_>| match started {
-            Started::Dispatch { record: Some(record), .. } => record + 1,
-            _ => 0,
-        };
-        self.started.iter().map(end).max().unwrap_or(0)
-    }
-
-    /// The first fault of what has ended. Clears the records that have one.
-    fn first_fault(
-        &self,
-        started: &[Started<'_>],
-        records: usize,
-    ) -> Result<Option<DeviceError>, DeviceError> {
-        let lane = self.lane;
-        let (mut first, mut lane_has_one) = (None, false);
-        for started in started {
-            match started {
-                Started::Dispatch { pipeline, shape, record } => {
-                    let Some(fault) = record.and_then(|record| lane.arena.fault(record)) else { continue };
-                    lane_has_one = true;
-                    first.get_or_insert_with(|| error_of(pipeline, shape, fault));
-                }
-                Started::Graph { indirect, graph } => {
-                    let faults = graph.faultable.iter().filter_map(|(command, shape, record)| {
-                        let Command::Dispatch(dispatch) = &indirect.commands[*command] else { return None };
-                        let pipeline = launch::pipeline(&lane.device, &dispatch.pipeline).ok()?;
-                        Some(error_of(pipeline, shape, graph.arena.fault(*record)?))
-                    });
-                    let Some(fault) = faults.into_iter().next() else { continue };
-                    first.get_or_insert(fault);
-                    self.call(graph.arena.clear(&lane.device, graph.records, lane.stream()))?;
-                }
-            }
-        }
-        if lane_has_one {
-            self.call(lane.arena.clear(&lane.device, records, lane.stream()))?;
-        }
-        Ok(first)
-    }
-
-    /// Waits until the stream is idle, or asks its kernels to stop at the deadline.
-    fn wait(&self) -> Result<(), DeviceError> {
-        let (lane, device) = (self.lane, &self.lane.device);
-        let Some((limit, after)) = self.limit else {
-            return self.call(device.driver.synchronise(lane.stream()));
-        };
-        let started = Instant::now();
-        loop {
-            if self.call(device.driver.is_idle(lane.stream()))? {
-                return Ok(());
-            }
-            if device.clock.now() >= limit {
-                break;
-            }
-            pause(started);
-        }
-        self.call(device.driver.upload(lane.stop(), &1u32.to_le_bytes(), lane.side()))?;
-        let asked = device.clock.now();
-        let started = Instant::now();
-        while !self.call(device.driver.is_idle(lane.stream()))? {
-            if device.clock.now().saturating_sub(asked) > GRACE {
-                return Err(device.lose(format!("a kernel went on for {GRACE:?} after it was asked to stop")));
-            }
-            pause(started);
-        }
-        self.call(device.driver.upload(lane.stop(), &0u32.to_le_bytes(), lane.side()))?;
-        self.call(device.driver.synchronise(lane.side()))?;
-        Err(DeviceError::DeadlineExceeded { kernel: self.last_kernel(), after })
-    }
-
-    /// The kernel that was started last.
-    fn last_kernel(&self) -> Option<String> {
-        let pipeline: &dyn Pipeline = match self.started.last()? {
-            Started::Dispatch { pipeline, .. } => *pipeline,
-            Started::Graph { indirect, .. } => {
-                let last = |command: &'s Command| match command {
-                    Command::Dispatch(dispatch) => Some(&*dispatch.pipeline),
-                    _ => None,
-                };
-                indirect.commands.iter().rev().find_map(last)?
-            }
-        };
-        Some(pipeline.kernel().name.clone())
     }
 
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DeviceError> {
@@ -324,14 +378,11 @@ impl<'s> Execution<'s> {
     }
 }
 
-fn error_of(pipeline: &NvidiaPipeline, shape: &DispatchShape, fault: RecordedFault) -> DeviceError {
-    fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault)
-}
-
-fn pause(since: Instant) {
-    if since.elapsed() < POLL {
-        std::hint::spin_loop();
-    } else {
-        std::thread::sleep(PAUSE);
-    }
+/// What panicked becomes the command buffer's error, so that its waiters hear of it.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    result.unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().copied().unwrap_or("unknown").to_owned();
+        Err(DeviceError::WorkerPanicked { kernel: None, message })
+    })
 }

@@ -14,7 +14,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::validate::DispatchShape;
 
-use crate::arena::{Arena, Room};
+use crate::arena::{Arena, Inline, Room};
 use crate::device::DeviceShared;
 use crate::driver::DriverError;
 use crate::encode::{self, Step};
@@ -24,6 +24,9 @@ use crate::owned::OwnedGraph;
 
 /// Fewer commands are put into a stream one by one.
 const MIN_COMMANDS: usize = 2;
+
+/// The slot of command buffers with graphs, which are alone in the stream: a graph has one set of records.
+pub(crate) const GRAPH_SLOT: usize = 0;
 
 /// Commands, and their graph on each queue that executed them.
 #[derive(Debug)]
@@ -58,7 +61,8 @@ impl NvidiaIndirect {
         NvidiaIndirect { commands, owner: Arc::clone(owner), queues: Mutex::default() }
     }
 
-    /// The graph to launch on that queue's stream, if it is time for one.
+    /// The graph to launch on that queue's stream, if it is time for one. It looks at the stop flag of the
+    /// [`GRAPH_SLOT`].
     pub(crate) fn graph(&self, lane: &Lane) -> Result<Option<Arc<Graph>>, DeviceError> {
         let reads_counts = |command: &Command| matches!(command, Command::DispatchIndirect(_));
         if self.commands.len() < MIN_COMMANDS || self.commands.iter().any(reads_counts) {
@@ -114,7 +118,8 @@ impl NvidiaIndirect {
             Ok(arena) => arena,
             Err(error) => return Ok(Err(error)),
         };
-        let (mut room, mut steps, mut faultable, mut records) = (Room::default(), Vec::new(), Vec::new(), 0);
+        let (mut room, mut uploads) = (Room::default(), Inline::default());
+        let (mut steps, mut faultable, mut records) = (Vec::new(), Vec::new(), 0);
         for (at, command) in self.commands.iter().enumerate() {
             let Command::Dispatch(dispatch) = command else {
                 steps.extend(encode::blit(device, command)?);
@@ -122,30 +127,26 @@ impl NvidiaIndirect {
             };
             let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
             let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
+            let parts = (&arena, &mut room, &mut uploads);
             let encoded =
-                encode::dispatch(device, pipeline, &shape, bound, lane.stop(), (&arena, &mut room))?;
-            if let Some(upload) = &encoded.upload
-                && let Err(error) = upload.put(&*device.driver, stream)
-            {
-                return Ok(Err(error));
-            }
+                encode::dispatch(device, pipeline, &shape, bound, lane.slot(GRAPH_SLOT).stop(), parts)?;
             if let Some(record) = encoded.record {
                 faultable.push((at, shape, record));
                 records = record + 1;
             }
             steps.push(encoded.launch);
         }
-        let put = || {
-            steps.iter().try_for_each(|step: &Step| step.put(&*device.driver, stream))?;
-            if records > 0 { arena.fetch(device, records, stream) } else { Ok(()) }
-        };
+        if let Err(error) = uploads.upload(device, stream) {
+            return Ok(Err(error));
+        }
+        let put = || steps.iter().try_for_each(|step: &Step| step.put(&*device.driver, stream));
         let graph = OwnedGraph::capture(device, stream, put);
         Ok(graph.map(|graph| Graph { graph, arena, faultable, records, addresses }))
     }
 }
 
 impl Graph {
-    /// Puts all of it into the stream, the copy of the records included.
+    /// Puts all of it into the stream.
     pub(crate) fn launch(&self, device: &DeviceShared, stream: u64) -> Result<(), DriverError> {
         device.driver.launch_graph(self.graph.number, stream)
     }

@@ -1,6 +1,7 @@
-//! What a queue has in the card: a stream, the stop flag, fault records and inline bytes.
+//! What a queue has in the card: a stream, and for each command buffer that is in it a stop flag, fault records,
+//! room for inline bytes and events.
 //!
-//! Owns [`Lane`].
+//! Owns [`Lane`] and [`Slot`].
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -13,9 +14,11 @@ use crate::driver::{DriverError, Place};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
 
 /// Dispatches between two looks at their records.
-const MAX_RECORDS: usize = 256;
+pub(crate) const MAX_RECORDS: usize = 256;
 /// Room for inline bytes between two waits.
-const INLINE_BYTES: u64 = 1 << 20;
+const INLINE_BYTES: u64 = 1 << 18;
+/// Command buffers that are in the stream at once: the host prepares the next ones while one runs.
+pub(crate) const IN_FLIGHT: usize = 4;
 /// Bytes around the stop flag, which no other data shares a cache line with.
 const STOP_BYTES: u64 = 64;
 
@@ -25,13 +28,19 @@ pub(crate) struct Lane {
     pub(crate) device: Arc<DeviceShared>,
     /// The queue's number.
     pub(crate) number: NonZero<usize>,
+    slots: Vec<Slot>,
+    stream: OwnedStream,
+    /// For the stop flags while the other is busy.
+    side: OwnedStream,
+}
+
+/// What a command buffer has while it is in the stream.
+#[derive(Debug)]
+pub(crate) struct Slot {
     stop: OwnedMemory,
     pub(crate) arena: Arena,
-    /// The start and the end of a command buffer.
+    /// Its start and its end.
     timers: [OwnedEvent; 2],
-    stream: OwnedStream,
-    /// For the stop flag while the other is busy.
-    side: OwnedStream,
 }
 
 impl Lane {
@@ -41,14 +50,12 @@ impl Lane {
         priority: i32,
     ) -> Result<Self, DeviceError> {
         let make = || {
-            let stop = OwnedMemory::new(device, STOP_BYTES, Place::Device)?;
             let stream = OwnedStream::new(device, priority)?;
             let side = OwnedStream::new(device, -1)?;
-            device.driver.fill(stop.address(), 0, STOP_BYTES, stream.number)?;
-            let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream.number)?;
+            let slots = (0..IN_FLIGHT).map(|_| Slot::new(device, stream.number));
+            let slots = slots.collect::<Result<Vec<_>, DriverError>>()?;
             device.driver.synchronise(stream.number)?;
-            let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];
-            Ok(Lane { device: Arc::clone(device), number, stop, arena, timers, stream, side })
+            Ok(Lane { device: Arc::clone(device), number, slots, stream, side })
         };
         make().map_err(|error: DriverError| error.of(&device.name, INLINE_BYTES))
     }
@@ -63,6 +70,21 @@ impl Lane {
         self.side.number
     }
 
+    /// The slot of that number, below [`IN_FLIGHT`].
+    pub(crate) fn slot(&self, number: usize) -> &Slot {
+        &self.slots[number]
+    }
+}
+
+impl Slot {
+    fn new(device: &Arc<DeviceShared>, stream: u64) -> Result<Self, DriverError> {
+        let stop = OwnedMemory::new(device, STOP_BYTES, Place::Device)?;
+        device.driver.fill(stop.address(), 0, STOP_BYTES, stream)?;
+        let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream)?;
+        let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];
+        Ok(Slot { stop, arena, timers })
+    }
+
     /// The address of the stop flag.
     pub(crate) fn stop(&self) -> u64 {
         self.stop.address()
@@ -71,5 +93,10 @@ impl Lane {
     /// The events of a command buffer's start and end.
     pub(crate) fn timers(&self) -> [u64; 2] {
         [self.timers[0].number, self.timers[1].number]
+    }
+
+    /// Whether that many dispatches with that many inline bytes fit in without a wait.
+    pub(crate) fn has_room(dispatches: usize, inline_bytes: u64) -> bool {
+        dispatches <= MAX_RECORDS && inline_bytes <= INLINE_BYTES
     }
 }

@@ -10,9 +10,9 @@
 //! | `device`, `capabilities` | devices |
 //! | `memory`, `heap` | buffers |
 //! | `pipeline`, `code` | loaded code, and what is kept of it between runs |
-//! | `queue` | command buffers in order, each on a thread of its queue |
+//! | `queue` | command buffers in order |
 //! | `lane`, `arena`, `owned` | what a queue has in the card |
-//! | `execution` | the commands of one command buffer |
+//! | `execution`, `started` | the commands of one command buffer |
 //! | `launch`, `encode` | validation, parameters and encoding of commands |
 //! | `graph` | indirect command buffers |
 //! | `link`, `staging` | copies to other cards |
@@ -45,6 +45,7 @@ mod queue;
 mod staging;
 #[cfg(test)]
 mod stand_in;
+mod started;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,11 @@
-//! Queues: command buffers in order, on a thread of the queue.
+//! Queues: command buffers in order, on a thread of the queue or on one that waits for them.
 //!
-//! Owns [`NvidiaQueue`]. The thread takes one command buffer after the other and waits for its end. Before
-//! it sleeps it looks for the next one for [`SPIN`]: waking it takes longer than an empty command buffer.
-//! Concurrency: `state` guards the list; only the thread takes from its front. It ends after the last handle
-//! is gone and the list is empty.
+//! Owns [`NvidiaQueue`]. Whoever holds the lane takes one command buffer after the other; those that need nothing
+//! of the host are put into the stream while others run, at most [`IN_FLIGHT`]. A thread that waits for a command buffer takes the lane if it is free, because waking the queue's thread, and
+//! being woken by it, takes longer than many a kernel. Before that thread sleeps it looks for the next
+//! command buffer for [`SPIN`].
+//! Concurrency: `state` guards the list; only who holds `holder` takes from its front. The thread ends after the
+//! last handle is gone and the list is empty.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,19 +15,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anymetal_hal::command::Submission;
-use anymetal_hal::completion::{Completion, CompletionSource, Timing};
+use anymetal_hal::completion::{Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, admit, take_back};
 use anymetal_hal::semaphore::Semaphore;
 use anymetal_hal::sync::SPIN;
 
 use crate::device::DeviceShared;
-use crate::execution::{Execution, Measured};
-use crate::lane::Lane;
+use crate::execution::{Execution, Measured, guarded};
+use crate::graph::GRAPH_SLOT;
+use crate::lane::{IN_FLIGHT, Lane};
 use crate::launch;
 
 /// A queue's handle. Dropping it lets submitted work finish.
-pub(crate) struct NvidiaQueue(Arc<QueueCore>);
+pub(crate) struct NvidiaQueue {
+    core: Arc<QueueCore>,
+    assistance: Arc<Assistance>,
+}
+
+/// Lends threads that wait to the queue.
+struct Assistance(Arc<QueueCore>);
 
 struct QueueCore {
     device: Arc<DeviceShared>,
@@ -33,6 +42,9 @@ struct QueueCore {
     /// Names the queue to its fences.
     number: NonZero<usize>,
     space: Semaphore,
+    lane: Arc<Lane>,
+    /// Held by whoever runs command buffers.
+    holder: Mutex<()>,
     state: Mutex<State>,
     changed: Condvar,
     /// Command buffers in the list, and one more once it is closed: for looks without the lock.
@@ -46,6 +58,16 @@ struct State {
     is_closed: bool,
     /// The thread has to be woken.
     sleeps: bool,
+}
+
+/// A command buffer that is in the stream.
+struct Running {
+    item: Item,
+    execution: Execution,
+    started_ns: u64,
+    slot: usize,
+    /// Nothing else is put into the stream before its end.
+    alone: bool,
 }
 
 struct Item {
@@ -70,17 +92,20 @@ impl NvidiaQueue {
             descriptor: descriptor.clone(),
             number,
             space: Semaphore::new(descriptor.max_in_flight),
+            lane: Arc::new(lane),
+            holder: Mutex::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
             waiting: AtomicUsize::new(0),
         });
         let own = Arc::clone(&core);
         let thread = std::thread::Builder::new().name(format!("{} queue", device.name));
-        thread.spawn(move || own.work(&lane)).map_err(|error| DeviceError::DeviceLost {
+        thread.spawn(move || own.work()).map_err(|error| DeviceError::DeviceLost {
             device: device.name.clone(),
             reason: format!("the thread of a queue could not be started: {error}"),
         })?;
-        Ok(NvidiaQueue(core))
+        let assistance = Arc::new(Assistance(Arc::clone(&core)));
+        Ok(NvidiaQueue { core, assistance })
     }
 }
 
@@ -90,37 +115,80 @@ impl QueueCore {
     }
 
     /// The thread of the queue.
-    fn work(&self, lane: &Lane) {
-        while let Some(item) = self.next() {
-            let started_ns = self.device.now_ns();
-            let run = || Execution::new(lane, &item.submission, item.deadline).run();
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-            let result = result.unwrap_or_else(|panic| {
-                let message = panic.downcast_ref::<&str>().copied().unwrap_or("unknown").to_owned();
-                Err(DeviceError::WorkerPanicked { kernel: None, message })
-            });
-            self.finish(item, started_ns, result);
+    fn work(&self) {
+        while self.wait_for_work() {
+            let _holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+            self.run(None);
         }
     }
 
-    fn next(&self) -> Option<Item> {
+    /// Runs command buffers until there is none, or none but those behind the one that ends `last`. The caller
+    /// is the holder.
+    fn run(&self, last: Option<&Completion>) {
+        let mut running = VecDeque::<Running>::new();
+        let (mut since, mut goes_on) = (Instant::now(), true);
+        loop {
+            while goes_on && let Some(next) = self.start_next(&running) {
+                goes_on = last.is_none_or(|last| !next.item.source.is_for(last));
+                running.push_back(next);
+                since = Instant::now();
+            }
+            let Some(front) = running.front_mut() else { return };
+            front.execution.count_deadline();
+            let polled = front.execution.poll();
+            if matches!(polled, Ok(false)) {
+                Execution::pause(since);
+                continue;
+            }
+            if let Some(Running { item, execution, started_ns, .. }) = running.pop_front() {
+                self.finish(item, started_ns, guarded(|| execution.finish(polled)));
+            }
+            since = Instant::now();
+        }
+    }
+
+    /// Takes the command buffer at the front, if it can be in the stream beside those that are, and puts it
+    /// there.
+    fn start_next(&self, running: &VecDeque<Running>) -> Option<Running> {
+        let mut state = self.lock();
+        let next = state.pending.front()?;
+        let alone = !Execution::can_overlap(&next.submission);
+        let is_full = running.len() == IN_FLIGHT || running.front().is_some_and(|front| front.alone);
+        if is_full || (alone && !running.is_empty()) {
+            return None;
+        }
+        let mut item = state.pending.pop_front()?;
+        drop(state);
+        self.waiting.fetch_sub(1, Ordering::Release);
+        let started_ns = self.device.now_ns();
+        let is_free = |slot: &usize| running.iter().all(|other| other.slot != *slot);
+        let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
+        let submission = std::mem::take(&mut item.submission);
+        let mut execution = Execution::new(&self.lane, slot, submission, item.deadline);
+        if alone {
+            // It may wait in the midst.
+            execution.count_deadline();
+        }
+        execution.start();
+        Some(Running { item, execution, started_ns, slot, alone })
+    }
+
+    /// Returns when there seems to be a command buffer; `false`: none will come any more.
+    fn wait_for_work(&self) -> bool {
         let start = Instant::now();
         while self.waiting.load(Ordering::Acquire) == 0 && start.elapsed() < SPIN {
             std::hint::spin_loop();
         }
         let mut state = self.lock();
-        loop {
-            if let Some(item) = state.pending.pop_front() {
-                self.waiting.fetch_sub(1, Ordering::Release);
-                return Some(item);
-            }
+        while state.pending.is_empty() {
             if state.is_closed {
-                return None;
+                return false;
             }
             state.sleeps = true;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.sleeps = false;
         }
+        true
     }
 
     fn finish(&self, item: Item, started_ns: u64, result: Result<Measured, DeviceError>) {
@@ -143,12 +211,23 @@ impl QueueCore {
     }
 }
 
+impl WaitAssist for Assistance {
+    fn assist(&self, completion: &Completion) -> bool {
+        // Otherwise another thread runs what there is.
+        if let Ok(_holder) = self.0.holder.try_lock() {
+            self.0.run(Some(completion));
+        }
+        true
+    }
+}
+
 impl Queue for NvidiaQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
-        let core = &self.0;
+        let core = &self.core;
         launch::check_commands(&core.device, &submission.commands, Some(core.number))?;
         let clock = core.device.clock.as_ref();
-        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock)?;
+        let assist = Some(Arc::clone(&self.assistance) as Arc<dyn WaitAssist>);
+        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock, assist)?;
         let deadline = submission.deadline.after(core.device.options.default_deadline);
         let submitted_ns = core.device.now_ns();
         let mut state = core.lock();
@@ -163,7 +242,7 @@ impl Queue for NvidiaQueue {
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
-        let core = &self.0;
+        let core = &self.core;
         let removed = {
             let mut state = core.lock();
             let removed = take_back(&mut state.pending, completion, |item| &item.source);
@@ -181,19 +260,19 @@ impl Queue for NvidiaQueue {
     }
 
     fn in_flight(&self) -> usize {
-        self.0.space.used()
+        self.core.space.used()
     }
 
     fn label(&self) -> &str {
-        &self.0.descriptor.label
+        &self.core.descriptor.label
     }
 }
 
 impl Drop for NvidiaQueue {
     fn drop(&mut self) {
-        self.0.lock().is_closed = true;
-        self.0.waiting.fetch_add(1, Ordering::Release);
-        self.0.changed.notify_all();
+        self.core.lock().is_closed = true;
+        self.core.waiting.fetch_add(1, Ordering::Release);
+        self.core.changed.notify_all();
     }
 }
 

@@ -108,6 +108,16 @@ impl StandIn {
         Ok(state.last)
     }
 
+    /// Whether all work has ended, which is when no kernel hangs.
+    fn looks_done(&self, call: &str) -> Result<bool, DriverError> {
+        let mut state = self.log(call)?;
+        if state.hangs && !state.never_stops {
+            // SAFETY: the first allocation is the queue's, which begins with the stop flag.
+            state.hangs = unsafe { pointer(state.first).cast::<u32>().read() } == 0;
+        }
+        Ok(!state.hangs)
+    }
+
     /// Runs work, or keeps it if its stream captures.
     fn work(&self, stream: u64, work: Work) {
         if let Some((captures, list)) = &mut self.lock().captured
@@ -219,12 +229,11 @@ unsafe impl Driver for StandIn {
     }
 
     fn is_idle(&self, _stream: u64) -> Result<bool, DriverError> {
-        let mut state = self.log("idle")?;
-        if state.hangs && !state.never_stops {
-            // SAFETY: the first allocation is the queue's, which begins with the stop flag.
-            state.hangs = unsafe { pointer(state.first).cast::<u32>().read() } == 0;
-        }
-        Ok(!state.hangs)
+        self.looks_done("idle")
+    }
+
+    fn has_ended(&self, _event: u64) -> Result<bool, DriverError> {
+        self.looks_done("ended")
     }
 
     fn synchronise(&self, stream: u64) -> Result<(), DriverError> {

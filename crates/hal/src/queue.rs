@@ -5,11 +5,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::command::Submission;
-use crate::completion::{Completion, CompletionSource};
+use crate::completion::{Completion, CompletionSource, WaitAssist};
 use crate::error::DeviceError;
 use crate::semaphore::Semaphore;
 
@@ -95,7 +96,8 @@ pub trait Queue: Send + Sync + fmt::Debug {
 }
 
 /// Admits a checked command buffer to a queue of a device: takes a place as [`QueueDescriptor::when_full`]
-/// says, and notes the work on the buffers. The place is to be released when the work has ended.
+/// says, and notes the work on the buffers. The place is to be released when the work has ended. `assist` is
+/// what waiting threads are lent to.
 ///
 /// # Errors
 /// [`DeviceError::QueueFull`], or [`DeviceError::BufferMapped`]; then no place is taken.
@@ -104,6 +106,7 @@ pub fn admit(
     descriptor: &QueueDescriptor,
     space: &Semaphore,
     clock: &dyn Clock,
+    assist: Option<Arc<dyn WaitAssist>>,
 ) -> Result<(CompletionSource, Completion), DeviceError> {
     let free = space.try_acquire()
         || match descriptor.when_full {
@@ -113,7 +116,7 @@ pub fn admit(
     if !free {
         return Err(DeviceError::QueueFull { limit: space.capacity() });
     }
-    let source = CompletionSource::new(None);
+    let source = CompletionSource::new(assist);
     let completion = source.completion();
     if let Err(mapped) = submission.note_submitted(&completion) {
         space.release();

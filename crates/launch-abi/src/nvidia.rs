@@ -7,8 +7,10 @@
 //!   buffer. The pointer is a multiple of the alignment of the argument's element, no more is needed;
 //! - for each slot of threadgroup memory its offset in the dynamic shared memory of the launch, a multiple of
 //!   16, and its length in bytes. Static variables are not part of it;
-//! - a [`crate::FaultRecord`] in global memory, which the device clears before the launch and reads after it.
-//!   In host memory the exchange of millions of faulting threads would not end;
+//! - a record of [`RECORD_BYTES`] bytes in global memory that begins with a cleared [`crate::FaultRecord`]. In host
+//!   memory the exchange of millions of faulting threads would not end. At [`RECORD_FLAG`] it has the address of a
+//!   32-bit word of host memory: whoever writes the record sets it to 1, so that the device need not copy
+//!   records back of launches without a fault;
 //! - a 32-bit stop flag in global memory: nonzero asks the threads to end soon. It may be written while the
 //!   kernel runs;
 //! - the threads of the grid along x, y and z.
@@ -19,6 +21,13 @@
 //! record and the flag. A fault goes on as on the CPU, and the record is one of the faults of one thread, not
 //! the first in time. A load or store at an address that is not a multiple of its alignment is done in
 //! pieces; an atomic there is a fault.
+
+/// Bytes of a record with what pads it.
+pub const RECORD_BYTES: u64 = 64;
+/// Where in a record the 64 bits of the address of its flag are.
+pub const RECORD_FLAG: i64 = 48;
+
+const _: () = assert!(size_of::<crate::FaultRecord>() <= RECORD_FLAG as usize);
 
 /// One parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

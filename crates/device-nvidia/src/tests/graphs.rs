@@ -43,7 +43,7 @@ fn a_hundred_commands_are_one_launch_from_the_second_replay_on() {
         (100, 1, 1)
     );
     for _ in 0..3 {
-        assert_eq!(replay.run().unwrap(), ["record", "graph", "record", "idle"]);
+        assert_eq!(replay.run().unwrap(), ["record", "graph", "record", "ended"]);
     }
     assert_eq!(values(&x), [32, 1]);
     let handles = replay.bench.driver.live_handles();
@@ -77,7 +77,7 @@ fn a_graph_is_made_anew_when_a_buffer_has_moved() {
     let host = x.contents().unwrap();
     let calls = replay.run().unwrap();
     assert!(calls.contains(&"begin capture".to_owned()), "{calls:?}");
-    assert_eq!(replay.run().unwrap(), ["record", "graph", "record", "idle"]);
+    assert_eq!(replay.run().unwrap(), ["record", "graph", "record", "ended"]);
     // SAFETY: the buffer is alive, and no work uses it.
     assert_eq!(unsafe { host.cast::<u32>().read() }, 32);
 }

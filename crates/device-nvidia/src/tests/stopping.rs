@@ -58,3 +58,70 @@ fn a_kernel_that_does_not_stop_loses_the_device_and_is_waited_for_once() {
     drop((pipeline, x));
     assert_eq!(bench.driver.live_allocations(), before, "the kernel may still use the buffer");
 }
+
+#[test]
+fn command_buffers_are_in_the_stream_together_and_stopped_apart() {
+    let clock = Arc::new(ManualClock::default());
+    let bench = Bench::with(multiply, &NvidiaOptions::default(), Arc::<ManualClock>::clone(&clock));
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang();
+    let submit = |by, seconds| {
+        let submission = within(vec![dispatch(&pipeline, &x, by, 1)], Duration::from_secs(seconds));
+        bench.queue.submit(submission).unwrap()
+    };
+    let (first, second) = (submit(3, 5), submit(7, 5));
+    while bench.driver.calls(&["launch"]).len() < 2 {
+        std::thread::yield_now();
+    }
+    assert!(!first.is_done() && !second.is_done());
+    while !first.is_done() {
+        clock.advance(Duration::from_secs(1));
+        std::thread::yield_now();
+    }
+    assert!(matches!(first.wait(), Err(DeviceError::DeadlineExceeded { .. })));
+    // Its own deadline counts from the end of the first.
+    second.wait().unwrap();
+    assert_eq!(values(&x), [21]);
+}
+
+#[test]
+fn a_command_buffer_that_waits_for_an_event_is_alone_in_the_stream() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    let event = bench.device.event().unwrap();
+    let wait = Command::WaitEvent { event: Arc::clone(&event), value: 1 };
+    let submit = |commands| bench.queue.submit(Submission { commands, ..Submission::default() }).unwrap();
+    let first = submit(vec![dispatch(&pipeline, &x, 3, 1), wait, dispatch(&pipeline, &x, 5, 1)]);
+    let second = submit(vec![dispatch(&pipeline, &x, 7, 1)]);
+    while bench.driver.calls(&["launch"]).is_empty() {
+        std::thread::yield_now();
+    }
+    assert!(!first.is_done() && !second.is_done());
+    assert_eq!(bench.driver.calls(&["launch"]).len(), 1);
+    event.signal(1);
+    first.wait().unwrap();
+    second.wait().unwrap();
+    assert_eq!(values(&x), [105]);
+}
+
+#[test]
+fn command_buffers_behind_a_kernel_that_does_not_stop_end_at_once() {
+    let clock = Arc::new(ManualClock::default());
+    let bench = Bench::with(multiply, &NvidiaOptions::default(), Arc::<ManualClock>::clone(&clock));
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang_for_ever();
+    let submit = || {
+        let submission = within(vec![dispatch(&pipeline, &x, 3, 1)], Duration::from_secs(5));
+        bench.queue.submit(submission).unwrap()
+    };
+    let (first, second) = (submit(), submit());
+    while bench.driver.calls(&["launch"]).len() < 2 {
+        std::thread::yield_now();
+    }
+    while !first.is_done() {
+        clock.advance(Duration::from_secs(1));
+        std::thread::yield_now();
+    }
+    // The clock stands still from here on.
+    assert!(matches!(second.wait(), Err(DeviceError::DeviceLost { .. })));
+}

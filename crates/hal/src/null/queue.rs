@@ -256,7 +256,7 @@ impl Queue for NullQueue {
         let core = &self.0;
         core.validate(&submission)?;
         let clock = core.shared.clock.as_ref();
-        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock)?;
+        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock, None)?;
         let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
         let item = Item { submission, source, timing, deadline: None, position: 0 };
         core.lock().push_back(item);

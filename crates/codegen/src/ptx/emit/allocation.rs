@@ -196,6 +196,16 @@ impl Emitter<'_> {
         }
     }
 
+    /// The bytes that an address is known to be a multiple of.
+    pub(super) fn known_alignment(&self, address: &Address) -> u32 {
+        let known = match (address.place.root, address.added) {
+            (Root::Many, _) | (_, Added::Anything) => 1,
+            (_, Added::AtMost { align, .. }) => self.alignment.of_pointer(address.pointer).min(align),
+            (_, Added::Nothing) => self.alignment.of_pointer(address.pointer),
+        };
+        known.min(1 << address.extra.trailing_zeros().min(8))
+    }
+
     /// Whether an access is aligned, as `i1`, and the alignment that it has in any case; `None` if it is
     /// known to be aligned, or nothing is checked.
     pub(super) fn unproved_alignment(&mut self, address: &Address, align: u32) -> Option<(Opd, u32)> {
@@ -203,12 +213,7 @@ impl Emitter<'_> {
             return None;
         }
         let align = align.clamp(1, 16);
-        let known = match (address.place.root, address.added) {
-            (Root::Many, _) | (_, Added::Anything) => 1,
-            (_, Added::AtMost { align, .. }) => self.alignment.of_pointer(address.pointer).min(align),
-            (_, Added::Nothing) => self.alignment.of_pointer(address.pointer),
-        };
-        let known = known.min(1 << address.extra.trailing_zeros().min(8));
+        let known = self.known_alignment(address);
         if known >= align {
             return None;
         }

@@ -4,7 +4,7 @@
 //! thread ends. A branch that records at once would keep the assembler from moving loads.
 
 use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
-use anymetal_launch_abi::{AccessKind, offsets};
+use anymetal_launch_abi::{AccessKind, nvidia, offsets};
 
 use super::Emitter;
 use crate::cpu::FaultSite;
@@ -118,12 +118,21 @@ impl Emitter<'_> {
         self.put(&record, offsets::FAULT_BOUND_LEN, "i64", &length);
         self.put(&record, offsets::FAULT_GROUP_LINEAR, "i64", &group);
         self.put(&record, offsets::FAULT_THREAD_IN_GROUP, "i32", &thread);
+        self.tell_host(&record);
         self.t.label(done);
     }
 
     fn put(&mut self, record: &Opd, offset: i64, ty: &str, value: &Opd) {
         let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(1) {record}, i64 {offset}"));
         self.t.line(format_args!("store {ty} {value}, ptr addrspace(1) {at}, align 4"));
+    }
+
+    /// Sets the host's flag that there is a record to be read.
+    fn tell_host(&mut self, record: &Opd) {
+        let at = nvidia::RECORD_FLAG;
+        let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(1) {record}, i64 {at}"));
+        let flag = self.t.value(format_args!("load ptr addrspace(1), ptr addrspace(1) {at}, align 8"));
+        self.t.line(format_args!("store volatile i32 1, ptr addrspace(1) {flag}, align 4"));
     }
 
     /// The length of the allocation that a site is to; `noted` where only the access knew it.

@@ -1,6 +1,8 @@
 //! Library functions: instructions where the GPU has one of the accuracy, else the shared math library's
 //! functions for one value.
 
+use std::f32::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+
 use anymetal_ir::{FpMode, MathFn, Scalar, Type, Value};
 
 use super::Emitter;
@@ -50,14 +52,43 @@ impl Emitter<'_> {
             MathFn::Divide if approximate && !args[1].is_const() => {
                 Some(self.approximate_quotient(&args[0], &args[1]))
             }
-            MathFn::Rsqrt if approximate => {
-                Some(self.call("float", "llvm.nvvm.rsqrt.approx.f", &[("float", &args[0])]))
-            }
-            MathFn::Sqrt if approximate => {
-                Some(self.call("float", "llvm.nvvm.sqrt.approx.f", &[("float", &args[0])]))
-            }
+            MathFn::Rsqrt if approximate => Some(self.approximate("rsqrt.approx.f", &args[0])),
+            MathFn::Sqrt if approximate => Some(self.approximate("sqrt.approx.f", &args[0])),
+            _ if fp == FpMode::Fast && scalar == Scalar::F32 => self.fast_instruction(function, &args[0]),
             _ => None,
         }
+    }
+
+    /// Powers and logarithms by the instructions for base 2, which flush subnormal numbers. Their errors are
+    /// those that Metal allows in fast math mode (MSL specification, section 8.4).
+    fn fast_instruction(&mut self, function: MathFn, x: &Opd) -> Option<Opd> {
+        Some(match function {
+            MathFn::Exp2 => self.approximate("ex2.approx.ftz.f", x),
+            MathFn::Exp => self.power_of_2_times(LOG2_E, x),
+            MathFn::Exp10 => self.power_of_2_times(LOG2_10, x),
+            MathFn::Log2 => self.approximate("lg2.approx.ftz.f", x),
+            MathFn::Log => self.logarithm_times(LN_2, x),
+            MathFn::Log10 => self.logarithm_times(LOG10_2, x),
+            _ => return None,
+        })
+    }
+
+    fn power_of_2_times(&mut self, factor: f32, x: &Opd) -> Opd {
+        let exponent = self.scaled(factor, x);
+        self.approximate("ex2.approx.ftz.f", &exponent)
+    }
+
+    fn logarithm_times(&mut self, factor: f32, x: &Opd) -> Opd {
+        let logarithm = self.approximate("lg2.approx.ftz.f", x);
+        self.scaled(factor, &logarithm)
+    }
+
+    fn scaled(&mut self, factor: f32, x: &Opd) -> Opd {
+        self.t.value(format_args!("fmul float {x}, 0x{:016X}", f64::from(factor).to_bits()))
+    }
+
+    fn approximate(&mut self, instruction: &str, x: &Opd) -> Opd {
+        self.call("float", &format!("llvm.nvvm.{instruction}"), &[("float", x)])
     }
 
     /// The smaller; of a number and a NaN, the number.

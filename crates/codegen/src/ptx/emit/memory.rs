@@ -83,7 +83,7 @@ impl Emitter<'_> {
         let memory = memory_type(ty);
         let none = if ty.lanes() > 1 { Opd::text("zeroinitializer") } else { memory_zero(ty) };
         let invariant = self.is_invariant(address.pointer);
-        let Mode { align, volatile } = mode;
+        let Mode { align, volatile } = self.as_one_access(address, ty, mode);
         let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
         let loaded = self.guarded(address, (ty.size(), 1), site, Some((&memory, none)), |this, at| {
@@ -130,7 +130,7 @@ impl Emitter<'_> {
     ) {
         let memory = memory_type(ty);
         let whole = self.in_memory(ty, parts);
-        let Mode { align, volatile } = mode;
+        let Mode { align, volatile } = self.as_one_access(address, ty, mode);
         let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
         self.guarded(address, (ty.size(), 1), site, None, |this, at| {
@@ -146,6 +146,15 @@ impl Emitter<'_> {
             }
             None
         });
+    }
+
+    /// The mode, with the alignment of a whole vector if the address is known to have it: one access instead of
+    /// one for each element, which is all that an access demands.
+    fn as_one_access(&self, address: &Address, ty: Type, mode: Mode) -> Mode {
+        let whole = ty.size();
+        let is_one = ty.lanes() > 1 && whole.is_power_of_two() && whole <= 16;
+        let align = if is_one && self.known_alignment(address) >= whole { whole } else { mode.align };
+        Mode { align: mode.align.max(align), ..mode }
     }
 
     /// Does something in two ways, whose blocks join: as if aligned, and in the pieces that the alignment

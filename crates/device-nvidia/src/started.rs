@@ -1,0 +1,129 @@
+//! What of a command buffer is in the stream and whose fault records have not been read.
+//!
+//! Owns [`Started`].
+
+use std::sync::Arc;
+
+use anymetal_hal::command::Command;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::fault;
+use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::launch::RecordedFault;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::DispatchShape;
+
+use crate::arena::Arena;
+use crate::driver::DriverError;
+use crate::graph::{Graph, NvidiaIndirect};
+use crate::lane::{Lane, Slot};
+use crate::launch;
+
+/// Dispatches and graphs in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Started(Vec<Work>);
+
+#[derive(Debug)]
+enum Work {
+    Dispatch { pipeline: Arc<dyn Pipeline>, shape: DispatchShape, record: Option<usize> },
+    Graph { indirect: Arc<dyn IndirectCommandBuffer>, graph: Arc<Graph> },
+}
+
+impl Started {
+    /// Adds a dispatch, with the number of its record if it can fault.
+    pub(crate) fn dispatch(
+        &mut self,
+        pipeline: Arc<dyn Pipeline>,
+        shape: DispatchShape,
+        record: Option<usize>,
+    ) {
+        self.0.push(Work::Dispatch { pipeline, shape, record });
+    }
+
+    /// Adds a graph of those commands.
+    pub(crate) fn graph(&mut self, indirect: Arc<dyn IndirectCommandBuffer>, graph: Arc<Graph>) {
+        self.0.push(Work::Graph { indirect, graph });
+    }
+
+    /// The kernel that was started last.
+    pub(crate) fn last_kernel(&self) -> Option<String> {
+        let pipeline = match self.0.last()? {
+            Work::Dispatch { pipeline, .. } => pipeline,
+            Work::Graph { indirect, .. } => indirect.commands().iter().rev().find_map(pipeline_of)?,
+        };
+        Some(pipeline.kernel().name.clone())
+    }
+
+    /// The first fault, after all of it has ended. Clears the records of the slot and of graphs that have one.
+    pub(crate) fn first_fault(&self, lane: &Lane, slot: &Slot) -> Result<Option<DeviceError>, DriverError> {
+        let (records, arena) = (self.records(), &slot.arena);
+        let (mut first, slot_has_one) = (None, arena.has_fault());
+        if slot_has_one {
+            fetch(lane, arena, records)?;
+        }
+        for work in &self.0 {
+            match work {
+                Work::Dispatch { pipeline, shape, record } => {
+                    let record = record.filter(|_| slot_has_one);
+                    let Some(fault) = record.and_then(|record| arena.fault(record)) else { continue };
+                    first = first.or_else(|| error_of(lane, pipeline, shape, fault));
+                }
+                Work::Graph { indirect, graph } if graph.arena.has_fault() => {
+                    first = first.or(fault_of_graph(lane, &**indirect, graph)?);
+                }
+                Work::Graph { .. } => {}
+            }
+        }
+        if slot_has_one {
+            arena.clear(&lane.device, records, lane.stream())?;
+        }
+        Ok(first)
+    }
+
+    /// How many of the slot's records dispatches may have written.
+    fn records(&self) -> usize {
+        let end = |work: &Work| match work {
+            Work::Dispatch { record: Some(record), .. } => record + 1,
+            _ => 0,
+        };
+        self.0.iter().map(end).max().unwrap_or(0)
+    }
+}
+
+/// The first fault of a graph's commands. Clears its records.
+fn fault_of_graph(
+    lane: &Lane,
+    indirect: &dyn IndirectCommandBuffer,
+    graph: &Graph,
+) -> Result<Option<DeviceError>, DriverError> {
+    fetch(lane, &graph.arena, graph.records)?;
+    let Some(indirect) = indirect.as_any().downcast_ref::<NvidiaIndirect>() else { return Ok(None) };
+    let first = graph.faultable.iter().find_map(|(command, shape, record)| {
+        let pipeline = pipeline_of(&indirect.commands[*command])?;
+        error_of(lane, pipeline, shape, graph.arena.fault(*record)?)
+    });
+    graph.arena.clear(&lane.device, graph.records, lane.stream())?;
+    Ok(first)
+}
+
+/// Copies an arena's first records to the host.
+fn fetch(lane: &Lane, arena: &Arena, records: usize) -> Result<(), DriverError> {
+    arena.fetch(&lane.device, records, lane.stream())?;
+    lane.device.driver.synchronise(lane.stream())
+}
+
+fn error_of(
+    lane: &Lane,
+    pipeline: &Arc<dyn Pipeline>,
+    shape: &DispatchShape,
+    fault: RecordedFault,
+) -> Option<DeviceError> {
+    let pipeline = launch::pipeline(&lane.device, pipeline).ok()?;
+    Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault))
+}
+
+fn pipeline_of(command: &Command) -> Option<&Arc<dyn Pipeline>> {
+    match command {
+        Command::Dispatch(dispatch) => Some(&dispatch.pipeline),
+        _ => None,
+    }
+}
