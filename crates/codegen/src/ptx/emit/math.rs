@@ -1,13 +1,21 @@
 //! Library functions: instructions where the GPU has one of the accuracy, else the shared math library's
 //! functions for one value.
 
-use std::f32::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
 
 use anymetal_ir::{FpMode, MathFn, Scalar, Type, Value};
 
 use super::Emitter;
 use crate::elementwise::{Width, arith};
 use crate::llvm_text::{Opd, scalar_type};
+
+/// Positive, and more than any multiple's rounding error.
+const ERROR_OF_INFINITY: f64 = 1e-4;
+
+/// The nearest `float`, as LLVM writes it.
+fn single(value: f64) -> Opd {
+    Opd::text(format!("0x{:016X}", f64::from(value as f32).to_bits()))
+}
 
 impl Emitter<'_> {
     pub(super) fn math(&mut self, function: MathFn, fp: FpMode, args: &[Value], to: Type) -> Vec<Opd> {
@@ -73,18 +81,25 @@ impl Emitter<'_> {
         })
     }
 
-    fn power_of_2_times(&mut self, factor: f32, x: &Opd) -> Opd {
-        let exponent = self.scaled(factor, x);
-        self.approximate("ex2.approx.ftz.f", &exponent)
+    /// 2 to the power of a multiple. The multiple's rounding error, of many units in the last place of the
+    /// result, is put right to first order.
+    fn power_of_2_times(&mut self, factor: f64, x: &Opd) -> Opd {
+        let high = f64::from(factor as f32);
+        let [by, rest, ln_2] = [high, factor - high, LN_2].map(single);
+        let exponent = self.t.value(format_args!("fmul float {x}, {by}"));
+        let negative = self.t.value(format_args!("fneg float {exponent}"));
+        let error = self.t.intrinsic("fma", "float", "", &[x, &by, &negative]);
+        let error = self.t.intrinsic("fma", "float", "", &[x, &rest, &error]);
+        // Infinity has no error but a NaN, of which the minimum is the other.
+        let error = self.t.intrinsic("minnum", "float", "", &[&error, &single(ERROR_OF_INFINITY)]);
+        let power = self.approximate("ex2.approx.ftz.f", &exponent);
+        let error = self.t.value(format_args!("fmul float {error}, {ln_2}"));
+        self.t.intrinsic("fma", "float", "", &[&power, &error, &power])
     }
 
-    fn logarithm_times(&mut self, factor: f32, x: &Opd) -> Opd {
+    fn logarithm_times(&mut self, factor: f64, x: &Opd) -> Opd {
         let logarithm = self.approximate("lg2.approx.ftz.f", x);
-        self.scaled(factor, &logarithm)
-    }
-
-    fn scaled(&mut self, factor: f32, x: &Opd) -> Opd {
-        self.t.value(format_args!("fmul float {x}, 0x{:016X}", f64::from(factor).to_bits()))
+        self.t.value(format_args!("fmul float {logarithm}, {}", single(factor)))
     }
 
     fn approximate(&mut self, instruction: &str, x: &Opd) -> Opd {
