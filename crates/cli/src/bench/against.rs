@@ -246,6 +246,7 @@ fn measure(
     let contenders = runtimes.iter().filter_map(|runtime| contender(ours.as_ref(), runtime.as_ref()));
     let contenders: Vec<(&dyn Runtime, Contender<'_>)> = contenders.collect();
     let (mut us, mut bare, mut rust) = (Stopwatch::default(), Stopwatch::default(), Stopwatch::default());
+    let on_processor = device.capabilities().kind == DeviceKind::Cpu;
     let mut watches: Vec<Stopwatch> = contenders.iter().map(|_| Stopwatch::default()).collect();
     for _ in 0..rounds {
         us.time(|| ours.run(queue)).map_err(Failure::Run)?;
@@ -257,7 +258,7 @@ fn measure(
                 watch.time(|| loaded.run()).map_err(|error| told(&error.to_string()))?;
             }
         }
-        if device.capabilities().kind == DeviceKind::Cpu {
+        if on_processor {
             rust.time(|| {
                 ours.parallel();
                 Ok::<_, Failure>(())
@@ -265,7 +266,11 @@ fn measure(
         }
     }
     let [ours_times, unchecked_times, rust] = [us, bare, rust].map(Stopwatch::times);
-    let own = Own { ours: ours_times.ok_or_else(|| told("no round was run"))?, unchecked: unchecked_times };
+    let own = Own {
+        ours: ours_times.ok_or_else(|| told("no round was run"))?,
+        unchecked: unchecked_times,
+        on_processor,
+    };
     let duels = contenders.into_iter().zip(watches);
     let duels = duels.map(|((runtime, peer), watch)| duel(runtime, peer, watch.times(), &own)).collect();
     Ok(ComparisonRow {
@@ -335,6 +340,8 @@ fn fastest<'a>(
 struct Own {
     ours: Times,
     unchecked: Option<Times>,
+    /// Time of processors is time of the work.
+    on_processor: bool,
 }
 
 fn duel(runtime: &dyn Runtime, peer: Contender<'_>, times: Option<Times>, own: &Own) -> Duel {
@@ -346,7 +353,7 @@ fn duel(runtime: &dyn Runtime, peer: Contender<'_>, times: Option<Times>, own: &
     if failure.is_some() {
         return Duel { runtime, failure, ..Duel::default() };
     }
-    let processor = times.processor_ns.zip(own.ours.processor_ns);
+    let processor = times.processor_ns.zip(own.ours.processor_ns).filter(|_| own.on_processor);
     Duel {
         runtime,
         ratio: Some(times.over(&own.ours)),
