@@ -15,6 +15,7 @@ use anymetal_hal::event::Event;
 use anymetal_hal::fault;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::launch::RecordedFault;
+use anymetal_hal::launch::nvidia::GRID_BARRIER_BYTES;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -172,7 +173,8 @@ impl<'s> Execution<'s> {
         bound: Bound<'_>,
     ) -> Result<(), DeviceError> {
         let lane = self.lane;
-        if !self.room.has(&lane.arena, encode::inline_bytes(bound.0)) {
+        // Words of barriers of the grid take no more than this beside the inline bytes.
+        if !self.room.has(&lane.arena, encode::inline_bytes(bound.0) + GRID_BARRIER_BYTES) {
             self.flush()?;
         }
         let arena = (&lane.arena, &mut self.room);
