@@ -56,7 +56,7 @@ fn threadgroups_see_what_all_wrote_before_the_barrier() {
     let (turn, plain) = (pipeline(&device, "turn"), pipeline(&device, "plain"));
     let queue = device.queue().unwrap();
     for n in [1u32, 31, 1000, 5000] {
-        let (x, y) = (device.buffer_zeroed::<u32>(5000).unwrap(), device.buffer_zeroed(5000).unwrap());
+        let (x, y) = (device.buffer_zeroed::<u32>(5000).unwrap(), device.buffer_zeroed::<u32>(5000).unwrap());
         let launch = queue.launch(&turn).arg(&x).arg(&y).threads(n).group_size(64);
         launch.cooperative().submit().unwrap().wait().unwrap();
         let found = y.read().unwrap();
