@@ -1,5 +1,5 @@
-//! A conjugate-gradient solver in one cooperative launch: all threadgroups meet at barriers of the grid, twice
-//! an iteration for the dot products and once for the direction.
+//! A conjugate-gradient solver in one cooperative launch: all threadgroups meet at barriers of the grid, in
+//! each iteration for two dot products and for the direction.
 //!
 //! Solves Poisson's equation on a square by the five-point formula, in one launch and with three launches an
 //! iteration that the host drives. Both are compared with a solver in plain Rust in double precision; prints

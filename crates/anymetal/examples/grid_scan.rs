@@ -1,5 +1,5 @@
-//! A scan over several threadgroups in one cooperative launch: sums of blocks, a barrier of the grid, and each
-//! block's own scan from where the blocks before it end.
+//! A scan over several threadgroups in one cooperative launch: sums of blocks, a barrier of the grid, and
+//! each block's own scan from where the blocks before it end.
 //!
 //! Compared with plain Rust and with two launches that the host drives; prints what the barrier saves. Exits
 //! with 1 if anything is wrong.

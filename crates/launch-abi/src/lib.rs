@@ -44,7 +44,7 @@
 //!
 //! In a cooperative launch each call of the entry has one threadgroup, a [`CpuWorker`] with memory of its own
 //! until it returns, and a stack of its own. [`GridSyncFunction`] returns once every other threadgroup that
-//! has not ended has called it, too; another thread may go on with the threadgroup than the one that began it.
+//! has not ended has called it, too; another thread may go on with the threadgroup than the one before.
 //! What any threadgroup wrote before the call is visible to all of them after it.
 //!
 //! # Memory of a worker

@@ -199,8 +199,8 @@ unsafe extern "C" fn start(member: *mut u8) -> ! {
 pub(crate) unsafe extern "C" fn anymetal_grid_sync(worker: *const CpuWorker) {
     let member = worker.cast_mut().cast::<Member>();
     store_fence();
-    // SAFETY: a cooperative launch passes the address of a member's first field, derived from one to the whole
-    // member; the thread that resumed it waits for the switch.
+    // SAFETY: a cooperative launch passes the address of a member's first field, derived from a pointer to
+    // the whole member; the thread that resumed it waits for the switch.
     unsafe { context::switch(&raw mut (*member).own, (*member).thread, member.cast()) }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
 //! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
-//! the other (in a cooperative launch: from one barrier of the grid to the next). An event for accesses in bounds comes before the accesses. To add an observer: one file here,
-//! an explicit re-export in `lib.rs`.
+//! the other (in a cooperative launch: from one barrier of the grid to the next). An event for accesses in
+//! bounds comes before the accesses. To add an observer: one file here, an explicit re-export in `lib.rs`.
 
 mod accesses;
 mod arithmetic;

@@ -9,8 +9,8 @@ use loom::cell::UnsafeCell;
 use super::*;
 
 /// Two threadgroups of one part each write a cell of their own and, a round later, read the other's. loom
-/// fails if an access is not ordered after the round before, if a part is run twice, or if a thread sleeps for
-/// ever.
+/// fails if an access is not ordered after the round before, if a part is run twice, or if a thread sleeps
+/// for ever.
 #[test]
 fn rounds_are_ordered_and_end() {
     let mut model = loom::model::Builder::new();
