@@ -130,7 +130,7 @@ fn aligned(bytes: u64) -> u64 {
 /// not share a set of a cache.
 fn stride(needs: WorkerNeeds) -> u64 {
     let bytes = aligned(needs.threadgroup_bytes) + aligned(needs.scratch_bytes);
-    (bytes / WORKER_ALIGNMENT | 1) * WORKER_ALIGNMENT
+    ((bytes / WORKER_ALIGNMENT) | 1) * WORKER_ALIGNMENT
 }
 
 /// The memory of a kernel's last cooperative launch.

@@ -8,7 +8,7 @@ use super::Start;
 pub(in super::super) const IS_SUPPORTED: bool = true;
 
 /// Control words that a thread starts with: all exceptions masked, round to nearest.
-const CONTROL_WORDS: u64 = 0x1f80 | 0x037f << 32;
+const CONTROL_WORDS: u64 = 0x1f80 | (0x037f << 32);
 
 /// A stack that ends there (its highest address, a multiple of 16) made ready: the first switch to what is
 /// returned calls `start` on it with the switch's argument.
