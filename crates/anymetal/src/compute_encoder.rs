@@ -222,10 +222,25 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         Ok(())
     }
 
+    /// Runs the kernel over so many full threadgroups, all in progress at once, so that they can meet at
+    /// barriers of the grid; see [`crate::Launch::cooperative`].
+    pub fn dispatch_threadgroups_cooperative(
+        &mut self,
+        groups: impl Into<Extent>,
+        group_size: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        self.dispatch_as(Grid::Threadgroups(groups.into().to_array()?), group_size.into(), true)
+    }
+
     fn dispatch(&mut self, grid: Grid, group_size: Extent) -> Result<(), Error> {
+        self.dispatch_as(grid, group_size, false)
+    }
+
+    fn dispatch_as(&mut self, grid: Grid, group_size: Extent, cooperative: bool) -> Result<(), Error> {
         let group_size = group_size.to_array()?;
         let (pipeline, bindings, threadgroup_memory) = self.call(grid, group_size)?;
-        self.inner.encode(Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size })?;
+        let dispatch = Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size, cooperative };
+        self.inner.encode(dispatch)?;
         Ok(())
     }
 

@@ -28,6 +28,7 @@ pub struct Launch<'a> {
     after: Vec<Submission>,
     /// The counts of an indirect dispatch.
     counts: Option<Result<Region, Error>>,
+    cooperative: bool,
 }
 
 impl<'a> Launch<'a> {
@@ -41,6 +42,7 @@ impl<'a> Launch<'a> {
             label: String::new(),
             after: Vec::new(),
             counts: None,
+            cooperative: false,
         }
     }
 
@@ -73,6 +75,45 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// All threadgroups are in progress at once, so that they can meet at barriers of the grid
+    /// (`grid_sync()` of `<anymetal_groups>`). A kernel with such barriers is refused without it, with
+    /// [`DeviceError::NotCooperative`]; so is a grid that the device has no room for as a whole, with
+    /// [`DeviceError::CooperativeGridTooLarge`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// let device = anymetal::Device::system_default()?;
+    /// let library = device.library_from_source(
+    ///     "#include <anymetal_groups>
+    ///      kernel void sum(device const uint* x, device uint* parts, device uint* y,
+    ///                      uint i [[thread_position_in_grid]], uint n [[threads_per_grid]]) {
+    ///        anymetal::grid_group grid = anymetal::this_grid();
+    ///        parts[i] = x[i];
+    ///        for (uint half_of = n / 2; half_of > 0; half_of /= 2) {
+    ///          grid.sync();
+    ///          if (i < half_of) parts[i] += parts[i + half_of];
+    ///        }
+    ///        if (i == 0) *y = parts[0];
+    ///      }",
+    /// )?;
+    /// let sum = library.pipeline("sum")?;
+    /// let x = device.buffer(&(0..1024u32).collect::<Vec<_>>())?;
+    /// let (parts, y) = (device.buffer_zeroed::<u32>(1024)?, device.buffer_zeroed::<u32>(1)?);
+    /// let queue = device.queue()?;
+    /// let launch = queue.launch(&sum).arg(&x).arg(&parts).arg(&y).threads(1024).group_size(64);
+    /// launch.cooperative().submit()?.wait()?;
+    /// assert_eq!(y.read()?, [1023 * 512]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`DeviceError::NotCooperative`]: crate::hal::error::DeviceError::NotCooperative
+    /// [`DeviceError::CooperativeGridTooLarge`]: crate::hal::error::DeviceError::CooperativeGridTooLarge
+    pub fn cooperative(mut self) -> Self {
+        self.cooperative = true;
+        self
+    }
+
     /// Stops the kernel when it has run that long.
     pub fn deadline(mut self, after: Duration) -> Self {
         self.deadline = Deadline::After(after);
@@ -98,9 +139,9 @@ impl<'a> Launch<'a> {
 
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
-        let Launch { queue, pipeline, call, deadline, label, after, counts } = self;
+        let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative } = self;
         let counts = counts.transpose()?;
-        let dispatch = dispatch(pipeline, call.finish()?)?;
+        let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
         let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
         for other in &after {
             command_buffer = command_buffer.after(other.inner());
@@ -123,6 +164,7 @@ pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -
         threadgroup_memory,
         grid,
         group_size,
+        cooperative: false,
     })
 }
 

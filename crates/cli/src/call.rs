@@ -60,6 +60,9 @@ pub(crate) struct KernelCall {
     /// kernel allows less)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
+    /// Keep all threadgroups in progress at once, for a kernel with barriers of the grid
+    #[arg(long)]
+    cooperative: bool,
     /// Bind an argument; once for each buffer of the kernel
     #[arg(long = "arg", value_name = "I=SPEC", value_parser = ArgumentSpec::parse)]
     arguments: Vec<ArgumentSpec>,
@@ -245,6 +248,9 @@ impl Launch<'_> {
         }
         for &(index, bytes) in &self.threadgroup_memory {
             launch = launch.threadgroup_memory(index, bytes);
+        }
+        if self.call.cooperative {
+            launch = launch.cooperative();
         }
         let start = Instant::now();
         let submitted = launch.submit()?;

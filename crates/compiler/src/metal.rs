@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::metal_source::{MathMode, MetalConstant, MetalOptions, MetalSource};
 use anymetal_ir::Module;
+use anymetal_msl::pp::EXTENSIONS;
 use anymetal_msl::token::MathMode as SourceMathMode;
 
 use crate::artifacts::{Subject, kept, kernel_of};
@@ -23,6 +24,7 @@ pub(crate) fn artifact(subject: &impl Subject) -> Result<Arc<Artifact>, CompileE
     let key = subject.key("metal");
     let make = || {
         let source = subject.metal_source()?;
+        refuse_extensions(&subject.name(), &source.text)?;
         let described = described(subject)?;
         Ok(Arc::new(Artifact {
             code: ArtifactCode::Source(Arc::new(source)),
@@ -31,6 +33,20 @@ pub(crate) fn artifact(subject: &impl Subject) -> Result<Arc<Artifact>, CompileE
         }))
     };
     subject.shared().artifacts.get_or_make(key, |_| true, make)
+}
+
+/// Headers that Metal does not have are refused before its compiler misses them.
+fn refuse_extensions(kernel: &str, text: &str) -> Result<(), CompileError> {
+    let included = text.lines().find_map(|line| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+        EXTENSIONS.iter().find(|name| rest.trim_start().starts_with(&format!("<{name}>")))
+    });
+    let Some(header) = included else { return Ok(()) };
+    let reason = format!(
+        "Metal has no `<{header}>`; use its own functions of SIMD-groups and threadgroups, and split the kernel \
+         at barriers of the grid into kernels that are launched one after the other"
+    );
+    Err(CompileError::Unsupported { kernel: kernel.to_owned(), reason })
 }
 
 /// The kernel's description, as an artifact with an empty text. Sizes that only the device's compiler knows

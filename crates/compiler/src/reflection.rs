@@ -8,6 +8,7 @@ use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType,
 };
+use anymetal_ir::analysis::walk_insts;
 use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
 use anymetal_ir::{self as ir, Kernel, Module};
 
@@ -36,6 +37,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.function_constants = constants;
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
+    info.grid_barriers = has_grid_barrier(module, kernel);
     info.threadgroup_reserve = module.threadgroup_reserve;
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
@@ -117,6 +119,21 @@ pub(crate) fn scalar_type(scalar: ir::Scalar, signed: bool) -> ScalarType {
         (ir::Scalar::Bf16, _) => ScalarType::BF16,
         (ir::Scalar::F32, _) => ScalarType::F32,
     }
+}
+
+/// Whether the kernel, or a function that it calls, has a barrier of the grid.
+fn has_grid_barrier(module: &Module, kernel: &Kernel) -> bool {
+    let mut reached = vec![kernel.function];
+    let (mut next, mut found) = (0, false);
+    while let Some(&id) = reached.get(next) {
+        next += 1;
+        let function = module.function(id);
+        walk_insts(function, function.body, &mut |inst| match &function.inst(inst).op {
+            ir::Op::Call(callee, _) if !reached.contains(callee) => reached.push(*callee),
+            op => found |= op.is_grid_barrier(),
+        });
+    }
+    found
 }
 
 /// The bytes that the module's threadgroup variables take, one after the other.

@@ -97,3 +97,18 @@ fn a_description_tells_the_reflection_and_mistakes_are_the_front_ends() {
     assert!(matches!(missing, CompileError::MissingConstants { .. }), "{missing}");
     assert_eq!(compiler.stage_counts().generated, 0);
 }
+
+#[test]
+fn headers_that_metal_lacks_are_refused_with_the_way_out() {
+    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let text = "#include <anymetal_groups>
+kernel void meet(device uint* x) { anymetal::this_grid().sync(); x[0] = 1; }";
+    let source = Source::from_text("meet.metal", text, SourceOptions::default());
+    let library = compiler.library(source).unwrap();
+    let refused = library.artifact("meet", &Specialisation::default(), Target::Metal).unwrap_err();
+    let CompileError::Unsupported { kernel, reason } = refused else { panic!("{refused}") };
+    assert_eq!(kernel, "meet");
+    assert!(reason.contains("<anymetal_groups>") && reason.contains("split the kernel"), "{reason}");
+    let reflected = library.reflect("meet").unwrap();
+    assert!(reflected.grid_barriers, "through the calls of a module that is not inlined");
+}

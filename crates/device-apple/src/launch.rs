@@ -42,6 +42,16 @@ fn check(
         return Err(device.wrong_device("buffer"));
     }
     match command {
+        Command::Dispatch(dispatch) if dispatch.cooperative => {
+            return Err(DeviceError::Unsupported {
+                device: device.name.clone(),
+                what: "cooperative launches: Metal promises no progress between threadgroups".to_owned(),
+                alternative:
+                    "split the kernel at its grid barriers into kernels that are launched one after \
+                              the other"
+                        .to_owned(),
+            });
+        }
         Command::Dispatch(dispatch) => {
             let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
             validate::check_dispatch(kernel, dispatch, limits)?;

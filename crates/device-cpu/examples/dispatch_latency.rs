@@ -85,6 +85,7 @@ fn time(
     std::thread::sleep(pause);
     let dispatch = || {
         Command::Dispatch(Dispatch {
+            cooperative: false,
             pipeline: Arc::clone(pipeline),
             bindings: Vec::new(),
             threadgroup_memory: Vec::new(),

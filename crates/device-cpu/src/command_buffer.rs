@@ -20,10 +20,11 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::aligned::AlignedMemory;
+use crate::cooperative;
 use crate::guarded::Guard;
 use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
-use crate::pipeline::{CpuPipeline, cpu_pipeline};
+use crate::pipeline::{Code, CpuPipeline, cpu_pipeline};
 use crate::worker_memory::WorkerNeeds;
 
 /// The alignment of inline bytes: at least that of any MSL type.
@@ -163,7 +164,16 @@ impl Preparer<'_> {
         let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
         let arguments =
             Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
+        validate::check_cooperative(kernel, dispatch.cooperative)?;
         let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
+        if let Some(prepared) = prepared.as_ref().filter(|_| kernel.grid_barriers)
+            && let Some(pipeline) = cpu_pipeline(&dispatch.pipeline)
+            // The interpreter has limits of its own.
+            && let Code::Native { .. } = pipeline.code()
+        {
+            let groups = prepared.shape.group_count;
+            cooperative::check(kernel, groups, prepared.needs, pipeline.stack_bytes())?;
+        }
         Ok(prepared.map_or(CommandStep::EmptyDispatch, CommandStep::Dispatch))
     }
 
@@ -175,6 +185,7 @@ impl Preparer<'_> {
     ) -> Result<CommandStep, DeviceError> {
         let kernel = self.kernel(&dispatch.pipeline)?;
         let counts = self.own(&dispatch.counts)?;
+        validate::check_cooperative(kernel, false)?;
         validate::check_counts(kernel, dispatch.counts_offset, counts.length())?;
         let shape = validate::indirect_shape(kernel, [1; 3], dispatch.group_size, self.limits)?;
         let arguments =

@@ -21,6 +21,7 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
+use crate::cooperative::{Cooperative, Failure};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
 use crate::pool::{Body, HelperPanicked, Pool};
@@ -108,6 +109,10 @@ impl Executor<'_> {
             reserved: 0,
         };
         let launch = SharedLaunch(&launch);
+        if pipeline.kernel().grid_barriers {
+            self.cooperate(entry, pipeline, prepared, &launch)?;
+            return fault_of(&record, pipeline, prepared);
+        }
         let out_of_memory = AtomicBool::new(false);
         let body = |worker: u32, first: u64, end: u64| {
             let ran = with_worker(worker, prepared.needs, self.account.guard, |worker| {
@@ -127,10 +132,32 @@ impl Executor<'_> {
         }
         let kernel = &pipeline.kernel().name;
         ran.map_err(|HelperPanicked| panicked(kernel))?;
-        match record.recorded() {
-            None => Ok(()),
-            Some(recorded) => Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded)),
-        }
+        fault_of(&record, pipeline, prepared)
+    }
+
+    /// Runs a kernel with barriers of the grid: validation accepts it in cooperative launches only.
+    fn cooperate(
+        &self,
+        entry: CpuEntry,
+        pipeline: &CpuPipeline,
+        prepared: &PreparedDispatch,
+        launch: &SharedLaunch<'_>,
+    ) -> Result<(), DeviceError> {
+        let cooperative = Cooperative {
+            entry,
+            launch: launch.pointer(),
+            groups: prepared.shape.group_count,
+            needs: prepared.needs,
+            stack_bytes: pipeline.stack_bytes(),
+            guard: self.account.guard,
+            kept: pipeline.kept(),
+        };
+        // SAFETY: as in `native`, and the pipeline knows the most stack that its code needs.
+        let ran = unsafe { cooperative.run(self.pool, self.priority) };
+        ran.map_err(|failure| match failure {
+            Failure::OutOfMemory { requested } => DeviceError::OutOfMemory { requested },
+            Failure::Panicked => panicked(&pipeline.kernel().name),
+        })
     }
 
     /// Runs so many threadgroups, on the calling thread alone if they are expected to be done soon.
@@ -265,6 +292,21 @@ impl Start<'_> {
     /// The byte at an offset that is within the buffer or at its end.
     fn at(&self, offset: u64) -> *mut u8 {
         self.0.start().wrapping_add(offset as usize)
+    }
+}
+
+/// What the record of a finished dispatch tells.
+fn fault_of(
+    record: &FaultRecord,
+    pipeline: &CpuPipeline,
+    prepared: &PreparedDispatch,
+) -> Result<(), DeviceError> {
+    match record.recorded() {
+        None => Ok(()),
+        Some(recorded) => {
+            let kernel = &pipeline.kernel().name;
+            Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded))
+        }
     }
 }
 

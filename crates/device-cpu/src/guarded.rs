@@ -73,7 +73,7 @@ impl Drop for GuardedPages {
 }
 
 /// The system's page size.
-fn page_bytes() -> usize {
+pub(crate) fn page_bytes() -> usize {
     // SAFETY: asks for a constant of the system.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     // Never refused; whatever it were, `mprotect` would fail rather than leave a page open.

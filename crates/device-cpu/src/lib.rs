@@ -15,6 +15,7 @@ mod aligned;
 mod capabilities;
 mod command_buffer;
 mod config;
+mod cooperative;
 mod device;
 mod execute;
 mod fault;

@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, KernelInfo};
 use anymetal_hal::attachment::Attachment;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL};
+use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL, GRID_SYNC_SYMBOL};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::check_arguments;
 
+use crate::cooperative::{Kept, anymetal_grid_sync};
 use crate::fault::anymetal_fault;
 use crate::inline_policy::DispatchDurations;
 use crate::loader::{LoadedObject, default_symbols};
@@ -27,6 +28,7 @@ pub(crate) struct CpuPipeline {
     code: Code,
     pace: Pace,
     durations: DispatchDurations,
+    kept: Kept,
     /// The most that its code needs; 0 for the interpreter, which brings its own.
     stack_bytes: usize,
     attachment: Attachment,
@@ -101,6 +103,7 @@ impl CpuPipeline {
             code,
             pace: Pace::default(),
             durations: DispatchDurations::default(),
+            kept: Kept::default(),
             stack_bytes,
             attachment: Attachment::default(),
         })
@@ -122,6 +125,11 @@ impl CpuPipeline {
     /// The most stack that it needs.
     pub(crate) fn stack_bytes(&self) -> usize {
         self.stack_bytes
+    }
+
+    /// Memory of its cooperative launches.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     pub(crate) fn durations(&self) -> &DispatchDurations {
@@ -197,5 +205,9 @@ impl LoadedCode {
 }
 
 fn resolve(symbol: &str) -> Option<*const ()> {
-    if symbol == FAULT_SYMBOL { Some(anymetal_fault as *const ()) } else { default_symbols(symbol) }
+    match symbol {
+        FAULT_SYMBOL => Some(anymetal_fault as *const ()),
+        GRID_SYNC_SYMBOL => Some(anymetal_grid_sync as *const ()),
+        _ => default_symbols(symbol),
+    }
 }

@@ -20,7 +20,7 @@ struct WorkerMemory {
 }
 
 /// What one dispatch needs of each worker.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WorkerNeeds {
     /// Bytes of threadgroup memory.
     pub(crate) threadgroup_bytes: u64,

@@ -132,6 +132,17 @@ impl CudaDriver {
     }
 }
 
+/// Asks for all threadgroups of a launch at once.
+fn cooperative_attribute() -> sys::CUlaunchAttribute {
+    let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
+    value.cooperative = 1;
+    sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+        pad: [0; 4],
+        value,
+    }
+}
+
 fn stream_of(stream: u64) -> sys::CUstream {
     stream as usize as sys::CUstream
 }
@@ -305,7 +316,7 @@ unsafe impl Driver for CudaDriver {
 
     fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError> {
         self.enter()?;
-        let KernelLaunch { function, groups, group_size, shared_bytes, parameters } = launch;
+        let KernelLaunch { function, groups, group_size, shared_bytes, cooperative, parameters } = launch;
         let mut size = parameters.len();
         // `CU_LAUNCH_PARAM_BUFFER_POINTER`, `_BUFFER_SIZE` and `_END`.
         let mut extra = [
@@ -315,11 +326,32 @@ unsafe impl Driver for CudaDriver {
             (&raw mut size).cast(),
             std::ptr::null_mut(),
         ];
+        let mut attributes = [cooperative_attribute()];
+        let config = sys::CUlaunchConfig {
+            gridDimX: groups[0],
+            gridDimY: groups[1],
+            gridDimZ: groups[2],
+            blockDimX: group_size[0],
+            blockDimY: group_size[1],
+            blockDimZ: group_size[2],
+            sharedMemBytes: shared_bytes,
+            hStream: stream_of(stream),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: 1,
+        };
+        let function = function as usize as sys::CUfunction;
+        if cooperative {
+            // SAFETY: a function and a stream of this driver, and one attribute. The parameters are copied
+            // before the call returns, and their layout is the function's own.
+            return check(unsafe {
+                sys::cuLaunchKernelEx(&raw const config, function, std::ptr::null_mut(), extra.as_mut_ptr())
+            });
+        }
         // SAFETY: a function and a stream of this driver. The parameters are copied before the call returns,
         // and their layout is the function's own.
         check(unsafe {
             sys::cuLaunchKernel(
-                function as usize as sys::CUfunction,
+                function,
                 groups[0],
                 groups[1],
                 groups[2],
@@ -332,6 +364,21 @@ unsafe impl Driver for CudaDriver {
                 extra.as_mut_ptr(),
             )
         })
+    }
+
+    fn resident_groups(&self, function: u64, threads: u32, shared_bytes: u32) -> Result<u64, DriverError> {
+        self.enter()?;
+        let mut groups: c_int = 0;
+        // SAFETY: a function of this driver, and a place for the number.
+        check(unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut groups,
+                function as usize as sys::CUfunction,
+                threads as c_int,
+                shared_bytes as usize,
+            )
+        })?;
+        Ok(u64::from(groups.max(0) as u32) * u64::from(self.card().multiprocessors))
     }
 
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {

@@ -55,6 +55,8 @@ pub(crate) struct KernelLaunch<'a> {
     pub(crate) groups: [u32; 3],
     pub(crate) group_size: [u32; 3],
     pub(crate) shared_bytes: u32,
+    /// All threadgroups must be in progress at once; the driver refuses more than fit.
+    pub(crate) cooperative: bool,
     /// In the layout of [`anymetal_hal::launch::nvidia`].
     pub(crate) parameters: &'a [u8],
 }
@@ -123,6 +125,8 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     fn function(&self, module: u64, name: &str) -> Result<u64, DriverError>;
     /// Lets launches of the function have that much dynamic shared memory.
     fn allow_shared(&self, function: u64, bytes: u32) -> Result<(), DriverError>;
+    /// The threadgroups of a launch that can be in progress at once.
+    fn resident_groups(&self, function: u64, threads: u32, shared_bytes: u32) -> Result<u64, DriverError>;
     fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError>;
 
     /// From now on launches, copies and fills of the stream do not run, but become a graph.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::launch::nvidia::{GRID_BARRIER_BYTES, grid_barrier_words};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -18,7 +19,7 @@ use crate::pipeline::NvidiaPipeline;
 /// One thing that a stream does.
 #[derive(Debug)]
 pub(crate) enum Step {
-    Launch { function: u64, shape: DispatchShape, shared_bytes: u32, parameters: Vec<u8> },
+    Launch { function: u64, shape: DispatchShape, shared_bytes: u32, cooperative: bool, parameters: Vec<u8> },
     Copy { to: u64, from: u64, bytes: u64 },
     Fill { to: u64, value: u8, bytes: u64 },
 }
@@ -27,12 +28,13 @@ impl Step {
     /// Puts it into the stream.
     pub(crate) fn put(&self, driver: &dyn Driver, stream: u64) -> Result<(), DriverError> {
         match self {
-            Step::Launch { function, shape, shared_bytes, parameters } => {
+            Step::Launch { function, shape, shared_bytes, cooperative, parameters } => {
                 let launch = KernelLaunch {
                     function: *function,
                     groups: shape.groups,
                     group_size: shape.group_size,
                     shared_bytes: *shared_bytes,
+                    cooperative: *cooperative,
                     parameters,
                 };
                 driver.launch(launch, stream)
@@ -74,25 +76,52 @@ pub(crate) fn dispatch(
     (arena, room, uploads): (&Arena, &mut Room, &mut Inline),
 ) -> Result<Encoded, DeviceError> {
     let (record, fault) = room.record(arena);
-    let inline = inline_bytes(bound.0);
+    let meets_grid = pipeline.kernel().grid_barriers;
+    let barrier_bytes = if meets_grid { inline_room(GRID_BARRIER_BYTES as usize) } else { 0 };
+    let inline = inline_bytes(bound.0) + barrier_bytes;
     let start = room.inline(arena, inline);
     let mut bytes = Vec::with_capacity(inline as usize);
+    if meets_grid {
+        check_resident(device, pipeline, bound, shape)?;
+        bytes.extend(grid_barrier_words(shape.group_count as u32));
+        bytes.resize(barrier_bytes as usize, 0);
+    }
     let put = |own: &[u8]| {
         let at = start + bytes.len() as u64;
         bytes.extend_from_slice(own);
         bytes.resize(inline_room(bytes.len()) as usize, 0);
         at
     };
-    let signals = Signals { fault, stop };
+    // The words of barriers, if there are any, come first.
+    let signals = Signals { fault, stop, grid_barrier: start };
     let encoded = launch::encode(device, pipeline, bound, shape.grid_threads, signals, put)?;
     uploads.add(start, &bytes);
     let launch = Step::Launch {
         function: pipeline.function,
         shape: *shape,
         shared_bytes: encoded.shared_bytes,
+        cooperative: meets_grid,
         parameters: encoded.parameters,
     };
     Ok(Encoded { launch, record: pipeline.can_fault().then_some(record) })
+}
+
+/// Refuses a cooperative launch of more threadgroups than the card has room for at once.
+fn check_resident(
+    device: &Arc<DeviceShared>,
+    pipeline: &NvidiaPipeline,
+    bound: Bound<'_>,
+    shape: &DispatchShape,
+) -> Result<(), DeviceError> {
+    let kernel = pipeline.kernel();
+    let shared = launch::shared_memory(device, kernel, bound.1)?.1;
+    let limit = device.driver.resident_groups(pipeline.function, shape.threads_per_group(), shared);
+    let limit = limit.map_err(|error| error.of(&device.name, 0))?.min(u64::from(u32::MAX));
+    if shape.group_count > limit {
+        let (kernel, groups) = (kernel.name.clone(), shape.group_count);
+        return Err(DeviceError::CooperativeGridTooLarge { kernel, groups, limit });
+    }
+    Ok(())
 }
 
 /// Encodes a copy or a fill, which was checked; none if it does nothing or is another command.

@@ -15,6 +15,7 @@ use anymetal_hal::completion::CommandTiming;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::launch::nvidia::GRID_BARRIER_BYTES;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -99,7 +100,7 @@ impl Execution {
         let plain = submission.commands.iter().all(|command| match command {
             Command::Dispatch(dispatch) => {
                 dispatches += 1;
-                inline += encode::inline_bytes(&dispatch.bindings);
+                inline += encode::inline_bytes(&dispatch.bindings) + GRID_BARRIER_BYTES;
                 true
             }
             Command::Copy(_) | Command::Fill(_) | Command::UpdateFence(_) | Command::WaitFence(_) => true,
@@ -271,7 +272,8 @@ impl Execution {
     ) -> Result<(), DeviceError> {
         let lane = Arc::clone(&self.lane);
         let slot = lane.slot(self.slot);
-        if !self.room.has(&slot.arena, encode::inline_bytes(bound.0)) {
+        // Words of barriers of the grid take no more than this beside the inline bytes.
+        if !self.room.has(&slot.arena, encode::inline_bytes(bound.0) + GRID_BARRIER_BYTES) {
             self.flush()?;
         }
         let own = launch::pipeline(&lane.device, pipeline)?;

@@ -5,7 +5,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
@@ -112,6 +112,8 @@ pub(crate) struct Encoded {
 pub(crate) struct Signals {
     pub(crate) fault: u64,
     pub(crate) stop: u64,
+    /// The words of barriers of the grid, if the kernel has any.
+    pub(crate) grid_barrier: u64,
 }
 
 /// What a dispatch binds. It was checked; `inline` gives the address that bytes will have in the card.
@@ -137,18 +139,8 @@ pub(crate) fn encode(
             }
         };
     }
-    let layout = validate::threadgroup_layout(kernel, threadgroup_memory, &device.capabilities)?;
-    let mut shared = 0u64;
-    let slots: Vec<(u64, u64)> = layout
-        .slots
-        .iter()
-        .map(|slot| {
-            let start = shared;
-            shared = (shared + slot.len).next_multiple_of(SLOT_ALIGNMENT);
-            (start, slot.len)
-        })
-        .collect();
-    let list = parameters(kernel.buffer_slots(), kernel.threadgroup_slots());
+    let (slots, shared_bytes) = shared_memory(device, kernel, threadgroup_memory)?;
+    let list = parameters(kernel.buffer_slots(), kernel.threadgroup_slots(), kernel.grid_barriers);
     let offsets = parameter_offsets(&list);
     let mut out = Vec::new();
     for (parameter, offset) in list.iter().zip(offsets) {
@@ -159,10 +151,28 @@ pub(crate) fn encode(
             Parameter::ThreadgroupLength(slot) => slots[slot as usize].1,
             Parameter::Fault => signals.fault,
             Parameter::Stop => signals.stop,
+            Parameter::GridBarrier => signals.grid_barrier,
             Parameter::GridThreads(axis) => grid_threads[usize::from(axis)].into(),
         };
         out.resize(offset as usize, 0);
         out.extend_from_slice(&value.to_le_bytes()[..parameter.size() as usize]);
     }
-    Ok(Encoded { parameters: out, shared_bytes: shared as u32 })
+    Ok(Encoded { parameters: out, shared_bytes })
+}
+
+/// Where each slot of threadgroup memory begins in dynamic shared memory, its length, and the bytes of all.
+pub(crate) fn shared_memory(
+    device: &Arc<DeviceShared>,
+    kernel: &KernelInfo,
+    threadgroup_memory: &[ThreadgroupMemory],
+) -> Result<(Vec<(u64, u64)>, u32), DeviceError> {
+    let layout = validate::threadgroup_layout(kernel, threadgroup_memory, &device.capabilities)?;
+    let mut shared = 0u64;
+    let slots = layout.slots.iter().map(|slot| {
+        let start = shared;
+        shared = (shared + slot.len).next_multiple_of(SLOT_ALIGNMENT);
+        (start, slot.len)
+    });
+    let slots = slots.collect();
+    Ok((slots, shared as u32))
 }

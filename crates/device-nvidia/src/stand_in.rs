@@ -12,6 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
 
+/// The threadgroups that the stand-in has room for at once.
+pub(crate) const RESIDENT_GROUPS: u64 = 8;
+
 /// What a launch does: its parameters and the memory, by address.
 pub(crate) type Kernel = fn(&KernelLaunch<'_>, &mut dyn FnMut(u64) -> *mut u8);
 
@@ -45,9 +48,24 @@ struct State {
 /// Work of a stream.
 #[derive(Clone)]
 enum Work {
-    Launch { groups: [u32; 3], group_size: [u32; 3], shared_bytes: u32, function: u64, parameters: Vec<u8> },
-    Copy { to: u64, from: u64, bytes: u64 },
-    Fill { to: u64, value: u8, bytes: u64 },
+    Launch {
+        groups: [u32; 3],
+        group_size: [u32; 3],
+        shared_bytes: u32,
+        cooperative: bool,
+        function: u64,
+        parameters: Vec<u8>,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: u64,
+    },
+    Fill {
+        to: u64,
+        value: u8,
+        bytes: u64,
+    },
 }
 
 impl StandIn {
@@ -130,10 +148,11 @@ impl StandIn {
 
     fn run(&self, work: &Work) {
         match work {
-            Work::Launch { groups, group_size, shared_bytes, function, parameters } => {
+            Work::Launch { groups, group_size, shared_bytes, cooperative, function, parameters } => {
                 let (groups, group_size, shared_bytes) = (*groups, *group_size, *shared_bytes);
-                let function = *function;
-                let launch = KernelLaunch { function, groups, group_size, shared_bytes, parameters };
+                let (function, cooperative) = (*function, *cooperative);
+                let launch =
+                    KernelLaunch { function, groups, group_size, shared_bytes, cooperative, parameters };
                 (self.kernel)(&launch, &mut |address| pointer(address));
             }
             // SAFETY: the device checked both ranges.
@@ -292,11 +311,18 @@ unsafe impl Driver for StandIn {
     }
 
     fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError> {
-        let KernelLaunch { function, groups, group_size, shared_bytes, parameters } = launch;
-        drop(self.log(format!("launch {groups:?} {group_size:?} {shared_bytes}"))?);
+        let KernelLaunch { function, groups, group_size, shared_bytes, cooperative, parameters } = launch;
+        let word = if cooperative { "cooperative launch" } else { "launch" };
+        drop(self.log(format!("{word} {groups:?} {group_size:?} {shared_bytes}"))?);
         let parameters = parameters.to_vec();
-        self.work(stream, Work::Launch { groups, group_size, shared_bytes, function, parameters });
+        let work = Work::Launch { groups, group_size, shared_bytes, cooperative, function, parameters };
+        self.work(stream, work);
         Ok(())
+    }
+
+    fn resident_groups(&self, _function: u64, threads: u32, shared_bytes: u32) -> Result<u64, DriverError> {
+        drop(self.log(format!("resident {threads} {shared_bytes}"))?);
+        Ok(RESIDENT_GROUPS)
     }
 
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {

@@ -3,6 +3,7 @@
 mod code;
 #[cfg(feature = "nccl")]
 mod collectives;
+mod cooperative;
 mod graphs;
 mod links;
 mod stopping;
@@ -115,6 +116,7 @@ fn artifact(ptx: &str) -> Arc<Artifact> {
 fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
     let buffer = BoundResource::Buffer { buffer: Arc::clone(x), offset: 0, length: None };
     Command::Dispatch(Dispatch {
+        cooperative: false,
         pipeline: Arc::clone(pipeline),
         bindings: vec![
             Binding { index: 0, resource: buffer },

@@ -168,6 +168,9 @@ pub struct KernelInfo {
     pub specialised_group: Option<[u32; 3]>,
     /// This code runs whole threadgroups of that size only: grids with an edge need other code.
     pub whole_threadgroups_only: bool,
+    /// It has barriers of the grid: it needs a cooperative launch.
+    #[serde(default)]
+    pub grid_barriers: bool,
     /// Lanes per SIMD-group.
     pub simd_width: u32,
     /// The buffer arguments that nothing reads and that the whole grid stores all of, given enough threads.
@@ -226,6 +229,7 @@ impl KernelInfo {
             required_threads_per_threadgroup: None,
             specialised_group: None,
             whole_threadgroups_only: false,
+            grid_barriers: false,
             simd_width: SIMD_WIDTH,
             overwritten: Vec::new(),
         }

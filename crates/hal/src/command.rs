@@ -143,6 +143,9 @@ pub struct Dispatch {
     pub grid: Grid,
     /// Threads per full threadgroup.
     pub group_size: [u32; 3],
+    /// All threadgroups are in progress at once, so that they can meet at barriers of the grid. A kernel with
+    /// such barriers ([`crate::artifact::KernelInfo::grid_barriers`]) is refused otherwise.
+    pub cooperative: bool,
 }
 
 /// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an

@@ -386,6 +386,28 @@ pub enum DeviceError {
     /// A fence was used with a second queue.
     #[error("a fence orders commands of one queue only; use an event across queues")]
     FenceAcrossQueues,
+    /// A kernel with barriers of the grid in a launch that is not cooperative.
+    #[error(
+        "`{kernel}` has barriers of the grid, for which all threadgroups must be in progress at once; make the \
+         launch cooperative (`cooperative()`, `--cooperative`)"
+    )]
+    NotCooperative {
+        /// The kernel.
+        kernel: String,
+    },
+    /// A cooperative launch of more threadgroups than can be in progress at once.
+    #[error(
+        "a cooperative launch of `{kernel}` can have {limit} threadgroups, not {groups}; let each do more, in a \
+         loop"
+    )]
+    CooperativeGridTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The threadgroups of the launch.
+        groups: u64,
+        /// The most that the device has room for.
+        limit: u64,
+    },
     /// Something that an indirect command buffer cannot hold.
     #[error("an indirect command buffer cannot hold {what}; encode it into the command buffer")]
     NotIndirect {
@@ -514,6 +536,8 @@ impl DeviceError {
             | E::HeapStorageMode { .. }
             | E::MisalignedCounts { .. }
             | E::FenceAcrossQueues
+            | E::NotCooperative { .. }
+            | E::CooperativeGridTooLarge { .. }
             | E::NotIndirect { .. }
             | E::BufferMapped { .. }
             | E::HeldByPause { .. }

@@ -59,6 +59,9 @@ fn unravel(linear: u64, extent: [u32; 3]) -> [u32; 3] {
 pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
     for command in commands {
         let (kernel, bindings) = match command {
+            Command::Dispatch(dispatch) if dispatch.cooperative => {
+                return Err(DeviceError::NotIndirect { what: "a cooperative dispatch".to_owned() });
+            }
             Command::Dispatch(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
             Command::DispatchIndirect(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
             Command::Copy(_) | Command::Fill(_) => continue,
@@ -193,6 +196,7 @@ pub fn check_dispatch(
     dispatch: &Dispatch,
     limits: &Capabilities,
 ) -> Result<Option<DispatchShape>, DeviceError> {
+    check_cooperative(kernel, dispatch.cooperative)?;
     check_bindings(kernel, &dispatch.bindings, limits)?;
     threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
     dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)
@@ -204,10 +208,19 @@ pub fn check_indirect_dispatch(
     dispatch: &IndirectDispatch,
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
+    check_cooperative(kernel, false)?;
     check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
     check_bindings(kernel, &dispatch.bindings, limits)?;
     threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
     indirect_shape(kernel, [1; 3], dispatch.group_size, limits).map(drop)
+}
+
+/// Refuses a kernel with barriers of the grid in a launch that is not cooperative: it would never end.
+pub fn check_cooperative(kernel: &KernelInfo, cooperative: bool) -> Result<(), DeviceError> {
+    if kernel.grid_barriers && !cooperative {
+        return Err(DeviceError::NotCooperative { kernel: kernel.name.clone() });
+    }
+    Ok(())
 }
 
 /// Checks that every enabled buffer argument is bound to enough well-aligned bytes, and nothing else is

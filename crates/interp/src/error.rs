@@ -63,7 +63,8 @@ pub enum InterpError {
         /// [`crate::Limits::max_steps`].
         budget: u64,
     },
-    /// SIMD-groups of one threadgroup wait at different barriers; they would wait for ever.
-    #[error("threads of one threadgroup wait at different barriers")]
+    /// SIMD-groups of one threadgroup, or threadgroups of a cooperative launch, wait at different barriers;
+    /// they would wait for ever.
+    #[error("threads that must meet wait at different barriers")]
     DivergentBarrier(Box<DivergentBarrier>),
 }

@@ -102,7 +102,7 @@ pub struct PartialBarrier {
     pub missing: u32,
 }
 
-/// Two SIMD-groups of a threadgroup wait at different barriers.
+/// Two SIMD-groups of a threadgroup, or two threadgroups of a cooperative launch, wait at different barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DivergentBarrier {
     /// One barrier.

@@ -4,13 +4,16 @@
 //! the threadgroup is done or waits, the waiting ones must wait at the same barrier, and go on. Machines of
 //! SIMD-groups that are done are used again, so a kernel without barriers stays in one machine's cache.
 
-use anymetal_ir::ArgKind;
+mod cooperative;
+
+use anymetal_ir::{ArgKind, BarrierScope};
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
 use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
 use crate::observer::{EarlyReturn, Group, MemorySizes, Observer, Unfinished};
+use crate::program::step::Step;
 use crate::program::{Arena, Program, Region};
-use crate::report::{DivergentBarrier, PartialBarrier, Report};
+use crate::report::{DivergentBarrier, PartialBarrier, Report, ThreadId};
 use crate::schedule::{Permutation, Turns};
 use crate::{InterpError, program};
 
@@ -49,21 +52,30 @@ pub fn run(
         scratch: Vec::new(),
         turns: Turns::new(limits.schedule),
     };
-    let mut machines = Vec::new();
     let [x, y, z] = dispatch.group_counts().map(u64::from);
     let all = x.saturating_mul(y).saturating_mul(z);
+    if cooperative::is_needed(program) {
+        cooperative::run_all(&mut env, all)?;
+        return Ok(env.report);
+    }
+    let mut machines = Vec::new();
     let some = limits.max_groups.map_or(all, |most| most.min(all));
     let order = Permutation::new(limits.schedule, some);
     for n in 0..some {
-        let linear = sampled(order.at(n), some, all);
-        let position = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
-        let size = dispatch.size_of_group(position);
-        let simdgroups = size.iter().product::<u32>().div_ceil(32);
-        env.group = Group { position, linear, size, simdgroups };
+        env.group = group_of(dispatch, sampled(order.at(n), some, all));
         env.check_limits()?;
         run_group(&mut env, &mut machines)?;
     }
     Ok(env.report)
+}
+
+/// The threadgroup of that number.
+fn group_of(dispatch: &Dispatch, linear: u64) -> Group {
+    let [x, y, _] = dispatch.group_counts().map(|count| u64::from(count.max(1)));
+    let position = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
+    let size = dispatch.size_of_group(position);
+    let simdgroups = size.iter().product::<u32>().div_ceil(32);
+    Group { position, linear, size, simdgroups }
 }
 
 /// The number of the `n`-th threadgroup of `some` that are spread evenly over `all`.
@@ -79,8 +91,13 @@ fn check_group_size(program: &Program, dispatch: &Dispatch) -> Result<(), Interp
     if threads == 0 || threads > MAX_THREADS {
         return Err(InterpError::InvalidGroupSize { size: dispatch.group_size });
     }
-    let bytes = program.register_count as u64 * 256 + program.private_bytes;
-    program::limit("memory of a threadgroup's threads", bytes * threads.div_ceil(32), MAX_MACHINE_BYTES)
+    let bytes = machine_bytes(program).saturating_mul(threads.div_ceil(32));
+    program::limit("memory of a threadgroup's threads", bytes, MAX_MACHINE_BYTES)
+}
+
+/// Registers and private memory of a SIMD-group.
+fn machine_bytes(program: &Program) -> u64 {
+    program.register_count as u64 * 256 + program.private_bytes
 }
 
 /// Fills in the regions of the arguments; returns the bytes of threadgroup memory.
@@ -146,7 +163,26 @@ enum Member {
     Done(Option<u32>),
 }
 
+/// Why a threadgroup stopped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// All its threads have ended.
+    Ended,
+    /// The others wait at a barrier of the grid: its step, and one of them.
+    GridBarrier(u32, ThreadId),
+}
+
 fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<(), InterpError> {
+    let mut members = begin_group(env, spare)?;
+    // A program with barriers of the grid does not come here.
+    run_members(env, &mut members, spare)?;
+    let group = env.group;
+    env.observer.on_group_end(&group);
+    Ok(())
+}
+
+/// Begins the threadgroup in the environment.
+fn begin_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<Vec<Member>, InterpError> {
     env.generation = 0;
     env.threadgroup.fill(UNDEFINED_BYTE);
     let group = env.group;
@@ -160,18 +196,31 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
             advance(env, &mut members, simdgroup as usize, spare)?;
         }
     }
+    Ok(members)
+}
+
+/// Runs the threadgroup in the environment until it ends or waits for others.
+fn run_members(
+    env: &mut Environment<'_, '_>,
+    members: &mut [Member],
+    spare: &mut Vec<Machine>,
+) -> Result<Stop, InterpError> {
     loop {
-        if !members.iter().any(|member| matches!(member, Member::Ready(_)))
-            && !open_barrier(env, &mut members)?
-        {
-            break;
+        if !members.iter().any(|member| matches!(member, Member::Ready(_))) {
+            let Some((at, waiting)) = meet(env, members)? else { return Ok(Stop::Ended) };
+            if is_grid_barrier(env.program, at) {
+                return Ok(Stop::GridBarrier(at, waiting));
+            }
+            release(members);
         }
         for n in env.turns.order(members.len()) {
-            advance(env, &mut members, n, spare)?;
+            advance(env, members, n, spare)?;
         }
     }
-    env.observer.on_group_end(&group);
-    Ok(())
+}
+
+fn is_grid_barrier(program: &Program, at: u32) -> bool {
+    matches!(program.steps[at as usize], Step::Barrier { scope: BarrierScope::Grid, .. })
 }
 
 /// Runs one SIMD-group as far as it goes in one turn, if it can go on.
@@ -218,10 +267,11 @@ fn tell_unfinished(env: &mut Environment<'_, '_>, members: &[Member]) {
     }
 }
 
-/// Lets all waiting SIMD-groups go on; false if there is none.
-fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result<bool, InterpError> {
+/// All SIMD-groups that have not ended have arrived at a barrier: its step, and a thread that waits there;
+/// none if all have ended.
+fn meet(env: &mut Environment<'_, '_>, members: &[Member]) -> Result<Option<(u32, ThreadId)>, InterpError> {
     let mut first = None;
-    for (simdgroup, member) in (0u32..).zip(members.iter()) {
+    for (simdgroup, member) in (0u32..).zip(members) {
         let Member::Waiting(_, at, lane) = *member else { continue };
         let (first_at, first_simdgroup, first_lane) = *first.get_or_insert((at, simdgroup, lane));
         if at != first_at {
@@ -235,10 +285,10 @@ fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result
             break;
         }
     }
-    let Some((at, simdgroup, lane)) = first else { return Ok(false) };
+    let Some((at, simdgroup, lane)) = first else { return Ok(None) };
     let loc = env.program.locs[at as usize];
     let waiting = env.thread(simdgroup, lane);
-    for (done, member) in (0u32..).zip(members.iter()) {
+    for (done, member) in (0u32..).zip(members) {
         match *member {
             Member::Done(Some(lane)) => {
                 let returned = env.thread(done, lane);
@@ -256,12 +306,16 @@ fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result
     env.generation += 1;
     let group = env.group;
     env.observer.on_barrier_passed(&group, env.generation);
+    env.check_limits()?;
+    Ok(Some((at, waiting)))
+}
+
+/// Lets all waiting SIMD-groups go on.
+fn release(members: &mut [Member]) {
     for member in members {
         *member = match std::mem::replace(member, Member::Done(None)) {
             Member::Waiting(machine, ..) => Member::Ready(machine),
             other => other,
         };
     }
-    env.check_limits()?;
-    Ok(true)
 }

@@ -35,7 +35,10 @@
 //! partial. [`Op::Barrier`] of threadgroup scope must be executed by all threads of the threadgroup that
 //! have not returned, the same textual barrier in the same loop iterations; all accesses to
 //! threadgroup and device memory before it are ordered before those after it, whatever its flags
-//! say (real programs rely on that). A barrier of thread scope synchronises no threads: it separates the
+//! say (real programs rely on that). A barrier of grid scope is one of threadgroup scope at which the
+//! threadgroups of the grid meet, too: those that have threads left. It orders what all of them did before it
+//! before what any does after it, and is executed in cooperative launches only. A barrier of thread scope
+//! synchronises no threads: it separates the
 //! launches that [`passes::fuse`] combines, so that arithmetic is not contracted or reassociated across it.
 //! SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that

@@ -184,6 +184,7 @@ names!(PrefetchHint {
 });
 
 names!(BarrierScope {
+    Grid = "grid",
     Threadgroup = "threadgroup",
     Simdgroup = "simdgroup",
     Thread = "thread",

@@ -27,6 +27,8 @@
 //! - *Stop*: on every loop iteration that can repeat without bound, and before each threadgroup, the code
 //!   reads `*stop` (a relaxed 4-byte load) and returns soon after it is nonzero. Results are then
 //!   unspecified.
+//! - *Grid barriers*: the code of a kernel with [grid](self#grid-barriers) barriers calls
+//!   [`GRID_SYNC_SYMBOL`] at each. Such a kernel runs in cooperative launches only.
 //! - It never unwinds, and it touches no memory but the bound buffers within their lengths, the worker's
 //!   memory, its own stack and its own read-only data.
 //!
@@ -37,6 +39,13 @@
 //! the dispatch (by the host or by earlier commands) visible to every worker before it calls the entry, and
 //! what workers wrote visible to the threads that wait. Within a dispatch, threadgroups see each other's
 //! memory only as Metal's atomics and coherent accesses allow.
+//!
+//! # Grid barriers
+//!
+//! In a cooperative launch each call of the entry has one threadgroup, a [`CpuWorker`] with memory of its own
+//! until it returns, and a stack of its own. [`GridSyncFunction`] returns once every other threadgroup that
+//! has not ended has called it, too; another thread may go on with the threadgroup than the one before.
+//! What any threadgroup wrote before the call is visible to all of them after it.
 //!
 //! # Memory of a worker
 //!
@@ -55,10 +64,13 @@ pub mod textures;
 
 pub use fault::{AccessKind, FAULT_SYMBOL, FaultFunction, FaultRecord, RecordedFault};
 pub use slots::argument_slots;
-pub use tables::{BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, ThreadgroupLayout, ThreadgroupSlot};
+pub use tables::{
+    BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, GRID_SYNC_SYMBOL, GridSyncFunction, ThreadgroupLayout,
+    ThreadgroupSlot,
+};
 
 /// The version of everything in this module; part of a cache fingerprint.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;

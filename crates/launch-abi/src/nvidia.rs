@@ -13,6 +13,8 @@
 //!   records back of launches without a fault;
 //! - a 32-bit stop flag in global memory: nonzero asks the threads to end soon. It may be written while the
 //!   kernel runs;
+//! - if the kernel has barriers of the grid, [`GRID_BARRIER_BYTES`] in global memory for them, which the
+//!   device sets to [`grid_barrier_words`] before the launch, a cooperative one;
 //! - the threads of the grid along x, y and z.
 //!
 //! The launch has `ceil(threads / size)` threadgroups of the full size per dimension. Threads beyond the grid
@@ -44,6 +46,8 @@ pub enum Parameter {
     Fault,
     /// The stop flag: 64 bits.
     Stop,
+    /// The words of barriers of the grid, on a multiple of 8: 64 bits.
+    GridBarrier,
     /// Threads of the grid along an axis (0 to 2): 32 bits.
     GridThreads(u8),
 }
@@ -52,14 +56,28 @@ impl Parameter {
     /// Its size and alignment in bytes.
     pub const fn size(self) -> u32 {
         match self {
-            Self::BufferPointer(_) | Self::BufferLength(_) | Self::Fault | Self::Stop => 8,
+            Self::BufferPointer(_) | Self::BufferLength(_) | Self::Fault | Self::Stop | Self::GridBarrier => {
+                8
+            }
             Self::ThreadgroupOffset(_) | Self::ThreadgroupLength(_) | Self::GridThreads(_) => 4,
         }
     }
 }
 
-/// The parameters of a kernel with that many buffers and slots of threadgroup memory, in order.
-pub fn parameters(buffers: u32, threadgroup_slots: u32) -> Vec<Parameter> {
+/// The bytes of the words of barriers of the grid.
+pub const GRID_BARRIER_BYTES: u64 = 16;
+
+/// What the words of barriers of the grid are before a launch of that many threadgroups: none has arrived,
+/// all of them are to, no barrier was completed.
+pub fn grid_barrier_words(groups: u32) -> [u8; GRID_BARRIER_BYTES as usize] {
+    let mut words = [0; GRID_BARRIER_BYTES as usize];
+    words[4..8].copy_from_slice(&groups.to_le_bytes());
+    words
+}
+
+/// The parameters of a kernel with that many buffers and slots of threadgroup memory, in order; `meets_grid`:
+/// it has barriers of the grid.
+pub fn parameters(buffers: u32, threadgroup_slots: u32, meets_grid: bool) -> Vec<Parameter> {
     let mut list = Vec::new();
     for slot in 0..buffers {
         list.extend([Parameter::BufferPointer(slot), Parameter::BufferLength(slot)]);
@@ -68,6 +86,7 @@ pub fn parameters(buffers: u32, threadgroup_slots: u32) -> Vec<Parameter> {
         list.extend([Parameter::ThreadgroupOffset(slot), Parameter::ThreadgroupLength(slot)]);
     }
     list.extend([Parameter::Fault, Parameter::Stop]);
+    list.extend(meets_grid.then_some(Parameter::GridBarrier));
     list.extend((0..3).map(Parameter::GridThreads));
     list
 }
@@ -89,7 +108,7 @@ mod tests {
 
     #[test]
     fn parameters_come_by_kind_and_slot_and_are_aligned() {
-        let list = parameters(1, 1);
+        let list = parameters(1, 1, false);
         let expected = [
             Parameter::BufferPointer(0),
             Parameter::BufferLength(0),

@@ -16,6 +16,13 @@ pub type CpuEntry = unsafe extern "C" fn(
     end_group: u64,
 );
 
+/// The external symbol that generated code calls at a barrier of the grid.
+pub const GRID_SYNC_SYMBOL: &str = "anymetal_grid_sync";
+
+/// The type of the function [`GRID_SYNC_SYMBOL`]: waits for the other threadgroups of a cooperative launch.
+/// `worker` is what the entry was called with.
+pub type GridSyncFunction = unsafe extern "C" fn(worker: *const CpuWorker);
+
 /// One entry of the buffer table: a buffer from the bound offset on. Unbound: null and 0.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

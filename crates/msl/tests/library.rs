@@ -43,5 +43,5 @@ macro_rules! families {
 }
 
 families! {
-    array atomic geometric integer internals logging math matrix pack relational simdgroup simdgroup_matrix texture traits types
+    array atomic geometric groups integer internals logging math matrix pack relational simdgroup simdgroup_matrix texture traits types
 }

@@ -168,7 +168,7 @@ impl Observer for OrderCheck {
                 continue;
             };
             match arrival.scope {
-                BarrierScope::Threadgroup => passed.0 += 1,
+                BarrierScope::Threadgroup | BarrierScope::Grid => passed.0 += 1,
                 BarrierScope::Simdgroup => passed.1 += 1,
                 BarrierScope::Thread => {}
             }

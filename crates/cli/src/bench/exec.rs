@@ -6,6 +6,7 @@
 
 mod flatness;
 mod graph;
+mod grid_sync;
 mod pool;
 mod work;
 
@@ -102,6 +103,8 @@ pub(super) fn run(device: &Device, rounds: u32, json: bool) -> Result<bool, Fail
     figures.extend(pool::figures(device, rounds)?);
     tell("graph");
     figures.extend(graph::figures(device, &kernels, rounds)?);
+    tell("barriers of the grid");
+    figures.extend(grid_sync::figures(device, rounds)?);
     tell("memory");
     let report = Report {
         device: device.capabilities().hardware_name.clone(),

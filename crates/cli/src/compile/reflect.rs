@@ -53,6 +53,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
         "function_constants": info.function_constants.iter().map(constant_json).collect::<Vec<Value>>(),
         "thread_attributes": info.thread_attributes,
         "threadgroup_static_bytes": info.threadgroup_static_bytes,
+        "grid_barriers": info.grid_barriers,
         "max_threads_per_threadgroup": info.max_threads_per_threadgroup,
         "required_threads_per_threadgroup": info.required_threads_per_threadgroup,
         "simd_width": info.simd_width,
@@ -133,6 +134,9 @@ fn to_text(info: &KernelInfo) -> String {
         "  threadgroup memory {} bytes, at most {} threads per threadgroup\n",
         info.threadgroup_static_bytes, info.max_threads_per_threadgroup
     ));
+    if info.grid_barriers {
+        text.push_str("  barriers of the grid: needs a cooperative launch\n");
+    }
     text
 }
 

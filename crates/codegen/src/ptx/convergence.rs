@@ -46,10 +46,6 @@ pub(super) fn exchanges_lanes(op: &Op) -> bool {
     matches!(op, Op::Simd(..) | Op::Matrix(..) | Op::Barrier(BarrierScope::Simdgroup, _))
 }
 
-fn is_threadgroup_barrier(op: &Op) -> bool {
-    matches!(op, Op::Barrier(BarrierScope::Threadgroup, _))
-}
-
 impl Convergence {
     /// Analyses a function.
     pub(super) fn new(function: &Function, order: &[Inst], uniformity: &Uniformity) -> Self {
@@ -61,8 +57,8 @@ impl Convergence {
             marker.block(function.body);
             marker.tracked
         };
-        if has(is_threadgroup_barrier) {
-            let tracked = marked(|op| exchanges_lanes(op) || is_threadgroup_barrier(op));
+        if has(Op::is_threadgroup_barrier) {
+            let tracked = marked(|op| exchanges_lanes(op) || op.is_threadgroup_barrier());
             if has_barrier_in(function, function.body, &tracked, false) {
                 return Self { tracked, is_needed: true, barriers_diverge: true };
             }
@@ -184,7 +180,7 @@ fn has_barrier_in(function: &Function, block: Block, tracked: &[bool], inside: b
     function.block(block).iter().any(|&inst| {
         let op = &function.inst(inst).op;
         let inside = inside || tracked[inst.index()];
-        inside && is_threadgroup_barrier(op)
+        inside && op.is_threadgroup_barrier()
             || op.blocks().into_iter().any(|nested| has_barrier_in(function, nested, tracked, inside))
     })
 }

@@ -73,7 +73,7 @@ pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let function = lower(module, kernel, options, &mut PassManager::default());
     let order = checked_instructions(&function)?;
     let analysis = analysis::Analysis::new(&function, kernel, &order);
-    let static_bytes = checked_static_bytes(module, &analysis)?;
+    let static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let input = emit::Input { module, kernel, function: &function, order: &order, options, static_bytes };
     emit::generate(input, analysis)
 }
@@ -88,7 +88,7 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let function = lower(module, kernel, options, &mut PassManager::default());
     let order = checked_instructions(&function)?;
     let analysis = analysis::Analysis::new(&function, kernel, &order);
-    let threadgroup_static_bytes = checked_static_bytes(module, &analysis)?;
+    let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;
     Ok(PtxDescription { symbol: options.symbol.clone(), threadgroup_static_bytes })
 }
 
@@ -103,12 +103,21 @@ fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> 
 }
 
 /// The bytes of static threadgroup memory, if the assembler takes that many.
-fn checked_static_bytes(module: &Module, analysis: &analysis::Analysis) -> Result<u64, CodegenError> {
+fn checked_static_bytes(
+    module: &Module,
+    function: &Function,
+    analysis: &analysis::Analysis,
+) -> Result<u64, CodegenError> {
     let variables = variable_bytes(module);
-    let bytes = match analysis.convergence.barriers_diverge() {
-        true => variables.div_ceil(16).saturating_mul(16).saturating_add(emit::BARRIER_BYTES),
-        false => variables,
-    };
+    let meets_grid = function.insts.iter().any(|inst| inst.op.is_grid_barrier());
+    let own = [
+        (analysis.convergence.barriers_diverge(), emit::BARRIER_BYTES),
+        (meets_grid, emit::GRID_BARRIER_BYTES),
+    ];
+    let bytes = own
+        .iter()
+        .filter(|(is_there, _)| *is_there)
+        .fold(variables, |end, (_, bytes)| end.div_ceil(16).saturating_mul(16).saturating_add(*bytes));
     if bytes > MAX_STATIC_THREADGROUP_BYTES {
         return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_STATIC_THREADGROUP_BYTES });
     }

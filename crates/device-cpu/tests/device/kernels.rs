@@ -136,6 +136,7 @@ pub(crate) fn dispatch(
     group: u32,
 ) -> Command {
     Command::Dispatch(Dispatch {
+        cooperative: false,
         pipeline: Arc::clone(pipeline),
         bindings,
         threadgroup_memory: Vec::new(),

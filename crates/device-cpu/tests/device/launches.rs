@@ -53,8 +53,14 @@ fn every_threadgroup_of_a_grid_runs_once_with_its_real_size() {
         let counts = zeroed(&device, expected.len() as u64 * 4);
         let bindings = vec![bind(0, &counts)];
         let pipeline = Arc::clone(&count);
-        let command =
-            Command::Dispatch(Dispatch { pipeline, bindings, threadgroup_memory: vec![], grid, group_size });
+        let command = Command::Dispatch(Dispatch {
+            cooperative: false,
+            pipeline,
+            bindings,
+            threadgroup_memory: vec![],
+            grid,
+            group_size,
+        });
         queue.submit(submission(vec![command])).unwrap().wait().unwrap();
         assert_eq!(read_words(counts.as_ref()), expected, "{grid:?} in {group_size:?}");
     }
@@ -92,6 +98,7 @@ fn worker_memory_is_laid_out_as_promised() {
     let out = zeroed(&device, 64 * 4);
     let launch = |length| {
         queue.submit(submission(vec![Command::Dispatch(Dispatch {
+            cooperative: false,
             pipeline: pipeline(&device, "worker_memory"),
             bindings: vec![bind(0, &out)],
             threadgroup_memory: vec![ThreadgroupMemory { index: 0, length }],

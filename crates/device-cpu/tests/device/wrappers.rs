@@ -81,6 +81,7 @@ fn record() -> (Recording, Vec<u32>) {
     queue.submit(submission(vec![wait, first])).unwrap().wait().unwrap();
     queue.submit(submission(vec![second])).unwrap().wait().unwrap();
     let outside = Command::Dispatch(Dispatch {
+        cooperative: false,
         pipeline: store,
         bindings: vec![bind(0, &zeroed(&cpu, 4))],
         threadgroup_memory: Vec::new(),

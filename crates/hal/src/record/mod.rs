@@ -111,6 +111,9 @@ pub enum RecordedCommand {
         grid: RecordedGrid,
         /// Threads per threadgroup.
         group_size: [u32; 3],
+        /// Whether it is cooperative.
+        #[serde(default)]
+        cooperative: bool,
     },
     /// A copy.
     Copy {
@@ -219,9 +222,19 @@ impl Entry {
 impl RecordedCommand {
     fn describe(&self, pipelines: &[PipelineRecord]) -> String {
         match self {
-            RecordedCommand::Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size } => {
+            RecordedCommand::Dispatch {
+                pipeline,
+                bindings,
+                threadgroup_memory,
+                grid,
+                group_size,
+                cooperative,
+            } => {
                 let kernel = pipelines.get(*pipeline as usize).map_or("?", |record| record.kernel.as_str());
                 let mut text = format!("dispatch {kernel} over {grid} of {}", extent(*group_size));
+                if *cooperative {
+                    text += ", cooperative";
+                }
                 for (index, binding) in bindings {
                     text += &format!(", {index}: {binding}");
                 }

@@ -245,6 +245,7 @@ impl State {
                     Grid::Threadgroups(groups) => RecordedGrid::Threadgroups(groups),
                 },
                 group_size: dispatch.group_size,
+                cooperative: dispatch.cooperative,
             },
             Command::DispatchIndirect(dispatch) => RecordedCommand::Dispatch {
                 pipeline: self.pipeline(&dispatch.pipeline),
@@ -252,6 +253,7 @@ impl State {
                 threadgroup_memory: threadgroup_memory(&dispatch.threadgroup_memory),
                 grid: RecordedGrid::Indirect(self.buffers.of(&dispatch.counts).0, dispatch.counts_offset),
                 group_size: dispatch.group_size,
+                cooperative: false,
             },
             Command::Copy(copy) => RecordedCommand::Copy {
                 source: (self.buffers.of(&copy.source).0, copy.source_offset),

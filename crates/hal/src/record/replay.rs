@@ -179,12 +179,21 @@ impl<'a> Stage<'a> {
 
     fn command(&mut self, command: &RecordedCommand) -> Result<Command, ReplayError> {
         Ok(match command {
-            RecordedCommand::Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size } => {
+            RecordedCommand::Dispatch {
+                pipeline,
+                bindings,
+                threadgroup_memory,
+                grid,
+                group_size,
+                cooperative,
+            } => {
                 let pipeline = self.pipeline(*pipeline)?;
                 let bindings = self.bindings(bindings)?;
                 let threadgroup_memory =
                     threadgroup_memory.iter().map(|&(index, length)| ThreadgroupMemory { index, length });
-                self.dispatch(pipeline, bindings, threadgroup_memory.collect(), grid, *group_size)?
+                let threadgroup_memory = threadgroup_memory.collect();
+                let shape = (grid, *group_size, *cooperative);
+                self.dispatch(pipeline, bindings, threadgroup_memory, shape)?
             }
             RecordedCommand::Copy { source, destination, length } => Command::Copy(BufferCopy {
                 source: self.buffer(source.0)?,
@@ -218,8 +227,7 @@ impl<'a> Stage<'a> {
         pipeline: Arc<dyn Pipeline>,
         bindings: Vec<Binding>,
         threadgroup_memory: Vec<ThreadgroupMemory>,
-        grid: &RecordedGrid,
-        group_size: [u32; 3],
+        (grid, group_size, cooperative): (&RecordedGrid, [u32; 3], bool),
     ) -> Result<Command, ReplayError> {
         let grid = match *grid {
             RecordedGrid::Threads(threads) => Grid::Threads(threads),
@@ -236,7 +244,14 @@ impl<'a> Stage<'a> {
                 }));
             }
         };
-        Ok(Command::Dispatch(Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size }))
+        Ok(Command::Dispatch(Dispatch {
+            pipeline,
+            bindings,
+            threadgroup_memory,
+            grid,
+            group_size,
+            cooperative,
+        }))
     }
 
     fn bindings(&self, bindings: &[(u32, RecordedBinding)]) -> Result<Vec<Binding>, ReplayError> {

@@ -165,14 +165,14 @@ impl Machine {
         env.observer.on_barrier(&BarrierArrival { scope, thread, arrived: self.active, memory, loc });
         let returned = self.returned();
         let missing = self.elsewhere();
-        if scope == BarrierScope::Threadgroup && missing != 0 {
+        if scope != BarrierScope::Simdgroup && missing != 0 {
             env.partial_barrier(PartialBarrier { loc, thread, arrived: self.active, missing });
         }
         // It has no effect here; on devices the others are waited for.
         if scope == BarrierScope::Simdgroup && missing != 0 {
             env.observer.on_partial_barrier(&PartialBarrier { loc, thread, arrived: self.active, missing });
         }
-        if scope == BarrierScope::Threadgroup && returned != 0 {
+        if scope != BarrierScope::Simdgroup && returned != 0 {
             let returned = env.thread(self.simdgroup, returned.trailing_zeros());
             env.observer.on_early_return(&EarlyReturn { loc, waiting: thread, returned });
         }

@@ -46,7 +46,7 @@ fn ends(turn: &mut u32) -> bool {
 pub(crate) enum Pause {
     /// All lanes have returned.
     Done,
-    /// It waits at a threadgroup barrier.
+    /// It waits at a barrier of the threadgroup or the grid.
     Barrier {
         /// The barrier.
         at: Pc,
@@ -201,7 +201,7 @@ impl Machine {
                 }
                 Step::Barrier { scope, flags } => {
                     let lane = self.arrive(env, pc, scope, flags);
-                    if scope == BarrierScope::Threadgroup {
+                    if scope != BarrierScope::Simdgroup {
                         return Ok(Pause::Barrier { at: pc, lane });
                     }
                 }

@@ -3,8 +3,8 @@
 //!
 //! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
 //! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
-//! the other. An event for accesses in bounds comes before the accesses. To add an observer: one file here,
-//! an explicit re-export in `lib.rs`.
+//! the other (in a cooperative launch: from one barrier of the grid to the next). An event for accesses in
+//! bounds comes before the accesses. To add an observer: one file here, an explicit re-export in `lib.rs`.
 
 mod accesses;
 mod arithmetic;
@@ -286,6 +286,13 @@ pub trait Observer {
     fn on_barrier(&mut self, arrival: &BarrierArrival) {}
     /// All SIMD-groups of the threadgroup that still run have arrived and go on, in generation `generation`.
     fn on_barrier_passed(&mut self, group: &Group, generation: u32) {}
+    /// In a cooperative launch: a threadgroup has come to a barrier of the grid, and another runs next.
+    fn on_group_parked(&mut self, group: &Group) {}
+    /// All threadgroups that still run have come to a barrier of the grid; what happened before it is ordered
+    /// before all that follows.
+    fn on_grid_barrier_passed(&mut self) {}
+    /// A threadgroup that was parked goes on.
+    fn on_group_resumed(&mut self, group: &Group) {}
     /// A fence whose memory, order and scope the module gives.
     fn on_fence(&mut self, fence: &FenceExecuted) {}
     /// A SIMD-group operation under divergence.

@@ -274,9 +274,14 @@ macro_rules! visit_operands {
 }
 
 impl Op {
-    /// Whether all threads of the threadgroup meet here.
+    /// Whether all threads of the threadgroup meet here, be it with those of other threadgroups.
     pub fn is_threadgroup_barrier(&self) -> bool {
-        matches!(self, Op::Barrier(BarrierScope::Threadgroup, _))
+        matches!(self, Op::Barrier(BarrierScope::Threadgroup | BarrierScope::Grid, _))
+    }
+
+    /// Whether all threads of the grid meet here.
+    pub fn is_grid_barrier(&self) -> bool {
+        matches!(self, Op::Barrier(BarrierScope::Grid, _))
     }
 
     /// Whether it ends its block.

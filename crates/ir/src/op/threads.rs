@@ -64,6 +64,8 @@ pub enum Query {
 /// The threads that a barrier synchronises.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BarrierScope {
+    /// All threads of the grid. Only a cooperative launch runs it.
+    Grid,
     /// All threads of the threadgroup.
     Threadgroup,
     /// All active threads of the SIMD-group.

@@ -91,9 +91,18 @@ impl BarrierHoister<'_> {
     fn split(&mut self, branch: Inst, out: &mut Vec<Inst>) {
         let Op::If { cond, then, otherwise } = self.function.inst(branch).op else { return };
         let mut arms: Vec<Vec<Vec<Inst>>> = Vec::new();
+        // The scope of each barrier between two segments: the wider one of the arms'.
+        let mut scopes: Vec<BarrierScope> = Vec::new();
         for block in [then, otherwise] {
             let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
             let kept = self.hoist_pure(insts, out);
+            let barriers = kept.iter().map(|&inst| &self.function.inst(inst).op).filter(|op| is_barrier(op));
+            for (n, barrier) in barriers.enumerate() {
+                scopes.resize(scopes.len().max(n + 1), BarrierScope::Threadgroup);
+                if barrier.is_grid_barrier() {
+                    scopes[n] = BarrierScope::Grid;
+                }
+            }
             let mut segments: Vec<Vec<Inst>> =
                 kept.split(|&inst| is_barrier(&self.function.inst(inst).op)).map(<[Inst]>::to_vec).collect();
             self.pass_values(&mut segments, out);
@@ -102,7 +111,7 @@ impl BarrierHoister<'_> {
         let count = arms.iter().map(Vec::len).max().unwrap_or(0);
         for n in 0..count {
             if n > 0 {
-                out.push(self.add(Op::Barrier(BarrierScope::Threadgroup, None), None));
+                out.push(self.add(Op::Barrier(scopes[n - 1], None), None));
             }
             let mut blocks = [then, otherwise];
             for (block, arm) in blocks.iter_mut().zip(&mut arms) {

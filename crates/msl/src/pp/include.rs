@@ -45,6 +45,9 @@ impl IncludeLoader for MemoryIncludes {
     }
 }
 
+/// Headers of this library that Metal does not have.
+pub const EXTENSIONS: &[&str] = &["anymetal_groups"];
+
 /// Whether a header is one of Metal's own or of C's that come with its compiler, whose content is the
 /// library's.
 pub fn is_library_header(name: &str) -> bool {
@@ -63,6 +66,7 @@ pub fn is_library_header(name: &str) -> bool {
         "stdint.h",
     ];
     name.starts_with("metal_")
+        || EXTENSIONS.contains(&name)
         || FOLDERS.iter().any(|folder| name.starts_with(folder))
         || FILES.contains(&name)
 }

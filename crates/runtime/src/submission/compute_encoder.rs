@@ -179,13 +179,33 @@ impl ComputeEncoder<'_, WithPipeline> {
         self.encode_indirect(dispatch)
     }
 
+    /// Runs the kernel over so many full threadgroups, all in progress at once, so that they can meet at
+    /// barriers of the grid.
+    pub fn dispatch_cooperative(
+        &mut self,
+        groups: [u32; 3],
+        group_size: [u32; 3],
+    ) -> Result<&mut Self, DeviceError> {
+        self.dispatch_as(Grid::Threadgroups(groups), group_size, true)
+    }
+
     fn dispatch(&mut self, grid: Grid, group_size: [u32; 3]) -> Result<&mut Self, DeviceError> {
+        self.dispatch_as(grid, group_size, false)
+    }
+
+    fn dispatch_as(
+        &mut self,
+        grid: Grid,
+        group_size: [u32; 3],
+        cooperative: bool,
+    ) -> Result<&mut Self, DeviceError> {
         let dispatch = Dispatch {
             pipeline: Arc::clone(&self.pipeline.0),
             bindings: self.bindings.clone(),
             threadgroup_memory: self.threadgroup_memory.clone(),
             grid,
             group_size,
+            cooperative,
         };
         self.encode(dispatch)
     }

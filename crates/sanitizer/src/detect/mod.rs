@@ -125,6 +125,19 @@ impl Observer for Detectors<'_> {
         self.races.pass_barrier();
     }
 
+    fn on_group_parked(&mut self, group: &Group) {
+        self.uninitialised.park_group(group.linear);
+    }
+
+    fn on_grid_barrier_passed(&mut self) {
+        self.races.pass_grid_barrier();
+    }
+
+    fn on_group_resumed(&mut self, group: &Group) {
+        self.races.start_group(group);
+        self.uninitialised.resume_group(group.linear);
+    }
+
     fn on_fence(&mut self, fence: &FenceExecuted) {
         self.races.fence(fence);
     }

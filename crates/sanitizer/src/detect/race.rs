@@ -124,7 +124,7 @@ impl Races {
     pub(crate) fn arrive(&mut self, arrival: &BarrierArrival) {
         let memory = arrival.memory.unwrap_or(ALL_MEMORY);
         match arrival.scope {
-            BarrierScope::Threadgroup => self.waiting_memory &= memory,
+            BarrierScope::Threadgroup | BarrierScope::Grid => self.waiting_memory &= memory,
             BarrierScope::Simdgroup => self.clocks.pass_simdgroup_barrier(arrival.thread.simdgroup, memory),
             BarrierScope::Thread => {}
         }
@@ -132,6 +132,12 @@ impl Races {
 
     pub(crate) fn pass_barrier(&mut self) {
         self.clocks.pass_barrier(std::mem::replace(&mut self.waiting_memory, ALL_MEMORY));
+    }
+
+    /// What happened so far comes before all that follows, in every threadgroup.
+    pub(crate) fn pass_grid_barrier(&mut self) {
+        self.shadow.clear();
+        self.published.clear();
     }
 
     pub(crate) fn fence(&mut self, fence: &FenceExecuted) {

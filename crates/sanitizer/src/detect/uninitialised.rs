@@ -4,6 +4,8 @@
 //! own copies, a bit per lane for each byte. A copy copies the bits instead of reading, so that padding in a
 //! structure is no finding.
 
+use std::collections::BTreeMap;
+
 use anymetal_interp::{AccessOp, Accesses, AtomicKind, LocalStart, MemoryPlace, MemorySizes};
 
 use super::collector::{Collector, Seen, Text};
@@ -88,6 +90,8 @@ pub(crate) struct Uninitialised {
     threadgroup: Bits,
     /// By SIMD-group.
     private: Vec<LaneBits>,
+    /// The same of threadgroups that wait at a barrier of the grid, by number.
+    parked: BTreeMap<u64, (Bits, Vec<LaneBits>)>,
     /// Of buffers that were said to be undefined, by number.
     buffers: Vec<Option<Bits>>,
 }
@@ -96,7 +100,23 @@ impl Uninitialised {
     pub(crate) fn begin(&mut self, info: &LaunchInfo, sizes: MemorySizes, simdgroups: u32) {
         self.threadgroup = Bits::new(sizes.threadgroup);
         self.private = vec![LaneBits(vec![0; sizes.private.div_ceil(32) as usize]); simdgroups as usize];
+        self.parked.clear();
         self.buffers = info.undefined.iter().map(|bytes| bytes.map(Bits::new)).collect();
+    }
+
+    /// The threadgroup of that number waits at a barrier of the grid.
+    pub(crate) fn park_group(&mut self, group: u64) {
+        let fresh = (Bits(vec![0; self.threadgroup.0.len()]), self.private.clone());
+        let threadgroup = std::mem::replace(&mut self.threadgroup, fresh.0);
+        let private = std::mem::replace(&mut self.private, fresh.1);
+        self.parked.insert(group, (threadgroup, private));
+    }
+
+    /// It goes on.
+    pub(crate) fn resume_group(&mut self, group: u64) {
+        if let Some((threadgroup, private)) = self.parked.remove(&group) {
+            (self.threadgroup, self.private) = (threadgroup, private);
+        }
     }
 
     pub(crate) fn start_group(&mut self) {

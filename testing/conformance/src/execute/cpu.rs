@@ -238,6 +238,9 @@ impl Prepared for PreparedPipeline {
         let alone = || SANITIZED.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = self.is_sanitized.then(alone);
         let known = sanitizer::findings().len();
+        if self.pipeline.kernel().grid_barriers {
+            build = build.cooperative();
+        }
         let outcome = build.group_size(launch.group).submit().and_then(|submitted| submitted.wait());
         let read = |buffer: &Option<Buffer<u8>>| match buffer {
             Some(buffer) => buffer.read().map_err(failed),

@@ -214,6 +214,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         mask: Mask::All,
         group: GroupValues {
             launch,
+            worker,
             threadgroup_memory,
             scratch,
             linear: groups.linear.clone(),

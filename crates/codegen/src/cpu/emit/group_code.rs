@@ -4,6 +4,7 @@
 //! branch of the worker stands for all of theirs.
 
 use anymetal_ir::{Block, Inst, Label, Op, Value};
+use anymetal_launch_abi::GRID_SYNC_SYMBOL;
 
 use super::group::{GroupLabel, Step};
 use super::lane::Lane;
@@ -115,6 +116,14 @@ impl Emitter<'_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Lets the device run the other threadgroups until they have come to this barrier. To LLVM it is a call
+    /// that may read and write all memory.
+    pub(super) fn grid_barrier(&mut self) {
+        let worker = self.group.worker.clone();
+        self.shared.declares.insert(format!("declare void @{GRID_SYNC_SYMBOL}(ptr)"));
+        self.t.line(format_args!("call void @{GRID_SYNC_SYMBOL}(ptr {worker})"));
     }
 
     /// A condition or selector of group-level code: known once for the group, or taken from a lane

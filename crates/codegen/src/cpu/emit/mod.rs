@@ -123,6 +123,7 @@ pub(super) struct Shared<'a> {
 #[derive(Clone, Debug)]
 struct GroupValues {
     launch: Opd,
+    worker: Opd,
     threadgroup_memory: Opd,
     scratch: Opd,
     linear: Opd,
@@ -334,6 +335,7 @@ impl Emitter<'_, '_> {
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
             Op::Barrier(BarrierScope::Thread, _) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
+            Op::Barrier(BarrierScope::Grid, _) => self.grid_barrier(),
             Op::LocalStart(_) | Op::Barrier(..) => {}
             Op::Load { ptr, align, .. } => {
                 let result = data.result.expect("a load has a result");

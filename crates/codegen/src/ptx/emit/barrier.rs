@@ -34,6 +34,7 @@ const RELAXED: &str = "syncscope(\"block\") monotonic";
 impl Emitter<'_> {
     pub(super) fn barrier(&mut self, scope: BarrierScope) {
         match scope {
+            BarrierScope::Grid => self.grid_barrier(),
             BarrierScope::Threadgroup if self.convergence.barriers_diverge() => self.divergent_barrier(),
             BarrierScope::Threadgroup => self.call_void("llvm.nvvm.barrier0", &[]),
             BarrierScope::Simdgroup => {
@@ -120,7 +121,7 @@ impl Emitter<'_> {
         self.t.line(format_args!("call void @am.barrier.end(i32 {linear}, i32 {count})"));
     }
 
-    fn helper(&mut self, name: &str, text: impl FnOnce() -> String) {
+    pub(super) fn helper(&mut self, name: &str, text: impl FnOnce() -> String) {
         if !self.helpers.contains_key(name) {
             self.helpers.insert(name.to_owned(), text());
         }

@@ -24,9 +24,11 @@ impl Emitter<'_> {
         self.t.label(first);
         self.start_grid();
         self.start_barriers();
+        self.start_grid_barriers();
         self.block(self.input.function.body)?;
         self.t.label(self.exit);
         self.record_fault();
+        self.end_grid_barriers();
         self.end_barriers();
         self.t.terminator("ret void");
         let body = self.t.finish(&header, first);
@@ -47,7 +49,8 @@ impl Emitter<'_> {
             (0..kernel.args.len()).find(|&at| kernel.args[at].kind == kind && slots[at] == Some(slot))
         };
         let mut texts = Vec::new();
-        for parameter in parameters(count(ArgKind::Buffer), count(ArgKind::ThreadgroupMemory)) {
+        let slots_of = (count(ArgKind::Buffer), count(ArgKind::ThreadgroupMemory));
+        for parameter in parameters(slots_of.0, slots_of.1, self.meets_grid()) {
             let register = self.t.register();
             let ty = match parameter {
                 Parameter::BufferPointer(slot) => {
@@ -74,6 +77,10 @@ impl Emitter<'_> {
                     self.grid.stop = register.clone();
                     "ptr addrspace(1)"
                 }
+                Parameter::GridBarrier => {
+                    self.grid.barrier = register.clone();
+                    "ptr addrspace(1)"
+                }
                 Parameter::GridThreads(axis) => {
                     self.grid.threads[usize::from(axis.min(2))] = register.clone();
                     "i32"
@@ -97,6 +104,7 @@ impl Emitter<'_> {
             );
         }
         text += &self.barrier_variables();
+        text += &self.grid_barrier_variables();
         let has_dynamic = self.input.kernel.args.iter().any(|arg| arg.kind == ArgKind::ThreadgroupMemory);
         if has_dynamic {
             text += "@am_dynamic = external addrspace(3) global [0 x i8], align 16\n";

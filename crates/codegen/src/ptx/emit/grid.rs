@@ -15,6 +15,8 @@ pub(super) struct Grid {
     /// Parameters.
     pub(super) fault: Opd,
     pub(super) stop: Opd,
+    /// The words of barriers of the grid, if the kernel has one.
+    pub(super) barrier: Opd,
     pub(super) threads: [Opd; 3],
     /// The thread's linear index in its threadgroup.
     pub(super) linear: Opd,
@@ -41,6 +43,7 @@ impl Default for Grid {
         Self {
             fault: Opd::Int(0),
             stop: Opd::Int(0),
+            barrier: Opd::Int(0),
             threads: zeros(),
             linear: Opd::Int(0),
             position: zeros(),

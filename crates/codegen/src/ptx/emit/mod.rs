@@ -14,6 +14,7 @@ mod entry;
 mod faults;
 mod frames;
 mod grid;
+mod grid_barrier;
 mod lanes;
 mod loops;
 mod math;
@@ -41,6 +42,7 @@ pub(super) use barrier::BARRIER_BYTES;
 use faults::Faults;
 use frames::Frames;
 use grid::Grid;
+pub(super) use grid_barrier::GRID_BARRIER_BYTES;
 use lanes::Lanes;
 use pieces::Piece;
 

@@ -96,7 +96,7 @@ impl<'a> SiteSearch<'a> {
         let mut synchronises = false;
         walk_all(self.function, insts, &mut |inst| {
             let op = &self.function.inst(inst).op;
-            synchronises |= matches!(op, Op::Barrier(BarrierScope::Threadgroup | BarrierScope::Simdgroup, _));
+            synchronises |= matches!(op, Op::Barrier(scope, _) if *scope != BarrierScope::Thread);
             synchronises |= matches!(op, Op::Matrix(..) | Op::Call(..));
             size += 1;
         });

@@ -121,7 +121,9 @@ impl Unroller<'_> {
                     Op::Break(l) if l == label => metrics.breaks += 1,
                     Op::Continue(l) if l == label => metrics.continues += 1,
                     Op::If { .. } if inst != test => metrics.branches_on_counter |= is_derived,
-                    Op::Barrier(BarrierScope::Threadgroup, _) => metrics.has_barrier = true,
+                    Op::Barrier(BarrierScope::Threadgroup | BarrierScope::Grid, _) => {
+                        metrics.has_barrier = true
+                    }
                     Op::Matrix(MatrixOp::MultiplyAccumulate, _) => metrics.multiplies = true,
                     Op::PtrAdd { base, index: Some(_), .. } => {
                         metrics.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);

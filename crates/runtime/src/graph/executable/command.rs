@@ -81,6 +81,7 @@ impl Executable {
             threadgroup_memory: kernel.threadgroup_memory.clone(),
             grid,
             group_size: kernel.group_size,
+            cooperative: false,
         }))
     }
 }

@@ -20,6 +20,9 @@ impl Planner<'_> {
             let op = &function.inst(inst).op;
             if op.is_threadgroup_barrier() {
                 self.close(&mut current, &mut steps);
+                if op.is_grid_barrier() {
+                    steps.push(Step::Group(inst));
+                }
             } else if op.is_terminator() {
                 self.close(&mut current, &mut steps);
                 steps.push(Step::Jump(inst));

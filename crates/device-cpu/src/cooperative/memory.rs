@@ -1,0 +1,162 @@
+//! What each threadgroup of a cooperative launch has to itself: a stack, threadgroup memory, scratch.
+//!
+//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariant: an
+//! inaccessible page lies below each stack, and no two threadgroups share a byte.
+
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use anymetal_hal::launch::{CpuWorker, WORKER_ALIGNMENT};
+
+use crate::aligned::AlignedMemory;
+use crate::guarded::{Guard, page_bytes};
+use crate::worker_memory::WorkerNeeds;
+
+/// Memory of launches of more threadgroups is given back.
+const MAX_KEPT_GROUPS: u64 = 1024;
+
+/// Stacks, one after the other.
+#[derive(Debug)]
+struct Stacks {
+    start: NonNull<u8>,
+    /// From one to the next, the page below included.
+    stride: usize,
+    count: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone; who runs on a stack answers for it.
+unsafe impl Send for Stacks {}
+
+impl Stacks {
+    fn new(count: usize, bytes: usize) -> Option<Self> {
+        let page = page_bytes();
+        let stride = bytes.checked_next_multiple_of(page)?.checked_add(page)?;
+        let mapped = stride.checked_mul(count).filter(|&mapped| mapped <= isize::MAX as usize)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
+        if address == libc::MAP_FAILED {
+            return None;
+        }
+        // From here on the mapping is given back if something fails.
+        let stacks = Stacks { start: NonNull::new(address.cast::<u8>())?, stride, count };
+        let is_closed = |n: usize| {
+            let below = stacks.start.as_ptr().wrapping_add(n * stride);
+            // SAFETY: a whole page of the mapping just made, which nobody uses yet.
+            unsafe { libc::mprotect(below.cast(), page, libc::PROT_NONE) == 0 }
+        };
+        (0..count).all(is_closed).then_some(stacks)
+    }
+
+    fn end(&self, n: usize) -> *mut u8 {
+        self.start.as_ptr().wrapping_add((n + 1) * self.stride)
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        // SAFETY: `new` mapped exactly these bytes, and the owner is going away.
+        let result = unsafe { libc::munmap(self.start.as_ptr().cast(), self.stride * self.count) };
+        debug_assert_eq!(result, 0, "munmap of our own mapping failed");
+    }
+}
+
+/// Memory of each threadgroup of a launch.
+#[derive(Debug)]
+pub(super) struct GroupMemory {
+    stacks: Stacks,
+    /// One block for all threadgroups; with a guard, two for each.
+    blocks: Vec<AlignedMemory>,
+    groups: u64,
+    needs: WorkerNeeds,
+    stack_bytes: usize,
+    guard: Option<Guard>,
+}
+
+impl GroupMemory {
+    /// On failure the bytes that were requested.
+    fn new(groups: u64, needs: WorkerNeeds, stack_bytes: usize, guard: Option<Guard>) -> Result<Self, u64> {
+        let stack_total = (stack_bytes as u64).saturating_mul(groups);
+        let stacks = Stacks::new(groups as usize, stack_bytes).ok_or(stack_total)?;
+        let block = |bytes: u64| {
+            let len = usize::try_from(bytes).ok();
+            len.and_then(|len| AlignedMemory::zeroed_beside(len, guard)).ok_or(bytes)
+        };
+        let blocks = match guard {
+            None => vec![block(stride(needs).saturating_mul(groups))?],
+            Some(_) => {
+                let each = [needs.threadgroup_bytes, needs.scratch_bytes].map(aligned);
+                (0..groups).flat_map(|_| each).map(block).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(GroupMemory { stacks, blocks, groups, needs, stack_bytes, guard })
+    }
+
+    fn serves(&self, groups: u64, needs: WorkerNeeds, stack_bytes: usize, guard: Option<Guard>) -> bool {
+        self.groups >= groups && (self.needs, self.stack_bytes, self.guard) == (needs, stack_bytes, guard)
+    }
+
+    /// The end of a threadgroup's stack, a multiple of the page size.
+    pub(super) fn stack_end(&self, group: u64) -> *mut u8 {
+        self.stacks.end(group as usize)
+    }
+
+    /// What a threadgroup's code gets.
+    pub(super) fn worker(&self, group: u64) -> CpuWorker {
+        let [threadgroup_memory, scratch] = match self.guard {
+            Some(_) => [0, 1].map(|n| self.blocks[group as usize * 2 + n].start().as_ptr()),
+            None => {
+                let start =
+                    self.blocks[0].start().as_ptr().wrapping_add((group * stride(self.needs)) as usize);
+                [start, start.wrapping_add(aligned(self.needs.threadgroup_bytes) as usize)]
+            }
+        };
+        let or_null = |bytes: u64, at: *mut u8| if bytes == 0 { std::ptr::null_mut() } else { at };
+        CpuWorker {
+            threadgroup_memory: or_null(self.needs.threadgroup_bytes, threadgroup_memory),
+            scratch: or_null(self.needs.scratch_bytes, scratch),
+            worker_index: 0,
+            reserved: 0,
+        }
+    }
+}
+
+fn aligned(bytes: u64) -> u64 {
+    bytes.next_multiple_of(WORKER_ALIGNMENT)
+}
+
+/// From one threadgroup's memory to the next: an odd number of cache lines, so that equal places of all do
+/// not share a set of a cache.
+fn stride(needs: WorkerNeeds) -> u64 {
+    let bytes = aligned(needs.threadgroup_bytes) + aligned(needs.scratch_bytes);
+    ((bytes / WORKER_ALIGNMENT) | 1) * WORKER_ALIGNMENT
+}
+
+/// The memory of a kernel's last cooperative launch.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Mutex<Option<GroupMemory>>);
+
+impl Kept {
+    /// Memory for a launch; on failure the bytes that were requested.
+    pub(super) fn take(
+        &self,
+        groups: u64,
+        needs: WorkerNeeds,
+        stack_bytes: usize,
+        guard: Option<Guard>,
+    ) -> Result<GroupMemory, u64> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept.filter(|memory| memory.serves(groups, needs, stack_bytes, guard)) {
+            Some(memory) => Ok(memory),
+            None => GroupMemory::new(groups, needs, stack_bytes, guard),
+        }
+    }
+
+    /// Keeps the memory of a launch that ended.
+    pub(super) fn keep(&self, memory: GroupMemory) {
+        if memory.groups <= MAX_KEPT_GROUPS {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Cooperative launches: all threadgroups of a grid in progress at once, so that they can meet.
+//!
+//! Each threadgroup has a stack and worker memory of its own ([`memory`]). At a barrier of the grid its code
+//! calls [`anymetal_grid_sync`], which leaves its stack for that of the thread that runs it ([`context`]).
+//! Threads go through the threadgroups in rounds ([`rounds`]), one round from each barrier to the next; they
+//! are the calling thread and the pool's helpers, as many as come.
+//!
+//! Invariant: in a round each threadgroup is run by one thread alone, and the end of a round orders what was
+//! done in it before all of the next. So a [`Member`] is touched by one thread at a time.
+
+mod context;
+mod memory;
+mod rounds;
+
+use std::cell::UnsafeCell;
+
+use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::launch::{CpuEntry, CpuLaunch, CpuWorker};
+use anymetal_hal::queue::Priority;
+
+use crate::guarded::Guard;
+use crate::pool::{HelperPanicked, Pool};
+use crate::worker_memory::WorkerNeeds;
+use memory::GroupMemory;
+pub(crate) use memory::Kept;
+use rounds::Rounds;
+
+/// The most threadgroups of a cooperative launch: each has two ranges of pages, of which a process may have
+/// 65530 on Linux.
+const MAX_GROUPS: u64 = 8192;
+/// The most memory of all threadgroups that is not stack.
+const MAX_MEMORY_BYTES: u64 = 1 << 30;
+/// The most address space of all stacks, of which a threadgroup touches a few pages.
+const MAX_STACK_BYTES: u64 = 1 << 36;
+/// Parts of a round per thread: more even out what takes different times, and cost a little each.
+const PARTS_PER_THREAD: u64 = 4;
+
+/// The threadgroups that a cooperative launch may have.
+pub(crate) fn most_groups(needs: WorkerNeeds, stack_bytes: usize) -> u64 {
+    let own = needs.threadgroup_bytes.saturating_add(needs.scratch_bytes).max(1);
+    MAX_GROUPS.min(MAX_MEMORY_BYTES / own).min(MAX_STACK_BYTES / (stack_bytes as u64).max(1))
+}
+
+/// Refuses a grid that cannot be in progress as a whole.
+pub(crate) fn check(
+    kernel: &KernelInfo,
+    groups: u64,
+    needs: WorkerNeeds,
+    stack_bytes: usize,
+) -> Result<(), DeviceError> {
+    if !context::IS_SUPPORTED {
+        return Err(DeviceError::Unsupported {
+            device: "cpu".to_owned(),
+            what: "cooperative launches on this architecture".to_owned(),
+            alternative:
+                "split the kernel at its grid barriers into kernels that are launched one after the \
+                          other"
+                    .to_owned(),
+        });
+    }
+    let limit = most_groups(needs, stack_bytes);
+    if groups > limit {
+        return Err(DeviceError::CooperativeGridTooLarge { kernel: kernel.name.clone(), groups, limit });
+    }
+    Ok(())
+}
+
+/// One threadgroup in progress.
+#[repr(C, align(128))]
+struct Member {
+    /// What its code knows it by; first, so that the address of one is that of the other.
+    worker: CpuWorker,
+    /// Where it goes on, while it does not run.
+    own: *mut u8,
+    /// Where the thread that runs it goes on.
+    thread: *mut u8,
+    entry: CpuEntry,
+    launch: *const CpuLaunch,
+    group: u64,
+    has_ended: bool,
+}
+
+/// All threadgroups of a launch.
+struct Members(Vec<UnsafeCell<Member>>);
+
+// SAFETY: a member is touched only by the thread that has claimed its part of the round (see the module's
+// invariant), and the launch table is shared under the rules of `anymetal_hal::launch`.
+unsafe impl Sync for Members {}
+
+impl Members {
+    fn part(&self, range: std::ops::Range<u64>) -> &[UnsafeCell<Member>] {
+        &self.0[range.start as usize..range.end as usize]
+    }
+}
+
+/// What a cooperative launch is made of.
+pub(crate) struct Cooperative<'a> {
+    pub(crate) entry: CpuEntry,
+    /// A table that outlives the call, for threadgroups numbered below `groups`.
+    pub(crate) launch: *const CpuLaunch,
+    pub(crate) groups: u64,
+    pub(crate) needs: WorkerNeeds,
+    pub(crate) stack_bytes: usize,
+    pub(crate) guard: Option<Guard>,
+    /// Memory of launches before.
+    pub(crate) kept: &'a Kept,
+}
+
+/// Why a cooperative launch failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    OutOfMemory { requested: u64 },
+    Panicked,
+}
+
+impl From<HelperPanicked> for Failure {
+    fn from(HelperPanicked: HelperPanicked) -> Self {
+        Failure::Panicked
+    }
+}
+
+impl Cooperative<'_> {
+    /// Runs all threadgroups to their end.
+    ///
+    /// # Safety
+    /// `entry` may be called with `launch`, by the rules of [`anymetal_hal::launch`], for each threadgroup
+    /// once, and uses no more than `stack_bytes` of stack.
+    pub(crate) unsafe fn run(self, pool: &Pool, priority: Priority) -> Result<(), Failure> {
+        let memory = self.kept.take(self.groups, self.needs, self.stack_bytes, self.guard);
+        let memory = memory.map_err(|requested| Failure::OutOfMemory { requested })?;
+        let members = Members((0..self.groups).map(|group| self.member(group, &memory)).collect());
+        let threads = pool.width() as u64;
+        let parts = self.groups.min(threads * PARTS_PER_THREAD);
+        let rounds = Rounds::new(parts as usize, self.groups);
+        let first_of = |part: u64| part * self.groups / parts;
+        let body = |_worker: u32, first: u64, _end: u64| {
+            let start = (first * parts / threads) as usize;
+            rounds.take_part(start, |part| {
+                let part = members.part(first_of(part as u64)..first_of(part as u64 + 1));
+                // SAFETY: this thread has claimed the part, and nobody else touches its members until it is
+                // done with it; what `resume` asks of the entry is what the caller promises.
+                part.iter().filter(|member| unsafe { resume(member.get()) }).count() as u64
+            });
+        };
+        pool.run_job(0..threads, threads, priority, &body)?;
+        self.kept.keep(memory);
+        Ok(())
+    }
+
+    fn member(&self, group: u64, memory: &GroupMemory) -> UnsafeCell<Member> {
+        UnsafeCell::new(Member {
+            worker: memory.worker(group),
+            own: context::on_stack(memory.stack_end(group), start),
+            thread: std::ptr::null_mut(),
+            entry: self.entry,
+            launch: self.launch,
+            group,
+            has_ended: false,
+        })
+    }
+}
+
+/// Runs a threadgroup up to its next barrier of the grid or its end; returns whether it ended by that.
+///
+/// # Safety
+/// Nobody else touches the member meanwhile, and its entry may be called as it says.
+unsafe fn resume(member: *mut Member) -> bool {
+    // SAFETY: as the caller promises. No reference into the member lives across the switch: its own code
+    // writes to it.
+    unsafe {
+        if (*member).has_ended {
+            return false;
+        }
+        context::switch(&raw mut (*member).thread, (*member).own, member.cast());
+        (*member).has_ended
+    }
+}
+
+/// A threadgroup, on its own stack.
+unsafe extern "C" fn start(member: *mut u8) -> ! {
+    let member = member.cast::<Member>();
+    // SAFETY: `resume` passed the member that has this stack; the entry and its arguments are as
+    // `Cooperative::run` demands. Nothing here needs to be dropped, for this stack is left for good.
+    unsafe {
+        let (entry, launch, group) = ((*member).entry, (*member).launch, (*member).group);
+        entry(launch, &raw const (*member).worker, group, group + 1);
+        (*member).has_ended = true;
+        context::switch(&raw mut (*member).own, (*member).thread, member.cast());
+    }
+    // Who has ended is not resumed.
+    std::process::abort()
+}
+
+/// See [`anymetal_hal::launch::GridSyncFunction`].
+///
+/// # Safety
+/// `worker` is what the running entry was called with, in a cooperative launch.
+pub(crate) unsafe extern "C" fn anymetal_grid_sync(worker: *const CpuWorker) {
+    let member = worker.cast_mut().cast::<Member>();
+    store_fence();
+    // SAFETY: a cooperative launch passes the address of a member's first field, derived from a pointer to
+    // the whole member; the thread that resumed it waits for the switch.
+    unsafe { context::switch(&raw mut (*member).own, (*member).thread, member.cast()) }
+}
+
+/// Non-temporal stores are ordered with nothing else.
+#[cfg(target_arch = "x86_64")]
+fn store_fence() {
+    // SAFETY: part of every x86-64 processor.
+    unsafe { core::arch::x86_64::_mm_sfence() }
+}
+
+/// Generated code has non-temporal stores on x86-64 only.
+#[cfg(not(target_arch = "x86_64"))]
+fn store_fence() {}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
