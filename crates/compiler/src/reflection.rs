@@ -39,6 +39,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.threadgroup_reserve = module.threadgroup_reserve;
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
+    info.required_threads_per_threadgroup = kernel.required_threads;
     info
 }
 

@@ -140,6 +140,7 @@ fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Re
         function: anymetal_ir::FuncId(0),
         args: vec![argument],
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
     });
     let program = Program::new(&module, "k")?;

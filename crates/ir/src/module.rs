@@ -130,6 +130,8 @@ pub struct Kernel {
     pub args: Vec<KernelArg>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`: the only size it may be launched with.
+    pub required_threads: Option<[u32; 3]>,
     /// MSL names of the thread attributes it declares, for reflection.
     pub thread_attributes: Vec<String>,
 }

@@ -88,6 +88,11 @@ impl Parser<'_> {
         let name = self.text()?;
         let function = FuncId(self.entity("f")?);
         let max_threads = if self.eat_word("max_threads")? { Some(self.number()?) } else { None };
+        let required_threads = if self.eat_word("required_threads")? {
+            Some([self.number()?, self.number()?, self.number()?])
+        } else {
+            None
+        };
         let mut thread_attributes = Vec::new();
         if self.eat_word("attributes")? {
             self.expect('[')?;
@@ -103,7 +108,8 @@ impl Parser<'_> {
         while !self.eat('}')? {
             args.push(self.argument()?);
         }
-        self.module.kernels.push(Kernel { name, function, args, max_threads, thread_attributes });
+        let kernel = Kernel { name, function, args, max_threads, required_threads, thread_attributes };
+        self.module.kernels.push(kernel);
         Ok(())
     }
 

@@ -132,6 +132,7 @@ fn evaluate(module: &Module, id: FuncId) -> Result<Option<bool>, SpecialiseError
         function: id,
         args: Vec::new(),
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
     };
     let whole = Module { kernels: vec![kernel], ..module.clone() };

@@ -85,6 +85,9 @@ pub(super) fn kernels(out: &mut String, module: &Module) -> fmt::Result {
         if let Some(max) = kernel.max_threads {
             write!(out, " max_threads {max}")?;
         }
+        if let Some([x, y, z]) = kernel.required_threads {
+            write!(out, " required_threads {x} {y} {z}")?;
+        }
         if !kernel.thread_attributes.is_empty() {
             let names: Vec<_> = kernel.thread_attributes.iter().map(|name| quoted(name)).collect();
             write!(out, " attributes [{}]", names.join(", "))?;

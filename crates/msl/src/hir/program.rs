@@ -175,6 +175,8 @@ pub struct Kernel {
     pub params: Vec<KernelParam>,
     /// `[[max_total_threads_per_threadgroup(n)]]`
     pub max_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`
+    pub required_threads: Option<[u32; 3]>,
 }
 
 /// What one kernel reaches.

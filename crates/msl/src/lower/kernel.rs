@@ -21,6 +21,7 @@ impl Lowerer<'_> {
             function,
             args,
             max_threads: kernel.max_threads,
+            required_threads: kernel.required_threads,
             thread_attributes: thread_attributes(kernel),
         });
     }

@@ -39,4 +39,5 @@ known_names! {
     threadgroup = "threadgroup",
     function_constant = "function_constant",
     max_total_threads = "max_total_threads_per_threadgroup",
+    required_threads = "required_threads_per_threadgroup",
 }
