@@ -34,6 +34,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     }
     info.overwritten = uses.overwritten(kernel);
     info.function_constants = constants;
+    info.logs.clone_from(&kernel.logs);
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
     info.threadgroup_reserve = module.threadgroup_reserve;

@@ -1,5 +1,7 @@
 //! A module: functions, data, kernels and their arguments.
 
+use anymetal_launch_abi::logging::LogSite;
+
 use crate::{FuncId, Function, FunctionConstantId, Scalar, Space};
 
 /// A constant datum (`constant` tables at program scope).
@@ -134,6 +136,8 @@ pub struct Kernel {
     pub required_threads: Option<[u32; 3]>,
     /// MSL names of the thread attributes it declares, for reflection.
     pub thread_attributes: Vec<String>,
+    /// The messages that it may write to its log, by their number in records.
+    pub logs: Vec<LogSite>,
 }
 
 /// A compilation unit: usually one kernel and its dependences.

@@ -46,6 +46,7 @@ mod function;
 mod init;
 mod kernel;
 mod lambda;
+mod log_call;
 mod lookup;
 mod member;
 mod names;

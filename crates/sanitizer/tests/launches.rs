@@ -49,6 +49,7 @@ fn kernel(build: impl FnOnce(&mut Builder<'_>, &[Value])) -> Module {
         max_threads: None,
         required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     });
     module
 }

@@ -254,6 +254,7 @@ impl Generator {
             max_threads: None,
             required_threads: None,
             thread_attributes: vec!["thread_position_in_grid".to_owned()],
+            logs: Vec::new(),
         });
     }
 

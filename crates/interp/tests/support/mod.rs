@@ -58,6 +58,7 @@ pub(crate) fn add_kernel(
         max_threads: None,
         required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     });
 }
 

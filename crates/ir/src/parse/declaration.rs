@@ -1,5 +1,7 @@
 //! Everything outside functions.
 
+use anymetal_launch_abi::logging::{LogLevel, LogSite};
+
 use super::lexer::Token;
 use super::{Parsed, Parser};
 use crate::{
@@ -104,13 +106,23 @@ impl Parser<'_> {
             }
         }
         self.expect('{')?;
-        let mut args = Vec::new();
+        let (mut args, mut logs) = (Vec::new(), Vec::new());
         while !self.eat('}')? {
-            args.push(self.argument()?);
+            match self.token {
+                Token::Word("log") => logs.push(self.log_site()?),
+                _ => args.push(self.argument()?),
+            }
         }
-        let kernel = Kernel { name, function, args, max_threads, required_threads, thread_attributes };
+        let kernel = Kernel { name, function, args, max_threads, required_threads, thread_attributes, logs };
         self.module.kernels.push(kernel);
         Ok(())
+    }
+
+    fn log_site(&mut self) -> Parsed<LogSite> {
+        self.bump()?;
+        let level = self.named("a level", LogLevel::from_name)?;
+        let (subsystem, category) = (self.text()?, self.text()?);
+        Ok(LogSite { level, subsystem, category, format: self.text()? })
     }
 
     fn argument(&mut self) -> Parsed<KernelArg> {

@@ -204,6 +204,7 @@ fn joined(
         // The parts are launched with one size, which each of them was checked for.
         required_threads: kernels().find_map(|kernel| kernel.required_threads),
         thread_attributes,
+        logs: Vec::new(),
     });
     module
 }
