@@ -150,14 +150,15 @@ fn shortest(size: f64, digits: usize, alternate: bool) -> String {
     text + &tail
 }
 
-/// What follows `0x`: one digit, the fraction of a normalised number, the binary exponent.
+/// What follows `0x`: one digit, the fraction of a normalised number, the binary exponent. The digit is 1, or 2
+/// where rounding has carried into it.
 fn hexadecimal(size: f64, digits: Option<usize>) -> String {
     if size == 0.0 {
         let zeros = "0".repeat(digits.unwrap_or(0));
         return if zeros.is_empty() { "0p+0".to_owned() } else { format!("0.{zeros}p+0") };
     }
     // Every `f32` is a normal `f64`.
-    let mut power = (size.to_bits() >> 52) as i32 - 1023;
+    let power = (size.to_bits() >> 52) as i32 - 1023;
     let mut fraction = size.to_bits() & ((1 << 52) - 1) | 1 << 52;
     if let Some(digits) = digits.filter(|&digits| digits < 13) {
         let dropped = 52 - 4 * digits as u32;
@@ -165,10 +166,6 @@ fn hexadecimal(size: f64, digits: Option<usize>) -> String {
         let odd = fraction >> dropped & 1 == 1;
         fraction = (fraction >> dropped) + u64::from(rest > half || rest == half && odd);
         fraction <<= dropped;
-        if fraction >> 53 != 0 {
-            fraction >>= 1;
-            power += 1;
-        }
     }
     let mut text = format!("{:013x}", fraction & ((1 << 52) - 1));
     match digits {
@@ -177,7 +174,7 @@ fn hexadecimal(size: f64, digits: Option<usize>) -> String {
         Some(digits) => text.truncate(digits),
     }
     let point = if text.is_empty() { "" } else { "." };
-    format!("1{point}{text}p{power:+}")
+    format!("{}{point}{text}p{power:+}", fraction >> 52)
 }
 
 #[cfg(test)]
@@ -231,7 +228,13 @@ mod tests {
             ("%g", 0.0, "0"),
             ("%a", 1.0, "0x1p+0"),
             ("%a", 0.1, "0x1.99999ap-4"),
-            ("%.1a", 1.97, "0x1.fp+0"),
+            ("%.1a", 1.97, "0x2.0p+0"),
+            ("%.1a", 1.90625, "0x1.ep+0"),
+            ("%.2a", 0.1, "0x1.9ap-4"),
+            ("%.0e", 15000.0, "2e+04"),
+            ("%#.3g", 1.0, "1.00"),
+            ("%.10g", 0.1, "0.1000000015"),
+            ("%g", 999_999.5, "1e+06"),
             ("%.0a", 1.97, "0x2p+0"),
             ("%A", 255.5, "0X1.FFP+7"),
             ("%f", f32::INFINITY, "inf"),
