@@ -1,5 +1,5 @@
-//! Messages from kernels: what arrives, in which order, what is lost, and that the interpreter and machine code
-//! write the same. The sizes that kernels require are tested here, too.
+//! Messages from kernels: what arrives, in which order, what is lost, and that the interpreter and machine
+//! code write the same. The sizes that kernels require are tested here, too.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod contents;
-mod logs;
+pub(crate) mod logs;
 mod picture;
 mod results;
 pub(crate) mod spec;

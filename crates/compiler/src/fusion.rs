@@ -63,8 +63,8 @@ pub struct Fusion<'a> {
 
 impl<'a> Fusion<'a> {
     /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid.
-    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked, or if one
-    /// writes messages.
+    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked, or if
+    /// one writes messages.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
         group_size: Option<[u32; 3]>,

@@ -1,9 +1,9 @@
 //! Messages from kernels: the log of a command buffer, from the binding to the text.
 //!
-//! Owns [`attach`], which binds a log to the dispatches of kernels with messages before a queue is given them,
-//! and [`CommandLog::collect`], which reads it when they have ended. Invariant: a log has the size that it was
-//! made with, whatever kernels write; messages that do not fit are counted; whatever the log's bytes are,
-//! collecting ends and gives text. The layout is [`anymetal_launch_abi::logging`]'s.
+//! Owns [`attach`], which binds a log to the dispatches of kernels with messages before a queue is given
+//! them, and [`CommandLog::collect`], which reads it when they have ended. Invariant: a log has the size that
+//! it was made with, whatever kernels write; messages that do not fit are counted; whatever the log's bytes
+//! are, collecting ends and gives text. The layout is [`anymetal_launch_abi::logging`]'s.
 
 mod print;
 

@@ -6,7 +6,7 @@ use anymetal::{LogMessage, Logs};
 use serde_json::{Value, json};
 
 /// A line for each message, by threadgroup, then the number of those that were lost.
-pub(super) fn lines(logs: &[Arc<Logs>]) -> Vec<String> {
+pub(crate) fn lines(logs: &[Arc<Logs>]) -> Vec<String> {
     let mut lines = Vec::new();
     for log in logs {
         lines.extend(log.messages.iter().map(ToString::to_string));

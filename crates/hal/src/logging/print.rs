@@ -150,8 +150,8 @@ fn shortest(size: f64, digits: usize, alternate: bool) -> String {
     text + &tail
 }
 
-/// What follows `0x`: one digit, the fraction of a normalised number, the binary exponent. The digit is 1, or 2
-/// where rounding has carried into it.
+/// What follows `0x`: one digit, the fraction of a normalised number, the binary exponent. The digit is 1, or
+/// 2 where rounding has carried into it.
 fn hexadecimal(size: f64, digits: Option<usize>) -> String {
     if size == 0.0 {
         let zeros = "0".repeat(digits.unwrap_or(0));

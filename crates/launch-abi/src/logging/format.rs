@@ -1,7 +1,7 @@
 //! Formats of messages: those of C's `printf`, with vectors (MSL specification, 6.19).
 //!
-//! Invariant: whatever the text, [`parse_format`] gives pieces or an error that says where; counts are bounded
-//! by [`MAX_COUNT`].
+//! Invariant: whatever the text, [`parse_format`] gives pieces or an error that says where; counts are
+//! bounded by [`MAX_COUNT`].
 
 /// Maximum number of characters that a format may pad a value to.
 pub const MAX_COUNT: u32 = 512;

@@ -1,8 +1,8 @@
 //! `MTLLogState`: where messages of kernels go, and the handlers that are told of them.
 //!
 //! Messages reach their handlers on the queue's thread, once their command buffer has ended and before its
-//! completion handlers. Without a log state, or with one that has no handlers, they are printed, as Metal's go
-//! to the system's log.
+//! completion handlers. Without a log state, or with one that has no handlers, they are printed, as Metal's
+//! go to the system's log.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

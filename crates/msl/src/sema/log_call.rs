@@ -1,8 +1,8 @@
 //! Messages: calls of a log's methods (MSL specification, 6.19).
 //!
 //! A log is an object of the Metal library's `os_log`, known by its first member, whose name programs cannot
-//! use. Its methods are not called: the format is checked here, the arguments are converted to what the format
-//! prints, and the call becomes a builtin ([`BuiltinOp::LogMessage`]).
+//! use. Its methods are not called: the format is checked here, the arguments are converted to what the
+//! format prints, and the call becomes a builtin ([`BuiltinOp::LogMessage`]).
 //!
 //! [`BuiltinOp::LogMessage`]: crate::builtins::BuiltinOp::LogMessage
 
