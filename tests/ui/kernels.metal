@@ -32,6 +32,24 @@ kernel void too_many_threads(device int* x [[buffer(0)]])
     x[0] = 1;
 }
 
+[[required_threads_per_threadgroup(64, 32)]] //~ attribute-argument: 2048 threads, and a threadgroup has at most 1024
+kernel void required_too_many(device int* x [[buffer(0)]])
+{
+    x[0] = 1;
+}
+
+[[required_threads_per_threadgroup]] //~ attribute-argument: takes the threads along x, y and z
+kernel void required_without_size(device int* x [[buffer(0)]])
+{
+    x[0] = 1;
+}
+
+[[max_total_threads_per_threadgroup(32), required_threads_per_threadgroup(8, 8)]] //~ attribute-argument: at most 32
+kernel void required_beyond_most(device int* x [[buffer(0)]])
+{
+    x[0] = 1;
+}
+
 template <typename T>
 kernel void scale(device T* x [[buffer(0)]]) { x[0] *= 2; }
 

@@ -12,7 +12,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// Each crate with the crates of ours that it may depend on, in pipeline order.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
-    ("anymetal-ir", &["anymetal-diag"]),
+    ("anymetal-ir", &["anymetal-diag", "anymetal-launch-abi"]),
     // Names and functions that every layer records with.
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.

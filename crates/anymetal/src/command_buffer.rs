@@ -48,6 +48,12 @@ impl CommandBuffer {
         CommandBuffer { inner: self.inner.timestamps(timestamps) }
     }
 
+    /// The bytes of the log for messages of its kernels, by default a mebibyte. Messages that do not fit are
+    /// counted and lost ([`crate::Logs::dropped`]).
+    pub fn log_bytes(self, bytes: u64) -> Self {
+        CommandBuffer { inner: self.inner.log_bytes(bytes) }
+    }
+
     /// Runs it only after other work, of any queue and device, has ended well.
     pub fn after(self, other: &Submission) -> Self {
         CommandBuffer { inner: self.inner.after(other.inner()) }

@@ -274,6 +274,7 @@ fn source_options(options: &CompileOptions) -> SourceOptions {
             MathMode::Fast => CompilerMathMode::Fast,
         },
         language_version: options.language_version,
+        logging: options.logging,
     }
 }
 

@@ -136,6 +136,7 @@ pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
 pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;
+pub use anymetal_hal::logging::{DEFAULT_LOG_BYTES, LogLevel, LogMessage, Logs};
 pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;

@@ -37,6 +37,10 @@ pub struct CompileOptions {
     /// in the source. A device that emulates a family requires it of all its libraries; ready code is not
     /// checked.
     pub family: Option<Family>,
+    /// Whether messages of kernels (`os_log`, MSL specification 6.19) are written to the log of their command
+    /// buffer ([`crate::Submission::logs`]). If not, they go nowhere, as with Metal when logging is not
+    /// enabled. Apple GPUs refuse it.
+    pub logging: bool,
 }
 
 impl Default for CompileOptions {
@@ -50,6 +54,7 @@ impl Default for CompileOptions {
             language_version: 320,
             require_machine_code: false,
             family: None,
+            logging: false,
         }
     }
 }

@@ -65,7 +65,7 @@ impl Signature {
             let (what, index) = match role {
                 BindingRole::Sampler(index) => ("sampler", index),
                 BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
-                BindingRole::Buffer => ("buffer", 0),
+                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => ("buffer", 0),
             };
             let is_alike = |argument: &&ArgumentInfo| {
                 let role = argument.role();

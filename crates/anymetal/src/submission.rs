@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use anymetal_hal::completion::{CommandTiming, Timing};
+use anymetal_hal::logging::Logs;
 use anymetal_hal::queue::Cancellation;
 use anymetal_runtime::submission as runtime;
 
@@ -99,6 +100,12 @@ impl Submission {
     /// The device time between the ends of two submissions of one device.
     pub fn elapsed_since(&self, earlier: &Submission) -> Result<Duration, Error> {
         Ok(self.inner.elapsed_since(&earlier.inner)?)
+    }
+
+    /// The messages that its kernels have written ([`crate::CompileOptions::logging`]), from its end on;
+    /// `None`: none of its kernels can write one.
+    pub fn logs(&self) -> Option<Arc<Logs>> {
+        self.inner.logs()
     }
 
     /// The times of its commands from its end on, if the command buffer was made with

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{ArgumentKind, Family, KernelInfo, Pipeline, Queue};
+use anymetal::{ArgumentKind, Family, KernelInfo, Logs, Pipeline, Queue};
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_compiler::hal::command::Grid;
 use anymetal_compiler::{CompileError, Library, Specialisation};
@@ -226,8 +226,13 @@ impl Launch<'_> {
         written.filter_map(read).map(|(index, bytes)| Ok((index, bytes?))).collect()
     }
 
-    /// Launches once and waits; the buffers are as they are.
-    pub(crate) fn submit(&self, queue: &Queue, times: &mut Times) -> Result<(), Failure> {
+    /// Launches once and waits; the buffers are as they are. Messages of the kernel are added to `logs`.
+    pub(crate) fn submit(
+        &self,
+        queue: &Queue,
+        times: &mut Times,
+        logs: &mut Vec<Arc<Logs>>,
+    ) -> Result<(), Failure> {
         let launch = queue.launch(&self.compiled.pipeline);
         let mut launch = launch.group_size(self.compiled.group).deadline(self.call.timeout);
         launch = match (&self.call.threads, &self.call.groups) {
@@ -254,7 +259,9 @@ impl Launch<'_> {
         }
         let start = Instant::now();
         let submitted = launch.submit()?;
-        let timing = submitted.wait().map_err(Failure::Run)?;
+        let ended = submitted.wait();
+        logs.extend(submitted.logs());
+        let timing = ended.map_err(Failure::Run)?;
         times.push(start.elapsed(), timing.device_time());
         Ok(())
     }

@@ -19,6 +19,7 @@ use crate::call::{KernelCall, SPECS};
 use crate::device_choice;
 use crate::failure::{Failure, has_colour};
 use crate::output;
+use crate::run::logs::lines;
 use crate::run::timing::Times;
 use crate::trace;
 pub(crate) use program::{ProgramArgs, check_program};
@@ -214,5 +215,9 @@ fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
         argument.fill()?;
     }
     launch.resources.textures.iter().try_for_each(|texture| texture.fill(true))?;
-    launch.submit(&choice.device.queue()?, &mut Times::default())
+    let mut logs = Vec::new();
+    let ended = launch.submit(&choice.device.queue()?, &mut Times::default(), &mut logs);
+    // Stdout is the report's.
+    lines(&logs).iter().for_each(|line| eprintln!("{line}"));
+    ended
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod contents;
+pub(crate) mod logs;
 mod picture;
 mod results;
 pub(crate) mod spec;
@@ -14,8 +15,10 @@ pub(crate) mod timing;
 pub(crate) mod which;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anymetal::Logs;
 use anymetal_compiler::Specialisation;
 use clap::Args;
 use serde_json::{Value, json};
@@ -79,12 +82,19 @@ struct Outcome {
 
 /// Does it.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let outcome = execute(args);
+    let mut logs = Vec::new();
+    let outcome = execute(args, &mut logs);
     report_notes();
     if args.json {
-        output::json(&to_json(args, &outcome))?;
+        let mut object = to_json(args, &outcome);
+        if args.call.source.logs() {
+            logs::add_to_json(&mut object, &logs);
+        }
+        output::json(&object)?;
         return outcome.map(drop);
     }
+    // Also of a run that fails: a message of `log_fault` is why.
+    logs::lines(&logs).iter().try_for_each(|line| output::line(line))?;
     let outcome = outcome?;
     let [x, y, z] = outcome.group;
     output::line(&format!(
@@ -97,7 +107,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     outcome.printed.iter().try_for_each(|printed| output::line(&printed.to_text()))
 }
 
-fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
+fn execute(args: &RunArgs, logs: &mut Vec<Arc<Logs>>) -> Result<Outcome, Failure> {
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let start = Instant::now();
     let library = args.call.source.library(Some(choice.target), Some(&args.call.kernel))?;
@@ -124,7 +134,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
             argument.fill()?;
         }
         launch.resources.textures.iter().try_for_each(|texture| texture.fill(round == 0))?;
-        launch.submit(&queue, &mut times)?;
+        launch.submit(&queue, &mut times, logs)?;
     }
     if let (Some(out), Some(trace)) = (&args.report, trace) {
         let title = format!("{} of {}", args.call.kernel, args.call.source.path().display());

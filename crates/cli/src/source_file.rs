@@ -34,6 +34,9 @@ pub(crate) struct SourceFile {
     /// What the compiler may do to float arithmetic
     #[arg(long, value_enum, default_value_t = Math::Fast)]
     math: Math,
+    /// Write the messages of kernels (`os_log`) to their log
+    #[arg(long)]
+    logging: bool,
     /// Give a function constant its value, as in width=u32:640 or 0=bool:true
     #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
     constant: Vec<Constant>,
@@ -87,6 +90,11 @@ impl SourceFile {
         &self.file
     }
 
+    /// Whether messages of kernels are written to their log.
+    pub(crate) fn logs(&self) -> bool {
+        self.logging
+    }
+
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
     /// to stderr. `kernel` is the one that will be compiled, if it is one: a template of CUDA's is
     /// instantiated for it.
@@ -110,6 +118,7 @@ impl SourceFile {
                 Math::Relaxed => MathMode::Relaxed,
                 Math::Fast => MathMode::Fast,
             },
+            logging: self.logging,
             ..SourceOptions::default()
         };
         let library = Compiler::global().library_for(Source::from_file(&file, bytes, options), target);

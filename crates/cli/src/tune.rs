@@ -159,7 +159,7 @@ impl<'a> Bench<'a> {
 fn once(queue: &anymetal::Queue, launch: &Launch<'_>) -> Result<Duration, Failure> {
     launch.arguments.iter().try_for_each(crate::run::arguments::Bound::fill)?;
     let mut times = Times::default();
-    launch.submit(queue, &mut times)?;
+    launch.submit(queue, &mut times, &mut Vec::new())?;
     Ok(Duration::from_nanos(times.device_median_ns()))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
+use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
 use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
@@ -62,7 +63,8 @@ pub struct Fusion<'a> {
 
 impl<'a> Fusion<'a> {
     /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid.
-    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked.
+    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked, or if
+    /// one writes messages.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
         group_size: Option<[u32; 3]>,
@@ -71,7 +73,10 @@ impl<'a> Fusion<'a> {
         let first = parts.first()?;
         let (shared, checks) = (first.library.shared(), first.specialisation.checks);
         let fits = |part: &FusionPart<'_>| {
-            std::ptr::eq(part.library.shared(), shared) && part.specialisation.checks == checks
+            let is_alike =
+                std::ptr::eq(part.library.shared(), shared) && part.specialisation.checks == checks;
+            // A fused kernel has no log.
+            is_alike && !has_messages(part.kernel)
         };
         if !parts.iter().all(fits) {
             return None;

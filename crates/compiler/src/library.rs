@@ -293,6 +293,7 @@ fn parse_now(source: &Source) -> Result<Front, CompileError> {
             definitions: source.options.definitions.clone(),
             math_mode: source.options.math_mode,
             metal_version: source.options.language_version,
+            logging: source.options.logging,
         };
         let mut includes = FileIncludes::new(source);
         let (library, diagnostics) =

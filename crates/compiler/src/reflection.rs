@@ -35,12 +35,14 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     }
     info.overwritten = uses.overwritten(kernel);
     info.function_constants = constants;
+    info.logs.clone_from(&kernel.logs);
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
     info.grid_barriers = has_grid_barrier(module, kernel);
     info.threadgroup_reserve = module.threadgroup_reserve;
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
+    info.required_threads_per_threadgroup = kernel.required_threads;
     info
 }
 

@@ -31,6 +31,8 @@ pub struct SourceOptions {
     pub math_mode: MathMode,
     /// The value of `__METAL_VERSION__`: 320 for Metal 3.2.
     pub language_version: u32,
+    /// Whether messages of kernels are written to their log (`-fmetal-enable-logging`).
+    pub logging: bool,
 }
 
 impl Default for SourceOptions {
@@ -40,6 +42,7 @@ impl Default for SourceOptions {
             include_folders: Vec::new(),
             math_mode: MathMode::Fast,
             language_version: 320,
+            logging: false,
         }
     }
 }
@@ -80,7 +83,7 @@ impl Source {
             MathMode::Relaxed => 1,
             MathMode::Fast => 2,
         };
-        key.number(math).number(options.language_version.into()).finish()
+        key.number(math).number(options.language_version.into()).number(options.logging.into()).finish()
     }
 }
 
@@ -97,13 +100,14 @@ mod tests {
     #[test]
     fn every_option_changes_the_key() {
         let base = || Source::from_text("a.metal", "kernel", SourceOptions::default());
-        let mut variants = [base(), base(), base(), base(), base(), base(), base()];
+        let mut variants = [base(), base(), base(), base(), base(), base(), base(), base()];
         variants[1].name = "b.metal".into();
         variants[2].bytes.push(b' ');
         variants[3].folder = Some("/x".into());
         variants[4].options.definitions.push(Definition::Define("A".into()));
         variants[5].options.include_folders.push("/x".into());
         variants[6].options.math_mode = MathMode::Safe;
+        variants[7].options.logging = true;
         let mut keys: Vec<Key> = variants.iter().map(Source::key).collect();
         assert_eq!(keys[0], base().key());
         keys.sort();

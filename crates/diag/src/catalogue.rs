@@ -191,6 +191,7 @@ const ANALYSIS: &[Entry] = &[
     id("kernel-parameter", "a parameter that a kernel cannot have"),
     id("kernel-result", "a kernel that does not return `void`"),
     id("local-function", "a function declared inside of a function"),
+    id("log-format", "a message of a log whose format, arguments or names are wrong"),
     id("method-value", "a method named without a call"),
     id("missing-result", "`return` without a value in a function that returns one"),
     id("nested-designator", "`.a.b =` in an initialiser list, which is not supported"),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use anymetal_launch_abi::AccessKind;
+use anymetal_launch_abi::logging::LogSite;
 
 use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
@@ -176,6 +177,10 @@ pub struct KernelInfo {
     /// The buffer arguments that nothing reads and that the whole grid stores all of, given enough threads.
     #[serde(default)]
     pub overwritten: Vec<Overwritten>,
+    /// The messages that it may write to its log, by their number in records
+    /// ([`anymetal_launch_abi::logging`]).
+    #[serde(default)]
+    pub logs: Vec<LogSite>,
 }
 
 /// A buffer argument of which every thread of a grid stores its element, whatever happens, one element after
@@ -232,6 +237,7 @@ impl KernelInfo {
             grid_barriers: false,
             simd_width: SIMD_WIDTH,
             overwritten: Vec::new(),
+            logs: Vec::new(),
         }
     }
 

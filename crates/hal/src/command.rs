@@ -32,6 +32,8 @@ pub struct Submission {
     /// that to take less than handing it over. Only for work whose end runs nothing that could wait for the
     /// submitter.
     pub may_run_at_once: bool,
+    /// Bytes of the log for messages of its kernels; `None`: [`crate::logging::DEFAULT_LOG_BYTES`].
+    pub log_bytes: Option<u64>,
 }
 
 impl Submission {

@@ -304,6 +304,16 @@ pub enum DeviceError {
         /// The group size given.
         size: [u32; 3],
     },
+    /// A kernel wrote a message of `log_fault`.
+    #[error("kernel `{kernel}`, thread ({}, {}, {}): {message}", thread[0], thread[1], thread[2])]
+    LogFault {
+        /// The kernel.
+        kernel: String,
+        /// The first such message.
+        message: String,
+        /// The position of the thread in the grid.
+        thread: [u32; 3],
+    },
     /// A group size other than the only one that the kernel's source or its specialised code allows.
     #[error("kernel `{kernel}` needs threadgroups of {}, not {}", describe_size(*needs), describe_size(*got))]
     GroupSizeMismatch {
@@ -512,6 +522,7 @@ impl DeviceError {
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::KernelRefused { .. }
+            | E::LogFault { .. }
             | E::MissingArgument { .. }
             | E::SurplusArgument { .. }
             | E::ArgumentTooShort { .. }
@@ -561,6 +572,7 @@ fn describe_argument(index: u32) -> String {
         BindingRole::Texels(texture) => format!("texture {texture}"),
         BindingRole::Description(texture) => format!("the description of texture {texture}"),
         BindingRole::Sampler(sampler) => format!("sampler {sampler}"),
+        BindingRole::Log | BindingRole::LogCommand => "the log".to_owned(),
     }
 }
 

@@ -42,6 +42,7 @@ pub mod heap;
 pub mod host_pages;
 pub mod indirect;
 pub mod launch;
+pub mod logging;
 pub mod metal_source;
 pub mod null;
 pub mod peer;

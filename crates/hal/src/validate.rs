@@ -15,7 +15,9 @@ use crate::command::{
 };
 use crate::error::DeviceError;
 use crate::launch::{ThreadgroupLayout, argument_slots};
+use crate::logging::has_messages;
 use crate::queue::Priority;
+use crate::texture::BindingRole;
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
 const MAX_GROUP_COUNT: u64 = 1 << 62;
@@ -67,6 +69,10 @@ pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
             Command::Copy(_) | Command::Fill(_) => continue,
             other => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
         };
+        if has_messages(kernel) {
+            let what = format!("kernels that write messages (`{}`)", kernel.name);
+            return Err(DeviceError::NotIndirect { what });
+        }
         let written = bindings.iter().find_map(|binding| {
             let argument = kernel.argument(ArgumentKind::Buffer, binding.index)?;
             let is_inline = matches!(binding.resource, BoundResource::Bytes(_));
@@ -230,12 +236,31 @@ pub fn check_bindings(
     bindings: &[Binding],
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
+    check_arguments_bound(kernel, bindings, limits, |_| true)
+}
+
+/// As [`check_bindings`] before the work is given to a device: until then its log is not bound.
+pub fn check_encoded_bindings(
+    kernel: &KernelInfo,
+    bindings: &[Binding],
+    limits: &Capabilities,
+) -> Result<(), DeviceError> {
+    let is_log = |role| matches!(role, BindingRole::Log | BindingRole::LogCommand);
+    check_arguments_bound(kernel, bindings, limits, |argument| !is_log(argument.role()))
+}
+
+fn check_arguments_bound(
+    kernel: &KernelInfo,
+    bindings: &[Binding],
+    limits: &Capabilities,
+    counts: impl Fn(&ArgumentInfo) -> bool,
+) -> Result<(), DeviceError> {
     for binding in bindings {
         if kernel.argument(ArgumentKind::Buffer, binding.index).is_none() {
             return Err(surplus(kernel, ArgumentKind::Buffer, binding.index));
         }
     }
-    for argument in enabled(kernel, ArgumentKind::Buffer) {
+    for argument in enabled(kernel, ArgumentKind::Buffer).filter(|&argument| counts(argument)) {
         // The last binding of an index counts, as with Metal's setters.
         let binding = bindings.iter().rev().find(|binding| binding.index == argument.index);
         let binding = binding.ok_or_else(|| missing(kernel, argument))?;

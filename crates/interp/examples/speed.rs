@@ -140,7 +140,9 @@ fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Re
         function: anymetal_ir::FuncId(0),
         args: vec![argument],
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     });
     let program = Program::new(&module, "k")?;
     let (mut batches, mut single) = (Batches::default(), Single::default());

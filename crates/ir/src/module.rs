@@ -1,5 +1,7 @@
 //! A module: functions, data, kernels and their arguments.
 
+use anymetal_launch_abi::logging::LogSite;
+
 use crate::{FuncId, Function, FunctionConstantId, Scalar, Space};
 
 /// A constant datum (`constant` tables at program scope).
@@ -130,8 +132,12 @@ pub struct Kernel {
     pub args: Vec<KernelArg>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`: the only size it may be launched with.
+    pub required_threads: Option<[u32; 3]>,
     /// MSL names of the thread attributes it declares, for reflection.
     pub thread_attributes: Vec<String>,
+    /// The messages that it may write to its log, by their number in records.
+    pub logs: Vec<LogSite>,
 }
 
 /// A compilation unit: usually one kernel and its dependences.

@@ -56,6 +56,7 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+pub mod logging;
 pub mod nvidia;
 pub mod offsets;
 mod slots;

@@ -28,6 +28,7 @@ pub const FIRST_HIDDEN_CONSTANT: u32 = 0x1_0000;
 
 const FIRST_TEXTURE: u32 = 0x1000;
 const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
+const FIRST_LOG: u32 = FIRST_SAMPLER + MAX_SAMPLERS;
 
 /// What a buffer's index says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +41,10 @@ pub enum BindingRole {
     Description(u32),
     /// The sampler at `[[sampler(n)]]`.
     Sampler(u32),
+    /// Where the kernel's messages go ([`crate::logging`]).
+    Log,
+    /// The number of the command that the messages are of.
+    LogCommand,
 }
 
 impl BindingRole {
@@ -55,8 +60,15 @@ impl BindingRole {
                     BindingRole::Description(texture)
                 }
             }
-            _ => BindingRole::Sampler(index - FIRST_SAMPLER),
+            FIRST_SAMPLER..FIRST_LOG => BindingRole::Sampler(index - FIRST_SAMPLER),
+            FIRST_LOG => BindingRole::Log,
+            _ => BindingRole::LogCommand,
         }
+    }
+
+    /// Whether it is the compiler's own: a log, or what only the code of textures sees.
+    pub const fn is_hidden(self) -> bool {
+        matches!(self, BindingRole::Description(_) | BindingRole::Log | BindingRole::LogCommand)
     }
 
     /// The index of the buffer with that role; `None` for a buffer of the program, which has its own.
@@ -66,6 +78,8 @@ impl BindingRole {
             BindingRole::Texels(texture) => Some(FIRST_TEXTURE + 2 * texture),
             BindingRole::Description(texture) => Some(FIRST_TEXTURE + 2 * texture + 1),
             BindingRole::Sampler(sampler) => Some(FIRST_SAMPLER + sampler),
+            BindingRole::Log => Some(FIRST_LOG),
+            BindingRole::LogCommand => Some(FIRST_LOG + 1),
         }
     }
 }
@@ -222,6 +236,9 @@ mod tests {
         }
         for sampler in [0, MAX_SAMPLERS - 1] {
             let role = BindingRole::Sampler(sampler);
+            assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
+        }
+        for role in [BindingRole::Log, BindingRole::LogCommand] {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
         assert_eq!(BindingRole::of(30), BindingRole::Buffer);

@@ -11,8 +11,8 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
-    constants, descriptors, device, event, event_listener, heap, indirect, library, pipeline, queue,
-    residency, sampler, texture, texture_descriptor,
+    constants, descriptors, device, event, event_listener, heap, indirect, library, log_state, pipeline,
+    queue, residency, sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -118,6 +118,7 @@ classes! { built {
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
     MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
     MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
+    MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventListener = build::<event_listener::Listener>;
@@ -144,6 +145,7 @@ classes! { built {
     AnymetalIndirectCommandBuffer = build::<indirect::IndirectBuffer>;
     AnymetalIndirectComputeCommand = build::<indirect::ComputeCommand>;
     AnymetalLibrary = build::<library::Library>;
+    AnymetalLogState = build::<log_state::LogState>;
     AnymetalResidencySet = build::<residency::ResidencySet>;
     AnymetalSamplerState = build::<sampler::Sampler>;
     AnymetalSharedEvent = build::<event::Event>;
@@ -186,7 +188,7 @@ classes! { built {
     MTLIOCommandQueueDescriptor
     MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
     MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor MTLLinkedFunctions
-    MTLLogStateDescriptor MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
+    MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
     MTLMotionKeyframeData MTLPipelineBufferDescriptor MTLPipelineBufferDescriptorArray
     MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
     MTLRasterizationRateMapDescriptor MTLRasterizationRateSampleArray

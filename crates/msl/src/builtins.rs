@@ -197,6 +197,9 @@ pub enum BuiltinOp {
     },
     /// Fragments A, B, C; gives A × B + C.
     MatrixMultiplyAccumulate,
+    /// The number of a [`LogSite`](anymetal_launch_abi::logging::LogSite), then its arguments as they are in
+    /// the record: calls of a log's methods become this. No program calls it by name.
+    LogMessage,
 }
 
 /// The builtin of that name.

@@ -25,11 +25,13 @@ pub struct CompileOptions {
     pub math_mode: MathMode,
     /// The value of `__METAL_VERSION__`.
     pub metal_version: u32,
+    /// Whether messages of kernels are written to their log (`-fmetal-enable-logging`).
+    pub logging: bool,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { definitions: Vec::new(), math_mode: MathMode::Fast, metal_version: 320 }
+        Self { definitions: Vec::new(), math_mode: MathMode::Fast, metal_version: 320, logging: false }
     }
 }
 
@@ -161,7 +163,8 @@ impl Library {
         }
         let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
         let origin = Origin { main, definitions: options.definitions.clone(), includes };
-        let options = lower::Options { math_mode: options.math_mode, for_sanitizer: false };
+        let options =
+            lower::Options { math_mode: options.math_mode, for_sanitizer: false, logging: options.logging };
         (Some(Self { map, unit, kernels, options, marks, origin }), diagnostics)
     }
 

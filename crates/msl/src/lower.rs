@@ -16,6 +16,7 @@ mod builtin;
 mod convert;
 mod function;
 mod kernel;
+mod logging;
 mod origin;
 mod place;
 mod purity;
@@ -29,6 +30,7 @@ use crate::hir;
 use crate::token::MathMode;
 use anymetal_diag::{SourceMap, Span};
 use anymetal_ir as ir;
+use logging::Messages;
 use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
 
@@ -43,6 +45,8 @@ pub struct Options {
     /// outside of vectors show (as [`ir::Op::ExtractDynamic`] of them); positions of writes are those
     /// of the place, and have origins ([`ir::Origin`]).
     pub for_sanitizer: bool,
+    /// Whether messages are written to a log; if not, they are evaluated and go nowhere.
+    pub logging: bool,
 }
 
 /// Writes a program out as an IR module with one kernel.
@@ -58,6 +62,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         default_mode: fp_mode(options.math_mode),
         for_sanitizer: options.for_sanitizer,
         resource_conditions: Vec::new(),
+        messages: Messages::new(program, options.logging),
     };
     lowerer.data();
     lowerer.kernel();
@@ -87,6 +92,7 @@ struct Lowerer<'p> {
     for_sanitizer: bool,
     /// The functions that say whether textures and samplers are declared, of those parameters that have one.
     resource_conditions: Vec<ir::FuncId>,
+    messages: Messages,
 }
 
 impl Lowerer<'_> {
@@ -159,6 +165,9 @@ impl Lowerer<'_> {
         for &param in &function.params {
             let ty = function.locals[param.0 as usize].ty;
             params.push(self.value_type(ty).unwrap_or(ir::Type::Ptr(ir::Space::Thread)));
+        }
+        if self.messages.logs(id) {
+            params.extend(logging::PARAMETERS);
         }
         let ret = self.value_type(function.ret);
         let new = ir::FuncId(self.module.functions.len() as u32);

@@ -46,6 +46,7 @@ mod function;
 mod init;
 mod kernel;
 mod lambda;
+mod log_call;
 mod lookup;
 mod member;
 mod names;
@@ -167,13 +168,15 @@ fn check_entrance<'a>(
     let Some(func) = checker.kernel_function(entrance) else { return (None, checker.sink) };
     let params = checker.kernel_params(func);
     let max_threads = checker.max_threads(func);
+    let required_threads = checker.required_threads(func, max_threads);
     checker.check_kernel_result(func, entrance.span);
     checker.check_reachable(func);
     checker.report_limit();
     checker.report_unexplained();
     let found = std::mem::take(&mut checker.sink);
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
-    let kernel = Kernel { name: entrance.name.clone(), function: func, params, max_threads };
+    let kernel =
+        Kernel { name: entrance.name.clone(), function: func, params, max_threads, required_threads };
     (checker.program(func, kernel), found)
 }
 
@@ -230,7 +233,8 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         }
         if let Some(func) = checker.kernel_function(entrance) {
             checker.kernel_params(func);
-            checker.max_threads(func);
+            let max_threads = checker.max_threads(func);
+            checker.required_threads(func, max_threads);
             checker.check_kernel_result(func, entrance.span);
             checker.check_reachable(func);
         }

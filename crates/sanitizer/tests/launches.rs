@@ -47,7 +47,9 @@ fn kernel(build: impl FnOnce(&mut Builder<'_>, &[Value])) -> Module {
         function: FuncId(0),
         args: spaces.iter().enumerate().map(|(n, &space)| argument(n, space)).collect(),
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     });
     module
 }

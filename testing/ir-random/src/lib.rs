@@ -252,7 +252,9 @@ impl Generator {
                 argument("counters", 3, Space::Device, Access::ReadWrite),
             ],
             max_threads: None,
+            required_threads: None,
             thread_attributes: vec!["thread_position_in_grid".to_owned()],
+            logs: Vec::new(),
         });
     }
 

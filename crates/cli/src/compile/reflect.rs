@@ -62,7 +62,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
 
 /// The arguments as the source has them: a texture is one, not its texels and its description.
 fn shown(info: &KernelInfo) -> impl Iterator<Item = &ArgumentInfo> {
-    info.arguments.iter().filter(|argument| !matches!(argument.role(), BindingRole::Description(_)))
+    info.arguments.iter().filter(|argument| !argument.role().is_hidden())
 }
 
 /// The kind of an argument, and its index among those of the kind.
@@ -70,7 +70,9 @@ fn place(argument: &ArgumentInfo) -> (&'static str, u32) {
     match argument.role() {
         BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
         BindingRole::Sampler(index) => ("sampler", index),
-        BindingRole::Buffer => (kind(argument.kind), argument.index),
+        BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => {
+            (kind(argument.kind), argument.index)
+        }
     }
 }
 

@@ -157,7 +157,10 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             BindingRole::Sampler(index) => {
                 ("sampler", index, bound.samplers.iter().filter(|(bound, _)| *bound == index).count())
             }
-            BindingRole::Buffer | BindingRole::Description(_) => continue,
+            BindingRole::Buffer
+            | BindingRole::Description(_)
+            | BindingRole::Log
+            | BindingRole::LogCommand => continue,
         };
         let problem = match times {
             0 => "is missing",

@@ -9,6 +9,7 @@ mod family;
 mod files;
 mod hostile;
 mod links;
+mod logging;
 mod peers;
 mod pictures;
 mod report;

@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
+use crate::logging::{self, DEFAULT_LOG_BYTES};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome, Recording};
@@ -137,6 +138,9 @@ impl<'a> Stage<'a> {
         for command in &entry.commands {
             submission.commands.push(self.command(command)?);
         }
+        // What kernels log is not part of a recording.
+        let log = logging::attach(&mut submission.commands, self.device, DEFAULT_LOG_BYTES);
+        let _log = log.map_err(|error| self.device_error(error))?;
         let (number, label) = &entry.queue;
         let queue = match self.queues.get(number) {
             Some(queue) => Arc::clone(queue),

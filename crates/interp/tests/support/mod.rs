@@ -56,7 +56,9 @@ pub(crate) fn add_kernel(
         function,
         args,
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     });
 }
 

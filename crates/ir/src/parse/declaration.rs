@@ -1,5 +1,7 @@
 //! Everything outside functions.
 
+use anymetal_launch_abi::logging::{LogLevel, LogSite};
+
 use super::lexer::Token;
 use super::{Parsed, Parser};
 use crate::{
@@ -88,6 +90,11 @@ impl Parser<'_> {
         let name = self.text()?;
         let function = FuncId(self.entity("f")?);
         let max_threads = if self.eat_word("max_threads")? { Some(self.number()?) } else { None };
+        let required_threads = if self.eat_word("required_threads")? {
+            Some([self.number()?, self.number()?, self.number()?])
+        } else {
+            None
+        };
         let mut thread_attributes = Vec::new();
         if self.eat_word("attributes")? {
             self.expect('[')?;
@@ -99,12 +106,23 @@ impl Parser<'_> {
             }
         }
         self.expect('{')?;
-        let mut args = Vec::new();
+        let (mut args, mut logs) = (Vec::new(), Vec::new());
         while !self.eat('}')? {
-            args.push(self.argument()?);
+            match self.token {
+                Token::Word("log") => logs.push(self.log_site()?),
+                _ => args.push(self.argument()?),
+            }
         }
-        self.module.kernels.push(Kernel { name, function, args, max_threads, thread_attributes });
+        let kernel = Kernel { name, function, args, max_threads, required_threads, thread_attributes, logs };
+        self.module.kernels.push(kernel);
         Ok(())
+    }
+
+    fn log_site(&mut self) -> Parsed<LogSite> {
+        self.bump()?;
+        let level = self.named("a level", LogLevel::from_name)?;
+        let (subsystem, category) = (self.text()?, self.text()?);
+        Ok(LogSite { level, subsystem, category, format: self.text()? })
     }
 
     fn argument(&mut self) -> Parsed<KernelArg> {

@@ -201,7 +201,10 @@ fn joined(
         function: FuncId(module.functions.len() as u32 - 1),
         args,
         max_threads: kernels().filter_map(|kernel| kernel.max_threads).min(),
+        // The parts are launched with one size, which each of them was checked for.
+        required_threads: kernels().find_map(|kernel| kernel.required_threads),
         thread_attributes,
+        logs: Vec::new(),
     });
     module
 }

@@ -132,7 +132,9 @@ fn evaluate(module: &Module, id: FuncId) -> Result<Option<bool>, SpecialiseError
         function: id,
         args: Vec::new(),
         max_threads: None,
+        required_threads: None,
         thread_attributes: Vec::new(),
+        logs: Vec::new(),
     };
     let whole = Module { kernels: vec![kernel], ..module.clone() };
     let mut copy = super::extract_kernel(&whole, "condition").expect("the kernel was just made");

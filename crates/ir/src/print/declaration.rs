@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use anymetal_launch_abi::logging::LogSite;
+
 use crate::{ElementType, Function, KernelArg, Module};
 
 /// A string in quotes; control characters, quotes and backslashes escaped.
@@ -85,6 +87,9 @@ pub(super) fn kernels(out: &mut String, module: &Module) -> fmt::Result {
         if let Some(max) = kernel.max_threads {
             write!(out, " max_threads {max}")?;
         }
+        if let Some([x, y, z]) = kernel.required_threads {
+            write!(out, " required_threads {x} {y} {z}")?;
+        }
         if !kernel.thread_attributes.is_empty() {
             let names: Vec<_> = kernel.thread_attributes.iter().map(|name| quoted(name)).collect();
             write!(out, " attributes [{}]", names.join(", "))?;
@@ -92,6 +97,10 @@ pub(super) fn kernels(out: &mut String, module: &Module) -> fmt::Result {
         out.push_str(" {\n");
         for arg in &kernel.args {
             argument(out, arg)?;
+        }
+        for LogSite { level, subsystem, category, format } in &kernel.logs {
+            let [subsystem, category, format] = [subsystem, category, format].map(|text| quoted(text));
+            writeln!(out, "  log {} {subsystem} {category} {format}", level.name())?;
         }
         out.push_str("}\n");
     }

@@ -36,7 +36,7 @@ define_class!(
         #[unsafe(method(type))]
         fn binding_type(&self) -> isize {
             match (self.argument().kind, self.argument().role()) {
-                (ArgumentKind::Buffer, BindingRole::Buffer) => 0,
+                (ArgumentKind::Buffer, BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand) => 0,
                 (ArgumentKind::ThreadgroupMemory, _) => 1,
                 (_, BindingRole::Texels(_) | BindingRole::Description(_)) | (ArgumentKind::Texture, _) => 2,
                 (_, BindingRole::Sampler(_)) | (ArgumentKind::Sampler, _) => 3,
@@ -59,7 +59,7 @@ define_class!(
                 BindingRole::Texels(index) | BindingRole::Description(index) | BindingRole::Sampler(index) => {
                     index as usize
                 }
-                BindingRole::Buffer => argument.index as usize,
+                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => argument.index as usize,
             }
         }
 
@@ -141,7 +141,7 @@ impl Binding {
 pub(crate) fn objects_of(arguments: &[ArgumentInfo]) -> Vec<Retained<AnyObject>> {
     let of_program = |argument: &&ArgumentInfo| {
         let is_first = element(argument).is_none_or(|(_, index)| index == 0);
-        is_first && !matches!(argument.role(), BindingRole::Description(_))
+        is_first && !argument.role().is_hidden()
     };
     arguments.iter().filter(of_program).map(|argument| object_of(argument, arguments)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::Timing;
+use anymetal::{Submission, Timing};
 use block2::{Block, RcBlock};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
@@ -15,6 +15,7 @@ use super::descriptors::{BlitPassDescriptor, ComputePassDescriptor};
 use super::device::Device;
 use super::event::Event;
 use super::label::Label;
+use super::log_state::{self, LogState};
 use super::queue::Queue;
 use super::{errors, violation};
 use crate::foundation::{NSArray, NSError, NSString};
@@ -29,6 +30,7 @@ pub(crate) struct CommandBufferIvars {
     commands: Commands,
     queue: Retained<Queue>,
     retained_references: bool,
+    log_state: Option<Retained<LogState>>,
     label: Label,
     scheduled: Mutex<Vec<Handler>>,
     completed: Mutex<Vec<Handler>>,
@@ -37,11 +39,17 @@ pub(crate) struct CommandBufferIvars {
 }
 
 impl CommandBufferIvars {
-    pub(crate) fn new(commands: Commands, queue: Retained<Queue>, retained_references: bool) -> Self {
+    pub(crate) fn new(
+        commands: Commands,
+        queue: Retained<Queue>,
+        retained_references: bool,
+        log_state: Option<Retained<LogState>>,
+    ) -> Self {
         CommandBufferIvars {
             commands,
             queue,
             retained_references,
+            log_state,
             label: Label::default(),
             scheduled: Mutex::default(),
             completed: Mutex::default(),
@@ -195,7 +203,7 @@ define_class!(
             self.error_object()
         }
 
-        // What kernels log is printed when it is logged.
+        // Messages of kernels go to the log state; these would be of the validation layer.
         #[unsafe(method_id(logs))]
         fn logs(&self) -> Retained<NSArray> {
             NSArray::of(Vec::new())
@@ -267,12 +275,14 @@ impl CommandBuffer {
         let submission = result.as_ref().ok().cloned();
         self.commands().handed_over(result);
         if !scheduled.is_empty() {
-            Calls { handlers: scheduled, of: self.retain(), last: false }.start();
+            Calls { handlers: scheduled, of: self.retain(), last: false, logs: None }.start();
         }
-        if completed.is_empty() {
+        let logs = submission.clone().filter(|_| log_state::is_enabled());
+        if completed.is_empty() && logs.is_none() {
             return;
         }
-        let calls = Calls { handlers: completed, of: self.retain(), last: true };
+        let last = !completed.is_empty();
+        let calls = Calls { handlers: completed, of: self.retain(), last, logs };
         match submission {
             Some(submission) => submission.on_done(move |_| calls.start()),
             None => calls.start(),
@@ -308,6 +318,8 @@ struct Calls {
     of: Retained<CommandBuffer>,
     /// Whether the command buffer owes nothing afterwards.
     last: bool,
+    /// The work that has ended, whose messages are told first.
+    logs: Option<Submission>,
 }
 
 // SAFETY: Metal calls handlers on a thread of its own, so programs give it blocks that may be
@@ -322,8 +334,9 @@ impl Calls {
     }
 
     fn make(self) {
-        let Calls { handlers, of, last } = self;
+        let Calls { handlers, of, last, logs } = self;
         let told = Told { of: &of, last };
+        log_state::deliver(of.ivars().log_state.as_deref(), logs.and_then(|work| work.logs()));
         for handler in &handlers {
             handler.call((Retained::as_ptr(&of).cast_mut().cast(),));
         }

@@ -52,10 +52,14 @@ impl CompileProperties {
         if self.library_type() == DYNAMIC {
             violation("MTLDevice newLibraryWithSource:options:error:", "dynamic libraries are not supported");
         }
+        if self.logging().as_bool() {
+            super::log_state::enable();
+        }
         anymetal::CompileOptions {
             defines: self.macros().map(|macros| defines(&macros)).unwrap_or_default(),
             math_mode: self.mode(),
             language_version: language_version(self.version()),
+            logging: self.logging().as_bool(),
             ..default_options()
         }
     }

@@ -22,6 +22,7 @@ use super::heap::{Heap, HeapIvars};
 use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
 use super::library::{Function, Library, LibraryIvars};
+use super::log_state::{LogState, LogStateDescriptor, log_state_of};
 use super::pipeline::{Pipeline, PipelineIvars, Reflection};
 use super::queue::{Order, Queue, QueueIvars};
 use super::residency::{ResidencyIvars, ResidencySet};
@@ -189,17 +190,18 @@ define_class!(
 
         #[unsafe(method_id(newCommandQueue))]
         fn new_queue(&self) -> Option<Retained<Queue>> {
-            self.queue_of(None)
+            self.queue_of(None, None)
         }
 
         #[unsafe(method_id(newCommandQueueWithMaxCommandBufferCount:))]
         fn new_limited_queue(&self, limit: usize) -> Option<Retained<Queue>> {
-            self.queue_of(Some(limit))
+            self.queue_of(Some(limit), None)
         }
 
         #[unsafe(method_id(newCommandQueueWithDescriptor:))]
         fn new_described_queue(&self, descriptor: &QueueDescriptor) -> Option<Retained<Queue>> {
-            self.queue_of(Some(descriptor.ivars().max_command_buffers()))
+            let properties = descriptor.ivars();
+            self.queue_of(Some(properties.max_command_buffers()), log_state_of(properties.log_state()))
         }
 
         #[unsafe(method_id(newBufferWithLength:options:))]
@@ -283,6 +285,11 @@ define_class!(
             Some(crate::foundation::object(ResidencyIvars { device, label, allocations: Mutex::default() }))
         }
 
+        #[unsafe(method_id(newLogStateWithDescriptor:error:))]
+        fn new_log_state(&self, descriptor: &LogStateDescriptor, _error: *mut *mut NSError) -> Option<Retained<LogState>> {
+            Some(LogState::of(descriptor))
+        }
+
         #[unsafe(method_id(newBinaryArchiveWithDescriptor:error:))]
         fn new_archive(&self, descriptor: &BinaryArchiveDescriptor, error: *mut *mut NSError) -> Option<Retained<Archive>> {
             Archive::open(self.retain(), descriptor).map_or_else(|problem| fail(error, problem), Some)
@@ -349,7 +356,11 @@ impl Device {
         self.inner().capabilities()
     }
 
-    fn queue_of(&self, limit: Option<usize>) -> Option<Retained<Queue>> {
+    fn queue_of(
+        &self,
+        limit: Option<usize>,
+        log_state: Option<Retained<LogState>>,
+    ) -> Option<Retained<Queue>> {
         let mut options = self.inner().queue_options();
         if let Some(limit) = limit {
             options.max_command_buffers = limit.max(1);
@@ -361,6 +372,7 @@ impl Device {
             label: Label::default(),
             worker: Worker::default(),
             order: Order::default(),
+            log_state,
         }))
     }
 

@@ -30,6 +30,7 @@ pub(crate) mod heap;
 pub(crate) mod indirect;
 pub(crate) mod label;
 pub(crate) mod library;
+pub(crate) mod log_state;
 pub(crate) mod pipeline;
 mod pixel_format;
 pub(crate) mod queue;

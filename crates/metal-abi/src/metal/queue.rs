@@ -13,6 +13,7 @@ use super::commands::Commands;
 use super::descriptors::CommandBufferDescriptor;
 use super::device::Device;
 use super::label::Label;
+use super::log_state::{LogState, log_state_of};
 use super::worker::{Job, Worker};
 use crate::foundation::NSString;
 
@@ -24,6 +25,7 @@ pub(crate) struct QueueIvars {
     pub(crate) label: Label,
     pub(crate) worker: Worker,
     pub(crate) order: Order,
+    pub(crate) log_state: Option<Retained<LogState>>,
 }
 
 define_class!(
@@ -52,18 +54,19 @@ define_class!(
 
         #[unsafe(method_id(commandBuffer))]
         fn command_buffer(&self) -> Option<Retained<CommandBuffer>> {
-            self.begin(true)
+            self.begin(true, None)
         }
 
         // What is encoded is held all the same.
         #[unsafe(method_id(commandBufferWithUnretainedReferences))]
         fn unretained_command_buffer(&self) -> Option<Retained<CommandBuffer>> {
-            self.begin(false)
+            self.begin(false, None)
         }
 
         #[unsafe(method_id(commandBufferWithDescriptor:))]
         fn described_command_buffer(&self, descriptor: &CommandBufferDescriptor) -> Option<Retained<CommandBuffer>> {
-            self.begin(descriptor.ivars().retained_references().as_bool())
+            let properties = descriptor.ivars();
+            self.begin(properties.retained_references().as_bool(), log_state_of(properties.log_state()))
         }
 
         #[unsafe(method(insertDebugCaptureBoundary))]
@@ -84,12 +87,21 @@ define_class!(
 );
 
 impl Queue {
-    fn begin(&self, retained_references: bool) -> Option<Retained<CommandBuffer>> {
-        let commands = self.ivars().stream.command_buffer().ok()?;
+    fn begin(
+        &self,
+        retained_references: bool,
+        log_state: Option<Retained<LogState>>,
+    ) -> Option<Retained<CommandBuffer>> {
+        let mut commands = self.ivars().stream.command_buffer().ok()?;
+        let log_state = log_state.or_else(|| self.ivars().log_state.clone());
+        if let Some(bytes) = log_state.as_ref().and_then(|state| state.bytes()) {
+            commands = commands.log_bytes(bytes);
+        }
         Some(crate::foundation::object(CommandBufferIvars::new(
             Commands::new(commands),
             self.retain(),
             retained_references,
+            log_state,
         )))
     }
 

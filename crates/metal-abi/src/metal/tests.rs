@@ -12,6 +12,7 @@ use super::size::Size;
 use crate::foundation::{NSError, NSString};
 
 mod indirect;
+mod logging;
 mod memory;
 mod textures;
 

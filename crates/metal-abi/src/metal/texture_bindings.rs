@@ -58,7 +58,10 @@ impl TextureBindings {
             let (what, index, is_bound) = match argument.role() {
                 BindingRole::Texels(index) => ("texture", index, self.texture(index).is_some()),
                 BindingRole::Sampler(index) => ("sampler", index, self.sampler(index).is_some()),
-                BindingRole::Buffer | BindingRole::Description(_) => continue,
+                BindingRole::Buffer
+                | BindingRole::Description(_)
+                | BindingRole::Log
+                | BindingRole::LogCommand => continue,
             };
             if !is_bound && !is_element(argument) {
                 violation(
@@ -88,7 +91,8 @@ impl TextureBindings {
     pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_, WithPipeline>) {
         for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
             let is_bound = match argument.role() {
-                BindingRole::Buffer => true,
+                // A log is bound when the work is given to the device.
+                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => true,
                 BindingRole::Texels(index) => self
                     .texture(index)
                     .map(|texture| encoder.set_texture(index, &texture.ivars().seen))

@@ -24,6 +24,8 @@ const fn fast(function: MathFn) -> BuiltinOp {
 
 #[rustfmt::skip]
 pub(super) static TABLE: &[Builtin] = &[
+    // logging
+    row("__am_log_message", &[], RetRule::Void, BuiltinOp::LogMessage),
     // math
     row("__am_sin", &[Float], RetRule::Arg(0), math(MathFn::Sin)),
     row("__am_cos", &[Float], RetRule::Arg(0), math(MathFn::Cos)),

@@ -4,6 +4,7 @@ use super::{Block, Expr, FuncId, LocalId, QualTy, ScalarTy, Ty, Types};
 use crate::token::{MathMode, Name};
 use anymetal_diag::Span;
 use anymetal_ir::{Access, Query, Space};
+use anymetal_launch_abi::logging::LogSite;
 
 /// A function constant of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -175,6 +176,8 @@ pub struct Kernel {
     pub params: Vec<KernelParam>,
     /// `[[max_total_threads_per_threadgroup(n)]]`
     pub max_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`
+    pub required_threads: Option<[u32; 3]>,
 }
 
 /// What one kernel reaches.
@@ -190,6 +193,8 @@ pub struct Program {
     pub threadgroup_vars: Vec<ThreadgroupVar>,
     /// By [`FunctionConstantId`].
     pub function_constants: Vec<FunctionConstant>,
+    /// The messages, by the number that is their builtin's first argument.
+    pub log_sites: Vec<LogSite>,
     /// The entry point.
     pub kernel: Kernel,
 }

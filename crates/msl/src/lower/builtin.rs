@@ -20,6 +20,10 @@ impl FunctionLowerer<'_, '_, '_> {
         {
             return Some(self.bits_in_memory(arg, expr.ty.ty));
         }
+        if op == BuiltinOp::LogMessage {
+            self.log_message(args, expr.span);
+            return None;
+        }
         let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
         self.at(expr.span);
         let result = match op {
@@ -40,6 +44,7 @@ impl FunctionLowerer<'_, '_, '_> {
             }
             BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
+            BuiltinOp::LogMessage => return None,
             BuiltinOp::Barrier(scope) => {
                 let flags = Some(values[0]).filter(|_| self.module.for_sanitizer);
                 self.b.push(ir::Op::Barrier(scope, flags));

@@ -23,6 +23,8 @@ pub(super) struct FunctionLowerer<'l, 'p, 'f> {
     pub(super) targets: Vec<Target>,
     /// The pointer through which an aggregate result is returned.
     pub(super) result: Option<ir::Value>,
+    /// The log and the number of the command, in functions with messages.
+    pub(super) log: Option<[ir::Value; 2]>,
     /// What is known of positions, if that is wanted.
     origins: Option<Origins>,
 }
@@ -88,11 +90,17 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
             addresses: vec![None; hir.locals.len()],
             targets: Vec::new(),
             result: None,
+            log: None,
             origins: None,
         }
     }
 
     fn parameters(&mut self, params: &[ir::Value]) {
+        if let [.., log, command] = *params
+            && self.module.messages.logs(self.instance.function)
+        {
+            self.log = Some([log, command]);
+        }
         let mut params = params.iter().copied();
         if self.module.is_aggregate(self.hir.ret) {
             self.result = params.next();

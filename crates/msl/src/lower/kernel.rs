@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::function::FunctionLowerer;
+use super::logging;
 use super::recursion::Instance;
 use super::resources;
 use crate::hir::{self, KernelParamKind, ScalarTy};
@@ -10,7 +11,10 @@ use anymetal_ir as ir;
 impl Lowerer<'_> {
     pub(super) fn kernel(&mut self) {
         let kernel = &self.program.kernel;
-        let args: Vec<_> = kernel.params.iter().flat_map(|param| self.arguments(param)).collect();
+        let mut args: Vec<_> = kernel.params.iter().flat_map(|param| self.arguments(param)).collect();
+        if self.messages.logs(kernel.function) {
+            args.extend(logging::arguments());
+        }
         let params: Vec<_> = args.iter().map(|arg| ir::Type::Ptr(arg.space)).collect();
         let mut entry = ir::Function::new(kernel.name.clone(), &params, None);
         self.entry(&mut entry);
@@ -21,7 +25,9 @@ impl Lowerer<'_> {
             function,
             args,
             max_threads: kernel.max_threads,
+            required_threads: kernel.required_threads,
             thread_attributes: thread_attributes(kernel),
+            logs: self.messages.take_sites(),
         });
     }
 
@@ -52,6 +58,8 @@ impl Lowerer<'_> {
                 _ => pointers.next().expect("one IR parameter per pointer"),
             });
         }
+        // The log, of a kernel that has one.
+        values.extend(pointers);
         b.push(ir::Op::Call(body, values));
     }
 

@@ -66,49 +66,52 @@ fn is_variable(place: &hir::Expr) -> bool {
 /// The functions that a function calls directly, each as often as it is called.
 pub(super) fn calls(function: &hir::Function) -> Vec<hir::FuncId> {
     let mut found = Vec::new();
-    block(&function.body, &mut found);
+    block(&function.body, &mut |expr| {
+        if let ExprKind::Call(id, _) | ExprKind::Construct(id, _) = &expr.kind {
+            found.push(*id);
+        }
+    });
     found
 }
 
-fn block(block: &hir::Block, found: &mut Vec<hir::FuncId>) {
+/// Calls `visit` for every expression of a block.
+pub(super) fn block(block: &hir::Block, visit: &mut dyn FnMut(&hir::Expr)) {
     for stmt in &block.stmts {
-        statement(stmt, found);
+        statement(stmt, visit);
     }
 }
 
-fn statement(stmt: &Stmt, found: &mut Vec<hir::FuncId>) {
+fn statement(stmt: &Stmt, visit: &mut dyn FnMut(&hir::Expr)) {
     match &stmt.kind {
-        StmtKind::Expr(e) => expr(e, found),
+        StmtKind::Expr(e) => expr(e, visit),
         StmtKind::Declare { init, .. } | StmtKind::Return(init) => {
             if let Some(init) = init {
-                expr(init, found);
+                expr(init, visit);
             }
         }
-        StmtKind::Block(inner) => block(inner, found),
+        StmtKind::Block(inner) => block(inner, visit),
         StmtKind::If { cond, then, otherwise } => {
-            expr(cond, found);
-            block(then, found);
-            block(otherwise, found);
+            expr(cond, visit);
+            block(then, visit);
+            block(otherwise, visit);
         }
         StmtKind::Loop { cond, step, body, .. } => {
             for e in cond.iter().chain(step) {
-                expr(e, found);
+                expr(e, visit);
             }
-            block(body, found);
+            block(body, visit);
         }
         StmtKind::Switch { selector, cases } => {
-            expr(selector, found);
+            expr(selector, visit);
             for case in cases {
-                block(&case.body, found);
+                block(&case.body, visit);
             }
         }
         StmtKind::Break | StmtKind::Continue | StmtKind::MathMode(_) => {}
     }
 }
 
-fn expr(e: &hir::Expr, found: &mut Vec<hir::FuncId>) {
-    if let ExprKind::Call(id, _) | ExprKind::Construct(id, _) = &e.kind {
-        found.push(*id);
-    }
-    operands(e, &mut |operand| expr(operand, found));
+fn expr(e: &hir::Expr, visit: &mut dyn FnMut(&hir::Expr)) {
+    visit(e);
+    operands(e, &mut |operand| expr(operand, visit));
 }

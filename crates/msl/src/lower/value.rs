@@ -298,6 +298,9 @@ impl FunctionLowerer<'_, '_, '_> {
             values.push(value);
         }
         self.b.loc = loc;
+        if self.module.messages.logs(id) {
+            values.extend(self.log_pointers());
+        }
         let op = ir::Op::Call(target, values);
         match self.module.value_type(self.module.program.function(id).ret) {
             Some(ty) => Some(self.b.value(op, ty)),

@@ -17,6 +17,7 @@ use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
 use anymetal_diag::{Diagnostic, Sink, Span};
+use anymetal_launch_abi::logging::LogSite;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -159,6 +160,7 @@ pub(super) struct Checker<'a> {
     /// Values of constant variables, by the function's serial number.
     pub(super) local_constants: FxHashMap<(u32, LocalId), ConstValue>,
     pub(super) threadgroup_vars: Vec<hir::ThreadgroupVar>,
+    pub(super) log_sites: Vec<LogSite>,
     pub(super) function_constants: Vec<hir::FunctionConstant>,
     pub(super) function: FnState,
     pub(super) next_serial: u32,
@@ -225,6 +227,7 @@ impl<'a> Checker<'a> {
             tables: FxHashMap::default(),
             local_constants: FxHashMap::default(),
             threadgroup_vars: Vec::new(),
+            log_sites: Vec::new(),
             function_constants: Vec::new(),
             function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
             next_serial: 1,

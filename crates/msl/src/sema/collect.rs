@@ -105,6 +105,7 @@ impl<'a> Checker<'a> {
                 .iter()
                 .map(|id| self.function_constants[id.0 as usize].clone())
                 .collect(),
+            log_sites: self.log_sites,
             kernel,
         })
     }

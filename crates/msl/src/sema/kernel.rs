@@ -6,7 +6,7 @@ mod instantiation;
 mod params;
 mod resources;
 
-use super::checker::Checker;
+use super::checker::{Checker, ScopeId};
 use super::function::Origin;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
@@ -94,15 +94,44 @@ pub(super) fn is_thread_attribute(attribute: &ast::Attribute) -> bool {
     thread_attribute(attribute.name.as_str()).is_some()
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     /// `[[max_total_threads_per_threadgroup(n)]]`
     pub(super) fn max_threads(&mut self, func: FuncId) -> Option<u32> {
-        let Origin::Decl(decl) = self.inst(func).origin else { return None };
-        let ast = self.decl(decl).ast;
-        let scope = self.inst(func).scope;
-        let attribute =
-            ast.attributes.iter().find(|attribute| attribute.name == self.names.max_total_threads)?;
+        let (attribute, scope) = self.kernel_attribute(func, self.names.max_total_threads)?;
         let arg = attribute.args.first()?;
+        self.thread_count(arg, scope)
+    }
+
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`; what is left out is 1.
+    pub(super) fn required_threads(&mut self, func: FuncId, max_threads: Option<u32>) -> Option<[u32; 3]> {
+        let (attribute, scope) = self.kernel_attribute(func, self.names.required_threads)?;
+        if !(1..=3).contains(&attribute.args.len()) {
+            let message = format!("`{}` takes the threads along x, y and z", attribute.name);
+            self.error("attribute-argument", attribute.span, message);
+            return None;
+        }
+        let mut size = [1; 3];
+        for (extent, arg) in size.iter_mut().zip(&attribute.args) {
+            *extent = self.thread_count(arg, scope)?;
+        }
+        let (threads, most) = (size.iter().product::<u32>(), max_threads.unwrap_or(1024));
+        if threads > most {
+            let message = format!("these are {threads} threads, and a threadgroup has at most {most}");
+            self.error("attribute-argument", attribute.span, message);
+            return None;
+        }
+        Some(size)
+    }
+
+    /// An attribute of a kernel's function, and the scope of its arguments.
+    fn kernel_attribute(&self, func: FuncId, name: Name) -> Option<(&'a ast::Attribute, ScopeId)> {
+        let Origin::Decl(decl) = self.inst(func).origin else { return None };
+        let attribute = self.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
+        Some((attribute, self.inst(func).scope))
+    }
+
+    /// A number of threads of a threadgroup, as a constant expression.
+    fn thread_count(&mut self, arg: &'a ast::Expr, scope: ScopeId) -> Option<u32> {
         let value = self.in_scope(scope, |s| {
             let value = s.expr(arg);
             s.constant_integer(value)

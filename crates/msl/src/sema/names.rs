@@ -36,7 +36,9 @@ known_names! {
     texture_handle = "__texture",
     sampler_state = "__state",
     array_elements = "__elems",
+    log_object = "__log",
     threadgroup = "threadgroup",
     function_constant = "function_constant",
     max_total_threads = "max_total_threads_per_threadgroup",
+    required_threads = "required_threads_per_threadgroup",
 }

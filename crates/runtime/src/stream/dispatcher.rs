@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
 
 use anymetal_hal::command::Timestamps;
+use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
 use anymetal_hal::record::recorder::EntryId;
 
 use super::StreamCore;
@@ -219,7 +220,10 @@ impl StreamCore {
             let entry = history.note(self.number, &self.options.label, &commands);
             submission.with_attached(|attached| attached.entry = Some(entry));
         }
-        match self.queue.submit(commands) {
+        let bytes = commands.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
+        let log = logging::attach(&mut commands.commands, &*self.context.inner.device, bytes);
+        let log = log.map(|log| submission.with_attached(|attached| attached.log = log));
+        match log.and_then(|()| self.queue.submit(commands)) {
             Ok(completion) => {
                 let wakers = submission.stages.set_forwarded(completion.clone());
                 wakers.into_iter().for_each(Waker::wake);

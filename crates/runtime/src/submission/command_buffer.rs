@@ -90,6 +90,13 @@ impl CommandBuffer {
         self
     }
 
+    /// The bytes of the log for messages of its kernels, by default
+    /// [`anymetal_hal::logging::DEFAULT_LOG_BYTES`]. Messages that do not fit are counted and lost.
+    pub fn log_bytes(mut self, bytes: u64) -> Self {
+        self.commands.log_bytes = Some(bytes);
+        self
+    }
+
     /// Runs the work only after another submission, of any stream and device, has ended well. If that one
     /// fails or is cancelled, this one does not run.
     pub fn after(mut self, other: &Submission) -> Self {
@@ -178,6 +185,7 @@ impl CommandBuffer {
             stages: Stages::held(Work { commands, dependencies }),
             attached: Mutex::new(attached),
             timings: OnceLock::new(),
+            logs: OnceLock::new(),
             refused: AtomicBool::new(false),
         });
         stream.enqueue(&core);

@@ -69,7 +69,7 @@ impl<'a, P> ComputeEncoder<'a, P> {
     pub fn encode(&mut self, dispatch: Dispatch) -> Result<&mut Self, DeviceError> {
         let kernel = dispatch.pipeline.kernel();
         validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
-        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
+        validate::check_encoded_bindings(kernel, &dispatch.bindings, self.limits)?;
         validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
         self.commands.push(Command::Dispatch(dispatch));
         Ok(self)
@@ -81,7 +81,7 @@ impl<'a, P> ComputeEncoder<'a, P> {
         let kernel = dispatch.pipeline.kernel();
         validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
         validate::indirect_shape(kernel, [1; 3], dispatch.group_size, self.limits)?;
-        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
+        validate::check_encoded_bindings(kernel, &dispatch.bindings, self.limits)?;
         validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
         self.commands.push(Command::DispatchIndirect(dispatch));
         Ok(self)

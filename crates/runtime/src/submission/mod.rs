@@ -25,6 +25,7 @@ use std::time::Duration;
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::logging::{CommandLog, Logs};
 use anymetal_hal::queue::Cancellation;
 use anymetal_hal::record::recorder::EntryId;
 
@@ -83,6 +84,8 @@ pub(crate) struct Attached {
     pub(crate) observed: Observation,
     /// Ends when the work has, where it was noted on its buffers as held.
     pub(crate) held: Option<CompletionSource>,
+    /// Where its kernels write their messages.
+    pub(crate) log: Option<CommandLog>,
 }
 
 /// The shared part of a submission.
@@ -94,6 +97,8 @@ pub(crate) struct SubmissionCore {
     pub(crate) stages: Stages<Work, Completion, Outcome>,
     pub(crate) attached: Mutex<Attached>,
     pub(crate) timings: OnceLock<Arc<[CommandTiming]>>,
+    /// The messages of its kernels, once it has ended.
+    pub(crate) logs: OnceLock<Arc<Logs>>,
     /// Whether the device would not take it.
     pub(crate) refused: AtomicBool,
 }
@@ -146,7 +151,7 @@ impl SubmissionCore {
         if let Some(timings) = completion.command_timings() {
             let _first = self.timings.set(timings);
         }
-        let outcome = outcome.map_err(|error| match error {
+        let outcome = self.logged(outcome).map_err(|error| match error {
             DeviceError::Cancelled { label } => ExecError::Cancelled { label },
             other => ExecError::Device(other),
         });
@@ -155,6 +160,21 @@ impl SubmissionCore {
             self.with_attached(|attached| attached.charge.take().map(|charge| charge.finish(timing)));
         }
         self.end(outcome);
+    }
+
+    /// Reads what its kernels have logged; a message of `log_fault` is an error.
+    fn logged(&self, outcome: Result<Timing, DeviceError>) -> Result<Timing, DeviceError> {
+        // Under the lock: of two who settle it the second finds the messages here.
+        let collected = self.with_attached(|attached| {
+            let logs = attached.log.take()?.collect().map(|logs| self.logs.set(Arc::new(logs)));
+            Some(logs.map(|_first| ()))
+        });
+        let timing = outcome?;
+        collected.transpose()?;
+        match self.logs.get().and_then(|logs| logs.error()) {
+            Some(fault) => Err(fault),
+            None => Ok(timing),
+        }
     }
 
     /// Ends it, if it has not ended. Only when the device is done with it or will not be given it.
@@ -355,6 +375,11 @@ impl Submission {
             return Err(ExecError::NoElapsedTime { reason: "they are of different devices" });
         }
         Ok(Duration::from_nanos(other.ended_ns.saturating_sub(one.ended_ns)))
+    }
+
+    /// The messages of its kernels from its end on; `None`: none of its kernels can write one.
+    pub fn logs(&self) -> Option<Arc<Logs>> {
+        self.core.logs.get().cloned()
     }
 
     /// The times of its commands from its end on, where they were asked for and the device has them.

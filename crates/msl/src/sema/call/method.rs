@@ -44,6 +44,9 @@ impl<'a> Checker<'a> {
             return self.call_value(function, args, span);
         };
         let Some(found) = self.member_target(record, member) else { return self.poison(span) };
+        if let Some(level) = self.log_method(record, member) {
+            return self.log_call(&object, level, args, span);
+        }
         match found {
             Found::Functions(decls) => {
                 let explicit = member

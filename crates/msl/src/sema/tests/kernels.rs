@@ -100,3 +100,11 @@ fn max_threads_may_depend_on_template_arguments() {
                   template [[host_name(\"k\")]] [[kernel]] decltype(t<4>) t<4>;";
     assert_eq!(program(source, "k").kernel.max_threads, Some(128));
 }
+
+#[test]
+fn a_required_size_may_depend_on_template_arguments() {
+    let source =
+        "template <int W> [[kernel, required_threads_per_threadgroup(W * 8, 2)]] void t(device int* p) {}
+                  template [[host_name(\"k\")]] [[kernel]] decltype(t<4>) t<4>;";
+    assert_eq!(program(source, "k").kernel.required_threads, Some([32, 2, 1]));
+}
