@@ -3,6 +3,7 @@
 import os
 import pickle
 import runpy
+import sys
 import types
 from pathlib import Path
 
@@ -14,6 +15,9 @@ ray = pytest.importorskip("ray")
 import anymetal  # noqa: E402
 import anymetal.ray  # noqa: E402
 import ray.data  # noqa: E402
+
+# Workers do not have this file on their path.
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SOURCE = """
 kernel void scaled(device const float* x, device float* y, uint i [[thread_position_in_grid]]) { y[i] = SCALE * x[i]; }

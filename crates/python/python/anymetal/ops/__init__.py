@@ -178,6 +178,9 @@ from ._shapes import (
     unstack,
 )
 
+#: The version of the array API whose names and rules these are.
+__array_api_version__ = "2025.12"
+
 e = math.e
 inf = math.inf
 nan = math.nan

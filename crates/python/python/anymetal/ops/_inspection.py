@@ -138,14 +138,14 @@ class _Info:
         """The types of arrays that are made without one."""
         return {"real floating": float32, "complex floating": None, "integral": int64, "indexing": uint32}
 
-    def devices(self) -> list[Any]:
+    def devices(self) -> tuple[Any, ...]:
         """The devices of this machine."""
-        return [_native.Device(name) for name in _native.device_names()]
+        return tuple(_native.Device(name) for name in _native.device_names())
 
     def dtypes(self, *, device: Device = None, kind: Any = None) -> dict[str, DType]:
-        """The types, all or those of a kind."""
+        """The types that the array API names, all or those of a kind."""
         device_of(device)
-        every = {name: dtype for name, dtype in DType._all.items() if dtype not in (bfloat16,)}
+        every = {name: dtype for name, dtype in DType._all.items() if dtype not in (bfloat16, float16)}
         return {name: dtype for name, dtype in every.items() if kind is None or isdtype(dtype, kind)}
 
 

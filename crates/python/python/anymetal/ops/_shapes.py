@@ -42,9 +42,15 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return _native.join("stack", list(arrays), axis)
 
 
-def expand_dims(x: Array, /, *, axis: int = 0) -> Array:
-    """A view with a new axis of one element."""
-    return _native.reshaped("expand_dims", x, [axis])
+def expand_dims(x: Array, /, axis: Axes = 0) -> Array:
+    """A view with new axes of one element, at those positions of the result."""
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    places = sorted(_within(one, x.ndim + len(axes)) for one in axes)
+    if len(set(places)) < len(places):
+        raise ValueError(f"the new axes {tuple(axes)} are not different")
+    for place in places:
+        x = _native.reshaped("expand_dims", x, [place])
+    return x
 
 
 def squeeze(x: Array, /, axis: Axes) -> Array:
@@ -103,10 +109,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def broadcast_arrays(*arrays: Array) -> list[Array]:
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """Views of all arrays in the shape that they have together."""
     shape = broadcast_shapes(*(x.shape for x in arrays))
-    return [broadcast_to(x, shape) for x in arrays]
+    return tuple(broadcast_to(x, shape) for x in arrays)
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
@@ -138,7 +144,7 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
     return reshape(contiguous(broadcast_to(reshape(x, between), wide)), shape)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
+def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinates of a grid from those along each axis: ``"xy"`` swaps the first two axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f'indexing is "xy" or "ij", not {indexing!r}')
@@ -146,7 +152,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     swapped = indexing == "xy" and count > 1
     places = [1, 0, *range(2, count)] if swapped else list(range(count))
     views = [reshape(x, [-1 if at == place else 1 for at in range(count)]) for x, place in zip(arrays, places)]
-    return [contiguous(x) for x in broadcast_arrays(*views)]
+    return tuple(contiguous(x) for x in broadcast_arrays(*views))
 
 
 def _within(axis: int, rank: int) -> int:
