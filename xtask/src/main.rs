@@ -17,6 +17,7 @@ mod libmetal;
 mod passes;
 mod promtool;
 mod ptxas;
+mod site;
 mod source_tree;
 mod tidy;
 mod wheel;
@@ -41,6 +42,7 @@ usage: cargo xtask TASK
   gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu
           (docs/nvidia.md)
   wheel   build the Python package (`cargo xtask wheel --help`)
+  site    build the documentation site into target/site/html (`--serve` shows it)
   c-library PREFIX
           build the C library and install it there: header, shared library, pkg-config file
   apple   run Apple's device over Metal's API on this machine: its tests, the runtime's, the conformance suite
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["wheel", ref rest @ ..] => told("wheel", wheel::run(&root, rest)),
+        ["site", ref rest @ ..] => told("site", site::run(&root, rest)),
         ["c-library", prefix] => told("c-library", c_library::install(&root, Path::new(prefix))),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["gpu"] => pack(&root),

@@ -88,7 +88,7 @@ fn test(root: &Path, folder: &Path, wheel: &Path, with: &[&str]) -> io::Result<b
 }
 
 /// A new virtual environment with packages.
-fn environment<S: AsRef<OsStr>>(folder: &Path, packages: &[S]) -> io::Result<bool> {
+pub(crate) fn environment<S: AsRef<OsStr>>(folder: &Path, packages: &[S]) -> io::Result<bool> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     if !succeeds(Command::new(python).args(["-m", "venv"]).arg(folder))? {
         return Ok(false);
@@ -97,7 +97,7 @@ fn environment<S: AsRef<OsStr>>(folder: &Path, packages: &[S]) -> io::Result<boo
     succeeds(install.args(["-m", "pip", "install", "--quiet"]).args(packages))
 }
 
-fn succeeds(command: &mut Command) -> io::Result<bool> {
+pub(crate) fn succeeds(command: &mut Command) -> io::Result<bool> {
     let status = command.status().map_err(|error| {
         let program = command.get_program().to_string_lossy().into_owned();
         io::Error::new(error.kind(), format!("{program} cannot be run: {error}"))

@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anymetal::{ArgumentInfo, ArgumentKind, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue};
-use pyo3::exceptions::{PyNotImplementedError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::call::{Call, Callee, LaunchShape};
 use crate::errors::Raise;
-use crate::library::{LibraryState, math_mode_name};
+use crate::library::LibraryState;
 use crate::profile::PyProfile;
 use crate::queue::PyQueue;
 use crate::submission::PySubmission;
@@ -82,8 +82,13 @@ impl PyKernel {
         made.as_ref().map_err(Error::clone)
     }
 
-    fn queue_or_default<'a>(&'a self, queue: Option<&'a Bound<'_, PyQueue>>) -> PyResult<&'a Queue> {
+    fn queue_or_default<'a>(&'a self, queue: Option<&'a Bound<'_, PyAny>>) -> PyResult<&'a Queue> {
         let Some(queue) = queue else { return Ok(&self.library.device.queue) };
+        // Sorted here, since pyo3's own error does not name the argument before Python 3.11.
+        let Ok(queue) = queue.cast::<PyQueue>() else {
+            let given = queue.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("argument `queue` is an anymetal.Queue, not {given}")));
+        };
         let queue = &queue.get().queue;
         if !queue.device().is_same(&self.library.device.device) {
             return Err(PyValueError::new_err(format!(
@@ -115,7 +120,7 @@ impl PyKernel {
         arg_casts: Option<&Bound<'_, PyAny>>,
         error_buf_idx: Option<&Bound<'_, PyAny>>,
         threadgroup_memory: Option<&Bound<'_, PyDict>>,
-        queue: Option<&Bound<'_, PyQueue>>,
+        queue: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         fork::check()?;
         if error_buf_idx.is_some() {
@@ -148,7 +153,7 @@ impl PyKernel {
         group_size: Option<&Bound<'_, PyAny>>,
         arg_casts: Option<&Bound<'_, PyAny>>,
         threadgroup_memory: Option<&Bound<'_, PyDict>>,
-        queue: Option<&Bound<'_, PyQueue>>,
+        queue: Option<&Bound<'_, PyAny>>,
         after: Vec<Bound<'_, PySubmission>>,
         label: Option<String>,
         deadline: Option<f64>,
@@ -187,7 +192,7 @@ impl PyKernel {
         group_size: Option<&Bound<'_, PyAny>>,
         arg_casts: Option<&Bound<'_, PyAny>>,
         threadgroup_memory: Option<&Bound<'_, PyDict>>,
-        queue: Option<&Bound<'_, PyQueue>>,
+        queue: Option<&Bound<'_, PyAny>>,
         iterations: usize,
         warm_up: usize,
         flop: u64,
@@ -278,13 +283,6 @@ impl PyKernel {
     /// disk.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let rebuild = py.import("anymetal._shader")?.getattr("rebuild_kernel")?;
-        let options = PyDict::new(py);
-        let CompiledWith { file_name, defines, include_folders, math_mode } = self.compiled_with();
-        options.set_item("file_name", file_name)?;
-        options.set_item("defines", defines)?;
-        options.set_item("include_folders", include_folders)?;
-        options.set_item("math_mode", math_mode)?;
-        options.set_item("strided", self.library.strided)?;
         let constants = PyDict::new(py);
         for (key, value) in self.constants.iter() {
             let key = match key {
@@ -297,30 +295,9 @@ impl PyKernel {
                 anymetal::Scalar::Float(value) => constants.set_item(key, value)?,
             }
         }
-        let device = self.library.device.device.name();
-        let parts = (&self.library.source, device, options, self.pipeline.name(), constants);
+        let (source, device, options) = self.library.made_from(py)?;
+        let parts = (source, device, options, self.pipeline.name(), constants);
         Ok((rebuild, parts.into_pyobject(py)?))
-    }
-}
-
-/// The options that a kernel was compiled with, for Python.
-struct CompiledWith {
-    file_name: String,
-    defines: Vec<(String, Option<String>)>,
-    include_folders: Vec<String>,
-    math_mode: &'static str,
-}
-
-impl PyKernel {
-    fn compiled_with(&self) -> CompiledWith {
-        let options = &self.library.options;
-        let folders = options.include_folders.iter();
-        CompiledWith {
-            file_name: options.file_name.clone(),
-            defines: options.defines.clone(),
-            include_folders: folders.map(|folder| folder.to_string_lossy().into_owned()).collect(),
-            math_mode: math_mode_name(options.math_mode),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, MathMode, Scalar};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
@@ -39,6 +39,19 @@ impl LibraryState {
             self.device.device.library_from_source_with(&self.source, &options)
         });
         made.clone()
+    }
+
+    /// What it is made of where it is unpickled: source, name of the device, keywords of `Library`.
+    pub(crate) fn made_from<'py>(&self, py: Python<'py>) -> PyResult<(&str, &str, Bound<'py, PyDict>)> {
+        let keywords = PyDict::new(py);
+        let folders = self.options.include_folders.iter();
+        let folders: Vec<String> = folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
+        keywords.set_item("file_name", &self.options.file_name)?;
+        keywords.set_item("defines", &self.options.defines)?;
+        keywords.set_item("include_folders", folders)?;
+        keywords.set_item("math_mode", math_mode_name(self.options.math_mode))?;
+        keywords.set_item("strided", self.strided)?;
+        Ok((&self.source, self.device.device.name(), keywords))
     }
 }
 
@@ -118,6 +131,12 @@ impl PyLibrary {
         let constants = constants.map_or_else(|| Ok(FunctionConstants::new()), function_constants)?;
         PyKernel::make(py, &self.state, name, constants)
     }
+
+    /// A library is pickled as its source and options, and compiled again where it arrives.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let rebuild = py.import("anymetal._shader")?.getattr("rebuild_library")?;
+        Ok((rebuild, self.state.made_from(py)?.into_pyobject(py)?))
+    }
 }
 
 fn function_constants(given: &Bound<'_, PyDict>) -> PyResult<FunctionConstants> {
@@ -153,7 +172,7 @@ fn math_mode_named(name: &str) -> PyResult<MathMode> {
     }
 }
 
-pub(crate) fn math_mode_name(mode: MathMode) -> &'static str {
+fn math_mode_name(mode: MathMode) -> &'static str {
     match mode {
         MathMode::Relaxed => "relaxed",
         MathMode::Fast => "fast",

@@ -26,7 +26,7 @@ def xy():
 
 
 #: Tests over other libraries are collected where the library is.
-MISSING = [name for name in ("torch", "mlx") if importlib.util.find_spec(name) is None]
+MISSING = [name for name in ("torch", "mlx", "ray") if importlib.util.find_spec(name) is None]
 collect_ignore = [f"test_{name}.py" for name in MISSING]
 
 

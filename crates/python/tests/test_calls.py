@@ -196,6 +196,39 @@ def test_kernels_are_pickled_with_their_source_and_options(xy):
     assert checked.report.launches == 1
 
 
+def test_libraries_are_pickled_with_their_options(tmp_path, xy):
+    _, y = xy
+    (tmp_path / "scale.h").write_text("constant constexpr float SCALE = OTHER;")
+    library = compile_shader(
+        '#include "scale.h"\nkernel void f(device float* x, constant int* strides, uint i '
+        "[[thread_position_in_grid]]) { x[i * strides[0]] = SCALE; }",
+        file_name="scaled.metal",
+        defines={"OTHER": "2.5"},
+        include_folders=[tmp_path],
+        strided=True,
+    )
+    again = pickle.loads(pickle.dumps(library))
+    assert again.source == library.source and again.kernel_names == ["f"] and again.device == library.device
+    again.f(y[::2], [2])
+    assert y.tolist() == [2.5, 1.0] * 32
+
+
+def test_a_pickled_library_goes_to_the_default_device_where_its_own_is_not(xy):
+    _, y = xy
+    from anymetal._shader import rebuild_library
+
+    options = {"file_name": "f.metal", "defines": [], "include_folders": [], "math_mode": "safe", "strided": False}
+    library = rebuild_library("kernel void f(device float* x) { x[0] = 7; }", "a device of another machine", options)
+    assert library.device == anymetal.Device()
+    library.kernel("f")(y, threads=1)
+    assert y[0] == 7
+
+
+def test_exceptions_are_pickled():
+    lost = pickle.loads(pickle.dumps(anymetal.DeviceError("gone", "lost")))
+    assert type(lost) is anymetal.DeviceError and lost.error_class == "lost" and str(lost) == "gone"
+
+
 def test_submissions_hold_what_they_use(saxpy):
     queue = anymetal.Device().queue("held")
     queue.pause()

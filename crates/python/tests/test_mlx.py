@@ -158,7 +158,7 @@ def test_a_custom_function_has_a_gradient():
 
 def test_results_are_mlx_arrays_whatever_the_inputs_are():
     kernel = mx.fast.metal_kernel(
-        name="fill", input_names=["value"], output_names=["y"], source="y[thread_position_in_grid.x] = value;"
+        name="1D_fill", input_names=["value"], output_names=["y"], source="y[thread_position_in_grid.x] = value;"
     )
     call = dict(grid=(3, 1, 1), threadgroup=(3, 1, 1), output_shapes=[(3,)], output_dtypes=[mx.float32])
     (y,) = kernel(inputs=[2.5], **call)

@@ -155,6 +155,56 @@ def test_shapes():
         ops.reshape(a, (5, -1))
 
 
+def test_shapes_made_of_other_shapes():
+    a = anymetal.asarray(A)
+    wide = numpy.arange(24, dtype="float32").reshape(2, 3, 4)
+    b = anymetal.asarray(wide)
+    same(ops.moveaxis(b, 0, -1), numpy.moveaxis(wide, 0, -1))
+    same(ops.moveaxis(b, (0, 1), (2, 0)), numpy.moveaxis(wide, (0, 1), (2, 0)))
+    same(ops.tile(b, (2, 1, 3)), numpy.tile(wide, (2, 1, 3)))
+    same(ops.tile(a, (2, 1, 1)), numpy.tile(A, (2, 1, 1)))
+    for ours, theirs in zip(ops.unstack(b, axis=-2), numpy.moveaxis(wide, 1, 0)):
+        same(ours, theirs)
+    same(ops.diff(b, axis=1, n=2), numpy.diff(wide, axis=1, n=2))
+    same(ops.diff(a, prepend=a[:, :1], append=a[:, -1:]), numpy.diff(A, prepend=A[:, :1], append=A[:, -1:]))
+    assert ops.count_nonzero(b).item() == 23
+    same(ops.count_nonzero(b, axis=(0, 2)), numpy.count_nonzero(wide, axis=(0, 2)))
+    for indexing in ("xy", "ij"):
+        given = wide[0, 0], wide[0, :, 0], wide[:, 0, 0]
+        ours = ops.meshgrid(*map(anymetal.asarray, given), indexing=indexing)
+        for one, other in zip(ours, numpy.meshgrid(*given, indexing=indexing)):
+            same(one, other)
+    assert ops.broadcast_shapes((3, 1), (1, 4), (2, 1, 1)) == (2, 3, 4)
+    assert [x.shape for x in ops.broadcast_arrays(a[0], a)] == [A.shape, A.shape]
+    with pytest.raises(ValueError, match="do not broadcast"):
+        ops.broadcast_shapes((3,), (2, 4))
+    with pytest.raises(IndexError, match="axis 3"):
+        ops.moveaxis(b, 3, 0)
+
+
+def test_limits_and_common_types():
+    for name in ("float16", "float32"):
+        ours, theirs = ops.finfo(name), numpy.finfo(name)
+        assert (ours.bits, ours.eps, ours.max, ours.min) == (theirs.bits, theirs.eps, theirs.max, theirs.min)
+        assert ours.smallest_normal == theirs.smallest_normal
+    for name in ("int8", "uint8", "int32", "uint32", "int64"):
+        ours, theirs = ops.iinfo(name), numpy.iinfo(name)
+        assert (ours.bits, ours.max, ours.min, ours.dtype.name) == (theirs.bits, theirs.max, theirs.min, name)
+    assert ops.finfo(ops.bfloat16).max == float.fromhex("0x1.fep127")
+    with pytest.raises(ValueError, match="iinfo"):
+        ops.finfo(ops.int8)
+    assert ops.result_type(ops.int8, ops.uint32) is ops.int64
+    assert ops.result_type(ops.int8, ops.uint8) is ops.int32
+    assert ops.result_type(ops.float16, ops.bfloat16) is ops.float32
+    assert ops.result_type(anymetal.asarray(A), 1.5) is ops.float32
+    with pytest.raises(TypeError, match="no common type"):
+        ops.result_type(ops.int32, 1.5)
+    assert ops.can_cast(ops.int8, ops.int64) and not ops.can_cast(ops.float32, ops.int32)
+    about = ops.__array_namespace_info__()
+    assert about.default_dtypes()["real floating"] is ops.float32
+    assert set(about.dtypes(kind="integral")) == {"int8", "uint8", "int32", "uint32", "int64"}
+
+
 @pytest.mark.parametrize(
     "key",
     [

@@ -131,7 +131,7 @@ class MetalKernel:
     ) -> None:
         if not output_names:
             raise ValueError(f"metal_kernel `{name}` has no output; give at least one name in `output_names`")
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        if not re.fullmatch(r"\w+", name):
             raise ValueError(f"`{name}` cannot be the name of a function")
         options = dict(compile_options or {})
         self._math_mode = options.pop("math_mode", "safe")

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from collections.abc import Iterable, Mapping, Sequence
 
-from . import _native
+from . import _native, errors
 
 __all__ = ["ShaderLibrary", "compile_shader"]
 
@@ -58,6 +58,9 @@ class ShaderLibrary:
     def source(self) -> str:
         """The source that was compiled."""
         return self._library.source
+
+    def __reduce__(self) -> tuple[type[ShaderLibrary], tuple[_native.Library]]:
+        return ShaderLibrary, (self._library,)
 
     def __repr__(self) -> str:
         return f"<anymetal.ShaderLibrary: {', '.join(self.kernel_names) or 'no kernels'}>"
@@ -113,6 +116,15 @@ def _name_of(source: str) -> str:
     return known
 
 
+def rebuild_library(source: str, device: str, options: dict[str, Any]) -> _native.Library:
+    """What an unpickled library is made with: compiled again, through the cache on disk."""
+    try:
+        target = _native.Device(device)
+    except errors.AnymetalError:  # The other machine has other devices.
+        target = _native.Device()
+    return _native.Library(source, target, **options)
+
+
 def rebuild_kernel(
     source: str,
     device: str,
@@ -120,12 +132,8 @@ def rebuild_kernel(
     name: str,
     constants: dict[str | int, bool | int | float],
 ) -> _native.Kernel:
-    """What an unpickled kernel is made with: compiled again, through the cache on disk."""
-    try:
-        target = _native.Device(device)
-    except Exception:  # The other machine has other devices.
-        target = _native.Device()
-    return _native.Library(source, target, **options).kernel(name, constants or None)
+    """What an unpickled kernel is made with."""
+    return rebuild_library(source, device, options).kernel(name, constants or None)
 
 
 def _device(device: _native.Device | str | None) -> _native.Device | None:

@@ -128,3 +128,23 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """The element at each index along an axis."""
     return _native.gather("take_along_axis", x, indices, axis)
+
+
+def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+    """How many elements are not zero."""
+    return sum(astype(astype(x, "bool"), "uint32"), axis=axis, keepdims=keepdims)
+
+
+def diff(
+    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
+    """The differences of neighbours along an axis, `n` times."""
+    if n < 0:
+        raise ValueError(f"diff is taken {n} times")
+    parts = [one for one in (prepend, x, append) if one is not None]
+    if len(parts) > 1:
+        x = _native.join("concat", parts, axis)
+    before = (slice(None),) * (axis % x.ndim)
+    for _ in range(n):
+        x = _native.binary("sub", x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
+    return x
