@@ -2,12 +2,12 @@
 //!
 //! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a
 //! loop. Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and
-//! the remainders are consecutive. With the first active thread's `x0 = q0 * n + r0` and another thread's distance
-//! `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and `x % n == r0 + e`. The
-//! version guarded by that test is a clone of the code that follows, in which divergence analysis sees a
-//! uniform quotient, and so do further divisions of it. For a loop that divides a loop-carried variable the
-//! first iteration is peeled. A remainder is then multiplied by a stride; where the stride is 1, a second
-//! version uses the remainder itself.
+//! the remainders are consecutive. With the first active thread's `x0 = q0 * n + r0` and another thread's
+//! distance `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and
+//! `x % n == r0 + e`. The version guarded by that test is a clone of the code that follows, in which
+//! divergence analysis sees a uniform quotient, and so do further divisions of it. For a loop that divides a
+//! loop-carried variable the first iteration is peeled. A remainder is then multiplied by a stride; where the
+//! stride is 1, a second version uses the remainder itself.
 //!
 //! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 

@@ -83,8 +83,9 @@ impl Writer<'_> {
     }
 
     /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the
-    /// guard. `threads` are the stride of `x` between threads and which of them execute the guard. It fails for a zero divisor, for negative operands, and for values that wrap between
-    /// threads: those become smaller.
+    /// guard; `threads` are the stride of `x` between threads, and which of them execute the guard. It fails
+    /// for a zero divisor, for negative operands, and for values that wrap between threads: those become
+    /// smaller.
     pub(super) fn uniform_quotient_test(
         &mut self,
         to: &mut Vec<Inst>,
