@@ -30,6 +30,7 @@ kernel void constructions(device float* x [[buffer(0)]])
 {
     float4 few = float4(1, 2); //~ bad-construction: has 4 elements
     float4 many = float4(1, 2, 3, 4, 5); //~ bad-construction
+    float4 listed = {1, 2, 3, 4, 5}; //~ bad-construction: has 4 elements
     float4 pointer = float4(x, 1, 2, 3); //~ bad-construction: cannot be part of a vector
     float2x2 columns = float2x2(1, 2, 3); //~ bad-construction: 2 columns or 4 scalars
     float scalar = float(1, 2); //~ bad-construction: constructed from one value

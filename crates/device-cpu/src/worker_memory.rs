@@ -11,12 +11,16 @@ use crate::aligned::AlignedMemory;
 use crate::guarded::Guard;
 
 thread_local! {
-    static MEMORY: RefCell<WorkerMemory> = const { RefCell::new(WorkerMemory { threadgroup: None, scratch: None }) };
+    static MEMORY: RefCell<WorkerMemory> = const { RefCell::new(WorkerMemory::NONE) };
 }
 
 struct WorkerMemory {
     threadgroup: Option<AlignedMemory>,
     scratch: Option<AlignedMemory>,
+}
+
+impl WorkerMemory {
+    const NONE: WorkerMemory = WorkerMemory { threadgroup: None, scratch: None };
 }
 
 /// What one dispatch needs of each worker.
@@ -39,12 +43,17 @@ pub(crate) fn with_worker<R>(
     guard: Option<Guard>,
     run: impl FnOnce(&CpuWorker) -> R,
 ) -> Result<R, OutOfWorkerMemory> {
-    MEMORY.with(|memory| {
-        let memory = &mut *memory.borrow_mut();
+    let lend = |memory: &mut WorkerMemory| {
         let threadgroup_memory = grown(&mut memory.threadgroup, needs.threadgroup_bytes, guard)?;
         let scratch = grown(&mut memory.scratch, needs.scratch_bytes, guard)?;
         Ok(run(&CpuWorker { threadgroup_memory, scratch, worker_index, reserved: 0 }))
-    })
+    };
+    // Destructors of a thread's other variables commit work too: its own block may be gone by then.
+    if MEMORY.try_with(|_| ()).is_err() {
+        let mut own = WorkerMemory::NONE;
+        return lend(&mut own);
+    }
+    MEMORY.with(|memory| lend(&mut memory.borrow_mut()))
 }
 
 fn grown(

@@ -11,7 +11,7 @@
 #
 #   cd WORK/source/python/tests && LD_LIBRARY_PATH=PREFIX/lib PYTHONPATH=WORK/python python3 -m unittest test_array
 #
-# Needs clang 16 or later (ANYMETAL_CLANG names it), CMake, Ninja, OpenBLAS with LAPACKE, and the
+# Needs clang 19 (ANYMETAL_CLANG names another; clang 16 does not know `f16c` in `__builtin_cpu_supports`), CMake, Ninja, OpenBLAS with LAPACKE, and the
 # development packages of fmt and nlohmann-json as Debian has them; NANOBIND is a folder with nanobind's source
 # (the package index has it). JOBS is how many compilers run.
 set -euo pipefail
@@ -23,7 +23,7 @@ fi
 scripts=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$4"
 source=$(realpath "$1") headers=$(realpath "$2") prefix=$(realpath "$3") work=$(realpath "$4")
-export ANYMETAL_CLANG=${ANYMETAL_CLANG:-clang-16}
+export ANYMETAL_CLANG=${ANYMETAL_CLANG:-clang-19}
 library=$prefix/lib/libMetal.so
 python=$(python3 -c 'import sys; print(sys.executable)')
 
@@ -35,6 +35,8 @@ if [ ! -d "$work/source" ]; then
         "$work/source/CMakeLists.txt"
     grep -rlE ', visionOS [0-9.]+' "$work/source/mlx" --include='*.cpp' --include='*.h' |
         xargs sed -i -E 's/, visionOS [0-9.]+//'
+    # A tuple becomes a pair in the standard library of Apple's tools, and not in GCC's before 14.
+    sed -i 's/return std::make_tuple(w_k, w_q);/return {w_k, w_q};/' "$work/source/mlx/backend/metal/fft.cpp"
 fi
 
 # MLX takes these from the network otherwise.
@@ -47,7 +49,7 @@ export PATH="$work/tools:$PATH"
 cmake -G Ninja -S "$work/source" -B "$work/build" \
     -DCMAKE_BUILD_TYPE=None -DCMAKE_C_COMPILER="$ANYMETAL_CLANG" \
     -DCMAKE_CXX_COMPILER="${ANYMETAL_CLANG/clang/clang++}" \
-    -DCMAKE_CXX_FLAGS="${OPTIMIZE:--O1} -fblocks -w -I$prefix/include" \
+    -DCMAKE_CXX_FLAGS="${OPTIMIZE:--O1} -DNDEBUG -fblocks -w -I$prefix/include" \
     -DMLX_METAL_JIT=ON -DMLX_BUILD_GGUF=OFF -DMLX_BUILD_TESTS=OFF -DMLX_BUILD_EXAMPLES=OFF \
     -DMLX_BUILD_PYTHON_BINDINGS=ON -DMLX_BUILD_PYTHON_STUBS=OFF -DMLX_USE_CCACHE=OFF -DUSE_SYSTEM_FMT=ON \
     -DMETAL_LIB="$library" -DFOUNDATION_LIB="$library" -DQUARTZ_LIB="$library" \

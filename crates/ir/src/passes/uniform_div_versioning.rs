@@ -2,12 +2,12 @@
 //!
 //! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a
 //! loop. Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and
-//! the remainders are consecutive. With the first thread's `x0 = q0 * n + r0` and another thread's distance
-//! `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and `x % n == r0 + e`. The
-//! version guarded by that test is a clone of the code that follows, in which divergence analysis sees a
-//! uniform quotient, and so do further divisions of it. For a loop that divides a loop-carried variable the
-//! first iteration is peeled. A remainder is then multiplied by a stride; where the stride is 1, a second
-//! version uses the remainder itself.
+//! the remainders are consecutive. With the first active thread's `x0 = q0 * n + r0` and another thread's
+//! distance `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and
+//! `x % n == r0 + e`. The version guarded by that test is a clone of the code that follows, in which
+//! divergence analysis sees a uniform quotient, and so do further divisions of it. For a loop that divides a
+//! loop-carried variable the first iteration is peeled. A remainder is then multiplied by a stride; where the
+//! stride is 1, a second version uses the remainder itself.
 //!
 //! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 
@@ -23,6 +23,7 @@ use super::{dce, mem2reg};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
+use guards::Active;
 use private_copies::{PrivateLocalPlan, PrivateLocals};
 
 /// Maximum number of instructions cloned for one test.
@@ -169,7 +170,8 @@ impl Writer<'_> {
         } else {
             self.mark_done(&rest);
             let mut tested = Vec::new();
-            let test = self.uniform_quotient_test(&mut tested, &rest, (x, y), (x, y), step);
+            let threads = (step, Active::All);
+            let test = self.uniform_quotient_test(&mut tested, &rest, (x, y), (x, y), threads);
             let mut fast = Vec::new();
             let locals = self.start_private_locals(&mut fast, &plan);
             fast.extend(self.copy(&locals, &test.known, &rest));
@@ -206,7 +208,9 @@ impl Writer<'_> {
         let mut entered = cloner.insts(&ahead[top + usize::from(peel_loop.test.is_some())..]);
         let (new_x, new_y) = (cloner.value(x), cloner.value(y));
         let copies = std::mem::take(&mut cloner.copied);
-        let test = self.uniform_quotient_test(&mut entered, &body, (x, y), (new_x, new_y), peel_loop.step);
+        let active = if peel_loop.test.is_some() { Active::Some } else { Active::All };
+        let threads = (peel_loop.step, active);
+        let test = self.uniform_quotient_test(&mut entered, &body, (x, y), (new_x, new_y), threads);
 
         let mut fast = Vec::new();
         let locals = self.start_private_locals(&mut fast, &plan);

@@ -1,6 +1,7 @@
 // A dispatch with a completion handler, as Metal's own examples are written.
 #include "check.h"
 #import <Metal/Metal.h>
+#include <pthread.h>
 
 static NSString *const SOURCE = @"#include <metal_stdlib>\n"
                                  "using namespace metal;\n"
@@ -90,6 +91,85 @@ static void broken_rules_are_exceptions(id<MTLDevice> device) {
     [queue release];
 }
 
+static void heaps_take_options_as_a_whole(id<MTLDevice> device) {
+    MTLHeapDescriptor *descriptor = [[MTLHeapDescriptor alloc] init];
+    descriptor.resourceOptions = MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked;
+    CHECK(descriptor.storageMode == MTLStorageModeShared);
+    CHECK(descriptor.hazardTrackingMode == MTLHazardTrackingModeUntracked);
+    CHECK(descriptor.resourceOptions == (MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked));
+    descriptor.size = 1 << 16;
+    id<MTLHeap> heap = [device newHeapWithDescriptor:descriptor];
+    CHECK(heap != nil && heap.storageMode == MTLStorageModeShared);
+    [heap release];
+    [descriptor release];
+}
+
+static void functions_are_made_by_descriptor(id<MTLDevice> device) {
+    NSError *error = nil;
+    id<MTLLibrary> library = [device newLibraryWithSource:SOURCE options:nil error:&error];
+    MTLFunctionConstantValues *values = [MTLFunctionConstantValues new];
+    int bias = 1;
+    [values setConstantValue:&bias type:MTLDataTypeInt atIndex:0];
+    MTLFunctionDescriptor *descriptor = [MTLFunctionDescriptor functionDescriptor];
+    descriptor.name = @"add";
+    descriptor.specializedName = @"add_one";
+    descriptor.constantValues = values;
+    id<MTLFunction> function = [library newFunctionWithDescriptor:descriptor error:&error];
+    CHECK(function != nil);
+    id<MTLComputePipelineState> made = [device newComputePipelineStateWithFunction:function error:&error];
+    CHECK(made != nil);
+    [made release];
+    [function release];
+    [values release];
+    [library release];
+}
+
+// The sum of the buffer with itself, and 5, in place.
+static id<MTLCommandBuffer> doubling(id<MTLCommandQueue> queue, id<MTLComputePipelineState> add, id<MTLBuffer> buffer) {
+    id<MTLCommandBuffer> commands = [queue commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
+    [encoder setComputePipelineState:add];
+    for (NSUInteger which = 0; which < 3; which++) {
+        [encoder setBuffer:buffer offset:0 atIndex:which];
+    }
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    [encoder endEncoding];
+    return commands;
+}
+
+static void commit_and_wait(void *commands) {
+    [(id<MTLCommandBuffer>)commands commit];
+    [(id<MTLCommandBuffer>)commands waitUntilCompleted];
+}
+
+static void *leaves_a_command_buffer(void *key_and_commands) {
+    void **all = key_and_commands;
+    // The thread uses the library before it ends.
+    commit_and_wait(all[1]);
+    CHECK(pthread_setspecific(*(pthread_key_t *)all[0], all[2]) == 0);
+    return 0;
+}
+
+static void a_thread_commits_while_it_ends(id<MTLDevice> device) {
+    id<MTLComputePipelineState> add = pipeline(device);
+    id<MTLCommandQueue> queue = [device newCommandQueue];
+    id<MTLBuffer> buffer = [device newBufferWithLength:sizeof(int) options:MTLResourceStorageModeShared];
+    *(int *)buffer.contents = 1;
+    pthread_key_t key;
+    CHECK(pthread_key_create(&key, commit_and_wait) == 0);
+    id<MTLCommandBuffer> last = doubling(queue, add, buffer);
+    void *all[3] = {&key, doubling(queue, add, buffer), last};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, 0, leaves_a_command_buffer, all) == 0);
+    CHECK(pthread_join(thread, 0) == 0);
+    CHECK(last.status == MTLCommandBufferStatusCompleted);
+    CHECK(*(int *)buffer.contents == 19);
+    CHECK(pthread_key_delete(key) == 0);
+    [buffer release];
+    [queue release];
+    [add release];
+}
+
 int main(void) {
     @autoreleasepool {
         id<MTLDevice> device = MTLCreateSystemDefaultDevice();
@@ -98,6 +178,9 @@ int main(void) {
         CHECK([device supportsFamily:MTLGPUFamilyApple7]);
         a_dispatch_calls_its_handler(device);
         broken_rules_are_exceptions(device);
+        heaps_take_options_as_a_whole(device);
+        functions_are_made_by_descriptor(device);
+        a_thread_commits_while_it_ends(device);
         [device release];
     }
     puts("dispatch.m: all is so");

@@ -65,8 +65,9 @@ pub(crate) unsafe fn filled(
     Some(buffer(device, memory, length, options))
 }
 
-/// A buffer over memory of the program; nothing if the device cannot use it. The deallocator is called
-/// when the buffer and the work that uses it are gone.
+/// A buffer over memory of the program; nothing if the device cannot use it, as memory that does not begin
+/// at a multiple of [`MIN_MEMORY_ALIGNMENT`]: programs then copy. The deallocator of a buffer is called when
+/// it and the work that uses it are gone.
 ///
 /// # Safety
 ///
@@ -83,15 +84,11 @@ pub(crate) unsafe fn around(
     if options.storage_mode() > 1 {
         violation(METHOD, "a buffer over a program's memory has shared or managed storage");
     }
+    if length == 0 || !start.addr().get().is_multiple_of(MIN_MEMORY_ALIGNMENT) {
+        return None;
+    }
     let deallocator = deallocator.map(Block::copy);
-    let Some(pages) = HostPages::over(Box::new(ProgramMemory { start, length, deallocator })) else {
-        violation(
-            METHOD,
-            format_args!(
-                "the address {start:p} is not a multiple of {MIN_MEMORY_ALIGNMENT}, or the length is 0"
-            ),
-        );
-    };
+    let pages = HostPages::over(Box::new(ProgramMemory { start, length, deallocator }))?;
     let memory = device.inner().import::<u8>(pages, "").ok()?;
     Some(buffer(device, memory, length, options))
 }

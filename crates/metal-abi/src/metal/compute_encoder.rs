@@ -10,7 +10,7 @@ use objc2::{DefinedClass, Message, define_class};
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, Slot, checked_index};
+use super::dispatches::{Bindings, Grid, Slot, UnboundReference, checked_index};
 use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
@@ -315,6 +315,7 @@ impl ComputeEncoder {
             violation(method, "no compute pipeline state is set");
         };
         let commands = self.ivars().command_buffer.commands();
-        state.bindings.encode(commands, method, &pipeline.ivars().pipeline, grid, group);
+        let pipeline = (&pipeline.ivars().pipeline, UnboundReference::of(pipeline));
+        state.bindings.encode(commands, method, pipeline, grid, group);
     }
 }

@@ -1,5 +1,7 @@
 //! The descriptors of queues, command buffers, passes, heaps, residency sets and archives.
 
+use objc2::DefinedClass;
+use objc2::rc::Retained;
 use objc2::runtime::AnyObject;
 
 use super::descriptor::descriptor;
@@ -50,9 +52,26 @@ descriptor! {
         sparse_page_size, set_sparse: isize = 101, [sparsePageSize] [setSparsePageSize:];
     }
     objects {}
+    methods {
+        #[unsafe(method(resourceOptions))]
+        fn resource_options(&self) -> usize {
+            self.ivars().options().0
+        }
+
+        #[unsafe(method(setResourceOptions:))]
+        fn set_resource_options(&self, options: usize) {
+            self.ivars().set_options(ResourceOptions(options));
+        }
+    }
 }
 
 impl HeapProperties {
+    fn set_options(&self, options: ResourceOptions) {
+        self.set_cache_mode(options.cache_mode());
+        self.set_storage_mode(options.storage_mode());
+        self.set_hazard_mode(options.given_hazard_mode());
+    }
+
     /// The options of everything in the heap.
     pub(crate) fn options(&self) -> ResourceOptions {
         ResourceOptions::of_modes(self.cache_mode(), self.storage_mode(), self.hazard_mode())
@@ -82,6 +101,12 @@ descriptor! {
         specialized_name, set_specialized_name: NSString, [specializedName] [setSpecializedName:];
         constant_values, set_constant_values: super::constants::ConstantValues, [constantValues] [setConstantValues:];
         archives, set_archives: NSArray, [binaryArchives] [setBinaryArchives:];
+    }
+    methods {
+        #[unsafe(method_id(functionDescriptor))]
+        fn function_descriptor() -> Retained<Self> {
+            crate::foundation::object(FunctionProperties::default())
+        }
     }
 }
 

@@ -2,17 +2,20 @@
 //!
 //! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to
 //! nothing: a kernel that accesses it all the same ends its command buffer with an error that names
-//! it.
+//! it. A reference that is not bound is zeros, as kernels have references that only some of their versions
+//! read; with exact bounds it is an error.
 
 use std::sync::Arc;
 
 use anymetal::runtime::memory::view::BufferView as Region;
 use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, Unbound};
-use objc2::Message;
 use objc2::rc::Retained;
+use objc2::{DefinedClass, Message};
 
+use super::allocation::is_exact;
 use super::buffer::Buffer;
 use super::commands::Commands;
+use super::pipeline::Pipeline;
 use super::size::Size;
 use super::texture_bindings::TextureBindings;
 use super::violation;
@@ -56,6 +59,25 @@ pub(crate) enum Grid {
     Threadgroups(Size),
     /// As many threadgroups as a buffer says when the turn comes.
     Indirect(Region),
+}
+
+/// What becomes of a reference (`constant T&`) to which nothing is bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnboundReference {
+    /// It is zeros: code loads references before it is known whether it needs them.
+    Zeros,
+    /// An error.
+    Refused,
+}
+
+impl UnboundReference {
+    /// That of a pipeline, by its device's settings.
+    pub(crate) fn of(pipeline: &Pipeline) -> UnboundReference {
+        match is_exact(pipeline.ivars().device.inner()) {
+            true => UnboundReference::Refused,
+            false => UnboundReference::Zeros,
+        }
+    }
 }
 
 /// Buffers, bytes, textures, samplers and lengths of threadgroup memory, by index.
@@ -103,7 +125,7 @@ impl Bindings {
         &self,
         commands: &Commands,
         method: &str,
-        pipeline: &anymetal::Pipeline,
+        (pipeline, unbound): (&anymetal::Pipeline, UnboundReference),
         grid: &Grid,
         group: Size,
     ) {
@@ -115,7 +137,12 @@ impl Bindings {
                 argument.kind == ArgumentKind::Buffer && argument.role() == BindingRole::Buffer
             });
             for argument in buffers.filter(|argument| argument.enabled) {
-                encoder.set_argument(argument.index, self.slot(argument.index as usize));
+                match self.slot(argument.index as usize) {
+                    Slot::Empty if argument.is_reference && unbound == UnboundReference::Zeros => {
+                        encoder.set_argument(argument.index, zeros(argument.min_bytes));
+                    }
+                    slot => encoder.set_argument(argument.index, slot),
+                };
             }
             self.resources.bind(kernel, &mut encoder);
             for (index, length) in &self.threadgroup_memory {
@@ -145,6 +172,11 @@ impl Argument for Slot {
             Slot::Bytes(bytes) => InlineBytes(bytes).bind(target),
         }
     }
+}
+
+/// What stands for a reference that is not bound.
+fn zeros(bytes: u64) -> Slot {
+    Slot::Bytes(vec![0; usize::try_from(bytes).unwrap_or(0)].into())
 }
 
 /// An index that a kernel can have, for a method that takes it.

@@ -14,7 +14,7 @@ use super::buffer::Buffer;
 use super::commands::Commands;
 use super::descriptor::descriptor;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, MAX_BUFFERS, Slot};
+use super::dispatches::{Bindings, Grid, MAX_BUFFERS, Slot, UnboundReference};
 use super::label::Label;
 use super::pipeline::Pipeline;
 use super::size::Size;
@@ -179,7 +179,7 @@ impl IndirectBuffer {
             let Some(pipeline) = pipeline else {
                 violation(method, "a command has no compute pipeline state");
             };
-            let pipeline = &pipeline.ivars().pipeline;
+            let pipeline = (&pipeline.ivars().pipeline, UnboundReference::of(pipeline));
             if self.ivars().inherits_buffers {
                 let bindings = bindings.clone().with_threadgroup_memory_of(&command.bindings);
                 bindings.encode(target, method, pipeline, grid, *group);

@@ -8,7 +8,7 @@ use crate::foundation::NSError;
 use crate::metal::command_buffer::CommandBuffer;
 use crate::metal::compile_options::default_options;
 use crate::metal::device::Device;
-use crate::metal::dispatches::{Bindings, Grid, Slot};
+use crate::metal::dispatches::{Bindings, Grid, Slot, UnboundReference};
 use crate::metal::size::Size;
 use crate::metal::{errors, violation};
 
@@ -75,6 +75,7 @@ impl Product {
         let groups =
             Size { width: self.columns.div_ceil(TILE), height: self.rows.div_ceil(TILE), depth: count };
         let group = Size { width: THREADS, height: 1, depth: 1 };
+        let pipeline = (pipeline, UnboundReference::Refused);
         bindings.encode(commands, method, pipeline, &Grid::Threadgroups(groups), group);
     }
 

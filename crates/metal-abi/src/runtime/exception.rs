@@ -49,10 +49,15 @@ pub extern "C" fn objc_anymetal_throw_exceptions() {
 }
 
 /// Raises a failure with that text.
+///
+/// An exception's text is printed too, as Apple's frameworks do: C++ takes the exception with
+/// `catch (...)`, which cannot read it.
 #[track_caller]
 #[cold]
+#[allow(clippy::print_stderr, reason = "a program's developer sees it nowhere else")]
 pub(crate) fn raise(reason: &str) -> ! {
     if THROWS.load(Ordering::Relaxed) {
+        eprintln!("{reason}");
         let exception = crate::foundation::exception::failure(reason);
         // SAFETY: the exception is a live object.
         unsafe { objc_exception_throw(exception.cast()) }

@@ -17,6 +17,15 @@ pub(super) enum ConstructArgs<'a> {
     Brace(&'a [InitClause]),
 }
 
+/// What becomes of a vector for which several values are given, but too few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shortage {
+    /// An error: `float4(a, b)`.
+    Refused,
+    /// The elements that are left are zero: `{a, b}`, as in every list of C++.
+    Zeros,
+}
+
 impl<'a> Checker<'a> {
     /// A value of type `ty` from arguments.
     pub(super) fn construct(&mut self, ty: QualTy, args: ConstructArgs<'a>, span: Span) -> Expr {
@@ -30,13 +39,16 @@ impl<'a> Checker<'a> {
                     return self.list_value(clauses, ty.unqualified(), span);
                 }
                 let Some(args) = self.clause_args(clauses) else { return self.poison(span) };
+                if self.types.as_vector(ty.ty).is_some() {
+                    return self.construct_vector(ty.ty, args, Shortage::Zeros, span);
+                }
                 args
             }
             ConstructArgs::Paren(args) => args,
         };
         match *self.types.kind(ty.ty) {
             TyKind::Record(record) => self.construct_record(record, args, span),
-            TyKind::Vector { .. } => self.construct_vector(ty.ty, args, span),
+            TyKind::Vector { .. } => self.construct_vector(ty.ty, args, Shortage::Refused, span),
             TyKind::Matrix { .. } => self.construct_matrix(ty.ty, args, span),
             TyKind::Void if args.is_empty() => Expr::value(ExprKind::Zero, Ty::VOID, span),
             _ => self.construct_scalar(ty, args, span),
@@ -84,7 +96,7 @@ impl<'a> Checker<'a> {
         Some(values)
     }
 
-    fn construct_vector(&mut self, ty: Ty, args: Vec<Arg<'a>>, span: Span) -> Expr {
+    fn construct_vector(&mut self, ty: Ty, args: Vec<Arg<'a>>, shortage: Shortage, span: Span) -> Expr {
         let Some((elem, len)) = self.types.as_vector(ty) else { return self.poison(span) };
         let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
         if values.is_empty() {
@@ -117,6 +129,11 @@ impl<'a> Checker<'a> {
                     return self.poison(span);
                 }
             }
+        }
+        if shortage == Shortage::Zeros {
+            let missing = u32::from(len).saturating_sub(count);
+            parts.extend((0..missing).map(|_| self.zero(Ty::scalar(elem), span)));
+            count += missing;
         }
         if count != u32::from(len) {
             let shown = self.types.display(ty);

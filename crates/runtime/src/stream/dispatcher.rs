@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
@@ -39,7 +40,11 @@ enum Readiness {
 
 thread_local! {
     /// Streams that the pumping loop of this thread still has to look at; `None`: no loop runs.
-    static TO_PUMP: RefCell<Option<VecDeque<Arc<StreamCore>>>> = const { RefCell::new(None) };
+    ///
+    /// It has no destructor and so is there until the thread's end: programs commit from destructors of
+    /// their own thread-locals. A loop that ends leaves `None`, which owns nothing.
+    static TO_PUMP: RefCell<ManuallyDrop<Option<VecDeque<Arc<StreamCore>>>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 impl StreamCore {
@@ -248,10 +253,10 @@ struct PumpLoop;
 impl PumpLoop {
     /// Begins it; `None`: one runs on this thread.
     fn begin() -> Option<PumpLoop> {
-        TO_PUMP.with_borrow_mut(|list| match list {
+        TO_PUMP.with_borrow_mut(|list| match &mut **list {
             Some(_) => None,
-            None => {
-                *list = Some(VecDeque::new());
+            none => {
+                *none = Some(VecDeque::new());
                 Some(PumpLoop)
             }
         })
@@ -272,7 +277,7 @@ impl PumpLoop {
 
 impl Drop for PumpLoop {
     fn drop(&mut self) {
-        TO_PUMP.with_borrow_mut(|list| *list = None);
+        TO_PUMP.with_borrow_mut(|list| **list = None);
     }
 }
 

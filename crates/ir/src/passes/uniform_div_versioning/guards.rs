@@ -10,6 +10,15 @@ pub(super) struct Guard {
     pub(super) known: Vec<(Value, Value)>,
 }
 
+/// Which threads of a SIMD-group execute a guard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Active {
+    /// All 32.
+    All,
+    /// Those that entered the loop; the first thread may not be one.
+    Some,
+}
+
 const BOOL: Type = Type::Scalar(Scalar::Bool);
 
 impl Writer<'_> {
@@ -45,10 +54,14 @@ impl Writer<'_> {
         self.value(to, Op::Compare(CmpOp::Eq, active, all), BOOL)
     }
 
-    /// Each thread's distance from the first thread's value.
-    fn distance(&mut self, to: &mut Vec<Inst>, ty: Type, step: u32) -> Value {
+    /// Each thread's distance from the first active thread's value.
+    fn distance(&mut self, to: &mut Vec<Inst>, ty: Type, (step, active): (u32, Active)) -> Value {
         let narrow = Type::Scalar(Scalar::I32);
         let mut lane = self.value(to, Op::Query(Query::ThreadIndexInSimdgroup), narrow);
+        if active == Active::Some {
+            let first = self.first(to, lane);
+            lane = self.binary(to, BinOp::Sub, lane, first);
+        }
         if ty != narrow {
             lane = self.value(to, Op::Cast(CastOp::ZExt, lane), ty);
         }
@@ -70,15 +83,16 @@ impl Writer<'_> {
     }
 
     /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the
-    /// guard. The guard fails for a zero divisor, for negative operands, and for values that wrap between
-    /// threads: those become smaller.
+    /// guard; `threads` are the stride of `x` between threads, and which of them execute the guard. It fails
+    /// for a zero divisor, for negative operands, and for values that wrap between threads: those become
+    /// smaller.
     pub(super) fn uniform_quotient_test(
         &mut self,
         to: &mut Vec<Inst>,
         insts: &[Inst],
         old: (Value, Value),
         (x, y): (Value, Value),
-        step: u32,
+        threads: (u32, Active),
     ) -> Guard {
         let Op::Binary(op, ..) = self.function.inst(self.division).op else { unreachable!("a division") };
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
@@ -86,7 +100,7 @@ impl Writer<'_> {
         let (first, divisor) = (self.first(to, x), self.first(to, y));
         let quotient = self.binary(to, divide, first, divisor);
         let rest = self.binary(to, modulo, first, divisor);
-        let distance = self.distance(to, self.function.ty(x), step);
+        let distance = self.distance(to, self.function.ty(x), threads);
         let room = self.binary(to, BinOp::Sub, divisor, rest);
         let is_near = self.for_all(to, CmpOp::ULt, distance, room);
         let order = if signed { CmpOp::SGe } else { CmpOp::UGe };

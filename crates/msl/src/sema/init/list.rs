@@ -61,6 +61,9 @@ impl<'a> Checker<'a> {
         match *self.types.kind(to.ty) {
             TyKind::Record(record) => self.list_record(record, clauses, span),
             TyKind::Array(elem, len) => self.list_array(to.ty, elem, len, clauses, span),
+            TyKind::Vector { .. } if clauses.iter().all(|clause| clause.designators.is_empty()) => {
+                self.construct(to, ConstructArgs::Brace(clauses), span)
+            }
             TyKind::Vector { .. } | TyKind::Matrix { .. } => {
                 let Some(args) = self.clause_args(clauses) else { return self.poison(span) };
                 self.construct(to, ConstructArgs::Paren(args), span)
