@@ -30,6 +30,12 @@ pub struct CallRecord {
     pub work: CountedWork,
 }
 
+impl CallRecord {
+    pub(crate) fn new(operation: &'static str, path: Path, flop: u64, bytes: u64) -> CallRecord {
+        CallRecord { operation, path, work: CountedWork { flop, bytes } }
+    }
+}
+
 /// The latest calls and the sums of all.
 #[derive(Debug, Default)]
 pub(crate) struct CallLog {
@@ -38,13 +44,15 @@ pub(crate) struct CallLog {
 }
 
 impl CallLog {
-    pub(crate) fn add(&mut self, call: CallRecord) {
-        if self.latest.len() == MAX_CALLS {
-            self.latest.pop_front();
+    pub(crate) fn add_all(&mut self, calls: &[CallRecord]) {
+        for call in calls {
+            if self.latest.len() == MAX_CALLS {
+                self.latest.pop_front();
+            }
+            self.total.flop = self.total.flop.saturating_add(call.work.flop);
+            self.total.bytes = self.total.bytes.saturating_add(call.work.bytes);
+            self.latest.push_back(*call);
         }
-        self.total.flop = self.total.flop.saturating_add(call.work.flop);
-        self.total.bytes = self.total.bytes.saturating_add(call.work.bytes);
-        self.latest.push_back(call);
     }
 
     pub(crate) fn take(&mut self) -> Vec<CallRecord> {

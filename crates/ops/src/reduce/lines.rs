@@ -49,14 +49,14 @@ impl Ops {
         if step == 1 && count >= MIN_ROW {
             let (rows, group) = (Layout::rows(&divided.kept, &[from, from]), self.row_threads());
             let pipeline = self.pipeline(Source::Reduce, "position_rows", defines.with("GROUP", group))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(Plain(rows)).arg(count);
             self.submit(launch.groups(rows.outer).group_size(group))?;
         } else {
             let strides = contiguous_strides(&divided.kept);
             let walk = Walk::over(&divided.kept, &[Operand { strides: &strides, offset: 0 }, from]);
             let pipeline = self.pipeline(Source::Reduce, "position_columns", defines.and(walk.defines(2)))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(walk.argument()).arg(count).arg(step);
             self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
         }
@@ -109,7 +109,7 @@ impl Ops {
         let accumulator = reduction.accumulator(x.dtype());
         let defines = walk.defines(2).and(reduction.defines(x.dtype(), accumulator, out.dtype()));
         let pipeline = self.pipeline(Source::Reduce, "scan_columns", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(walk.argument()).arg(from.gone[0] as u32);
         let launch = launch.arg(to.gone_strides[0] as i32).arg(from.gone_strides[0] as i32);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
@@ -132,7 +132,7 @@ impl Ops {
         let rows = Layout::rows(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
         let defines = reduction.defines(x.dtype(), DType::F32, out.dtype()).with("SCAN", scan);
         let pipeline = self.pipeline(Source::Reduce, "scan_rows", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         self.submit(launch.arg(Plain(rows)).arg(from.gone[0] as u32).groups(rows.outer).group_size(32))
     }
 }
