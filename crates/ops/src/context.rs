@@ -198,7 +198,7 @@ impl Ops {
                 pending.add_check(check);
             }
         }
-        self.call_log().add_all(calls);
+        self.call_log().add_all(self.device().name(), calls);
     }
 
     /// Has the next wait look at what a kernel noted.
@@ -215,7 +215,7 @@ impl Ops {
         let record = CallRecord::new(operation, path, flop, bytes);
         match self.recorder() {
             Some(recorder) => recorder.count(record),
-            None => self.call_log().add_all(&[record]),
+            None => self.call_log().add_all(self.device().name(), &[record]),
         }
     }
 
