@@ -1,7 +1,7 @@
 //! Kernel calls in the making: handed to the queue at once, or kept by a recording.
 //!
-//! Owns [`Call`] and what it takes for arguments. Invariant: memory that only an unfinished recording fills is
-//! an argument of its own calls alone; the first mistake is told by [`Ops::submit`].
+//! Owns [`Call`] and what it takes for arguments. Invariant: memory that only an unfinished recording
+//! fills is an argument of its own calls alone; the first mistake is told by [`Ops::submit`].
 
 use anymetal::{Argument, Buffer, BufferView, Extent, Launch, Pipeline, Plain};
 use bytemuck::NoUninit;
@@ -19,6 +19,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// Where a call goes.
+#[expect(clippy::large_enum_variant, reason = "it is on the stack for one call")]
 enum Target<'a> {
     Queue(Launch<'a>),
     Recording(RecordedCall),

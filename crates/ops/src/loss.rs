@@ -1,6 +1,7 @@
 //! Losses.
 //!
-//! Owns the operations here. Invariant: a class that there is not is told by the next wait, as of all indices.
+//! Owns the operations here. Invariant: a class that there is not is told by the next wait, as of all
+//! indices.
 
 use crate::context::Ops;
 use crate::dtype::DType;
@@ -9,7 +10,8 @@ use crate::tensor::Tensor;
 
 impl Ops {
     /// The mean, over all rows, of the negative logarithm of the softmax at the row's class: of scores of
-    /// shape rows, classes and as many integers below the number of classes. Other dimensions may come before.
+    /// shape rows, classes and as many integers below the number of classes. Other dimensions may come
+    /// before.
     pub fn cross_entropy(&self, scores: &Tensor, classes: &Tensor) -> Result<Tensor, OpError> {
         check_classes("cross_entropy", scores, classes)?;
         let log = self.log_softmax(scores, -1)?;

@@ -1,7 +1,7 @@
 //! Random numbers by Philox 4x32-10: the same for a seed on every device.
 //!
-//! Owns [`Generator`] and [`Draw`]. Invariant: no two calls of a generator use the same block of the sequence;
-//! the replays of a recorded call are calls.
+//! Owns [`Generator`] and [`Draw`]. Invariant: no two calls of a generator use the same block of the
+//! sequence; the replays of a recorded call are calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

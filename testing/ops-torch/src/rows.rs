@@ -40,6 +40,7 @@ fn reductions(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError
         let first = |function: &str| format!("{}[0]", of(function));
         cases.forward("cummax", first("cummax"), &[&x], &[&ops.cummax(&x, axis)?])?;
         cases.forward("cummin", first("cummin"), &[&x], &[&ops.cummin(&x, axis)?])?;
+        cases.forward("logcumsumexp", of("logcumsumexp"), &[&x], &[&ops.logcumsumexp(&x, axis)?])?;
         cases.forward("std", of("std"), &[&x], &[&ops.std(&x, &[axis], 1, false)?])?;
         cases.forward("prod", of("prod"), &[&x], &[&ops.prod(&x, &[axis], false)?])?;
         let g = cases.floats(&[4, 7, 130], dtype, -1.0, 1.0)?;

@@ -1,7 +1,7 @@
 //! Which maps of a recording become one kernel.
 //!
-//! Owns [`Group`] and [`groups`]. Invariant: a thread of a fused kernel reads of another map's result only the
-//! element that it made itself; what is in memory after a fused kernel is what its maps alone would have left
+//! Owns [`Group`]. Invariant: a thread of a fused kernel reads of another map's result only the element
+//! that it made itself; what is in memory after a fused kernel is what its maps alone would have left
 //! there, but for results that nothing sees.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -64,8 +64,8 @@ struct Input {
     /// `None`: no kernel takes it.
     parameter: Option<ResourceId>,
     bound: Option<BufferView<u8>>,
-    /// What stands for it where it has no elements.
-    placeholder: Buffer<u8>,
+    /// What stands for it if it has no elements.
+    placeholder: Option<Buffer<u8>>,
 }
 
 /// A tensor that each replay gives: where it is, and how it is seen there.
@@ -97,11 +97,12 @@ impl Ops {
     /// and gives the outputs.
     ///
     /// Other tensors are constants: their memory is read anew by each replay. Chains of elementwise
-    /// operations become one kernel; results that only such a kernel needs are not stored, unless a tensor of
-    /// them outlives the recording. Products are made by own kernels. A generator of random numbers goes on
-    /// from replay to replay if [`crate::Generator::within`] has brought it along; numbers that a generator of
-    /// another context has made are constants. Indices are checked in each replay. What needs elements on the host meanwhile, as
-    /// [`Tensor::to_vec`] and [`Ops::unique`] do, is refused with [`OpError::Recording`].
+    /// operations become one kernel; results that only such a kernel needs are not stored, unless a
+    /// tensor of them outlives the recording. Products are made by own kernels. A generator of random
+    /// numbers goes on from replay to replay if [`crate::Generator::within`] has brought it along; numbers
+    /// that a generator of another context has made are constants. Indices are checked in each replay.
+    /// What needs elements on the host meanwhile, as [`Tensor::to_vec`] and [`Ops::unique`] do, is refused
+    /// with [`OpError::Recording`].
     pub fn record(
         &self,
         name: impl Into<String>,
@@ -174,7 +175,7 @@ impl Recording {
                 shape: place.shape().to_vec(),
                 parameter: number.and_then(|number| parameters.get(&number).copied()),
                 bound: None,
-                placeholder: place.buffer().clone(),
+                placeholder: place.is_empty().then(|| place.buffer().clone()),
             }
         });
         let inputs = inputs.collect();
@@ -255,9 +256,9 @@ impl Recording {
         let mut bound = Vec::new();
         for (number, (input, tensor)) in self.inputs.iter().zip(given).enumerate() {
             let Some(parameter) = input.parameter else { continue };
-            let view = match tensor.is_empty() {
-                true => input.placeholder.view(0..input.placeholder.len())?,
-                false => tensor.part()?,
+            let view = match &input.placeholder {
+                Some(placeholder) => placeholder.view(0..placeholder.len())?,
+                None => tensor.part()?,
             };
             if !input.bound.as_ref().is_some_and(|bound| is_same(bound, &view)) {
                 arguments.push((parameter, view.region()));
