@@ -3,6 +3,8 @@
     cargo run --release -p anymetal-ops-bench > ours.txt
     python bench.py ours.txt
 
+With the output of `cargo run --release -p anymetal-ops-bench recording`: replays of recordings beside PyTorch's calls.
+
 The ratio is PyTorch's time over ours: above 1, ours is faster. Needs `torch` from PyPI and a quiet machine.
 """
 
@@ -52,11 +54,28 @@ def calls():
     yield "max_pool2d", lambda: F.max_pool2d(image, 2)
 
 
+def chain(x, row):
+    y = (x + row).relu() * x
+    return (y * 0.5 + 1.0).clamp(0, 2).square()
+
+
+def layers(x, first, second):
+    return (F.gelu(x @ first) @ second * 0.125).softmax(-1)
+
+
+def recordings():
+    for name, rows, columns in [("chain_64", 1, 64), ("chain_64k", 64, 1024), ("chain_4M", 4096, 1024)]:
+        x, row = torch.rand(rows, columns) + 0.1, torch.rand(columns)
+        yield name, lambda: chain(x, row)
+    x, first, second = torch.rand(16, 64), torch.rand(64, 64), torch.rand(64, 64)
+    yield "layers_64", lambda: layers(x, first, second)
+
+
 def main():
-    ours = {name: float(time) for name, time in (line.split() for line in open(sys.argv[1]))}
+    ours = {name: float(time) for name, time, *_ in (line.split() for line in open(sys.argv[1]))}
     print(f"{'operation':<20}{'ours us':>12}{'PyTorch us':>12}{'ratio':>8}{'ndarray us':>12}{'ratio':>8}")
     with torch.no_grad():
-        for name, call in calls():
+        for name, call in recordings() if "chain_64" in ours else calls():
             theirs = measure(call)
             line = f"{name:<20}{ours[name]:>12.1f}{theirs:>12.1f}{theirs / ours[name]:>8.2f}"
             if beside := ours.get(f"ndarray/{name}"):

@@ -45,8 +45,12 @@ pub use anymetal_health as health;
 pub use anymetal_telemetry::collect::collect;
 /// Says that a recorder is installed, for one that is a type without size, which is not seen.
 pub use anymetal_telemetry::handle::enable as enable_metrics;
+/// Whether the process has a recorder. Handles that are made before it has one record nothing.
+pub use anymetal_telemetry::handle::metrics_on;
 /// The names of all metrics, spans and events.
 pub use anymetal_telemetry::names;
+/// The series of a tensor operation's work, for libraries of them.
+pub use anymetal_telemetry::operation::OperationMetrics;
 /// Has one command buffer in that number traced; at first all are, where a subscriber is interested.
 pub use anymetal_telemetry::span::sample_submissions;
 #[cfg(feature = "prometheus")]

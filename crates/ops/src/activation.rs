@@ -40,11 +40,21 @@ pub enum Activation {
     HardSwish,
     /// `x` within -1 and 1.
     HardTanh,
+    /// `x`, below zero `alpha * (exp(x / alpha) - 1)`.
+    Celu(f32),
+    /// `x / (1 + |x|)`.
+    Softsign,
+    /// The logarithm of [`Activation::Sigmoid`].
+    LogSigmoid,
+    /// `x` within 0 and 6.
+    Relu6,
+    /// `x * sigmoid(1.702 x)`.
+    QuickGelu,
 }
 
 impl Activation {
     /// One of each.
-    pub const ALL: [Activation; 14] = [
+    pub const ALL: [Activation; 19] = [
         Activation::Relu,
         Activation::LeakyRelu(0.01),
         Activation::Elu(1.0),
@@ -59,6 +69,11 @@ impl Activation {
         Activation::HardSigmoid,
         Activation::HardSwish,
         Activation::HardTanh,
+        Activation::Celu(1.5),
+        Activation::Softsign,
+        Activation::LogSigmoid,
+        Activation::Relu6,
+        Activation::QuickGelu,
     ];
 
     /// Its name, and the functions in MSL: itself and the derivative.
@@ -78,6 +93,11 @@ impl Activation {
             Activation::HardSigmoid => ("hard_sigmoid", "op_hard_sigmoid", "back_hard_sigmoid"),
             Activation::HardSwish => ("hard_swish", "op_hard_swish", "back_hard_swish"),
             Activation::HardTanh => ("hard_tanh", "op_hard_tanh", "back_hard_tanh"),
+            Activation::Celu(_) => ("celu", "op_celu", "back_celu"),
+            Activation::Softsign => ("softsign", "op_softsign", "back_softsign"),
+            Activation::LogSigmoid => ("logsigmoid", "op_logsigmoid", "back_logsigmoid"),
+            Activation::Relu6 => ("relu6", "op_hard_tanh", "back_hard_tanh"),
+            Activation::QuickGelu => ("quick_gelu", "op_quick_gelu", "back_quick_gelu"),
         }
     }
 
@@ -94,7 +114,8 @@ impl Activation {
     pub(crate) fn parameters(self) -> [f32; 4] {
         match self {
             Activation::LeakyRelu(slope) => [slope, 0.0, 0.0, 0.0],
-            Activation::Elu(alpha) => [alpha, 0.0, 0.0, 0.0],
+            Activation::Elu(alpha) | Activation::Celu(alpha) => [alpha, 0.0, 0.0, 0.0],
+            Activation::Relu6 => [0.0, 6.0, 0.0, 0.0],
             Activation::HardTanh => [-1.0, 1.0, 0.0, 0.0],
             _ => [0.0; 4],
         }

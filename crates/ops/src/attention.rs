@@ -53,12 +53,65 @@ impl Ops {
         v: &Tensor,
         options: &AttentionOptions<'_>,
     ) -> Result<Tensor, OpError> {
+        let [batch, heads, rows, _] = check_attention(q, k, v)?;
+        let weights = self.attention_weights(q, k, options)?;
+        let out = MatmulOptions { out: Some(q.dtype()), ..MatmulOptions::default() };
+        let result = self.matmul_with(&weights, &v.unsqueeze(2)?, &out)?;
+        self.reshape(&result, &[batch, heads, rows, v.shape()[3]])
+    }
+
+    /// The gradients of queries, keys and values of [`Ops::attention`] from that of the result. The weights
+    /// are computed again. A mask has none here.
+    pub fn attention_backward(
+        &self,
+        q: &Tensor,
+        k: &Tensor,
+        v: &Tensor,
+        gradient: &Tensor,
+        options: &AttentionOptions<'_>,
+    ) -> Result<(Tensor, Tensor, Tensor), OpError> {
         let [batch, heads, rows, width] = check_attention(q, k, v)?;
-        let (key_heads, keys) = (k.shape()[1], k.shape()[2]);
+        let v_width = v.shape()[3];
+        if gradient.shape() != [batch, heads, rows, v_width] || !gradient.dtype().is_float() {
+            let rule = "the gradient must be of a floating-point type and have the shape of the result";
+            return Err(OpError::shape(
+                "attention_backward",
+                &[q.shape(), v.shape(), gradient.shape()],
+                rule,
+            ));
+        }
+        let key_heads = k.shape()[1];
+        let grouped = [batch, key_heads, heads / key_heads.max(1)];
+        let full = |x: &Tensor, width: usize| {
+            self.reshape(&self.cast(x, DType::F32)?, &[&grouped[..], &[rows, width]].concat())
+        };
+        let weights = self.attention_weights(q, k, options)?;
+        let (gradient, scale) = (full(gradient, v_width)?, score_scale(options, width));
+        let (wide_k, wide_v) =
+            (self.cast(k, DType::F32)?.unsqueeze(2)?, self.cast(v, DType::F32)?.unsqueeze(2)?);
+        let of_weights = self.matmul(&gradient, &wide_v.t()?)?;
+        let of_scores = self.affine(&self.softmax_backward(&weights, &of_weights, -1)?, scale, 0.0)?;
+        let of_q = self.reshape(&self.matmul(&of_scores, &wide_k)?, q.shape())?;
+        // Heads of queries that share keys and values add up.
+        let of_k = self.sum(&self.matmul(&of_scores.t()?, &full(q, width)?)?, &[2], false)?;
+        let of_v = self.sum(&self.matmul(&weights.t()?, &gradient)?, &[2], false)?;
+        Ok((self.cast(&of_q, q.dtype())?, self.cast(&of_k, k.dtype())?, self.cast(&of_v, v.dtype())?))
+    }
+
+    /// The weights of the values in `f32`, of shape batch, heads of the keys, heads of the queries for each,
+    /// queries, keys.
+    fn attention_weights(
+        &self,
+        q: &Tensor,
+        k: &Tensor,
+        options: &AttentionOptions<'_>,
+    ) -> Result<Tensor, OpError> {
+        let (&[batch, heads, rows, width], &[_, key_heads, keys, _]) = (q.shape(), k.shape()) else {
+            return Err(OpError::shape("attention", &[q.shape(), k.shape()], "four dimensions are needed"));
+        };
         let grouped = [batch, key_heads, heads / key_heads.max(1)];
         let full = |x: &Tensor, last: [usize; 2]| self.reshape(x, &[&grouped[..], &last].concat());
-        let scale = options.scale.unwrap_or(1.0 / (width as f32).sqrt());
-        let scaled = self.affine(&self.cast(q, DType::F32)?, scale, 0.0)?;
+        let scaled = self.affine(&self.cast(q, DType::F32)?, score_scale(options, width), 0.0)?;
         let wide = MatmulOptions { out: Some(DType::F32), ..MatmulOptions::default() };
         let k = k.unsqueeze(2)?;
         let mut scores = self.matmul_with(&full(&scaled, [rows, width])?, &k.t()?, &wide)?;
@@ -69,10 +122,7 @@ impl Ops {
         if options.causal {
             scores = self.masked(&scores, &self.causal_mask(rows, keys)?)?;
         }
-        let weights = self.softmax(&scores, -1)?;
-        let out = MatmulOptions { out: Some(q.dtype()), ..MatmulOptions::default() };
-        let result = self.matmul_with(&weights, &v.unsqueeze(2)?, &out)?;
-        self.reshape(&result, &[batch, heads, rows, v.shape()[3]])
+        self.softmax(&scores, -1)
     }
 
     /// Elements of the last dimension turned in pairs by an angle that grows with the position,
@@ -97,7 +147,7 @@ impl Ops {
         }
         let pipeline = self.pipeline(Source::Attention, "rope", defines)?;
         let sign = if options.inverse { -1.0f32 } else { 1.0 };
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(&x.part()?);
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(&x.part()?);
         let launch = launch.arg(options.first).arg(options.base).arg(sign).arg(*width as u32);
         let outer: usize = before.iter().product();
         self.submit(launch.threads((width / 2, *rows, outer)).group_size((32, 8, 1)))?;
@@ -117,6 +167,10 @@ impl Ops {
         let last = self.arange(rows, keys as f64 - rows as f64, 1.0, DType::I32)?.view(&[rows, 1])?;
         self.compare(Comparison::Le, &self.arange(keys, 0.0, 1.0, DType::I32)?, &last)
     }
+}
+
+fn score_scale(options: &AttentionOptions<'_>, width: usize) -> f32 {
+    options.scale.unwrap_or(1.0 / (width as f32).sqrt())
 }
 
 fn check_attention(q: &Tensor, k: &Tensor, v: &Tensor) -> Result<[usize; 4], OpError> {

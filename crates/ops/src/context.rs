@@ -1,17 +1,19 @@
 //! The context of all operations: a device, a queue, the pipelines.
 //!
 //! Owns [`Ops`]. Invariant: work runs in the order of the calls; what went wrong on the device is
-//! told by the next wait, once.
+//! told by the next wait, once. What a recorder is open for is noted instead.
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::{Buffer, CountedWork, Device, DeviceKind, Launch, Pipeline, Queue, Submission};
+use anymetal::{Buffer, CountedWork, Device, DeviceKind, Pipeline, Queue, Submission};
 
 use crate::counted::{CallLog, CallRecord, Path};
 use crate::error::OpError;
 use crate::kernels::{Defines, Kernels, Source};
+use crate::recording::{OPEN, Recorder};
 
 /// Submissions that may be unfinished before the oldest is waited for.
 const MAX_PENDING: usize = 512;
@@ -21,6 +23,7 @@ const MAX_PENDING: usize = 512;
 pub struct Ops {
     state: Arc<ContextState>,
     path: Option<Path>,
+    recorder: Option<Arc<Recorder>>,
 }
 
 struct ContextState {
@@ -37,10 +40,16 @@ struct Pending {
     submissions: VecDeque<Submission>,
     /// The first error of what has ended.
     failed: Option<OpError>,
-    indices: Vec<IndexCheck>,
+    indices: Vec<Arc<IndexCheck>>,
 }
 
 impl Pending {
+    fn add_check(&mut self, check: &Arc<IndexCheck>) {
+        if !check.is_pending.swap(true, Ordering::Relaxed) {
+            self.indices.push(Arc::clone(check));
+        }
+    }
+
     /// Drops what has ended; of a queue that is the oldest.
     fn drop_ended(&mut self) {
         while let Some(outcome) = self.submissions.front().and_then(Submission::outcome) {
@@ -53,11 +62,13 @@ impl Pending {
 }
 
 /// Where a kernel notes an index that names nothing: a count, the element, and the index in two
-/// words.
+/// words. What is noted stays until a wait tells it.
 pub(crate) struct IndexCheck {
-    pub(crate) operation: &'static str,
-    pub(crate) length: usize,
-    pub(crate) found: Buffer<u32>,
+    operation: &'static str,
+    length: usize,
+    found: Buffer<u32>,
+    /// Whether a wait will look.
+    is_pending: AtomicBool,
 }
 
 impl Ops {
@@ -75,7 +86,7 @@ impl Ops {
             pending: Mutex::default(),
             calls: Mutex::default(),
         };
-        Ops { state: Arc::new(state), path: None }
+        Ops { state: Arc::new(state), path: None, recorder: None }
     }
 
     /// The same context, all operations by that path: [`Path::Own`] keeps to the kernels of this
@@ -103,6 +114,9 @@ impl Ops {
     /// Waits for all work so far; what went wrong with it is told here.
     pub fn wait(&self) -> Result<(), OpError> {
         let Pending { submissions, failed, indices } = std::mem::take(&mut *self.pending());
+        for check in &indices {
+            check.is_pending.store(false, Ordering::Relaxed);
+        }
         // All are waited for, whatever the first one says.
         let mut outcome = failed.map_or(Ok(()), Err);
         for submission in submissions {
@@ -112,7 +126,7 @@ impl Ops {
             }
         }
         outcome?;
-        indices.iter().try_for_each(IndexCheck::judge)
+        indices.iter().try_for_each(|check| check.judge())
     }
 
     /// The calls since the last time this was asked, at most the latest 1024.
@@ -140,9 +154,28 @@ impl Ops {
         self.state.kernels.pipeline(&self.state.device, source, kernel, defines)
     }
 
-    /// Hands a launch over.
-    pub(crate) fn submit(&self, launch: Launch<'_>) -> Result<(), OpError> {
-        let submission = launch.submit()?;
+    /// The pipeline of a kernel whose source was made for it.
+    pub(crate) fn fused_pipeline(&self, source: String, defines: Defines) -> Result<Pipeline, OpError> {
+        self.state.kernels.fused(&self.state.device, source, defines)
+    }
+
+    /// The recorder that calls go to, while it is open.
+    pub(crate) fn recorder(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref().filter(|recorder| recorder.is_open())
+    }
+
+    /// The same context, whose calls go to the recorder while it is open.
+    pub(crate) fn recorded_by(&self, recorder: &Arc<Recorder>) -> Ops {
+        Ops { recorder: Some(Arc::clone(recorder)), ..self.clone() }
+    }
+
+    /// Whether another recorder that is open has this memory filled.
+    pub(crate) fn is_unfinished(&self, buffer: &Buffer<u8>) -> bool {
+        OPEN.fills(buffer, self.recorder.as_ref())
+    }
+
+    /// Has the next wait look at how it ends.
+    pub(crate) fn note_submission(&self, submission: Submission) {
         let mut pending = self.pending();
         pending.drop_ended();
         pending.submissions.push_back(submission);
@@ -155,17 +188,35 @@ impl Ops {
             // Its outcome is told by the wait.
             let _outcome = oldest.wait();
         }
-        Ok(())
+    }
+
+    /// Notes the work of a replay, and has the next wait look at its indices.
+    pub(crate) fn note_replay(&self, calls: &[CallRecord], checks: &[Arc<IndexCheck>]) {
+        if !checks.is_empty() {
+            let mut pending = self.pending();
+            for check in checks {
+                pending.add_check(check);
+            }
+        }
+        self.call_log().add_all(self.device().name(), calls);
     }
 
     /// Has the next wait look at what a kernel noted.
-    pub(crate) fn check_indices(&self, check: IndexCheck) {
-        self.pending().indices.push(check);
+    pub(crate) fn check_indices(&self, operation: &'static str, length: usize, found: Buffer<u32>) {
+        let check = Arc::new(IndexCheck { operation, length, found, is_pending: AtomicBool::new(false) });
+        match self.recorder() {
+            Some(recorder) => recorder.check_indices(check),
+            None => self.pending().add_check(&check),
+        }
     }
 
     /// Notes a call that was handed over.
     pub(crate) fn count(&self, operation: &'static str, path: Path, flop: u64, bytes: u64) {
-        self.call_log().add(CallRecord { operation, path, work: CountedWork { flop, bytes } });
+        let record = CallRecord::new(operation, path, flop, bytes);
+        match self.recorder() {
+            Some(recorder) => recorder.count(record),
+            None => self.call_log().add_all(self.device().name(), &[record]),
+        }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -183,6 +234,8 @@ impl IndexCheck {
         if count == 0 {
             return Ok(());
         }
+        // A recording's is written again.
+        self.found.write(&[0; 4])?;
         let index = (u64::from(high) << 32 | u64::from(low)) as i64;
         let (operation, length) = (self.operation, self.length);
         Err(OpError::IndexOutOfRange { operation, index, element: element as usize, length })

@@ -6,6 +6,7 @@ use anymetal::Plain;
 
 use crate::context::Ops;
 use crate::counted::Path;
+use crate::elementwise::{MapCall, MapFunction};
 use crate::error::OpError;
 use crate::index::bits;
 use crate::kernels::{Defines, Source};
@@ -32,13 +33,13 @@ impl Ops {
     /// Copies into a view of the same shape and type.
     pub(crate) fn copy_into(&self, x: &Tensor, out: &Tensor) -> Result<(), OpError> {
         // As integers of the same size, so that NaN keeps its bits.
-        let bits = bits(x.dtype());
-        let defines = Defines::default().with("OP", "op_copy");
-        let defines =
-            ["T0", "T1", "C", "W"].into_iter().fold(defines, |defines, name| defines.with(name, bits));
+        let function = MapFunction::copy(bits(x.dtype()));
         match Transposed::of(x, out) {
-            Some(transposed) => self.copy_tiles(defines, x, out, &transposed),
-            None => self.map_instance("copy", defines, x, out, [0.0; 4]),
+            Some(transposed) => self.copy_tiles(function.defines(), x, out, &transposed),
+            None => {
+                let bytes = x.byte_len() + out.byte_len();
+                self.run_map(MapCall { operation: "copy", function, out, inputs: &[x], flop: 0, bytes })
+            }
         }
     }
 
@@ -56,7 +57,7 @@ impl Ops {
             &[operand(&transposed.out_strides, out), operand(&transposed.strides, x)],
         );
         let pipeline = self.pipeline(Source::Elementwise, "copy_tiles", defines.with("TILE", TILE))?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer()).arg(Plain(layout));
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer()).arg(Plain(layout));
         let launch = launch.arg([columns as u32, rows as u32]).arg([row_step as i32, column_step as i32]);
         let tiles = (columns.div_ceil(TILE), rows.div_ceil(TILE), layout.outer as usize);
         self.submit(launch.groups(tiles).group_size((TILE, 8, 1)))?;

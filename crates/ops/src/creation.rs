@@ -89,7 +89,7 @@ impl Ops {
         let sequence = if dtype.is_float() { "float" } else { "long" };
         let defines = Defines::default().with("T0", dtype.msl()).with("SEQUENCE", sequence);
         let pipeline = self.pipeline(Source::Creation, "arange", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer());
         let launch = match dtype.is_float() {
             true => launch.arg(first as f32).arg(step as f32),
             false => launch.arg(first as i64).arg(step as i64),
@@ -144,7 +144,7 @@ impl Ops {
         }
         let defines = Defines::default().with("T0", x.dtype().msl()).with("TRIANGLE", kept);
         let pipeline = self.pipeline(Source::Creation, "triangle", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(&x.part()?);
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(&x.part()?);
         let launch = launch.arg(rows as u32).arg(columns as u32).arg(diagonal);
         self.submit(launch.threads((columns, x.len() / columns)))?;
         self.count(operation, Path::Own, 0, x.byte_len() + out.byte_len());

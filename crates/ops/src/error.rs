@@ -50,6 +50,14 @@ pub enum OpError {
         /// How many elements the indexed axis has.
         length: usize,
     },
+    /// A recording cannot have this.
+    #[error("{operation} and a recording: {problem}")]
+    Recording {
+        /// The operation.
+        operation: &'static str,
+        /// What does not go together.
+        problem: String,
+    },
     /// The device or the layer below refused or failed.
     #[error(transparent)]
     Device(#[from] anymetal::Error),
@@ -63,6 +71,18 @@ impl OpError {
 
     pub(crate) fn dtype(operation: &'static str, types: &[DType], rule: impl Into<String>) -> Self {
         OpError::Type { operation, types: types.to_vec(), rule: rule.into() }
+    }
+
+    pub(crate) fn recording(operation: &'static str, problem: impl Into<String>) -> Self {
+        OpError::Recording { operation, problem: problem.into() }
+    }
+
+    /// A tensor has no elements yet, which the operation needs.
+    pub(crate) fn unfinished() -> Self {
+        OpError::recording(
+            "a call",
+            "a tensor of a recording that is not finished is given to another context",
+        )
     }
 
     pub(crate) fn argument(operation: &'static str, problem: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@
 //! includes. Where an index is repeated, results are those of the order of the elements, on every
 //! device.
 
-use crate::context::{IndexCheck, Ops};
+use crate::context::Ops;
 use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
@@ -14,6 +14,42 @@ use crate::launch::Walk;
 use crate::layout::Operand;
 use crate::shape::axis;
 use crate::tensor::Tensor;
+
+/// How [`Ops::scatter_reduce`] joins an element with what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScatterReduction {
+    /// The sum; integers wrap.
+    Sum,
+    /// The product; integers wrap.
+    Prod,
+    /// The least; NaN if one is.
+    Min,
+    /// The greatest; NaN if one is.
+    Max,
+}
+
+impl ScatterReduction {
+    /// All of them.
+    pub const ALL: [ScatterReduction; 4] =
+        [ScatterReduction::Sum, ScatterReduction::Prod, ScatterReduction::Min, ScatterReduction::Max];
+
+    fn function(self) -> &'static str {
+        match self {
+            ScatterReduction::Sum => "combine_add",
+            ScatterReduction::Prod => "combine_mul",
+            ScatterReduction::Min => "combine_min",
+            ScatterReduction::Max => "combine_max",
+        }
+    }
+
+    /// The MSL type in which elements are joined.
+    fn joined_in(self, dtype: DType) -> &'static str {
+        match self {
+            ScatterReduction::Sum | ScatterReduction::Prod => dtype.msl_wrapping(),
+            ScatterReduction::Min | ScatterReduction::Max => dtype.msl_compute(),
+        }
+    }
+}
 
 /// What a gather reads: for each dimension of the result the strides of indices and source.
 struct Gathered<'a> {
@@ -98,11 +134,11 @@ impl Ops {
         let defines = walk.defines(3).with("GATHER", 1).with("T0", bits(source.dtype()));
         let defines = defines.with("T1", indices.dtype().msl());
         let pipeline = self.pipeline(Source::Index, "gather", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(indices.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(indices.buffer());
         let launch = launch.arg(source.buffer()).arg(&found).arg(walk.argument());
         let launch = launch.arg(length as i32).arg(source.strides()[axis] as i32);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        self.check_indices(IndexCheck { operation, length, found });
+        self.check_indices(operation, length, found);
         self.count(operation, Path::Own, 0, 2 * out.byte_len() + indices.byte_len());
         Ok(out)
     }
@@ -117,7 +153,7 @@ impl Ops {
         source: &Tensor,
     ) -> Result<Tensor, OpError> {
         check_aligned("scatter", x, indices, along)?;
-        self.scatter_by("scatter", x, along, indices, source, false)
+        self.scatter_by("scatter", x, along, indices, source, None)
     }
 
     /// As [`Ops::scatter`], but the elements are added.
@@ -129,7 +165,20 @@ impl Ops {
         source: &Tensor,
     ) -> Result<Tensor, OpError> {
         check_aligned("scatter_add", x, indices, along)?;
-        self.scatter_by("scatter_add", x, along, indices, source, true)
+        self.scatter_by("scatter_add", x, along, indices, source, Some(ScatterReduction::Sum))
+    }
+
+    /// As [`Ops::scatter`], but each element is joined with what is there, in the order of the elements.
+    pub fn scatter_reduce(
+        &self,
+        reduction: ScatterReduction,
+        x: &Tensor,
+        along: isize,
+        indices: &Tensor,
+        source: &Tensor,
+    ) -> Result<Tensor, OpError> {
+        check_aligned("scatter_reduce", x, indices, along)?;
+        self.scatter_by("scatter_reduce", x, along, indices, source, Some(reduction))
     }
 
     /// `x` with each position of `source` along an axis added where the index of that position
@@ -153,7 +202,7 @@ impl Ops {
         let mut aligned = vec![1; x.rank()];
         aligned[at] = indices.len();
         let indices = self.reshape(indices, &aligned)?.broadcast_to(&expected)?;
-        self.scatter_by("index_add", x, along, &indices, source, true)
+        self.scatter_by("index_add", x, along, &indices, source, Some(ScatterReduction::Sum))
     }
 
     /// The gradient of the table of [`Ops::embedding`] with that many rows.
@@ -181,15 +230,15 @@ impl Ops {
         along: isize,
         indices: &Tensor,
         source: &Tensor,
-        add: bool,
+        reduction: Option<ScatterReduction>,
     ) -> Result<Tensor, OpError> {
         let at = axis(operation, x.shape(), along)?;
         if source.shape() != indices.shape() {
             let rule = "source and indices must have the same shape";
             return Err(OpError::shape(operation, &[x.shape(), indices.shape(), source.shape()], rule));
         }
-        if source.dtype() != x.dtype() || (add && x.dtype() == DType::Bool) {
-            let rule = "source and target must have the same type, for sums one of numbers";
+        if source.dtype() != x.dtype() || (reduction.is_some() && x.dtype() == DType::Bool) {
+            let rule = "source and target must have the same type, to be joined one of numbers";
             return Err(OpError::dtype(operation, &[x.dtype(), indices.dtype(), source.dtype()], rule));
         }
         let out = self.copy(x)?;
@@ -210,21 +259,21 @@ impl Ops {
         ];
         let walk = Walk::over(&shape, &operands);
         let dtype = x.dtype();
-        let stored = if add { dtype.msl() } else { bits(dtype) };
+        let stored = if reduction.is_some() { dtype.msl() } else { bits(dtype) };
         let mut defines = walk.defines(3).with("T0", stored).with("T2", stored);
         defines = defines.with("T1", indices.dtype().msl());
-        if add {
-            defines = defines.with("ADD", 1).with("W", dtype.msl_wrapping());
+        if let Some(reduction) = reduction {
+            defines = defines.with("COMBINE", reduction.function()).with("W", reduction.joined_in(dtype));
         }
         let (length, found) = (x.shape()[at], self.device().buffer_zeroed::<u32>(4)?);
         let pipeline = self.pipeline(Source::Index, "scatter", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(indices.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(indices.buffer());
         let launch = launch.arg(source.buffer()).arg(&found).arg(walk.argument()).arg(length as i32);
         let launch = launch.arg(indices.shape()[at] as i32).arg([to, named, from, 0]);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        self.check_indices(IndexCheck { operation, length, found });
+        self.check_indices(operation, length, found);
         let bytes = 2 * source.byte_len() + indices.byte_len();
-        self.count(operation, Path::Own, if add { source.len() as u64 } else { 0 }, bytes);
+        self.count(operation, Path::Own, if reduction.is_some() { source.len() as u64 } else { 0 }, bytes);
         Ok(out)
     }
 }

@@ -7,13 +7,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{CompileOptions, Device, MathMode, Pipeline};
+use anymetal::{CompileOptions, Device, Library, MathMode, Pipeline};
 
 use crate::error::OpError;
 
 /// What every source begins with.
 const PRELUDE: &str =
     concat!(include_str!("kernels/prelude.metal"), "\n", include_str!("kernels/activation.metal"));
+
+/// The most operands that the prelude's structure of a layout is of.
+pub(crate) const MAX_OPERANDS: usize = 4;
 
 /// One family's kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +47,14 @@ impl Source {
             Source::Attention => file!("attention"),
             Source::Conv => file!("conv"),
             Source::Creation => file!("creation"),
-            Source::Elementwise => file!("elementwise"),
+            Source::Elementwise => (
+                "elementwise.metal",
+                concat!(
+                    include_str!("kernels/elementwise_functions.metal"),
+                    "\n",
+                    include_str!("kernels/elementwise.metal")
+                ),
+            ),
             Source::Index => file!("index"),
             Source::Matmul => file!("matmul"),
             Source::Norm => file!("norm"),
@@ -96,6 +106,7 @@ impl Defines {
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     made: Mutex<BTreeMap<(Source, &'static str, Defines), Pipeline>>,
+    fused: Mutex<BTreeMap<(String, Defines), Pipeline>>,
 }
 
 impl Kernels {
@@ -112,17 +123,45 @@ impl Kernels {
         if let Some(found) = made.get(&key) {
             return Ok(found.clone());
         }
-        let macros = key.2.values.iter().map(|(name, value)| ((*name).to_owned(), Some(value.clone())));
         let (name, text) = source.file();
-        let options = CompileOptions {
-            file_name: name.to_owned(),
-            defines: macros.collect(),
-            math_mode: source.math_mode(),
-            ..CompileOptions::default()
-        };
-        let text = format!("{PRELUDE}\n#line 1\n{text}");
-        let pipeline = device.library_from_source_with(&text, &options)?.pipeline(kernel)?;
+        let library = library(device, (name, text), &key.2, source.math_mode())?;
+        let pipeline = library.pipeline(kernel)?;
         made.insert(key, pipeline.clone());
         Ok(pipeline)
     }
+
+    /// The pipeline of the kernel `fused` of a source that is not a family's; its functions are elementwise.
+    pub(crate) fn fused(
+        &self,
+        device: &Device,
+        source: String,
+        defines: Defines,
+    ) -> Result<Pipeline, OpError> {
+        let key = (source, defines);
+        let mut made = self.fused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = made.get(&key) {
+            return Ok(found.clone());
+        }
+        let file = ("fused.metal", &*key.0);
+        let pipeline = library(device, file, &key.1, Source::Elementwise.math_mode())?.pipeline("fused")?;
+        made.insert(key, pipeline.clone());
+        Ok(pipeline)
+    }
+}
+
+/// A source, by the name of its file and its text, with the prelude and those macros.
+fn library(
+    device: &Device,
+    (name, text): (&str, &str),
+    defines: &Defines,
+    math_mode: MathMode,
+) -> Result<Library, OpError> {
+    let macros = defines.values.iter().map(|(name, value)| ((*name).to_owned(), Some(value.clone())));
+    let options = CompileOptions {
+        file_name: name.to_owned(),
+        defines: macros.collect(),
+        math_mode,
+        ..CompileOptions::default()
+    };
+    Ok(device.library_from_source_with(&format!("{PRELUDE}\n#line 1\n{text}"), &options)?)
 }

@@ -5,13 +5,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::kernels::MAX_OPERANDS;
 use crate::tensor::Tensor;
 
 /// The most dimensions that a tensor may have.
 pub(crate) const MAX_RANK: usize = 8;
-
-/// The most tensors that one layout is of.
-const MAX_OPERANDS: usize = 4;
 
 /// A shape with the strides of up to four operands, in elements. The innermost dimension is apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]

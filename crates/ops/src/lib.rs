@@ -27,8 +27,10 @@
 #![forbid(unsafe_code)]
 
 mod activation;
+mod arrange;
 mod attention;
 mod backward;
+mod call;
 mod checks;
 mod context;
 mod conv;
@@ -42,12 +44,15 @@ mod index;
 mod kernels;
 mod launch;
 mod layout;
+mod loss;
 mod matmul;
 mod norm;
 mod pool;
 mod quantised;
 mod random;
+mod recording;
 mod reduce;
+mod select;
 mod shape;
 mod softmax;
 mod sort;
@@ -57,6 +62,7 @@ mod views;
 
 pub use activation::Activation;
 pub use anymetal::{bf16, f16};
+pub use arrange::PadMode;
 pub use attention::{AttentionOptions, RopeOptions};
 pub use context::Ops;
 pub use conv::{ConvOptions, ImageLayout};
@@ -64,10 +70,12 @@ pub use counted::{CallRecord, Path};
 pub use dtype::{DType, Element};
 pub use elementwise::{BinaryOp, Comparison, UnaryOp};
 pub use error::OpError;
+pub use index::ScatterReduction;
 pub use matmul::MatmulOptions;
 pub use norm::BatchNorm;
 pub use pool::{Interpolation, PoolOptions};
 pub use quantised::{BlockFormat, Blocks};
 pub use random::Generator;
+pub use recording::Recording;
 pub use reduce::Reduction;
 pub use tensor::Tensor;

@@ -247,7 +247,7 @@ impl Ops {
             defines = defines.with("COLUMNS", 1);
         }
         let pipeline = self.pipeline(Source::Matmul, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(factors.a.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(factors.a.buffer());
         let launch = launch.arg(factors.b.buffer()).arg(bias.buffer());
         let launch = launch.arg(Plain(product)).arg(Plain(layout)).arg(parameters);
         let (rows, columns, batches) = (factors.rows, factors.columns, layout.outer as usize);

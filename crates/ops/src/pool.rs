@@ -182,7 +182,7 @@ impl Ops {
         let kernel = if how == Interpolation::Nearest { "nearest" } else { "bilinear" };
         let defines = types(&result, x).with("C", x.dtype().msl_compute());
         let pipeline = self.pipeline(Source::Pool, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(result.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(result.buffer()).arg(x.buffer());
         let mut launch = launch.arg(Plain(windows.reading(x)));
         if how != Interpolation::Nearest {
             launch = launch.arg(i32::from(how == Interpolation::BilinearCorners));
@@ -205,7 +205,7 @@ impl Ops {
         if !out.is_empty() {
             let defines = defines.and(types(&out, x)).with("C", x.dtype().msl_compute());
             let pipeline = self.pipeline(Source::Pool, "max_pool", defines)?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(places.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(places.buffer());
             let launch = launch.arg(x.buffer()).arg(Plain(windows.reading(x)));
             self.submit(launch.threads(grid(&out)).group_size((32, 8, 1)))?;
         }
@@ -259,7 +259,7 @@ impl Ops {
         }
         let defines = defines.and(types(out, from)).with("C", "float");
         let pipeline = self.pipeline(Source::Pool, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(from.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(from.buffer());
         let launch = launch.arg(Plain(windows.reading(from)));
         self.submit(launch.threads(grid(out)).group_size((32, 8, 1)))
     }

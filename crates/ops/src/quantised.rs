@@ -105,7 +105,7 @@ impl Ops {
         let bytes = self.empty(&[rows, columns / BLOCK * format.bytes()], DType::U8)?;
         if !bytes.is_empty() {
             let pipeline = self.pipeline(Source::Quantised, "quantise", format.defines(x.dtype()))?;
-            let launch = self.queue().launch(&pipeline).arg(bytes.buffer()).arg(&x.part()?);
+            let launch = self.call(&pipeline).arg(bytes.buffer()).arg(&x.part()?);
             self.submit(launch.threads(x.len() / BLOCK))?;
         }
         self.count("quantise", Path::Own, 4 * x.len() as u64, x.byte_len() + bytes.byte_len());
@@ -120,7 +120,7 @@ impl Ops {
         let out = self.empty(&blocks.shape, dtype)?;
         if !out.is_empty() {
             let pipeline = self.pipeline(Source::Quantised, "dequantise", blocks.format.defines(dtype))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(&blocks.bytes.part()?);
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(&blocks.bytes.part()?);
             self.submit(launch.threads(out.len()))?;
         }
         self.count("dequantise", Path::Own, out.len() as u64, blocks.bytes.byte_len() + out.byte_len());
@@ -146,7 +146,7 @@ impl Ops {
         let (x, out) = (self.contiguous(x)?, self.empty(&[rows, columns], DType::F32)?);
         if !out.is_empty() {
             let pipeline = self.pipeline(Source::Quantised, "matvec", blocks.format.defines(x.dtype()))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(&x.part()?);
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(&x.part()?);
             let launch = launch.arg(&blocks.bytes.part()?).arg(inner as u32);
             self.submit(launch.threads((columns, rows)).group_size((64, 1)))?;
         }

@@ -1,7 +1,9 @@
 //! Random numbers by Philox 4x32-10: the same for a seed on every device.
 //!
-//! Owns [`Generator`]. Invariant: no two calls of a generator use the same block of the sequence.
+//! Owns [`Generator`] and [`Draw`]. Invariant: no two calls of a generator use the same block of the
+//! sequence; the replays of a recorded call are calls.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::context::Ops;
@@ -16,13 +18,33 @@ use crate::tensor::Tensor;
 pub struct Generator {
     ops: Ops,
     seed: u64,
-    next_block: AtomicU64,
+    next_block: Arc<AtomicU64>,
+}
+
+/// The blocks of a sequence that a call takes when it runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Draw {
+    next_block: Arc<AtomicU64>,
+    blocks: u64,
+}
+
+impl Draw {
+    /// Takes the blocks; gives the first one's place.
+    pub(crate) fn take(&self) -> u64 {
+        self.next_block.fetch_add(self.blocks, Ordering::Relaxed)
+    }
 }
 
 impl Generator {
     /// The sequence of a seed, from its begin.
     pub fn new(ops: &Ops, seed: u64) -> Generator {
-        Generator { ops: ops.clone(), seed, next_block: AtomicU64::new(0) }
+        Generator { ops: ops.clone(), seed, next_block: Arc::default() }
+    }
+
+    /// The same sequence for calls of another context, as the one that [`Ops::record`] hands over: both take
+    /// from it in turn, and a replay takes what the recorded calls would.
+    pub fn within(&self, ops: &Ops) -> Generator {
+        Generator { ops: ops.clone(), seed: self.seed, next_block: Arc::clone(&self.next_block) }
     }
 
     /// Numbers of `low..high`, each with the same probability. They are multiples of 2^-24 of the
@@ -66,11 +88,11 @@ impl Generator {
         if out.is_empty() {
             return Ok(out);
         }
-        let (blocks, offset) = self.take(out.len());
+        let (blocks, draw) = self.draw(out.len());
         let defines = Defines::default().with("T0", dtype.msl()).with("RANDOM", "random_uniform");
         let pipeline = self.ops.pipeline(Source::Creation, "random_integers", defines)?;
-        let launch = self.ops.queue().launch(&pipeline).arg(out.buffer()).arg(out.len() as u32);
-        let launch = launch.arg(self.seed).arg(offset).arg(low).arg(range);
+        let launch = self.ops.call(&pipeline).arg(out.buffer()).arg(out.len() as u32);
+        let launch = launch.arg(self.seed).arg(draw).arg(low).arg(range);
         self.ops.submit(launch.threads(blocks))?;
         self.ops.count("integers", Path::Own, 0, out.byte_len());
         Ok(out)
@@ -102,18 +124,18 @@ impl Generator {
         if out.is_empty() {
             return Ok(out);
         }
-        let (blocks, offset) = self.take(out.len());
+        let (blocks, draw) = self.draw(out.len());
         let defines = Defines::default().with("T0", dtype.msl()).with("RANDOM", function);
         let pipeline = self.ops.pipeline(Source::Creation, "random", defines)?;
-        let launch = self.ops.queue().launch(&pipeline).arg(out.buffer()).arg(out.len() as u32);
-        self.ops.submit(launch.arg(self.seed).arg(offset).arg(parameters).threads(blocks))?;
+        let launch = self.ops.call(&pipeline).arg(out.buffer()).arg(out.len() as u32);
+        self.ops.submit(launch.arg(self.seed).arg(draw).arg(parameters).threads(blocks))?;
         self.ops.count(operation, Path::Own, 0, out.byte_len());
         Ok(out)
     }
 
-    /// Blocks for that many numbers, and the first one's place.
-    fn take(&self, numbers: usize) -> (usize, u64) {
+    /// Blocks for that many numbers, and where they come from.
+    fn draw(&self, numbers: usize) -> (usize, Draw) {
         let blocks = numbers.div_ceil(4);
-        (blocks, self.next_block.fetch_add(blocks as u64, Ordering::Relaxed))
+        (blocks, Draw { next_block: Arc::clone(&self.next_block), blocks: blocks as u64 })
     }
 }

@@ -57,13 +57,13 @@ impl Ops {
         if in_step == 1 && out_step == 1 && count >= MIN_ROW {
             let (rows, group) = (Layout::rows(&shape, &operands), self.row_threads());
             let pipeline = self.pipeline(Source::Softmax, "softmax_rows", defines.with("GROUP", group))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(Plain(rows)).arg(count as u32);
             self.submit(launch.groups(rows.outer).group_size(group))?;
         } else {
             let walk = Walk::over(&shape, &operands);
             let pipeline = self.pipeline(Source::Softmax, "softmax_columns", defines.and(walk.defines(2)))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch =
                 launch.arg(walk.argument()).arg(count as u32).arg(out_step as i32).arg(in_step as i32);
             self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;

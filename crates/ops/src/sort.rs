@@ -106,7 +106,7 @@ impl Ops {
             defines = defines.with("DESCENDING", 1);
         }
         let begin = self.pipeline(Source::Sort, "sort_begin", defines.clone())?;
-        let launch = self.queue().launch(&begin).arg(keys.buffer()).arg(places.buffer()).arg(x.buffer());
+        let launch = self.call(&begin).arg(keys.buffer()).arg(places.buffer()).arg(x.buffer());
         let launch = launch.arg(Plain(rows)).arg(count as u32).arg(step);
         self.submit(launch.threads((width, lines)).group_size((256, 1)))?;
         let sort = self.pipeline(Source::Sort, "sort_step", defines)?;
@@ -114,7 +114,7 @@ impl Ops {
         while run <= width {
             let mut apart = run / 2;
             while apart > 0 {
-                let launch = self.queue().launch(&sort).arg(keys.buffer()).arg(places.buffer());
+                let launch = self.call(&sort).arg(keys.buffer()).arg(places.buffer());
                 let launch = launch.arg(count as u32).arg(apart as u32).arg(run as u32);
                 self.submit(launch.threads((width / 2, lines)).group_size((256, 1)))?;
                 apart /= 2;

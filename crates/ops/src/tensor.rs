@@ -4,6 +4,7 @@
 //! buffer, and positions fit 31 bits. Views share the buffer; none of them copies.
 
 use std::fmt;
+use std::sync::Arc;
 
 use anymetal::{Buffer, BufferView};
 
@@ -24,18 +25,30 @@ pub struct Tensor {
     shape: Vec<usize>,
     strides: Vec<isize>,
     offset: usize,
+    /// Tells a recording that something sees memory which it fills.
+    _token: Option<Arc<()>>,
 }
 
 impl Tensor {
     /// A contiguous tensor of that shape at the start of the buffer, which holds it.
     pub(crate) fn over(ops: &Ops, buffer: Buffer<u8>, dtype: DType, shape: Vec<usize>) -> Tensor {
         let strides = contiguous_strides(&shape);
-        Tensor { ops: ops.clone(), buffer, dtype, shape, strides, offset: 0 }
+        Tensor { ops: ops.clone(), buffer, dtype, shape, strides, offset: 0, _token: None }
     }
 
     /// The same memory seen otherwise; the caller has checked that it lies within this tensor.
     pub(crate) fn seen_as(&self, shape: Vec<usize>, strides: Vec<isize>, offset: usize) -> Tensor {
         Tensor { shape, strides, offset, ..self.clone() }
+    }
+
+    /// The same tensor in another context.
+    pub(crate) fn in_context(&self, ops: &Ops) -> Tensor {
+        Tensor { ops: ops.clone(), ..self.clone() }
+    }
+
+    /// The same view of other memory, as long.
+    pub(crate) fn in_memory(&self, buffer: &Buffer<u8>, token: &Arc<()>) -> Tensor {
+        Tensor { buffer: buffer.clone(), _token: Some(Arc::clone(token)), ..self.clone() }
     }
 
     /// The context that its operations run in.
@@ -110,6 +123,10 @@ impl Tensor {
             let rule = format!("elements are read as their own type, not as {}", T::DTYPE);
             return Err(OpError::dtype("to_vec", &[self.dtype], rule));
         }
+        if self.ops.recorder().is_some() || self.ops.is_unfinished(&self.buffer) {
+            let problem = "there are no elements before a replay";
+            return Err(OpError::recording("to_vec", problem));
+        }
         let contiguous = self.ops.contiguous(self)?;
         self.ops.wait()?;
         let mut bytes = vec![0; contiguous.byte_len() as usize];
@@ -141,6 +158,9 @@ impl Ops {
         let tensor = self.empty(shape, T::DTYPE)?;
         if !elements.is_empty() {
             tensor.buffer.write(&T::as_bytes(elements))?;
+        }
+        if let Some(recorder) = self.recorder() {
+            recorder.note_constant(&tensor.buffer);
         }
         Ok(tensor)
     }
@@ -175,7 +195,8 @@ impl Ops {
         let count = checked_count("allocate", shape)?;
         let bytes = (count * dtype.size()).max(dtype.size());
         let buffer = self.device().rent::<u8>(bytes)?;
-        Ok(Tensor::over(self, buffer, dtype, shape.to_vec()))
+        let token = self.recorder().and_then(|recorder| recorder.add_made(&buffer));
+        Ok(Tensor { _token: token, ..Tensor::over(self, buffer, dtype, shape.to_vec()) })
     }
 
     fn check_elements(&self, operation: &'static str, given: usize, shape: &[usize]) -> Result<(), OpError> {

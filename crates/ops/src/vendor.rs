@@ -57,6 +57,9 @@ impl Ops {
     fn takes_vendor(&self, factors: &Factors, out: &Tensor) -> bool {
         let types = [factors.a.dtype(), factors.b.dtype(), out.dtype()];
         let possible = types == [DType::F32; 3]
+            && self.recorder().is_none()
+            && !self.is_unfinished(factors.a.buffer())
+            && !self.is_unfinished(factors.b.buffer())
             && self.device().capabilities().kind == DeviceKind::Cpu
             && factors.inner > 0;
         let pays = || {

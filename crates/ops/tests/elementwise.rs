@@ -315,6 +315,11 @@ fn activation_reference(activation: Activation, x: f64) -> f64 {
         Activation::HardSigmoid => (x / 6.0 + 0.5).clamp(0.0, 1.0),
         Activation::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
         Activation::HardTanh => x.clamp(-1.0, 1.0),
+        Activation::Celu(alpha) => x.max(0.0) + f64::from(alpha) * (x.min(0.0) / f64::from(alpha)).exp_m1(),
+        Activation::Softsign => x / (1.0 + x.abs()),
+        Activation::LogSigmoid => sigmoid.ln(),
+        Activation::Relu6 => x.clamp(0.0, 6.0),
+        Activation::QuickGelu => x / (1.0 + (-1.702 * x).exp()),
     }
 }
 

@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn bias_and_activation_come_before_the_rounding(seed: u64, activation in 0usize..14, row: bool, own: bool) {
+    fn bias_and_activation_come_before_the_rounding(seed: u64, activation in 0usize..19, row: bool, own: bool) {
         let (mut random, activation) = (Random::new(seed), Activation::ALL[activation]);
         let ops = if own { ops().forced(Path::Own) } else { ops().clone() };
         let [rows, inner, columns] = [if row { 1 } else { 70 }, 1 + random.below(40), 1 + random.below(90)];

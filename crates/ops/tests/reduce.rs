@@ -220,3 +220,28 @@ fn norms_are_their_definitions() {
         assert_close("group_norm", &group, &groups, error, 2.0);
     }
 }
+
+#[test]
+fn logarithms_of_running_sums_of_exponentials() {
+    let mut random = Random::new(31);
+    for dtype in [DType::F32, DType::F16, DType::I32] {
+        let x = random.sample(&[3, 40], dtype, -9.0, 9.0);
+        for along in [0, 1] {
+            let sum = |at: &[usize]| -> f64 {
+                let before =
+                    (0..=at[along]).map(|i| x.at(&if along == 0 { [i, at[1]] } else { [at[0], i] }).exp());
+                before.sum::<f64>().ln()
+            };
+            let expected: Vec<f64> = positions(&[3, 40]).iter().map(|at| sum(at)).collect();
+            let result = ops().logcumsumexp(&x.tensor, along as isize).unwrap();
+            assert_close("logcumsumexp", &result, &expected, 2.0 * unit_error(dtype) + 1e-5, 1.0);
+        }
+    }
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let x = ops().tensor(&[-inf, -inf, 200.0, 200.0, inf, 1.0, nan, 0.0], &[8]).unwrap();
+    let got = ops().logcumsumexp(&x, 0).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(got[..3], [-inf, -inf, 200.0]);
+    assert!((got[3] - 200.0 - 2f32.ln()).abs() < 1e-4);
+    assert_eq!(got[4..6], [inf, inf]);
+    assert!(got[6].is_nan() && got[7].is_nan());
+}

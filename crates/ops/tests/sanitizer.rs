@@ -5,7 +5,8 @@ use anymetal::runtime::config::{CheckSetting, Layers};
 use anymetal::{Device, sanitizer};
 use anymetal_ops::{
     Activation, AttentionOptions, BinaryOp, BlockFormat, Comparison, ConvOptions, DType, Generator,
-    Interpolation, MatmulOptions, OpError, Ops, Path, PoolOptions, Reduction, RopeOptions, Tensor, UnaryOp,
+    Interpolation, MatmulOptions, OpError, Ops, PadMode, Path, PoolOptions, Reduction, RopeOptions,
+    ScatterReduction, Tensor, UnaryOp,
 };
 
 fn checked() -> Ops {
@@ -17,7 +18,7 @@ fn checked() -> Ops {
 #[test]
 fn every_operation_is_silent() {
     let ops = checked();
-    let families: [(&str, fn(&Ops) -> Result<(), OpError>); 8] = [
+    let families: [(&str, fn(&Ops) -> Result<(), OpError>); 9] = [
         ("elementwise", elementwise),
         ("copies", copies),
         ("reductions", reductions),
@@ -26,6 +27,7 @@ fn every_operation_is_silent() {
         ("images", images),
         ("indices", indices),
         ("attention", attention),
+        ("recordings", recordings),
     ];
     for (name, family) in families {
         family(&ops).unwrap();
@@ -73,6 +75,10 @@ fn copies(ops: &Ops) -> Result<(), OpError> {
     ops.copy(&random(ops, &[70, 80])?.t()?)?;
     ops.concat(&[&x, &x], 1)?;
     ops.pad(&x, &[(1, 0), (2, 3)], 0.5)?;
+    let mirrored = ops.pad_with(&x, &[(1, 0), (2, 3)], PadMode::Reflect)?;
+    ops.pad_with_backward(&mirrored, &[(1, 0), (2, 3)], PadMode::Reflect)?;
+    ops.repeat(&x, &[2, 3])?;
+    ops.diag(&x, -1)?;
     ops.tril(&x, 0)?;
     ops.triu(&x, 1)?;
     ops.arange(50, 0.0, 1.0, DType::F16)?;
@@ -166,12 +172,30 @@ fn indices(ops: &Ops) -> Result<(), OpError> {
     ops.scatter(&x, 1, &along, &x)?;
     ops.scatter_add(&x, 1, &along, &x)?;
     ops.topk(&x, 3, 0, true)?;
+    for reduction in ScatterReduction::ALL {
+        ops.scatter_reduce(reduction, &x, 1, &along, &x)?;
+    }
+    ops.nonzero(&ops.compare(Comparison::Gt, &x, &ops.scalar(0.5f32)?)?)?;
+    ops.cross_entropy_backward(&x.narrow(0, 0..4)?, &named, &ops.scalar(1.0f32)?)?;
     ops.unique(&named).map(drop)
+}
+
+fn recordings(ops: &Ops) -> Result<(), OpError> {
+    let (x, row) = (random(ops, &[5, 33])?, random(ops, &[33])?);
+    let mut recording = ops.record("checked", &[&x, &row], |ops, inputs| {
+        let y = ops.gelu(&ops.add(&inputs[0], &inputs[1])?)?;
+        let y = ops.where_(&ops.compare(Comparison::Gt, &y, &inputs[1])?, &y, &inputs[0])?;
+        Ok(vec![ops.softmax(&ops.mul(&y, &y)?, 1)?, ops.cast(&y, DType::F16)?])
+    })?;
+    recording.replay(&[&x, &row])?;
+    recording.replay(&[&x, &row]).map(drop)
 }
 
 fn attention(ops: &Ops) -> Result<(), OpError> {
     let (q, k) = (random(ops, &[1, 4, 9, 8])?, random(ops, &[1, 2, 9, 8])?);
-    ops.attention(&q, &k, &k, &AttentionOptions { causal: true, ..AttentionOptions::default() })?;
+    let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+    let y = ops.attention(&q, &k, &k, &causal)?;
+    ops.attention_backward(&q, &k, &k, &y, &causal)?;
     ops.rope(&q, &RopeOptions::default())?;
     ops.rope(&q, &RopeOptions { halves: false, inverse: true, ..RopeOptions::default() }).map(drop)
 }

@@ -10,6 +10,7 @@
 //! - [`handle`] binds a metric to the values of its labels: look-ups happen when a handle is made, not when
 //!   it is used.
 //! - [`kernel`] keeps what is recorded of a kernel's dispatches, with a bounded number of kernel names.
+//! - [`operation`] keeps what is recorded of a tensor operation's work.
 //! - [`record`] has one function for each rare event: a retry, a fallback, a finding.
 //! - [`span`] makes the spans, [`collect`] sums up gauges when someone reads them.
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod event;
 pub mod handle;
 pub mod kernel;
 pub mod names;
+pub mod operation;
 pub mod record;
 #[cfg_attr(not(feature = "emit"), path = "span_disabled.rs")]
 pub mod span;

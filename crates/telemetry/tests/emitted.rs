@@ -9,6 +9,7 @@ use anymetal_telemetry::handle::{Counter, metrics_on};
 use anymetal_telemetry::kernel::KernelMetrics;
 use anymetal_telemetry::names::metrics::{self as names, METRICS};
 use anymetal_telemetry::names::spans::{EVENTS, SPANS};
+use anymetal_telemetry::operation::OperationMetrics;
 use anymetal_telemetry::record::{self, BreakerState, Cache, Stage};
 use anymetal_telemetry::{collect, event, span};
 use metrics::{
@@ -210,6 +211,9 @@ fn every_name_that_is_emitted_is_in_the_tables() {
         let kernel = KernelMetrics::new("cpu", "cpu", "saxpy");
         kernel.dispatched(3);
         kernel.took(2_000_000_000);
+        let product = OperationMetrics::new("cpu", "matmul", "own");
+        product.called(16, 48);
+        product.called(4, 2);
         Counter::new(&names::SUBMISSIONS, &[("device", "cpu"), ("outcome", "ok")]).add(7);
         event::notice("interpreted", "why");
         event::compiles_on_caller("why");
@@ -234,6 +238,9 @@ fn every_name_that_is_emitted_is_in_the_tables() {
     let value = |series: &str| sums.get(series).copied();
     assert_eq!(value("anymetal_dispatches_total{device=cpu,backend=cpu,kernel=saxpy}"), Some(3.0));
     assert_eq!(value("anymetal_dispatch_duration_seconds{device=cpu,backend=cpu,kernel=saxpy}"), Some(2.0));
+    assert_eq!(value("anymetal_operations_total{device=cpu,operation=matmul,path=own}"), Some(2.0));
+    assert_eq!(value("anymetal_operation_flop_total{device=cpu,operation=matmul,path=own}"), Some(20.0));
+    assert_eq!(value("anymetal_operation_bytes_total{device=cpu,operation=matmul,path=own}"), Some(50.0));
     assert_eq!(value("anymetal_retries_total{reason=transient}"), Some(1.0));
     assert_eq!(value("anymetal_fallbacks_total{from=nvidia:0,to=cpu,reason=lost}"), Some(1.0));
     assert_eq!(value("anymetal_breaker_state{device=cpu,kernel=k}"), Some(2.0));

@@ -2,11 +2,12 @@
 //!
 //! Prints a line for each operation: name, the least time of many runs in microseconds; some also
 //! of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing
-//! size by own kernels and by the library.
+//! size by own kernels and by the library. With `recording`: recordings beside the same calls.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
 mod beside;
+mod recording;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ fn main() -> Result<(), OpError> {
     let ops = Ops::new(&anymetal::Device::system_default()?)?;
     match std::env::args().nth(1).as_deref() {
         Some("crossover") => crossover(&ops),
+        Some("recording") => recording::all(&ops),
         _ => {
             all(&ops)?;
             beside::ndarray();

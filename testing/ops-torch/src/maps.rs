@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anymetal_ops::{Activation, BinaryOp, Comparison, DType, OpError, UnaryOp};
+use anymetal_ops::{Activation, BinaryOp, Comparison, DType, OpError, PadMode, UnaryOp};
 
 use crate::case::Cases;
 
@@ -104,6 +104,8 @@ fn activations(cases: &mut Cases<impl Write>) -> Result<(), OpError> {
         let expr = match activation {
             Activation::LeakyRelu(slope) => format!("F.leaky_relu(x0, {slope})"),
             Activation::Elu(alpha) => format!("F.elu(x0, {alpha})"),
+            Activation::Celu(alpha) => format!("F.celu(x0, {alpha})"),
+            Activation::QuickGelu => "x0 * torch.sigmoid(1.702 * x0)".to_owned(),
             Activation::GeluTanh => "F.gelu(x0, approximate='tanh')".to_owned(),
             Activation::HardSigmoid => "F.hardsigmoid(x0)".to_owned(),
             Activation::HardSwish => "F.hardswish(x0)".to_owned(),
@@ -143,6 +145,30 @@ fn others(cases: &mut Cases<impl Write>) -> Result<(), OpError> {
     cases.forward("stack", "torch.stack([x0, x1], -1)", &[&x, &y], &[&ops.stack(&[&x, &y], -1)?])?;
     let padded = ops.pad(&x, &[(0, 1), (2, 0), (3, 4)], 1.5)?;
     cases.forward("pad", "F.pad(x0, (3, 4, 2, 0, 0, 1), value=1.5)", &[&x], &[&padded])?;
+    let pads = [(1, 2), (0, 3), (4, 0)];
+    for (mode, text) in [(PadMode::Reflect, "reflect"), (PadMode::Replicate, "replicate")] {
+        let expr = format!("F.pad(x0[None], (4, 0, 0, 3, 1, 2), mode='{text}')[0]");
+        let padded = ops.pad_with(&x, &pads, mode)?;
+        cases.forward("pad_with", expr.as_str(), &[&x], &[&padded])?;
+        let g = cases.floats(padded.shape(), DType::F32, -1.0, 1.0)?;
+        cases.backward("pad_with", expr, &[&x], &g, &[&ops.pad_with_backward(&g, &pads, mode)?])?;
+    }
+    cases.forward("repeat", "x0.repeat(2, 1, 3, 2)", &[&x], &[&ops.repeat(&x, &[2, 1, 3, 2])?])?;
+    cases.forward("diag", "torch.diag(x0, -2)", &[&z], &[&ops.diag(&z, -2)?])?;
+    cases.forward("diag", "torch.diag(x0[1], 3)", &[&x], &[&ops.diag(&x.select(0, 1)?, 3)?])?;
+    cases.forward(
+        "nonzero",
+        "(x0 > 1).nonzero()",
+        &[&x],
+        &[&ops.nonzero(&ops.compare(Comparison::Gt, &x, &ops.scalar(1.0f32)?)?)?],
+    )?;
+    let mask = ops.compare(Comparison::Gt, &z, &ops.scalar(0.0f32)?)?;
+    cases.forward(
+        "masked_select",
+        "x0.masked_select(x1 > 0)",
+        &[&x, &z],
+        &[&ops.masked_select(&x, &mask)?],
+    )?;
     cases.forward("roll", "torch.roll(x0, 3, 1)", &[&x], &[&ops.roll(&x, 3, 1)?])?;
     cases.forward("flip", "torch.flip(x0, [2])", &[&x], &[&x.flip(2)?])?;
     let permuted = ops.reshape(&x.permute(&[2, 0, 1])?, &[44, 9])?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anymetal_ops::{AttentionOptions, DType, MatmulOptions, OpError, Path, RopeOptions};
+use anymetal_ops::{AttentionOptions, DType, MatmulOptions, OpError, Path, RopeOptions, ScatterReduction};
 
 use crate::case::Cases;
 
@@ -40,6 +40,7 @@ fn reductions(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError
         let first = |function: &str| format!("{}[0]", of(function));
         cases.forward("cummax", first("cummax"), &[&x], &[&ops.cummax(&x, axis)?])?;
         cases.forward("cummin", first("cummin"), &[&x], &[&ops.cummin(&x, axis)?])?;
+        cases.forward("logcumsumexp", of("logcumsumexp"), &[&x], &[&ops.logcumsumexp(&x, axis)?])?;
         cases.forward("std", of("std"), &[&x], &[&ops.std(&x, &[axis], 1, false)?])?;
         cases.forward("prod", of("prod"), &[&x], &[&ops.prod(&x, &[axis], false)?])?;
         let g = cases.floats(&[4, 7, 130], dtype, -1.0, 1.0)?;
@@ -145,6 +146,13 @@ fn attention(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError>
     let y =
         ops.attention(&q, &k, &v, &AttentionOptions { mask: Some(&seen), ..AttentionOptions::default() })?;
     cases.forward("attention", format!("{f}, attn_mask=x3)"), &[&q, &k, &v, &seen], &[&y])?;
+    for causal in [true, false] {
+        let options = AttentionOptions { causal, ..AttentionOptions::default() };
+        let g = cases.floats(&[2, 6, 19, 24], dtype, -1.0, 1.0)?;
+        let (of_q, of_k, of_v) = ops.attention_backward(&q, &k, &v, &g, &options)?;
+        let expr = format!("{f}, is_causal={})", if causal { "True" } else { "False" });
+        cases.backward("attention", expr, &[&q, &k, &v], &g, &[&of_q, &of_k, &of_v])?;
+    }
     for halves in [true, false] {
         let options = RopeOptions { first: 5, halves, ..RopeOptions::default() };
         let expr = format!("rope(x0, 5, 10000, {})", if halves { "True" } else { "False" });
@@ -174,6 +182,22 @@ fn indices(cases: &mut Cases<impl Write>) -> Result<(), OpError> {
     cases.forward("gather", "x0.gather(0, x1)", &[&x, &along], &[&gathered])?;
     let sum = ops.scatter_add(&x, 0, &along, &gathered)?;
     cases.forward("scatter_add", "x0.scatter_add(0, x1, x2)", &[&x, &along, &gathered], &[&sum])?;
+    for (reduction, text) in [
+        (ScatterReduction::Sum, "sum"),
+        (ScatterReduction::Prod, "prod"),
+        (ScatterReduction::Min, "amin"),
+        (ScatterReduction::Max, "amax"),
+    ] {
+        let source = cases.floats(&[4, 12], DType::F32, -2.0, 2.0)?;
+        let joined = ops.scatter_reduce(reduction, &x, 0, &along, &source)?;
+        let expr = format!("x0.scatter_reduce(0, x1, x2, '{text}')");
+        cases.forward("scatter_reduce", expr, &[&x, &along, &source], &[&joined])?;
+    }
+    let (classes, one) = (cases.indices(&[9], 12)?, cases.floats(&[], DType::F32, 0.5, 1.5)?);
+    let expr = "F.cross_entropy(x0, x1)";
+    cases.forward("cross_entropy", expr, &[&x, &classes], &[&ops.cross_entropy(&x, &classes)?])?;
+    let of_x = ops.cross_entropy_backward(&x, &classes, &one)?;
+    cases.backward("cross_entropy", expr, &[&x, &classes], &one, &[&of_x])?;
     let order = ops.argsort(&cases.floats(&[4, 12], DType::F32, 0.0, 1.0)?, 1, false)?;
     let set = ops.scatter(&x, 1, &order, &gathered)?;
     cases.forward("scatter", "x0.scatter(1, x1, x2)", &[&x, &order, &gathered], &[&set])

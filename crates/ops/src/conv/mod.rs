@@ -213,7 +213,7 @@ impl Ops {
         let defines = Defines::default().with("UNFOLD", 1).with("ROWS", UNFOLDED_ROWS);
         let defines = defines.with("T0", image.dtype().msl()).with("T1", image.dtype().msl());
         let pipeline = self.pipeline(Source::Conv, "unfold", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(image.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(image.buffer());
         let launch = launch.arg(Plain(window.with_input(image)));
         let planes = images * groups * window.taps();
         let grid = (window.out_width as usize, (window.out_height as usize).div_ceil(UNFOLDED_ROWS), planes);
@@ -243,7 +243,7 @@ impl Ops {
             defines = defines.with("BIAS", 1);
         }
         let pipeline = self.pipeline(Source::Conv, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer()).arg(weight.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer()).arg(weight.buffer());
         let launch = launch.arg(fourth.buffer()).arg(Plain(window));
         let [images, channels, height, width] = four(kernel, out)?;
         self.submit(launch.threads((width, height, images * channels)).group_size((32, 8, 1)))

@@ -1,23 +1,20 @@
 //! Elementwise functions of one, two and three tensors, with broadcasting and any strides.
 //!
-//! Owns the launches of `kernels/elementwise.metal`; which functions there are is in
-//! [`functions`].
+//! Owns the operations; which functions there are is in [`functions`], how they run in [`map`].
 //! Invariant: inputs are converted to the type that is computed in where they are read; nothing is
 //! cast beforehand.
 
 mod functions;
+mod map;
 
 use crate::context::Ops;
-use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
-use crate::kernels::{Defines, Source};
-use crate::launch::Walk;
-use crate::layout::Operand;
 use crate::shape::broadcast;
 use crate::tensor::Tensor;
 use functions::Typing;
 pub use functions::{BinaryOp, Comparison, UnaryOp};
+pub(crate) use map::{MapCall, MapForm, MapFunction};
 
 /// The types of a function's one result and its computation.
 #[derive(Debug, Clone, Copy)]
@@ -145,137 +142,74 @@ impl Ops {
             return Err(OpError::dtype("where", &types, "the condition must be bool"));
         }
         let common = yes.dtype().promote(no.dtype());
-        let computed = Computed { out: common, compute: common };
-        self.three("where", "choose", Defines::default(), computed, [condition, yes, no])
+        let stored = [common, DType::Bool, yes.dtype(), no.dtype()];
+        let function = MapFunction::new(MapForm::Choose, "", common, &stored);
+        self.broadcast_map("where", function, common, &[condition, yes, no])
     }
 
     /// One input. `parameters` are the function's.
     pub(crate) fn map(
         &self,
         operation: &'static str,
-        function: &'static str,
+        name: &'static str,
         computed: Computed,
         x: &Tensor,
         parameters: [f32; 4],
     ) -> Result<Tensor, OpError> {
         let out = self.empty(x.shape(), computed.out)?;
-        self.map_into(operation, function, computed.compute, x, &out, parameters)?;
+        let types = [out.dtype(), x.dtype()];
+        let function = MapFunction::new(MapForm::One, name, computed.compute, &types).with(parameters);
+        // Casts compute nothing.
+        let flop = if operation == "cast" { 0 } else { out.len() as u64 };
+        let bytes = x.byte_len() + out.byte_len();
+        self.run_map(MapCall { operation, function, out: &out, inputs: &[x], flop, bytes })?;
         Ok(out)
-    }
-
-    /// As [`Ops::map`], into a tensor of the same shape, which may be a view.
-    pub(crate) fn map_into(
-        &self,
-        operation: &'static str,
-        function: &'static str,
-        compute: DType,
-        x: &Tensor,
-        out: &Tensor,
-        parameters: [f32; 4],
-    ) -> Result<(), OpError> {
-        let defines = typed(Defines::default(), function, compute).with("T0", out.dtype().msl());
-        self.map_instance(operation, defines.with("T1", x.dtype().msl()), x, out, parameters)
-    }
-
-    /// As [`Ops::map_into`], with the macros for types and function.
-    pub(crate) fn map_instance(
-        &self,
-        operation: &'static str,
-        defines: Defines,
-        x: &Tensor,
-        out: &Tensor,
-        parameters: [f32; 4],
-    ) -> Result<(), OpError> {
-        if out.is_empty() {
-            return Ok(());
-        }
-        let walk = Walk::over(out.shape(), &[out.into(), x.into()]);
-        let pipeline = self.pipeline(Source::Elementwise, "map1", defines.and(walk.defines(2)))?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
-        let launch = launch.arg(walk.argument()).arg(parameters);
-        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        // Copies and casts compute nothing.
-        let flop = if matches!(operation, "copy" | "cast") { 0 } else { out.len() as u64 };
-        self.count(operation, Path::Own, flop, x.byte_len() + out.byte_len());
-        Ok(())
     }
 
     /// Two inputs, which broadcast; with parameters the function takes them.
     pub(crate) fn map2(
         &self,
         operation: &'static str,
-        function: &'static str,
+        name: &'static str,
         computed: Computed,
         inputs: [&Tensor; 2],
         parameters: Option<[f32; 4]>,
     ) -> Result<Tensor, OpError> {
-        let shape = broadcast(operation, &inputs.map(Tensor::shape))?;
-        let out = self.empty(&shape, computed.out)?;
-        if out.is_empty() {
-            return Ok(out);
-        }
-        let [a, b] = [inputs[0].broadcast_to(&shape)?, inputs[1].broadcast_to(&shape)?];
-        let walk = Walk::over(&shape, &[Operand::from(&out), (&a).into(), (&b).into()]);
-        let defines = typed(walk.defines(3), function, computed.compute).with("T0", out.dtype().msl());
-        let defines = defines.with("T1", a.dtype().msl()).with("T2", b.dtype().msl());
-        let kernel = if parameters.is_some() { "map2_with" } else { "map2" };
-        let pipeline = self.pipeline(Source::Elementwise, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(a.buffer()).arg(b.buffer());
-        let mut launch = launch.arg(walk.argument());
-        if let Some(parameters) = parameters {
-            launch = launch.arg(parameters);
-        }
-        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        let bytes = inputs[0].byte_len() + inputs[1].byte_len() + out.byte_len();
-        self.count(operation, Path::Own, out.len() as u64, bytes);
-        Ok(out)
+        let form = if parameters.is_some() { MapForm::TwoWith } else { MapForm::Two };
+        let types = [computed.out, inputs[0].dtype(), inputs[1].dtype()];
+        let function = MapFunction::new(form, name, computed.compute, &types);
+        self.broadcast_map(operation, function.with(parameters.unwrap_or_default()), computed.out, &inputs)
     }
 
     /// Three inputs of numbers, which broadcast, in their common type.
     fn map3(
         &self,
         operation: &'static str,
-        function: &'static str,
+        name: &'static str,
         inputs: [&Tensor; 3],
     ) -> Result<Tensor, OpError> {
         let types = inputs.map(Tensor::dtype);
         let common = types[0].promote(types[1]).promote(types[2]);
-        let computed = Typing::Number.check(operation, &types, common)?;
-        let defines = Defines::default().with("T1", types[0].msl());
-        self.three(operation, "map3", defines.with("OP", function), computed, inputs)
+        let Computed { out, compute } = Typing::Number.check(operation, &types, common)?;
+        let [a, b, c] = types;
+        let function = MapFunction::new(MapForm::Three, name, compute, &[out, a, b, c]);
+        self.broadcast_map(operation, function, out, &inputs)
     }
 
-    fn three(
+    fn broadcast_map(
         &self,
         operation: &'static str,
-        kernel: &'static str,
-        defines: Defines,
-        computed: Computed,
-        inputs: [&Tensor; 3],
+        function: MapFunction,
+        dtype: DType,
+        inputs: &[&Tensor],
     ) -> Result<Tensor, OpError> {
-        let shape = broadcast(operation, &inputs.map(Tensor::shape))?;
-        let out = self.empty(&shape, computed.out)?;
-        if out.is_empty() {
-            return Ok(out);
-        }
-        let [a, b, c] = inputs.map(|input| input.broadcast_to(&shape));
-        let (a, b, c) = (a?, b?, c?);
-        let walk = Walk::over(&shape, &[Operand::from(&out), (&a).into(), (&b).into(), (&c).into()]);
-        let defines = defines.and(walk.defines(4)).with("T0", out.dtype().msl());
-        let defines = defines.with("T2", b.dtype().msl()).with("T3", c.dtype().msl());
-        let defines = defines.with("C", computed.compute.msl_compute());
-        let defines = defines.with("W", computed.compute.msl_wrapping());
-        let pipeline = self.pipeline(Source::Elementwise, kernel, defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(a.buffer()).arg(b.buffer());
-        let launch = launch.arg(c.buffer()).arg(walk.argument());
-        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        let bytes = inputs.iter().map(|input| input.byte_len()).sum::<u64>() + out.byte_len();
-        self.count(operation, Path::Own, out.len() as u64, bytes);
+        let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
+        let shape = broadcast(operation, &shapes)?;
+        let out = self.empty(&shape, dtype)?;
+        let views = inputs.iter().map(|input| input.broadcast_to(&shape)).collect::<Result<Vec<_>, _>>()?;
+        let (flop, read) = (out.len() as u64, inputs.iter().map(|input| input.byte_len()).sum::<u64>());
+        let (views, bytes) = (views.iter().collect::<Vec<_>>(), read + out.byte_len());
+        self.run_map(MapCall { operation, function, out: &out, inputs: &views, flop, bytes })?;
         Ok(out)
     }
-}
-
-fn typed(defines: Defines, function: &'static str, compute: DType) -> Defines {
-    let defines = defines.with("C", compute.msl_compute()).with("W", compute.msl_wrapping());
-    defines.with("OP", function)
 }

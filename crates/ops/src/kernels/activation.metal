@@ -82,6 +82,13 @@ template <typename T> T op_softplus(T x, float4 p) { return softplus(x); }
 template <typename T> T op_hard_sigmoid(T x, float4 p) { return clamp(x / 6.0f + 0.5f, 0.0f, 1.0f); }
 template <typename T> T op_hard_swish(T x, float4 p) { return x * clamp(x / 6.0f + 0.5f, 0.0f, 1.0f); }
 template <typename T> T op_hard_tanh(T x, float4 p) { return x < p.x ? p.x : x > p.y ? p.y : x; }
+template <typename T> T op_celu(T x, float4 p) { return x < 0 ? p.x * expm1(x / p.x) : x; }
+template <typename T> T op_softsign(T x, float4 p) {
+    float y = fabs(x);
+    return isinf(x) ? copysign(1.0f, x) : x / (1.0f + y);
+}
+template <typename T> T op_logsigmoid(T x, float4 p) { return -softplus(-x); }
+template <typename T> T op_quick_gelu(T x, float4 p) { return x * sigmoid(1.702f * x); }
 
 // Their derivatives times the gradient `g`.
 template <typename T> T back_relu(T x, T g, float4 p) { return x > 0 ? g : T(0); }
@@ -121,3 +128,13 @@ template <typename T> T back_hard_swish(T x, T g, float4 p) {
     return x <= -3 ? T(0) : x >= 3 ? g : g * (x / 3.0f + 0.5f);
 }
 template <typename T> T back_hard_tanh(T x, T g, float4 p) { return x > p.x && x < p.y ? g : T(0); }
+template <typename T> T back_celu(T x, T g, float4 p) { return x > 0 ? g : g * exp(x / p.x); }
+template <typename T> T back_softsign(T x, T g, float4 p) {
+    float y = 1.0f + fabs(x);
+    return g / y / y;
+}
+template <typename T> T back_logsigmoid(T x, T g, float4 p) { return g * sigmoid(-x); }
+template <typename T> T back_quick_gelu(T x, T g, float4 p) {
+    float s = sigmoid(1.702f * x);
+    return g * s * fma(1.702f * x, 1.0f - s, 1.0f);
+}

@@ -31,7 +31,27 @@ kernel void gather(device T0* out [[buffer(0)]],
     int from = AT(2, S2) + (inside ? int(index) * step : 0);
     out[AT(0, S0)] = inside ? source[from] : T0(0);
 }
+#elif defined(COMPACT)
+// Where the elements are that are true: `places` counts them up to each.
+kernel void compact(device long* out [[buffer(0)]],
+                    device const bool* mask [[buffer(1)]],
+                    device const long* places [[buffer(2)]],
+                    uint i [[thread_position_in_grid]]) {
+    if (mask[i]) {
+        out[places[i] - 1] = long(i);
+    }
+}
 #else
+
+#ifdef COMBINE
+// W is the type whose arithmetic wraps, or the stored one where it is compared.
+template <typename T> static bool is_nan(T x) { return false; }
+template <> bool is_nan<float>(float x) { return isnan(x); }
+template <typename T> static T combine_add(T a, T b) { return T(a + b); }
+template <typename T> static T combine_mul(T a, T b) { return T(a * b); }
+template <typename T> static T combine_min(T a, T b) { return is_nan(a) || a < b ? a : b; }
+template <typename T> static T combine_max(T a, T b) { return is_nan(a) || a > b ? a : b; }
+#endif
 
 // A thread for each line along the axis, so that the order of repeated indices is theirs. Operands:
 // output, indices, source, all without the axis.
@@ -53,8 +73,8 @@ kernel void scatter(device T0* out [[buffer(0)]],
         if (within(found, uint(place - l.offsets[1]), index, length)) {
             int target = to + int(index) * steps.x;
             T2 value = source[from + i * steps.z];
-#ifdef ADD
-            out[target] = T0(W(out[target]) + W(value));
+#ifdef COMBINE
+            out[target] = T0(COMBINE(W(out[target]), W(value)));
 #else
             out[target] = T0(value);
 #endif

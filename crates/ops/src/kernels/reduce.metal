@@ -11,6 +11,12 @@ template <typename T> T combine_sum(T a, T b) { return T(W(a) + W(b)); }
 template <typename T> T combine_product(T a, T b) { return T(W(a) * W(b)); }
 template <typename T> T combine_min(T a, T b) { return is_nan(a) || a < b ? a : b; }
 template <typename T> T combine_max(T a, T b) { return is_nan(a) || a > b ? a : b; }
+template <typename T> T combine_logaddexp(T a, T b) {
+    T high = max(a, b);
+    // The difference of infinities of one sign would be NaN.
+    T sum = isinf(high) ? high : high + log1p(exp(-fabs(a - b)));
+    return is_nan(a) || is_nan(b) ? a + b : sum;
+}
 template <typename T> T combine_or(T a, T b) { return T(a | b); }
 template <typename T> T combine_and(T a, T b) { return T(a & b); }
 

@@ -93,7 +93,7 @@ impl Ops {
             [&out, &x].map(|tensor| Operand { strides: &tensor.strides()[..kept], offset: tensor.offset() });
         let layout = Layout::rows(rows, &operands);
         let pipeline = self.pipeline(Source::Norm, "norm_rows", defines.with("GROUP", group))?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(&w.part()?).arg(&b.part()?).arg(Plain(layout)).arg(count as u32);
         self.submit(launch.arg(epsilon).groups(layout.outer).group_size(group))?;
         self.count(operation, Path::Own, FLOP * x.len() as u64, x.byte_len() + out.byte_len());

@@ -49,14 +49,14 @@ impl Ops {
         if step == 1 && count >= MIN_ROW {
             let (rows, group) = (Layout::rows(&divided.kept, &[from, from]), self.row_threads());
             let pipeline = self.pipeline(Source::Reduce, "position_rows", defines.with("GROUP", group))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(Plain(rows)).arg(count);
             self.submit(launch.groups(rows.outer).group_size(group))?;
         } else {
             let strides = contiguous_strides(&divided.kept);
             let walk = Walk::over(&divided.kept, &[Operand { strides: &strides, offset: 0 }, from]);
             let pipeline = self.pipeline(Source::Reduce, "position_columns", defines.and(walk.defines(2)))?;
-            let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+            let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(walk.argument()).arg(count).arg(step);
             self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
         }
@@ -105,16 +105,44 @@ impl Ops {
             self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
             return Ok(out);
         }
+        let defines = reduction.defines(x.dtype(), reduction.accumulator(x.dtype()), out.dtype());
+        self.scan_columns(name, defines, x, &out, (&from, &to))?;
+        Ok(out)
+    }
+
+    /// The logarithm of the sum of the exponentials of all elements up to each along an axis, without
+    /// overflow between.
+    pub fn logcumsumexp(&self, x: &Tensor, along: isize) -> Result<Tensor, OpError> {
+        let at = axis("logcumsumexp", x.shape(), along)?;
+        let out = self.empty(x.shape(), x.dtype().to_float())?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let (from, to) = (Divided::new(x, &[at], false), Divided::new(&out, &[at], false));
+        // Its neutral element is that of the greatest.
+        let defines = Reduction::Max.defines(x.dtype(), DType::F32, out.dtype());
+        let defines = defines.with("COMBINE", "combine_logaddexp");
+        self.scan_columns("logcumsumexp", defines, x, &out, (&from, &to))?;
+        Ok(out)
+    }
+
+    /// A thread for each line.
+    fn scan_columns(
+        &self,
+        name: &'static str,
+        defines: Defines,
+        x: &Tensor,
+        out: &Tensor,
+        (from, to): (&Divided, &Divided),
+    ) -> Result<(), OpError> {
         let walk = Walk::over(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
-        let accumulator = reduction.accumulator(x.dtype());
-        let defines = walk.defines(2).and(reduction.defines(x.dtype(), accumulator, out.dtype()));
-        let pipeline = self.pipeline(Source::Reduce, "scan_columns", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let pipeline = self.pipeline(Source::Reduce, "scan_columns", walk.defines(2).and(defines))?;
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(walk.argument()).arg(from.gone[0] as u32);
         let launch = launch.arg(to.gone_strides[0] as i32).arg(from.gone_strides[0] as i32);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
         self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
-        Ok(out)
+        Ok(())
     }
 
     /// A SIMD-group for each row.
@@ -132,7 +160,7 @@ impl Ops {
         let rows = Layout::rows(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
         let defines = reduction.defines(x.dtype(), DType::F32, out.dtype()).with("SCAN", scan);
         let pipeline = self.pipeline(Source::Reduce, "scan_rows", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         self.submit(launch.arg(Plain(rows)).arg(from.gone[0] as u32).groups(rows.outer).group_size(32))
     }
 }

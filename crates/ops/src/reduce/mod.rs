@@ -235,7 +235,7 @@ impl Ops {
             defines = defines.with("SCALED", 1);
         }
         let pipeline = self.pipeline(Source::Reduce, "reduce_columns", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(walk.argument()).arg(Plain(lines)).arg(scale);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))
     }
@@ -287,7 +287,7 @@ impl Ops {
             defines = defines.with("SCALED", 1);
         }
         let pipeline = self.pipeline(Source::Reduce, "reduce_rows", defines)?;
-        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(Plain(rows)).arg(count).arg(count.div_ceil(parts)).arg(scale);
         self.submit(launch.groups((parts, rows.outer)).group_size(group))
     }

@@ -179,6 +179,33 @@ pub const GRAPH_REPLAYS: Metric = metric(
     &["device", "mode"],
     "Runs of graphs.",
 );
+/// Calls of tensor operations.
+pub const OPERATIONS: Metric = metric(
+    Layer::Operations,
+    MetricKind::Counter,
+    Unit::Count,
+    "anymetal_operations_total",
+    &["device", "operation", "path"],
+    "Calls of tensor operations, and pieces of recordings, that were handed to the device.",
+);
+/// Their arithmetic.
+pub const OPERATION_FLOP: Metric = metric(
+    Layer::Operations,
+    MetricKind::Counter,
+    Unit::Count,
+    "anymetal_operation_flop_total",
+    &["device", "operation", "path"],
+    "Arithmetic operations of them by the mathematical definition; its rate is FLOP/s.",
+);
+/// Their memory traffic.
+pub const OPERATION_BYTES: Metric = metric(
+    Layer::Operations,
+    MetricKind::Counter,
+    Unit::Bytes,
+    "anymetal_operation_bytes_total",
+    &["device", "operation", "path"],
+    "Bytes of their tensors, each read or written once.",
+);
 /// Live buffers, idle ones of pools included.
 pub const BUFFERS: Metric = metric(
     Layer::Memory,
@@ -496,6 +523,9 @@ pub const METRICS: &[&Metric] = &[
     &ERRORS,
     &COPIED_BYTES,
     &GRAPH_REPLAYS,
+    &OPERATIONS,
+    &OPERATION_FLOP,
+    &OPERATION_BYTES,
     &BUFFERS,
     &MEMORY_BYTES,
     &MEMORY_LIMIT,

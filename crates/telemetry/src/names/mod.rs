@@ -68,6 +68,8 @@ pub enum Layer {
     Compiler,
     /// Pipelines, queues, submissions, graphs.
     Execution,
+    /// Tensor operations.
+    Operations,
     /// Buffers, pools, budgets.
     Memory,
     /// Retries, breakers, fallbacks, the execution manager.
@@ -80,14 +82,22 @@ pub enum Layer {
 
 impl Layer {
     /// All of them, in the order of documents.
-    pub const ALL: [Layer; 6] =
-        [Layer::Compiler, Layer::Execution, Layer::Memory, Layer::Recovery, Layer::Health, Layer::Telemetry];
+    pub const ALL: [Layer; 7] = [
+        Layer::Compiler,
+        Layer::Execution,
+        Layer::Operations,
+        Layer::Memory,
+        Layer::Recovery,
+        Layer::Health,
+        Layer::Telemetry,
+    ];
 
     /// Its name in documents.
     pub fn word(self) -> &'static str {
         match self {
             Layer::Compiler => "Compiler",
             Layer::Execution => "Execution",
+            Layer::Operations => "Tensor operations",
             Layer::Memory => "Memory",
             Layer::Recovery => "Recovery",
             Layer::Health => "Health",
@@ -143,8 +153,13 @@ pub const LABELS: &[Label] = &[
     Label { name: "kind", values: "of a finding, as `anymetal check` names it: `race-threadgroup`" },
     Label { name: "label", values: "the label whose values are more than are kept" },
     Label { name: "mode", values: "of a graph's run: `whole`, `streams`, `pieces`" },
+    Label {
+        name: "operation",
+        values: "a tensor operation, `fused` for several in one kernel; from the 201st name of a process on `other`",
+    },
     Label { name: "origin", values: "`own`, `pool`, `import`, `heap`" },
     Label { name: "outcome", values: "`ok`, or what happened instead, in one word" },
+    Label { name: "path", values: "`own` kernels or a `vendor` library" },
     Label { name: "reason", values: "why, in one word: mostly an error's class" },
     Label { name: "severity", values: "`info`, `warning`, `critical`" },
     Label { name: "stage", values: "`parse`, `lower`, `prepare`, `generate`, `machine-code`" },
