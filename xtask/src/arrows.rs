@@ -20,7 +20,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // A pointer and its owner, so that nothing above needs unsafe code for it.
     ("anymetal-lent-memory", &[]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
-    ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     // What kernels do, from their IR; compares itself with runs of the interpreter.

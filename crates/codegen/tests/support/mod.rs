@@ -250,6 +250,7 @@ fn execute_beside(
             threadgroup_memory,
             grid: Grid::Threads(launch.threads),
             group_size: launch.group,
+            cooperative: false,
         };
         let submission = Submission { commands: vec![Command::Dispatch(dispatch)], ..Submission::default() };
         match queue.submit(submission)?.wait() {

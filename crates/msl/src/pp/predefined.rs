@@ -138,6 +138,9 @@ fn predefined_text(options: &Options) -> String {
     define("__METAL_RELAXED_MATH__", if options.math_mode == MathMode::Relaxed { "1" } else { "0" });
     if options.math_mode == MathMode::Fast {
         define("__FAST_MATH__", "1");
+    } else {
+        // The table may be that of another mode, which the headers were read in.
+        text += "#undef __FAST_MATH__\n";
     }
     text
 }

@@ -115,6 +115,7 @@ fn dispatch(pipeline: &Arc<dyn Pipeline>, bindings: Vec<Binding>, threads: u32, 
         threadgroup_memory: Vec::new(),
         grid: Grid::Threads([threads, 1, 1]),
         group_size: [group, 1, 1],
+        cooperative: false,
     }
 }
 

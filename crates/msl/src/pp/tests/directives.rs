@@ -152,5 +152,9 @@ fn starts_from_the_macros_of_another_run() {
     let second =
         user("METAL_FUNC TWICE(1) __METAL_VERSION__", &Options { metal_version: 310, ..Options::default() });
     assert_eq!(second.text(), "inline 1 1 310");
-    assert_eq!(second.map.files().len(), library.map.files().len() + 2);
+    // The library was read in fast math mode.
+    let safe = Options { math_mode: MathMode::Safe, ..Options::default() };
+    let third = user("#ifdef __FAST_MATH__\nfast\n#else\nsafe\n#endif\n__METAL_MAYBE_FAST_MATH__", &safe);
+    assert_eq!(third.text(), "safe 0");
+    assert_eq!(second.map.files().len(), library.map.files().len() + 2, "a main file and the macros");
 }
