@@ -18,11 +18,10 @@ const MAY_BE_LONGER: &[(&str, &str)] = &[];
 const NAMES_THAT_SAY_NOTHING: &[&str] =
     &["utils.rs", "util.rs", "common.rs", "base.rs", "misc.rs", "helpers.rs"];
 
-/// Crates that may hold unsafe code; all others forbid it.
-/// `metal-abi` is an Objective-C runtime, `libmetal` the same as a shared library;
-/// `lent-memory`, `python` and `c-api` take pointers of other languages;
-/// `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and `host-gemm` the `gemm` crate;
-/// `math-ulp` calls compiled functions to measure them.
+/// Crates that may hold unsafe code; all others forbid it. `metal-abi` is an Objective-C runtime,
+/// `libmetal` the same as a shared library; `lent-memory`, `python` and `c-api` take pointers of other
+/// languages; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and
+/// `host-gemm` the `gemm` crate; `math-ulp` calls compiled functions to measure them.
 const MAY_BE_UNSAFE: &[&str] = &[
     "crates/llvm",
     "crates/lent-memory",

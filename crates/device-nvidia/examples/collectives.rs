@@ -1,5 +1,5 @@
-//! Collectives of NCCL over all NVIDIA GPUs of this machine: each operation's result compared with the host's,
-//! and the bus bandwidth of all-reduce.
+//! Collectives of NCCL over all NVIDIA GPUs of this machine: each operation's result compared with the
+//! host's, and the bus bandwidth of all-reduce.
 //!
 //! `cargo run --release -p anymetal-device-nvidia --features nccl --example collectives`
 //!

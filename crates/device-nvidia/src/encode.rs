@@ -65,8 +65,8 @@ pub(crate) fn inline_bytes(bindings: &[Binding]) -> u64 {
     bindings.iter().map(bytes).sum()
 }
 
-/// Encodes a dispatch, which was checked; the arena must have room for it. Its inline bytes are to be uploaded
-/// before it is launched.
+/// Encodes a dispatch, which was checked; the arena must have room for it. Its inline bytes are to be
+/// uploaded before it is launched.
 pub(crate) fn dispatch(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,

@@ -1,11 +1,11 @@
 //! The commands of one command buffer on their way through the card.
 //!
-//! Owns [`Execution`]. [`Execution::start`] puts dispatches and copies into the queue's stream some at a time, with one
-//! upload of all their inline bytes before them, and where the host has to act (an event, counts in a buffer)
-//! waits for the stream. [`Execution::poll`] and [`Execution::finish`] see to the end: of the deadline, of the fault
-//! records if there are any, of times. Invariants: no later command's effect on the host is seen before those of
-//! earlier ones; however a command buffer ends, the next one in its slot finds cleared records, unless the
-//! device is lost.
+//! Owns [`Execution`]. [`Execution::start`] puts dispatches and copies into the queue's stream some at a
+//! time, with one upload of all their inline bytes before them, and where the host has to act (an event,
+//! counts in a buffer) waits for the stream. [`Execution::poll`] and [`Execution::finish`] see to the end:
+//! of the deadline, of the fault records if there are any, of times. Invariants: no later command's effect
+//! on the host is seen before those of earlier ones; however a command buffer ends, the next one in its
+//! slot finds cleared records, unless the device is lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,8 +93,8 @@ impl Execution {
         }
     }
 
-    /// Whether a submission can be in the stream beside others: the host has nothing to do before its end, and it
-    /// fits into a slot.
+    /// Whether a submission can be in the stream beside others: the host has nothing to do before its end,
+    /// and it fits into a slot.
     pub(crate) fn can_overlap(submission: &Submission) -> bool {
         let (mut dispatches, mut inline) = (0, 0);
         let plain = submission.commands.iter().all(|command| match command {

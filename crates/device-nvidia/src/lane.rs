@@ -1,5 +1,5 @@
-//! What a queue has in the card: a stream, and for each command buffer that is in it a stop flag, fault records,
-//! room for inline bytes and events.
+//! What a queue has in the card: a stream, and for each command buffer that is in it a stop flag, fault
+//! records, room for inline bytes and events.
 //!
 //! Owns [`Lane`] and [`Slot`].
 

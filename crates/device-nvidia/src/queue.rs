@@ -1,11 +1,11 @@
 //! Queues: command buffers in order, on a thread of the queue or on one that waits for them.
 //!
-//! Owns [`NvidiaQueue`]. Whoever holds the lane takes one command buffer after the other; those that need nothing
-//! of the host are put into the stream while others run, at most [`IN_FLIGHT`]. A thread that waits for a command buffer takes the lane if it is free, because waking the queue's thread, and
-//! being woken by it, takes longer than many a kernel. Before that thread sleeps it looks for the next
-//! command buffer for [`SPIN`].
-//! Concurrency: `state` guards the list; only who holds `holder` takes from its front. The thread ends after the
-//! last handle is gone and the list is empty.
+//! Owns [`NvidiaQueue`]. Whoever holds the lane takes one command buffer after the other; those that need
+//! nothing of the host are put into the stream while others run, at most [`IN_FLIGHT`]. A thread that waits
+//! for a command buffer takes the lane if it is free, because waking the queue's thread, and being woken by
+//! it, takes longer than many a kernel. Before that thread sleeps it looks for the next command buffer for
+//! [`SPIN`]. Concurrency: `state` guards the list; only who holds `holder` takes from its front. The thread
+//! ends after the last handle is gone and the list is empty.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -122,8 +122,8 @@ impl QueueCore {
         }
     }
 
-    /// Runs command buffers until there is none, or none but those behind the one that ends `last`. The caller
-    /// is the holder.
+    /// Runs command buffers until there is none, or none but those behind the one that ends `last`. The
+    /// caller is the holder.
     fn run(&self, last: Option<&Completion>) {
         let mut running = VecDeque::<Running>::new();
         let (mut since, mut goes_on) = (Instant::now(), true);

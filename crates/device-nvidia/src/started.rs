@@ -53,7 +53,8 @@ impl Started {
         Some(pipeline.kernel().name.clone())
     }
 
-    /// The first fault, after all of it has ended. Clears the records of the slot and of graphs that have one.
+    /// The first fault, after all of it has ended. Clears the records of the slot and of graphs that have
+    /// one.
     pub(crate) fn first_fault(&self, lane: &Lane, slot: &Slot) -> Result<Option<DeviceError>, DriverError> {
         let (records, arena) = (self.records(), &slot.arena);
         let (mut first, slot_has_one) = (None, arena.has_fault());

@@ -7,10 +7,10 @@
 //!   buffer. The pointer is a multiple of the alignment of the argument's element, no more is needed;
 //! - for each slot of threadgroup memory its offset in the dynamic shared memory of the launch, a multiple of
 //!   16, and its length in bytes. Static variables are not part of it;
-//! - a record of [`RECORD_BYTES`] bytes in global memory that begins with a cleared [`crate::FaultRecord`]. In host
-//!   memory the exchange of millions of faulting threads would not end. At [`RECORD_FLAG`] it has the address of a
-//!   32-bit word of host memory: whoever writes the record sets it to 1, so that the device need not copy
-//!   records back of launches without a fault;
+//! - a record of [`RECORD_BYTES`] bytes in global memory that begins with a cleared [`crate::FaultRecord`].
+//!   In host memory the exchange of millions of faulting threads would not end. At [`RECORD_FLAG`] it has
+//!   the address of a 32-bit word of host memory: whoever writes the record sets it to 1, so that the
+//!   device need not copy records back of launches without a fault;
 //! - a 32-bit stop flag in global memory: nonzero asks the threads to end soon. It may be written while the
 //!   kernel runs;
 //! - if the kernel has barriers of the grid, [`GRID_BARRIER_BYTES`] in global memory for them, which the

@@ -1,7 +1,7 @@
 //! A few bytes into the card's memory by the stream itself.
 //!
-//! A copy from the host goes through another engine of the card, which costs some 30 µs; writes of single words
-//! are the stream's own.
+//! A copy from the host goes through another engine of the card, which costs some 30 µs; writes of single
+//! words are the stream's own.
 
 use cudarc::driver::sys;
 
@@ -18,8 +18,8 @@ pub(super) fn fit(to: u64, bytes: &[u8]) -> bool {
     bytes.len() <= MAX_BYTES && bytes.len().is_multiple_of(WORD) && to.is_multiple_of(WORD as u64)
 }
 
-/// Writes bytes for which [`fit`] holds; they may change when it returns. The context must be current, and the
-/// range live memory of the card.
+/// Writes bytes for which [`fit`] holds; they may change when it returns. The context must be current, and
+/// the range live memory of the card.
 pub(super) fn write(to: u64, bytes: &[u8], stream: sys::CUstream) -> Result<(), DriverError> {
     use sys::CUstreamBatchMemOpType_enum::CU_STREAM_MEM_OP_WRITE_VALUE_32;
     let (words, _) = bytes.as_chunks::<WORD>();

@@ -148,8 +148,8 @@ impl Emitter<'_> {
         });
     }
 
-    /// The mode, with the alignment of a whole vector if the address is known to have it: one access instead of
-    /// one for each element, which is all that an access demands.
+    /// The mode, with the alignment of a whole vector if the address is known to have it: one access
+    /// instead of one for each element, which is all that an access demands.
     fn as_one_access(&self, address: &Address, ty: Type, mode: Mode) -> Mode {
         let whole = ty.size();
         let is_one = ty.lanes() > 1 && whole.is_power_of_two() && whole <= 16;
