@@ -3,17 +3,14 @@
 //! groups: 2
 //! group: 32
 //! arg 0: i32 -1*64
-//!
 //! kernel: positive
 //! arg 1: i32 100
 //! arg 2: i32 1
 //! expect 0: i32 0..64
-//!
 //! kernel: above_two
 //! arg 1: i32 100
 //! arg 2: i32 1
 //! expect 0: i32 0 0 0 3..64
-//!
 //! kernel: place
 //! arg 1: i32 2 8 4
 //! arg 2: i32 3

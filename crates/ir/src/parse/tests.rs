@@ -81,7 +81,7 @@ func f1 "k" (v0: ptr.device, v1: ptr.threadgroup) {
 kernel "k" f1 max_threads 256 required_threads 8 4 2 attributes ["thread_position_in_grid", "x"] {
   arg "out" buffer 0 device "float4" vector f32 4 signed size 16 align 16 read_write
   arg "tmp" threadgroup_memory 1 threadgroup "S" aggregate size 8 align 8 write reference disabled
-  log error "sub" "cat" "x \\"%d\\""
+  log error "sub" "cat" "x \"%d\""
 }
 "#;
 
