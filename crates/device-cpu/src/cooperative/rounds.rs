@@ -75,8 +75,11 @@ impl Rounds {
             self.live.0.fetch_sub(ended, Ordering::Release);
         }
         let end = (round + 1) * self.claimed.len() as u64;
-        // Sequentially consistent with `sleepers`: either the sleeper sees this, or it is seen below.
-        if self.done.0.fetch_add(1, Ordering::SeqCst) + 1 == end && self.sleepers.load(Ordering::SeqCst) > 0 {
+        // Both change `sleepers`: whoever does so later sees what the other did before. So either the sleeper is
+        // seen here, or it sees that the round is over.
+        if self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == end
+            && self.sleepers.fetch_add(0, Ordering::AcqRel) > 0
+        {
             // Under the lock, so that a sleeper is either before its check or in its wait.
             drop(lock(&self.asleep));
             self.round_ended.notify_all();
@@ -89,13 +92,13 @@ impl Rounds {
         if is_over() || spin_until(&is_over) {
             return;
         }
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        self.sleepers.fetch_add(1, Ordering::AcqRel);
         let mut asleep = lock(&self.asleep);
-        while self.done.0.load(Ordering::SeqCst) < end {
+        while !is_over() {
             asleep = self.round_ended.wait(asleep).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         drop(asleep);
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        self.sleepers.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
