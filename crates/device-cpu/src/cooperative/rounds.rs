@@ -75,8 +75,8 @@ impl Rounds {
             self.live.0.fetch_sub(ended, Ordering::Release);
         }
         let end = (round + 1) * self.claimed.len() as u64;
-        // Both change `sleepers`: whoever does so later sees what the other did before. So either the sleeper is
-        // seen here, or it sees that the round is over.
+        // Both change `sleepers`: whoever does so later sees what the other did before. So either the
+        // sleeper is seen here, or it sees that the round is over.
         if self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == end
             && self.sleepers.fetch_add(0, Ordering::AcqRel) > 0
         {
