@@ -137,7 +137,7 @@ impl Execution {
 
     /// Whether the stream has got to its end, or why it never will. Asks kernels to stop at the deadline.
     pub(crate) fn poll(&mut self) -> Result<bool, DeviceError> {
-        if self.commands.is_empty() || matches!(self.result, Err(DeviceError::DeviceLost { .. })) {
+        if self.has_nothing_in_stream() {
             return Ok(true);
         }
         let lane = &self.lane;
@@ -165,11 +165,7 @@ impl Execution {
 
     /// How it ended, after [`Self::poll`] said that it has, and what that returned.
     pub(crate) fn finish(mut self, polled: Result<bool, DeviceError>) -> Result<Measured, DeviceError> {
-        if self.commands.is_empty() {
-            return self.result.map(|()| Measured::default());
-        }
-        // What was started must not outlive its buffers; but a lost device is not waited for again.
-        if matches!(self.result, Err(DeviceError::DeviceLost { .. })) {
+        if self.has_nothing_in_stream() {
             return self.result.map(|()| Measured::default());
         }
         polled?;
@@ -182,6 +178,16 @@ impl Execution {
             measured.commands.push(CommandTiming { command: *command, started_ns, ended_ns });
         }
         Ok(measured)
+    }
+
+    /// What was started must not outlive its buffers; but a lost device is not waited for again.
+    fn has_nothing_in_stream(&self) -> bool {
+        self.commands.is_empty() || matches!(self.result, Err(DeviceError::DeviceLost { .. }))
+    }
+
+    /// The number of the slot that it is in.
+    pub(crate) fn slot_number(&self) -> usize {
+        self.slot
     }
 
     fn slot(&self) -> &Slot {

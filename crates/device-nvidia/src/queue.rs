@@ -65,9 +65,6 @@ struct Running {
     item: Item,
     execution: Execution,
     started_ns: u64,
-    slot: usize,
-    /// Nothing else is put into the stream before its end.
-    alone: bool,
 }
 
 struct Item {
@@ -75,6 +72,8 @@ struct Item {
     source: CompletionSource,
     submitted_ns: u64,
     deadline: Option<Duration>,
+    /// Nothing else is in the stream while it is.
+    alone: bool,
 }
 
 impl NvidiaQueue {
@@ -140,7 +139,7 @@ impl QueueCore {
                 Execution::pause(since);
                 continue;
             }
-            if let Some(Running { item, execution, started_ns, .. }) = running.pop_front() {
+            if let Some(Running { item, execution, started_ns }) = running.pop_front() {
                 self.finish(item, started_ns, guarded(|| execution.finish(polled)));
             }
             since = Instant::now();
@@ -151,9 +150,8 @@ impl QueueCore {
     /// there.
     fn start_next(&self, running: &VecDeque<Running>) -> Option<Running> {
         let mut state = self.lock();
-        let next = state.pending.front()?;
-        let alone = !Execution::can_overlap(&next.submission);
-        let is_full = running.len() == IN_FLIGHT || running.front().is_some_and(|front| front.alone);
+        let alone = state.pending.front()?.alone;
+        let is_full = running.len() == IN_FLIGHT || running.front().is_some_and(|front| front.item.alone);
         if is_full || (alone && !running.is_empty()) {
             return None;
         }
@@ -161,7 +159,7 @@ impl QueueCore {
         drop(state);
         self.waiting.fetch_sub(1, Ordering::Release);
         let started_ns = self.device.now_ns();
-        let is_free = |slot: &usize| running.iter().all(|other| other.slot != *slot);
+        let is_free = |slot: &usize| running.iter().all(|other| other.execution.slot_number() != *slot);
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
         let mut execution = Execution::new(&self.lane, slot, submission, item.deadline);
@@ -170,7 +168,7 @@ impl QueueCore {
             execution.count_deadline();
         }
         execution.start();
-        Some(Running { item, execution, started_ns, slot, alone })
+        Some(Running { item, execution, started_ns })
     }
 
     /// Returns when there seems to be a command buffer; `false`: none will come any more.
@@ -230,8 +228,9 @@ impl Queue for NvidiaQueue {
         let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock, assist)?;
         let deadline = submission.deadline.after(core.device.options.default_deadline);
         let submitted_ns = core.device.now_ns();
+        let alone = !Execution::can_overlap(&submission);
         let mut state = core.lock();
-        state.pending.push_back(Item { submission, source, submitted_ns, deadline });
+        state.pending.push_back(Item { submission, source, submitted_ns, deadline, alone });
         core.waiting.fetch_add(1, Ordering::Release);
         let sleeps = state.sleeps;
         drop(state);
