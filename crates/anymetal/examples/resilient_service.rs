@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use anymetal::manager::Execution;
 use anymetal::policy::breaker::BreakerPolicy;
 use anymetal::policy::deadline::DeadlinePolicy;
+use anymetal::policy::ladder::{LadderPolicy, Rung};
 use anymetal::policy::policies::Policies;
 use anymetal::policy::retry::RetryPolicy;
 use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults};
@@ -234,6 +235,8 @@ fn policies() -> Result<Policies, ManagerError> {
         retry: RetryPolicy::builder().attempts(8).base(Duration::from_millis(1)).build()?,
         breaker: Some(BreakerPolicy::builder().open_for(Duration::from_secs(1)).build()?),
         deadline: DeadlinePolicy::builder().attempt(Duration::from_secs(30)).build()?,
+        // At 36,000 requests a second the breaker of one device opens by chance while the other is lost.
+        ladder: LadderPolicy::builder().rungs(Rung::ALL).build()?,
         ..Policies::default()
     })
 }

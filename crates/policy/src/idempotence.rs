@@ -253,6 +253,7 @@ mod tests {
             access: Access::ReadWrite,
             enabled: true,
             slot: 0,
+            value_words: 0,
         };
         let bound = |info: &ArgumentInfo| BoundArgument::new(info, 7, 0..4, true);
         let expected = BoundArgument { name: "x".to_owned(), ..argument(2, Access::ReadWrite, 7, 0..4) };

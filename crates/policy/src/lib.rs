@@ -94,7 +94,7 @@
 //!     clock.advance(next.delay);
 //!     ladder.started(clock.now());
 //!     let outcome = match breakers.get(&devices[next.device])?.permit() {
-//!         Err(_) => Outcome::BreakerOpen,
+//!         Err(refusal) => Outcome::BreakerOpen { until: Some(refusal.until(clock.now())) },
 //!         Ok(permit) => {
 //!             let ran = run(&devices[next.device]);
 //!             permit.result(&ran);

@@ -123,7 +123,7 @@ async fn climb(
         Sleep::until(clock.clone(), clock.now() + next.delay).await;
         ladder.started(clock.now());
         let outcome = match breakers.get(&next.device).unwrap().permit() {
-            Err(_) => Outcome::BreakerOpen,
+            Err(refusal) => Outcome::BreakerOpen { until: Some(refusal.until(clock.now())) },
             Ok(permit) => match submit(&*queues[next.device]).await {
                 Ok(()) => {
                     permit.success();

@@ -52,8 +52,9 @@ impl Turn {
 pub(super) enum Ended {
     /// All but the path of it.
     Succeeded(Execution),
-    /// The breaker did not let it through, or the device is lost and not rebuilt.
-    BreakerOpen,
+    /// The breaker did not let it through, or the device is lost and not rebuilt; until when that stays
+    /// so at least, `None`: for ever.
+    BreakerOpen(Option<Duration>),
     Failed(AttemptError, Effects),
     /// No attempt on any device can succeed.
     Stopped(ManagerError),
@@ -91,12 +92,12 @@ impl Attempt<'_> {
     pub(super) async fn on(&self, slot: usize) -> Ended {
         let core = self.core;
         let Some(site) = core.acquire(slot) else {
-            return Ended::BreakerOpen;
+            return Ended::BreakerOpen(core.slots[slot].available_from(core.clock.now()));
         };
         let permit = match core.breaker(slot, self.job.name()).map(|breaker| breaker.permit()) {
             None => None,
             Some(Ok(permit)) => Some(permit),
-            Some(Err(_)) => return Ended::BreakerOpen,
+            Some(Err(refusal)) => return Ended::BreakerOpen(Some(refusal.until(core.clock.now()))),
         };
         let ended = self.at(&site).await;
         match (&ended, permit) {

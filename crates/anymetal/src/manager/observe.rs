@@ -201,6 +201,7 @@ fn rung(taken: &RungTaken<'_>) {
         Rung::ReleaseMemory => record::recovery_step("trim", "ok"),
         Rung::Degrade => record::recovery_step("degrade", "ok"),
         Rung::Fallback => record::fallback(taken.from, taken.device, taken.reason),
+        Rung::Wait => record::recovery_step("wait", "ok"),
     }
 }
 

@@ -145,7 +145,7 @@ impl Climb<'_> {
                             succeeded = Some(execution);
                             Outcome::Success
                         }
-                        Ended::BreakerOpen => Outcome::BreakerOpen,
+                        Ended::BreakerOpen(until) => Outcome::BreakerOpen { until },
                         Ended::Failed(error, effects) => {
                             let failure = error.failure(effects);
                             self.cause = Some(error);

@@ -148,6 +148,13 @@ impl Slot {
         lock(&self.state).generation.is_some() || may_rebuild()
     }
 
+    /// From when on [`Slot::acquire`] may give a device; `None`: the device is lost for ever.
+    pub(super) fn available_from(&self, now: Duration) -> Option<Duration> {
+        let is_alive = lock(&self.state).generation.is_some();
+        let rebuilt = || self.factory.is_some().then(|| self.rebuild.snapshot().open_until.unwrap_or(now));
+        if is_alive { Some(now) } else { rebuilt() }
+    }
+
     /// The device, rebuilt if it is lost and the time has come.
     pub(super) fn acquire(&self) -> Acquired {
         if let Some(alive) = self.alive() {

@@ -101,6 +101,16 @@ pub enum BreakerOpen {
     },
 }
 
+impl BreakerOpen {
+    /// From when on the breaker may let a call through: now, if its probes are under way.
+    pub fn until(&self, now: Duration) -> Duration {
+        match self {
+            BreakerOpen::Until(until) => *until,
+            BreakerOpen::Probing { .. } => now,
+        }
+    }
+}
+
 /// Is told when a breaker changes its state. Runs on the thread of the call that changed it, with
 /// no lock held; it may use the breaker.
 pub trait BreakerListener: Send + Sync {

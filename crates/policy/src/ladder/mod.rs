@@ -4,8 +4,8 @@
 //! attempt ended and answers with the next [`Step`]. Its rungs are in `policy`, what it is told in
 //! `outcome`, what it tells of all attempts in `path`.
 //!
-//! Invariants: a ladder ends, after at most `devices × (attempts + 1 + levels)` attempts; after its
-//! end it gives no attempt; an attempt after one that may have written something says that a
+//! Invariants: a ladder ends, after at most `rounds × devices × (attempts + 1 + levels)` attempts, where
+//! `rounds` is 1, or `attempts` with the rung that waits; after its end it gives no attempt; an attempt after one that may have written something says that a
 //! snapshot must be restored first, unless the work is idempotent, and is not given at all if it
 //! may not run again.
 
@@ -79,6 +79,9 @@ pub struct Ladder {
     retry: RetryPolicy,
     request: Request,
     climb: Climb,
+    round: Round,
+    /// The least delay before each further round.
+    waits: Schedule,
     /// An attempt may have written something. Stays so: to restore twice is harmless.
     dirty: bool,
     phase: Phase,
@@ -93,6 +96,21 @@ struct Climb {
     rung: usize,
     level: u8,
     schedule: Schedule,
+}
+
+/// One turn around the devices.
+#[derive(Debug)]
+struct Round {
+    /// How many devices were begun with.
+    begun: usize,
+    /// Those that refused, and when they may let a call through.
+    refused: Vec<(usize, Duration)>,
+}
+
+impl Round {
+    fn new() -> Self {
+        Round { begun: 1, refused: Vec::new() }
+    }
 }
 
 #[derive(Debug)]
@@ -117,6 +135,8 @@ impl Ladder {
         };
         Ok(Ladder {
             climb: Climb::new(0, retry.schedule(request.call)),
+            round: Round::new(),
+            waits: retry.schedule(request.call),
             policy: policy.clone(),
             retry: retry.clone(),
             request,
@@ -187,7 +207,7 @@ impl Ladder {
             ending: match outcome {
                 Outcome::Success => Ending::Success,
                 Outcome::Failed(failure) => Ending::Failed(failure.class),
-                Outcome::BreakerOpen => Ending::BreakerOpen,
+                Outcome::BreakerOpen { .. } => Ending::BreakerOpen,
             },
         }
     }
@@ -195,7 +215,10 @@ impl Ladder {
     fn next(&mut self, now: Duration, outcome: Outcome) -> Step {
         let failure = match outcome {
             Outcome::Success => return Step::Done,
-            Outcome::BreakerOpen => None,
+            Outcome::BreakerOpen { until } => {
+                self.round.refused.extend(until.map(|until| (self.climb.device, until)));
+                None
+            }
             Outcome::Failed(failure) => Some(failure),
         };
         self.dirty |= failure.is_some_and(|failure| failure.effects == Effects::Possible);
@@ -211,7 +234,8 @@ impl Ladder {
         let on_same_device = failure.filter(|failure| is_retried(failure.class));
         let climbed = on_same_device.and_then(|failure| self.climb(now, failure));
         let class = failure.map(|failure| failure.class);
-        climbed.or_else(|| self.fall_back(class)).unwrap_or(Step::GiveUp(match class {
+        let elsewhere = climbed.or_else(|| self.fall_back(class)).or_else(|| self.wait(now, class));
+        elsewhere.unwrap_or(Step::GiveUp(match class {
             Some(class) => GiveUp::NoRungLeft(class),
             None => GiveUp::BreakerOpen,
         }))
@@ -249,25 +273,47 @@ impl Ladder {
                     }
                     self.climb.rung += 1;
                 }
-                Rung::Fallback => return None,
+                Rung::Fallback | Rung::Wait => return None,
             }
         }
         None
     }
 
-    /// The first attempt on the next device, if there is one; the breaker of a device that fails is
-    /// opened. One that ran out of something is not broken.
+    /// The first attempt on the next device, if there is one in this round.
     fn fall_back(&mut self, class: Option<ErrorClass>) -> Option<Step> {
-        let next = self.climb.device + 1;
-        if !self.policy.rungs().contains(&Rung::Fallback) || next >= self.request.devices.len() {
+        let devices = self.request.devices.len();
+        if !self.policy.rungs().contains(&Rung::Fallback) || self.round.begun >= devices {
             return None;
         }
+        self.round.begun += 1;
+        let next = (self.climb.device + 1) % devices;
+        Some(self.go_to(next, class, Rung::Fallback, Duration::ZERO))
+    }
+
+    /// The first attempt of another round, on the device that refused and first lets a call through, if
+    /// the time allows to wait for it.
+    fn wait(&mut self, now: Duration, class: Option<ErrorClass>) -> Option<Step> {
+        if !self.policy.rungs().contains(&Rung::Wait) {
+            return None;
+        }
+        let (next, until) = self.round.refused.iter().copied().min_by_key(|(_, until)| *until)?;
+        let delay = self.waits.next()?.max(until.saturating_sub(now));
+        if !self.request.budget.total().allows_delay(now, delay) {
+            return None;
+        }
+        self.round = Round::new();
+        Some(self.go_to(next, class, Rung::Wait, delay))
+    }
+
+    /// The first attempt on another device; the breaker of a device that fails is opened. One that ran
+    /// out of something is not broken.
+    fn go_to(&mut self, next: usize, class: Option<ErrorClass>, rung: Rung, delay: Duration) -> Step {
         let fails = matches!(class, Some(ErrorClass::Transient | ErrorClass::Lost));
-        let open_breaker = fails.then_some(self.climb.device);
+        let open_breaker = (fails && next != self.climb.device).then_some(self.climb.device);
         // Another number than that of the call, so that two devices do not have the same jitter.
         let spread = self.request.call.wrapping_add((next as u64) << 48);
         self.climb = Climb::new(next, self.retry.schedule(spread));
-        Some(self.attempt(Rung::Fallback, Duration::ZERO, open_breaker))
+        self.attempt(rung, delay, open_breaker)
     }
 
     fn attempt(&self, rung: Rung, delay: Duration, open_breaker: Option<usize>) -> Step {

@@ -1,6 +1,7 @@
 //! What the ladder is told of an attempt, and why it gives up.
 
 use std::fmt;
+use std::time::Duration;
 
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,10 @@ pub enum Outcome {
     /// It failed.
     Failed(Failure),
     /// The device's breaker did not let it through, so it did not run.
-    BreakerOpen,
+    BreakerOpen {
+        /// From when on the breaker may let a call through, on the clock; `None`: it never does.
+        until: Option<Duration>,
+    },
 }
 
 /// Why the ladder gave up.
@@ -106,7 +110,9 @@ impl fmt::Display for GiveUp {
             GiveUp::NoRungLeft(class) => {
                 write!(formatter, "nothing is left to try after an error of the class {}", class.word())
             }
-            GiveUp::BreakerOpen => formatter.write_str("the circuit breaker of the last device is open"),
+            GiveUp::BreakerOpen => formatter.write_str(
+                "the circuit breaker of the last device is open (with the rung `wait` it is waited for)",
+            ),
         }
     }
 }

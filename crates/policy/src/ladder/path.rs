@@ -77,7 +77,8 @@ impl Path {
 
     /// Whether the last attempt was on another device than the first.
     pub fn fell_back(&self) -> bool {
-        self.attempts.iter().any(|attempt| attempt.rung == Some(Rung::Fallback))
+        let device = |attempt: Option<&AttemptRecord>| attempt.map(|attempt| Arc::clone(&attempt.device));
+        device(self.attempts.first()) != device(self.attempts.last())
     }
 
     /// The device of the last attempt.

@@ -18,20 +18,25 @@ pub enum Rung {
     Degrade,
     /// The same work on the next device.
     Fallback,
+    /// Once no device is left and the breaker of one refused: the same work on the device whose breaker
+    /// first lets a call through, when it does, and from there on the others. At most as often as
+    /// [`crate::retry::RetryPolicy`] tries again, and after its delays at the least.
+    Wait,
 }
 
 impl Rung {
     /// All rungs in their usual order.
-    pub const ALL: [Rung; 4] = [Rung::Retry, Rung::ReleaseMemory, Rung::Degrade, Rung::Fallback];
+    pub const ALL: [Rung; 5] = [Rung::Retry, Rung::ReleaseMemory, Rung::Degrade, Rung::Fallback, Rung::Wait];
 
     /// The word for settings, messages and labels: `retry`, `release-memory`, `degrade`,
-    /// `fallback`.
+    /// `fallback`, `wait`.
     pub const fn word(self) -> &'static str {
         match self {
             Rung::Retry => "retry",
             Rung::ReleaseMemory => "release-memory",
             Rung::Degrade => "degrade",
             Rung::Fallback => "fallback",
+            Rung::Wait => "wait",
         }
     }
 }
@@ -44,8 +49,8 @@ impl FromStr for Rung {
     }
 }
 
-/// The rungs in the order in which they are tried. The default: all of them, two levels of
-/// degradation.
+/// The rungs in the order in which they are tried. The default: all but [`Rung::Wait`], so that work
+/// that every device refuses fails at once; two levels of degradation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LadderPolicy {
     rungs: Vec<Rung>,
@@ -54,7 +59,8 @@ pub struct LadderPolicy {
 
 impl Default for LadderPolicy {
     fn default() -> Self {
-        LadderPolicy { rungs: Rung::ALL.to_vec(), levels: 2 }
+        let rungs = vec![Rung::Retry, Rung::ReleaseMemory, Rung::Degrade, Rung::Fallback];
+        LadderPolicy { rungs, levels: 2 }
     }
 }
 
@@ -100,13 +106,13 @@ impl LadderPolicyBuilder {
         let words: Vec<_> = rungs.iter().map(|rung| rung.word()).collect();
         let twice = rungs.iter().enumerate().any(|(at, rung)| rungs[..at].contains(rung));
         require(!twice, "ladder.rungs", &words, "a rung is there twice")?;
-        let fallback = rungs.iter().position(|rung| *rung == Rung::Fallback);
-        let last = fallback.is_none_or(|at| at + 1 == rungs.len());
+        let of_all_devices = |rung: &&Rung| matches!(rung, Rung::Fallback | Rung::Wait);
+        let mut last = rungs.iter().skip_while(|rung| !of_all_devices(rung));
         require(
-            last,
+            last.all(|rung| of_all_devices(&rung)),
             "ladder.rungs",
             &words,
-            "fallback is the last rung: the next device has all of them again",
+            "fallback and wait are the last rungs: the next device has all the others again",
         )?;
         let degrades = !rungs.contains(&Rung::Degrade) || *levels > 0;
         require(degrades, "ladder.levels", levels, "a rung `degrade` without a level to degrade to")?;
@@ -125,7 +131,9 @@ mod tests {
         };
         let twice = refused(&[Rung::Retry, Rung::Retry]);
         assert_eq!(twice, "ladder.rungs = [\"retry\", \"retry\"]: a rung is there twice");
-        assert!(refused(&[Rung::Fallback, Rung::Retry]).contains("fallback is the last rung"));
+        assert!(refused(&[Rung::Fallback, Rung::Retry]).contains("fallback and wait are the last rungs"));
+        assert!(refused(&[Rung::Wait, Rung::Degrade]).contains("fallback and wait are the last rungs"));
+        assert!(LadderPolicy::builder().rungs(Rung::ALL).build().is_ok());
         assert_eq!(LadderPolicy::builder().levels(0).build().unwrap_err().field(), "ladder.levels");
         assert!(LadderPolicy::builder().rungs([]).levels(0).build().is_ok());
         assert!(Rung::ALL.into_iter().all(|rung| rung.word().parse() == Ok(rung)));

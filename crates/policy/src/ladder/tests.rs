@@ -113,13 +113,64 @@ fn transient_errors_skip_the_release_and_open_the_breaker_they_leave() {
 fn a_lost_device_or_an_open_breaker_is_left_at_once() {
     let steps = climb(&mut ladder(request(3, Replay::Idempotent)), |next| match next.device {
         0 => failed(ErrorClass::Lost),
-        1 => Outcome::BreakerOpen,
+        1 => Outcome::BreakerOpen { until: Some(ms(5)) },
         _ => Outcome::Success,
     });
     let expected = ["first 0ns on 0/0", "fallback open 0 0ns on 1/0", "fallback 0ns on 2/0", "done"];
     assert_eq!(steps, expected);
-    let steps = climb(&mut ladder(request(1, Replay::Idempotent)), |_| Outcome::BreakerOpen);
-    assert_eq!(steps[1], "give up: the circuit breaker of the last device is open");
+    let refuses = |_: &NextAttempt| Outcome::BreakerOpen { until: Some(ms(5)) };
+    let steps = climb(&mut ladder(request(1, Replay::Idempotent)), refuses);
+    assert!(steps[1].starts_with("give up: the circuit breaker of the last device is open"));
+}
+
+fn waiting(request: Request) -> Ladder {
+    let policy = LadderPolicy::builder().rungs(Rung::ALL).build().unwrap();
+    Ladder::new(&policy, &retry(3), request).unwrap()
+}
+
+#[test]
+fn where_every_device_refuses_the_first_breaker_to_open_is_waited_for() {
+    let mut attempts = 0;
+    let steps = climb(&mut waiting(request(3, Replay::Idempotent)), |next| {
+        attempts += 1;
+        match (attempts, next.device) {
+            (1, _) => failed(ErrorClass::Lost),
+            (2, _) => Outcome::BreakerOpen { until: Some(ms(900)) },
+            (3, _) => Outcome::BreakerOpen { until: Some(ms(700)) },
+            (4, _) => failed(ErrorClass::Lost),
+            _ => Outcome::Success,
+        }
+    });
+    let expected = [
+        "first 0ns on 0/0",
+        "fallback open 0 0ns on 1/0",
+        "fallback 0ns on 2/0",
+        "wait 700ms on 2/0",
+        "fallback open 2 0ns on 0/0",
+        "done",
+    ];
+    assert_eq!(steps, expected);
+}
+
+#[test]
+fn a_wait_is_no_shorter_than_a_retry_and_as_often() {
+    let steps = climb(&mut waiting(request(1, Replay::Idempotent)), |_| Outcome::BreakerOpen {
+        until: Some(Duration::ZERO),
+    });
+    let give_up =
+        "give up: the circuit breaker of the last device is open (with the rung `wait` it is waited for)";
+    assert_eq!(steps, ["first 0ns on 0/0", "wait 100ms on 0/0", "wait 200ms on 0/0", give_up]);
+}
+
+#[test]
+fn nothing_is_waited_for_that_never_comes_or_comes_too_late() {
+    let steps = climb(&mut waiting(request(2, Replay::Idempotent)), |_| Outcome::BreakerOpen { until: None });
+    assert_eq!(steps.len(), 3);
+    let budget =
+        DeadlinePolicy::builder().total(ms(500)).build().unwrap().start(Duration::ZERO, Deadline::NEVER);
+    let late = |_: &NextAttempt| Outcome::BreakerOpen { until: Some(ms(500)) };
+    let steps = climb(&mut waiting(Request { budget, ..request(1, Replay::Idempotent) }), late);
+    assert_eq!(steps.len(), 2);
 }
 
 #[test]
@@ -192,7 +243,7 @@ fn outcomes() -> impl Strategy<Value = Vec<(u8, bool, bool)>> {
 fn outcome((kind, ran, memory): (u8, bool, bool)) -> Outcome {
     let class = match kind {
         0 => return Outcome::Success,
-        1 => return Outcome::BreakerOpen,
+        1 => return Outcome::BreakerOpen { until: memory.then_some(ms(5)) },
         2 => ErrorClass::Caller,
         3 => ErrorClass::Lost,
         4 => ErrorClass::Exhausted,
@@ -208,15 +259,18 @@ proptest! {
     #[test]
     fn nothing_runs_after_the_end(
         outcomes in outcomes(), devices in 1_usize..4, attempts in 1_u32..5, levels in 1_u8..4, replay in 0..3,
+        waits: bool,
     ) {
         let replay = match replay {
             0 => Replay::Idempotent,
             1 => Replay::Restore(SnapshotPlan::default()),
             _ => Replay::NotRetryable(NotRetryable::Declared),
         };
-        let policy = LadderPolicy::builder().levels(levels).build().unwrap();
+        let rungs = Rung::ALL.into_iter().filter(|rung| waits || *rung != Rung::Wait);
+        let policy = LadderPolicy::builder().levels(levels).rungs(rungs).build().unwrap();
         let mut ladder = Ladder::new(&policy, &retry(attempts), request(devices, replay.clone())).unwrap();
-        let bound = devices * (attempts as usize + 1 + levels as usize);
+        let rounds = if waits { attempts as usize } else { 1 };
+        let bound = rounds * devices * (attempts as usize + 1 + levels as usize);
         let (mut end, mut wrote) = (None, false);
         for told in outcomes.iter().cycle().take(outcomes.len().max(bound + 5)) {
             let outcome = outcome(*told);

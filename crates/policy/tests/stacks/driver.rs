@@ -125,8 +125,9 @@ impl<'a> World<'a> {
             None => None,
         };
         let breaker = self.breakers.as_ref().map(|breakers| breakers.get(&next.device).unwrap());
-        let Ok(permit) = breaker.as_ref().map(|breaker| breaker.permit()).transpose() else {
-            return Outcome::BreakerOpen;
+        let permit = match breaker.as_ref().map(|breaker| breaker.permit()).transpose() {
+            Ok(permit) => permit,
+            Err(refusal) => return Outcome::BreakerOpen { until: Some(refusal.until(self.clock.now())) },
         };
         let ended = self.run_on_device(next, deadline, memory).await;
         if let Some(permit) = permit {

@@ -166,7 +166,7 @@ pub const LABELS: &[Label] = &[
     Label { name: "state", values: "`used` or `free`" },
     Label {
         name: "step",
-        values: "a rung of the recovery ladder: `retry`, `trim`, `degrade`, `fallback`, `rebuild`",
+        values: "a rung of the recovery ladder: `retry`, `trim`, `degrade`, `fallback`, `rebuild`, `wait`",
     },
     Label { name: "to", values: "the device that took the work, or the state that was entered" },
     Label { name: "zone", values: "a sensor's name" },

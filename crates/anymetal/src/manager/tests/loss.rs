@@ -1,6 +1,6 @@
 //! Devices that are lost, at once or by a hang, and what is left of their buffers.
 
-use anymetal_policy::ladder::GiveUp;
+use anymetal_policy::ladder::{GiveUp, LadderPolicy, Rung};
 
 use super::*;
 use crate::manager::{AttemptError, Durability, LostBuffer};
@@ -116,6 +116,22 @@ fn a_lost_device_is_rebuilt_when_its_breaker_lets_a_probe_through() {
     let devices: Vec<_> =
         told.iter().filter(|told| told.contains("lost") || told.contains("rebuilt")).collect();
     assert_eq!(devices, ["lost a 1", "not rebuilt a", "rebuilt a 2"]);
+}
+
+#[test]
+fn with_the_rung_that_waits_work_goes_on_once_a_device_is_back() {
+    let ladder = LadderPolicy::builder().rungs(Rung::ALL).build().unwrap();
+    let bench = Bench::new(&[("a", no_faults()), ("b", no_faults())], Policies { ladder, ..policies() });
+    let (increment, y) = (bench.kernel("increment"), bench.manager.buffer(&[1u32; 64]).unwrap());
+    let run = || bench.run(bench.manager.launch(&increment).arg(&y).threads(64).execute_async());
+    y.read().unwrap();
+    bench.faults.iter().for_each(|fault| fault.lose());
+    assert_eq!(failed(run()).why, GiveUp::NoRungLeft(ErrorClass::Lost), "none of them refused yet");
+    y.write(&[5; 64]).unwrap();
+    bench.faults.iter().for_each(|fault| fault.revive());
+    bench.clock.advance(seconds(3));
+    assert_eq!(path(run()), "a breaker-open @3s+0ns, fallback b breaker-open @3s+0ns, wait a ok @10s+0ns");
+    assert_eq!(y.read().unwrap(), [6; 64], "it ran once");
 }
 
 #[test]

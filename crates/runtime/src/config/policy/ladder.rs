@@ -6,13 +6,14 @@ use serde::Deserialize;
 use super::super::parse;
 use super::{ConfigError, Layers, Section, Setter, apply};
 
-const RUNGS: &str = "`none` or a list of `retry`, `release-memory`, `degrade` and `fallback` with commas";
+const RUNGS: &str =
+    "`none` or a list of `retry`, `release-memory`, `degrade`, `fallback` and `wait` with commas";
 
 /// The section `[policy.ladder]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LadderLayer {
-    /// What is tried, in this order: `retry`, `release-memory`, `degrade`, `fallback`.
+    /// What is tried, in this order: `retry`, `release-memory`, `degrade`, `fallback`, `wait`.
     pub rungs: Option<Vec<Rung>>,
     /// How many levels of degradation there are.
     pub levels: Option<u8>,
