@@ -76,6 +76,7 @@ fn argument(index: u32, name: &str, element: ElementType, reference: bool) -> Ar
         access: Access::ReadWrite,
         enabled: true,
         slot: index,
+        value_words: 0,
     }
 }
 

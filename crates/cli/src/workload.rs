@@ -169,6 +169,7 @@ pub(crate) fn all() -> Vec<Workload> {
         matmul::TILES_16,
         matmul::TILES_64,
         matmul::FRAGMENTS,
+        matmul::HALF_FRAGMENTS,
         nbody::WORKLOAD,
         mandelbrot::WORKLOAD,
         black_scholes::WORKLOAD,

@@ -81,7 +81,7 @@ pub(crate) fn assembly(llvm: &Llvm, llvm_ir: &str, sm: u32) -> Result<String, Co
 fn language_version(sm: u32) -> &'static str {
     match sm {
         ..80 => "+ptx65",
-        80..90 => "+ptx70",
+        80..90 => "+ptx78",
         90.. => "+ptx80",
     }
 }
@@ -100,6 +100,7 @@ pub(crate) fn compile(
     let text = stage(Stage::MachineCode, &kernel.name, || assembly(llvm, &code.llvm_ir, sm))?;
     info.symbol = code.symbol;
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
+    note_values(&mut info, &code.value_words);
     note_specialisation(&mut info, specialisation);
     Ok(Artifact {
         target: ArtifactTarget::Nvidia { sm },
@@ -124,6 +125,14 @@ pub(crate) fn describe(
     let described = described.map_err(|error| codegen_error(kernel, &error))?;
     info.symbol = described.symbol;
     info.threadgroup_static_bytes = described.threadgroup_static_bytes;
+    note_values(&mut info, &described.value_words);
     note_specialisation(&mut info, specialisation);
     Ok(info)
+}
+
+/// Notes what a launch may give by value; reflection keeps the order of the kernel's arguments.
+fn note_values(info: &mut KernelInfo, words: &[u32]) {
+    for (argument, &words) in info.arguments.iter_mut().zip(words) {
+        argument.value_words = words;
+    }
 }

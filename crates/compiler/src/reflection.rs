@@ -68,6 +68,7 @@ fn reflect_argument(argument: &ir::KernelArg, slot: u32) -> ArgumentInfo {
         },
         enabled: argument.enabled,
         slot,
+        value_words: 0,
     }
 }
 

@@ -103,6 +103,7 @@ fn untyped(device: &DeviceArgument) -> ArgumentInfo {
         access: device.access,
         enabled: true,
         slot: 0,
+        value_words: 0,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::nvidia::{GRID_BARRIER_BYTES, grid_barrier_words};
@@ -57,9 +58,13 @@ pub(crate) struct Encoded {
 }
 
 /// The bytes of an arena that a dispatch's inline bytes take.
-pub(crate) fn inline_bytes(bindings: &[Binding]) -> u64 {
+pub(crate) fn inline_bytes(kernel: &KernelInfo, bindings: &[Binding]) -> u64 {
     let bytes = |binding: &Binding| match &binding.resource {
-        BoundResource::Bytes(bytes) => inline_room(bytes.len()),
+        BoundResource::Bytes(bytes) => {
+            let argument = kernel.argument(ArgumentKind::Buffer, binding.index);
+            let in_memory = argument.is_some_and(|argument| !launch::is_by_value(argument, bytes));
+            if in_memory { inline_room(bytes.len()) } else { 0 }
+        }
         _ => 0,
     };
     bindings.iter().map(bytes).sum()
@@ -78,7 +83,7 @@ pub(crate) fn dispatch(
     let (record, fault) = room.record(arena);
     let meets_grid = pipeline.kernel().grid_barriers;
     let barrier_bytes = if meets_grid { inline_room(GRID_BARRIER_BYTES as usize) } else { 0 };
-    let inline = inline_bytes(bound.0) + barrier_bytes;
+    let inline = inline_bytes(pipeline.kernel(), bound.0) + barrier_bytes;
     let start = room.inline(arena, inline);
     let mut bytes = Vec::with_capacity(inline as usize);
     if meets_grid {

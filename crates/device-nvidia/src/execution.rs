@@ -100,7 +100,8 @@ impl Execution {
         let plain = submission.commands.iter().all(|command| match command {
             Command::Dispatch(dispatch) => {
                 dispatches += 1;
-                inline += encode::inline_bytes(&dispatch.bindings) + GRID_BARRIER_BYTES;
+                inline +=
+                    encode::inline_bytes(dispatch.pipeline.kernel(), &dispatch.bindings) + GRID_BARRIER_BYTES;
                 true
             }
             Command::Copy(_) | Command::Fill(_) | Command::UpdateFence(_) | Command::WaitFence(_) => true,
@@ -279,7 +280,8 @@ impl Execution {
         let lane = Arc::clone(&self.lane);
         let slot = lane.slot(self.slot);
         // Words of barriers of the grid take no more than this beside the inline bytes.
-        if !self.room.has(&slot.arena, encode::inline_bytes(bound.0) + GRID_BARRIER_BYTES) {
+        let inline = encode::inline_bytes(pipeline.kernel(), bound.0) + GRID_BARRIER_BYTES;
+        if !self.room.has(&slot.arena, inline) {
             self.flush()?;
         }
         let own = launch::pipeline(&lane.device, pipeline)?;

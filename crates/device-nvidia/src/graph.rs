@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_hal::command::Command;
+use anymetal_hal::command::{Command, Dispatch};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::validate::DispatchShape;
@@ -113,7 +113,9 @@ impl NvidiaIndirect {
                 _ => None,
             })
         };
-        let inline = dispatches().map(|dispatch| encode::inline_bytes(&dispatch.bindings)).sum();
+        let bytes =
+            |dispatch: &Dispatch| encode::inline_bytes(dispatch.pipeline.kernel(), &dispatch.bindings);
+        let inline = dispatches().map(bytes).sum();
         let arena = match Arena::new(device, dispatches().count(), inline, stream) {
             Ok(arena) => arena,
             Err(error) => return Ok(Err(error)),

@@ -5,7 +5,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
+use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
@@ -26,6 +26,9 @@ const MAX_GROUPS_Y: u32 = 65_535;
 const MAX_GROUPS_X: u32 = i32::MAX as u32;
 /// The alignment of a slot of threadgroup memory.
 const SLOT_ALIGNMENT: u64 = 16;
+
+/// Bytes of a word.
+const WORD: usize = 4;
 
 /// Checks commands, of a queue or for later.
 pub(crate) fn check_commands(
@@ -127,11 +130,16 @@ pub(crate) fn encode(
 ) -> Result<Encoded, DeviceError> {
     let kernel = pipeline.kernel();
     let mut buffers = vec![(0u64, 0u64); kernel.buffer_slots() as usize];
+    let mut given = vec![&[][..]; buffers.len()];
     for binding in bindings {
         let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) else { continue };
         buffers[argument.slot as usize] = match &binding.resource {
             BoundResource::Unbound => (0, 0),
             BoundResource::Bytes(bytes) if bytes.is_empty() => (0, 0),
+            BoundResource::Bytes(bytes) if is_by_value(argument, bytes) => {
+                given[argument.slot as usize] = bytes;
+                (0, bytes.len() as u64)
+            }
             BoundResource::Bytes(bytes) => (inline(bytes), bytes.len() as u64),
             BoundResource::Buffer { buffer, offset, length } => {
                 let own = own(device, buffer).ok_or_else(|| device.wrong_device("buffer"))?;
@@ -140,7 +148,7 @@ pub(crate) fn encode(
         };
     }
     let (slots, shared_bytes) = shared_memory(device, kernel, threadgroup_memory)?;
-    let list = parameters(kernel.buffer_slots(), kernel.threadgroup_slots(), kernel.grid_barriers);
+    let list = parameters(&words_of_slots(kernel), kernel.threadgroup_slots(), kernel.grid_barriers);
     let offsets = parameter_offsets(&list);
     let mut out = Vec::new();
     for (parameter, offset) in list.iter().zip(offsets) {
@@ -153,11 +161,33 @@ pub(crate) fn encode(
             Parameter::Stop => signals.stop,
             Parameter::GridBarrier => signals.grid_barrier,
             Parameter::GridThreads(axis) => grid_threads[usize::from(axis)].into(),
+            Parameter::Value { slot, word } => word_of(given[slot as usize], word),
         };
         out.resize(offset as usize, 0);
         out.extend_from_slice(&value.to_le_bytes()[..parameter.size() as usize]);
     }
     Ok(Encoded { parameters: out, shared_bytes })
+}
+
+/// Whether bytes are given by value.
+pub(crate) fn is_by_value(argument: &ArgumentInfo, bytes: &[u8]) -> bool {
+    argument.value_words > 0 && bytes.len() >= WORD * argument.value_words as usize
+}
+
+/// How many words each buffer slot takes by value.
+fn words_of_slots(kernel: &KernelInfo) -> Vec<u32> {
+    let mut words = vec![0; kernel.buffer_slots() as usize];
+    let buffers = kernel.arguments.iter().filter(|argument| argument.enabled);
+    for argument in buffers.filter(|argument| argument.kind == ArgumentKind::Buffer) {
+        words[argument.slot as usize] = argument.value_words;
+    }
+    words
+}
+
+/// A word of bytes; 0 if there are none.
+fn word_of(bytes: &[u8], word: u32) -> u64 {
+    let (words, _) = bytes.as_chunks::<WORD>();
+    words.get(word as usize).map_or(0, |word| u32::from_le_bytes(*word).into())
 }
 
 /// Where each slot of threadgroup memory begins in dynamic shared memory, its length, and the bytes of all.

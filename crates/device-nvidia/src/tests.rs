@@ -89,6 +89,7 @@ fn artifact(ptx: &str) -> Arc<Artifact> {
         access: if is_reference { Access::Read } else { Access::ReadWrite },
         enabled: true,
         slot: index,
+        value_words: 0,
     };
     let mut kernel = KernelInfo::new("twice", "entry");
     kernel.arguments = vec![argument(0, "x", false), argument(1, "by", true)];

@@ -301,6 +301,9 @@ pub struct ArgumentInfo {
     /// `CpuLaunch::threadgroup_slots` for threadgroup memory, as [`crate::launch::argument_slots`] numbers
     /// them; 0 if it is disabled.
     pub slot: u32,
+    /// The 32-bit words of it that a launch may give by value instead of memory; 0: none. As
+    /// [`crate::launch::nvidia`] says; other devices have none.
+    pub value_words: u32,
 }
 
 /// What kind of thing an argument binds.

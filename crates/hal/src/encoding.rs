@@ -14,7 +14,7 @@ use crate::metal_source::{MetalOptions, MetalSource};
 
 const MAGIC: [u8; 8] = *b"anymetal";
 /// Raised whenever the header's meaning changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Magic, version, header length, code length, checksum.
 const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -178,6 +178,7 @@ mod tests {
             access: Access::Read,
             enabled: true,
             slot: 0,
+            value_words: 0,
         });
         let site = FaultSite {
             kernel: "saxpy".into(),

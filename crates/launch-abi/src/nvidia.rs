@@ -15,7 +15,10 @@
 //!   kernel runs;
 //! - if the kernel has barriers of the grid, [`GRID_BARRIER_BYTES`] in global memory for them, which the
 //!   device sets to [`grid_barrier_words`] before the launch, a cooperative one;
-//! - the threads of the grid along x, y and z.
+//! - the threads of the grid along x, y and z;
+//! - for each buffer slot that takes a value, its 32-bit words. Inline bytes of at least that many words are
+//!   given there; the pointer is null then, and the length theirs. A bound buffer has its pointer, and the
+//!   words are not looked at.
 //!
 //! The launch has `ceil(threads / size)` threadgroups of the full size per dimension. Threads beyond the grid
 //! end at once, and those of a threadgroup that is cut off are numbered as Metal does: by the size that is
@@ -50,6 +53,13 @@ pub enum Parameter {
     GridBarrier,
     /// Threads of the grid along an axis (0 to 2): 32 bits.
     GridThreads(u8),
+    /// A word of the value of a buffer slot: 32 bits.
+    Value {
+        /// The slot.
+        slot: u32,
+        /// The word's number.
+        word: u32,
+    },
 }
 
 impl Parameter {
@@ -59,7 +69,10 @@ impl Parameter {
             Self::BufferPointer(_) | Self::BufferLength(_) | Self::Fault | Self::Stop | Self::GridBarrier => {
                 8
             }
-            Self::ThreadgroupOffset(_) | Self::ThreadgroupLength(_) | Self::GridThreads(_) => 4,
+            Self::ThreadgroupOffset(_)
+            | Self::ThreadgroupLength(_)
+            | Self::GridThreads(_)
+            | Self::Value { .. } => 4,
         }
     }
 }
@@ -75,11 +88,11 @@ pub fn grid_barrier_words(groups: u32) -> [u8; GRID_BARRIER_BYTES as usize] {
     words
 }
 
-/// The parameters of a kernel with that many buffers and slots of threadgroup memory, in order; `meets_grid`:
-/// it has barriers of the grid.
-pub fn parameters(buffers: u32, threadgroup_slots: u32, meets_grid: bool) -> Vec<Parameter> {
+/// The parameters of a kernel, in order. It has as many buffer slots as `values`, which are the words that
+/// each takes by value, and so many slots of threadgroup memory; `meets_grid`: it has barriers of the grid.
+pub fn parameters(values: &[u32], threadgroup_slots: u32, meets_grid: bool) -> Vec<Parameter> {
     let mut list = Vec::new();
-    for slot in 0..buffers {
+    for slot in 0..values.len() as u32 {
         list.extend([Parameter::BufferPointer(slot), Parameter::BufferLength(slot)]);
     }
     for slot in 0..threadgroup_slots {
@@ -88,6 +101,9 @@ pub fn parameters(buffers: u32, threadgroup_slots: u32, meets_grid: bool) -> Vec
     list.extend([Parameter::Fault, Parameter::Stop]);
     list.extend(meets_grid.then_some(Parameter::GridBarrier));
     list.extend((0..3).map(Parameter::GridThreads));
+    for (slot, &words) in (0..).zip(values) {
+        list.extend((0..words).map(|word| Parameter::Value { slot, word }));
+    }
     list
 }
 
@@ -108,7 +124,7 @@ mod tests {
 
     #[test]
     fn parameters_come_by_kind_and_slot_and_are_aligned() {
-        let list = parameters(1, 1, false);
+        let list = parameters(&[2], 1, false);
         let expected = [
             Parameter::BufferPointer(0),
             Parameter::BufferLength(0),
@@ -119,9 +135,11 @@ mod tests {
             Parameter::GridThreads(0),
             Parameter::GridThreads(1),
             Parameter::GridThreads(2),
+            Parameter::Value { slot: 0, word: 0 },
+            Parameter::Value { slot: 0, word: 1 },
         ];
         assert_eq!(list, expected);
-        assert_eq!(parameter_offsets(&list), [0, 8, 16, 20, 24, 32, 40, 44, 48]);
+        assert_eq!(parameter_offsets(&list), [0, 8, 16, 20, 24, 32, 40, 44, 48, 52, 56]);
         let odd = [Parameter::GridThreads(0), Parameter::Fault];
         assert_eq!(parameter_offsets(&odd), [0, 8]);
     }

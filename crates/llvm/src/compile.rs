@@ -38,10 +38,20 @@ const SHORT_PIPELINE: &CStr = c"always-inline,function(\
     loop(indvars,loop-deletion,loop-unroll-full),\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// The same for GPUs, where loops that ask for it (`llvm.loop.unroll.count`) have several rounds side by side,
+/// whatever their number. CPUs hide the latency of loads by themselves.
+const SHORT_GPU_PIPELINE: &CStr = c"always-inline,function(\
+    sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
+    loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
+    loop(indvars,loop-deletion,loop-unroll-full),\
+    loop-unroll<O1;no-runtime;no-partial;no-peeling;no-profile-peeling>,\
+    sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+
 impl OptLevel {
-    fn pipeline(self) -> &'static CStr {
+    fn pipeline(self, architecture: Architecture) -> &'static CStr {
         match self {
             Self::O0 => c"default<O0>",
+            Self::O1 if architecture == Architecture::Nvptx64 => SHORT_GPU_PIPELINE,
             Self::O1 => SHORT_PIPELINE,
             Self::O2 => c"default<O2>",
             Self::O3 => c"default<O3>",
@@ -103,7 +113,7 @@ impl Llvm {
         if options.verify {
             module.verify().map_err(|message| CompileError::Verify { message })?;
         }
-        let optimised = machine.run_passes(&module, options.opt.pipeline());
+        let optimised = machine.run_passes(&module, options.opt.pipeline(target.architecture));
         let message = optimised.err().into_iter().chain(context.take_errors()).next();
         if let Some(message) = message {
             return Err(CompileError::Passes { message });

@@ -128,6 +128,7 @@ fn info(kernel: &Kernel, code: &CpuCode, options: &MachineOptions) -> KernelInfo
         access: Access::ReadWrite,
         enabled: argument.enabled,
         slot: slot.unwrap_or(0),
+        value_words: 0,
     });
     info.arguments = arguments.collect();
     info

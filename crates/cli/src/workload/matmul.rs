@@ -1,9 +1,11 @@
-//! Matrix multiplication by 16×16 tiles, by 64×64 tiles with registers, and with SIMD-group matrices.
+//! Matrix multiplication by 16×16 tiles, by 64×64 tiles with registers, and with SIMD-group matrices, of `float`
+//! and of `half`.
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
-use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal::{Buffer, Device, Error, Library, Pipeline, Pod, Queue};
 use anymetal_bench_peers::job::{Argument, Contents, JobStep};
 use anymetal_bench_peers::matrix::{Threads, multiply};
+use half::f16;
 
 pub(super) const TILES_16: Workload = Workload {
     name: "matmul 16×16",
@@ -48,6 +50,19 @@ pub(super) const FRAGMENTS: Workload = Workload {
     },
 };
 
+/// The same in half, with sums in float. The plain alternatives multiply floats.
+pub(super) const HALF_FRAGMENTS: Workload = Workload {
+    name: "GEMM simdgroup_matrix f16",
+    bound: Bound::Compute,
+    source: include_str!("../demo/kernels/gemm_half.metal"),
+    kernels: &["gemm_half"],
+    prepare: |device, library, scale| {
+        let peer = Peer { opencl: &[], cuda: include_str!("../demo/kernels/gemm_half.cu") };
+        let grid = Grid { tile: 64, group: (128, 1) };
+        prepare_of::<f16>(device, library, scale.of(64, 768, 1024), "gemm_half", grid, peer)
+    },
+};
+
 /// The side of the square that a threadgroup computes, and its threads.
 struct Grid {
     tile: usize,
@@ -60,7 +75,33 @@ struct Peer {
     cuda: &'static str,
 }
 
-struct Matmul {
+/// An element of the factors.
+trait Element: Pod {
+    fn of(value: f32) -> Self;
+    fn value(self) -> f32;
+}
+
+impl Element for f32 {
+    fn of(value: f32) -> Self {
+        value
+    }
+
+    fn value(self) -> f32 {
+        self
+    }
+}
+
+impl Element for f16 {
+    fn of(value: f32) -> Self {
+        f16::from_f32(value)
+    }
+
+    fn value(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+struct Matmul<T: Element> {
     pipeline: Pipeline,
     kernel: &'static str,
     grid: Grid,
@@ -69,7 +110,10 @@ struct Matmul {
     a: Vec<f32>,
     b: Vec<f32>,
     scratch: Vec<f32>,
-    buffers: [Buffer<f32>; 3],
+    /// The factors as the kernel takes them.
+    factors: [Vec<T>; 2],
+    sources: [Buffer<T>; 2],
+    target: Buffer<f32>,
 }
 
 fn prepare(
@@ -80,12 +124,24 @@ fn prepare(
     grid: Grid,
     peer: Peer,
 ) -> Result<Box<dyn Prepared>, Error> {
-    let n = scale.of(64, 768, 1024);
+    prepare_of::<f32>(device, library, scale.of(64, 768, 1024), kernel, grid, peer)
+}
+
+fn prepare_of<T: Element>(
+    device: &Device,
+    library: &Library,
+    n: usize,
+    kernel: &'static str,
+    grid: Grid,
+    peer: Peer,
+) -> Result<Box<dyn Prepared>, Error> {
     let mut rng = Rng::new(8);
-    let (a, b) = (rng.floats(n * n), rng.floats(n * n));
+    let factors: [Vec<T>; 2] = std::array::from_fn(|_| rng.floats(n * n).into_iter().map(T::of).collect());
+    let [a, b] = factors.each_ref().map(|matrix| matrix.iter().map(|element| element.value()).collect());
     Ok(Box::new(Matmul {
         pipeline: library.pipeline(kernel)?,
-        buffers: [device.buffer(&a)?, device.buffer(&b)?, device.buffer_zeroed(n * n)?],
+        sources: [device.buffer(&factors[0])?, device.buffer(&factors[1])?],
+        target: device.buffer_zeroed(n * n)?,
         scratch: vec![0.0; n * n],
         kernel,
         grid,
@@ -93,12 +149,13 @@ fn prepare(
         n,
         a,
         b,
+        factors,
     }))
 }
 
-impl Prepared for Matmul {
+impl<T: Element> Prepared for Matmul<T> {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
-        let [a, b, c] = &self.buffers;
+        let ([a, b], c) = (&self.sources, &self.target);
         let groups = self.n / self.grid.tile;
         let launch = queue.launch(&self.pipeline).arg(a).arg(b).arg(c).arg(self.n as u32);
         launch.groups((groups, groups)).group_size(self.grid.group).submit()?.wait()?;
@@ -106,7 +163,7 @@ impl Prepared for Matmul {
     }
 
     fn results(&self) -> Result<Vec<u8>, Error> {
-        Ok(bytes(&self.buffers[2].read()?))
+        Ok(bytes(&self.target.read()?))
     }
 
     fn check(&self, results: &[u8]) -> Verdict {
@@ -122,7 +179,7 @@ impl Prepared for Matmul {
     }
 
     fn job(&self) -> Option<Job<'_>> {
-        let inputs = [&self.a, &self.b].map(|matrix| Contents::Bytes(bytemuck::cast_slice(matrix)));
+        let inputs = self.factors.each_ref().map(|matrix| Contents::Bytes(bytemuck::cast_slice(matrix)));
         let [a, b, c] = [0, 1, 2].map(Argument::Buffer);
         let (width, height) = self.grid.group;
         let groups = self.n / self.grid.tile;
@@ -142,7 +199,7 @@ impl Prepared for Matmul {
 
     fn work(&self) -> Work {
         let n = self.n as f64;
-        Work { flops: 2.0 * n * n * n, bytes: 12.0 * n * n }
+        Work { flops: 2.0 * n * n * n, bytes: (2 * size_of::<T>() + 4) as f64 * n * n }
     }
 
     fn size(&self) -> String {

@@ -54,22 +54,24 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 
 impl Prepared for Scan {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
-        let mut last = None;
+        let mut commands = queue.command_buffer()?;
+        let mut encoder = commands.compute_encoder().set_pipeline(&self.groups);
         for level in &self.levels {
-            let launch = queue.launch(&self.groups).arg(&level.source).arg(&level.target);
-            let launch = launch.arg(&level.totals).arg(level.count as u32);
-            last = Some(launch.threads(level.count.next_multiple_of(GROUP)).group_size(GROUP).submit()?);
+            for (index, buffer) in [&level.source, &level.target, &level.totals].into_iter().enumerate() {
+                encoder.set_buffer(index as u32, buffer, 0)?;
+            }
+            encoder.set_argument(3, level.count as u32);
+            encoder.dispatch_threads(level.count.next_multiple_of(GROUP), GROUP)?;
         }
+        let mut encoder = encoder.set_pipeline(&self.add);
         for pair in self.levels.windows(2).rev() {
-            let launch = queue.launch(&self.add).arg(&pair[0].target).arg(&pair[1].target);
-            let launch = launch.arg(pair[0].count as u32);
-            last = Some(launch.threads(pair[0].count).group_size(GROUP).submit()?);
+            encoder.set_buffer(0, &pair[0].target, 0)?;
+            encoder.set_buffer(1, &pair[1].target, 0)?;
+            encoder.set_argument(2, pair[0].count as u32);
+            encoder.dispatch_threads(pair[0].count, GROUP)?;
         }
-        // A queue runs in order, so the last step's end is the scan's.
-        if let Some(last) = last {
-            last.wait()?;
-        }
-        Ok(())
+        encoder.end_encoding();
+        commands.commit()?.wait().map(drop)
     }
 
     fn results(&self) -> Result<Vec<u8>, Error> {

@@ -43,16 +43,16 @@ impl Sort {
 
 impl Prepared for Sort {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
-        let mut last = None;
+        let mut commands = queue.command_buffer()?;
+        let mut encoder = commands.compute_encoder().set_pipeline(&self.pipeline);
+        encoder.set_buffer(0, &self.target, 0)?;
         for (block, stride) in self.strides() {
-            let launch = queue.launch(&self.pipeline).arg(&self.target).arg(block).arg(stride);
-            last = Some(launch.threads(self.keys.len() / 2).group_size(256usize).submit()?);
+            encoder.set_argument(1, block);
+            encoder.set_argument(2, stride);
+            encoder.dispatch_threads(self.keys.len() / 2, 256usize)?;
         }
-        // A queue runs in order, so the last step's end is the sort's.
-        if let Some(last) = last {
-            last.wait()?;
-        }
-        Ok(())
+        encoder.end_encoding();
+        commands.commit()?.wait().map(drop)
     }
 
     fn reset(&self) -> Result<(), Error> {

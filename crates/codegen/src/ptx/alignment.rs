@@ -3,30 +3,99 @@
 //! A load or store that is not aligned ends a CUDA context, so what cannot be proved here is tested at run
 //! time.
 
-use anymetal_ir::{ArgKind, BinOp, CastOp, Function, Kernel, Module, Op, Value, ValueDef};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use anymetal_ir::{ArgKind, BinOp, CastOp, Function, Inst, Kernel, Module, Op, Value, ValueDef};
+
+use super::by_value::place_in_argument;
+use crate::roots::{Pointer, Root};
 
 /// How many definitions are followed.
 const DEPTH: u32 = 12;
 /// Nothing is asked beyond this power of two.
 const MAX_BITS: u32 = 8;
 
+/// What one version of a kernel takes for granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Assumed {
+    /// The first byte of every buffer is a multiple of this power of two.
+    pub(super) bindings: u32,
+    /// So many bits at the end of every integer that is given by value are zero.
+    pub(super) word_bits: u32,
+}
+
+impl Assumed {
+    pub(super) const NOTHING: Self = Self { bindings: 1, word_bits: 0 };
+}
+
 /// Finds alignments in one function.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Alignment<'a> {
     module: &'a Module,
     kernel: &'a Kernel,
     function: &'a Function,
+    pointers: Vec<Pointer>,
+    /// For each local the known zero bits of the pointers in it.
+    locals: Vec<u32>,
+    assumed: Assumed,
+    /// The places of integers given by value, by argument and offset, that were asked for.
+    asked: RefCell<BTreeSet<(usize, u64)>>,
 }
 
 impl<'a> Alignment<'a> {
-    /// Of a kernel's function.
-    pub(super) fn new(module: &'a Module, kernel: &'a Kernel, function: &'a Function) -> Self {
-        Self { module, kernel, function }
+    /// Of a kernel's function, whose instructions are `order`.
+    pub(super) fn new(
+        module: &'a Module,
+        kernel: &'a Kernel,
+        function: &'a Function,
+        order: &[Inst],
+        pointers: &[Pointer],
+        assumed: Assumed,
+    ) -> Self {
+        let locals = vec![MAX_BITS; function.locals.len()];
+        let (pointers, asked) = (pointers.to_vec(), RefCell::default());
+        let mut this = Self { module, kernel, function, pointers, locals, assumed, asked };
+        while order.iter().fold(false, |changed, &inst| this.note_store(inst) || changed) {}
+        this.asked.take();
+        this
+    }
+
+    /// The same with something taken for granted.
+    pub(super) fn with(&self, order: &[Inst], assumed: Assumed) -> Self {
+        Self::new(self.module, self.kernel, self.function, order, &self.pointers, assumed)
+    }
+
+    /// Lowers what is known of a local to what is stored there; whether it had to.
+    fn note_store(&mut self, inst: Inst) -> bool {
+        let (to, bits) = match self.function.inst(inst).op {
+            Op::Store { ptr, value, .. } if self.function.ty(value).is_ptr() => {
+                (ptr, self.zeros(value, DEPTH))
+            }
+            Op::Store { ptr: to, .. } | Op::MemCopy { dst: to, .. } => (to, 0),
+            _ => return false,
+        };
+        let mut changed = false;
+        for (local, known) in self.locals.iter_mut().enumerate() {
+            let may_be = match self.pointers[to.index()].root {
+                Root::Local(stored) => stored.index() == local,
+                Root::Many => true,
+                _ => false,
+            };
+            changed |= may_be && bits < *known;
+            *known = if may_be { bits.min(*known) } else { *known };
+        }
+        changed
     }
 
     /// The largest known power of two, up to 256, that divides the address in bytes.
     pub(super) fn of_pointer(&self, pointer: Value) -> u32 {
         1 << self.zeros(pointer, DEPTH)
+    }
+
+    /// The integers given by value that answers so far depend on.
+    pub(super) fn take_asked(&self) -> BTreeSet<(usize, u64)> {
+        self.asked.take()
     }
 
     /// The known number of zero bits at the end of a value or an address.
@@ -37,6 +106,7 @@ impl<'a> Alignment<'a> {
             ValueDef::Param(index) => self.of_argument(*index as usize).trailing_zeros(),
             ValueDef::Inst(inst) => match &self.function.inst(*inst).op {
                 Op::Const(bits) => bits.trailing_zeros(),
+                Op::Load { ptr, .. } => self.of_load(value, *ptr),
                 Op::LocalAddr(local) => self.function.locals[local.index()].align.max(1).trailing_zeros(),
                 // As they are emitted.
                 Op::ThreadgroupAddr(var) => {
@@ -64,14 +134,32 @@ impl<'a> Alignment<'a> {
         zeros.min(MAX_BITS)
     }
 
+    /// A pointer out of a local, or an integer given by value.
+    fn of_load(&self, value: Value, from: Value) -> u32 {
+        let is_pointer = self.function.ty(value).is_ptr();
+        match self.pointers[from.index()].root {
+            Root::Local(local) if is_pointer => self.locals[local.index()],
+            Root::Argument(_) if !is_pointer && self.assumed.word_bits > 0 => {
+                let is_word = self.function.ty(value).scalar().is_some_and(|scalar| scalar.bits() == 32);
+                let Some(place) = place_in_argument(self.function, from).filter(|_| is_word) else {
+                    return 0;
+                };
+                self.asked.borrow_mut().insert(place);
+                self.assumed.word_bits
+            }
+            _ => 0,
+        }
+    }
+
     /// The alignment in bytes of what is bound to an argument: that of its element, which every device
     /// demands of a binding.
     pub(super) fn of_argument(&self, index: usize) -> u32 {
         match self.kernel.args.get(index).map(|argument| (argument.kind, argument.element_align)) {
-            Some((ArgKind::Buffer, align)) if align.is_power_of_two() => align,
+            Some((ArgKind::Buffer, align)) if align.is_power_of_two() => align.max(self.assumed.bindings),
             // The launch places each on a multiple of 16.
             Some((ArgKind::ThreadgroupMemory, _)) => 16,
-            Some((ArgKind::Buffer, _)) | None => 1,
+            Some((ArgKind::Buffer, _)) => self.assumed.bindings,
+            None => 1,
         }
     }
 }

@@ -43,6 +43,16 @@ impl CountedLoop {
     }
 }
 
+/// A counter where its loop goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    /// What it is before the loop, if that is one value.
+    pub(super) start: Option<Value>,
+    pub(super) limit: Value,
+    pub(super) goes_on: CmpOp,
+    pub(super) step: i64,
+}
+
 /// Finds counted loops of a function.
 #[derive(Debug)]
 pub(super) struct CountedLoops<'a> {
@@ -119,18 +129,32 @@ impl<'a> CountedLoops<'a> {
         .map(|bound| bound / step + 2)
     }
 
+    /// The counter as the loop's accesses see it, if none is before the test: there it is beyond its last
+    /// value. `before`: what is before the loop in its block.
+    pub(super) fn counter(&self, inst: Inst, before: &[Inst]) -> Option<(Value, Counter)> {
+        let counted = self.find(inst)?;
+        if self.accesses_before_test(&counted, inst) {
+            return None;
+        }
+        let start = self.stored_before(counted.counter, before);
+        let CountedLoop { limit, goes_on, step, .. } = counted;
+        Some((counted.current, Counter { start, limit, goes_on, step }))
+    }
+
+    fn accesses_before_test(&self, counted: &CountedLoop, inst: Inst) -> bool {
+        let Op::Loop { body, .. } = self.function.inst(inst).op else { return true };
+        let mut before_test = self.function.block(body).iter().take_while(|&&inst| inst != counted.test);
+        before_test.any(|inst| match self.function.inst(*inst).op {
+            Op::Load { ptr, .. } => self.local(ptr).is_none(),
+            _ => !self.function.inst(*inst).op.is_pure(),
+        })
+    }
+
     /// The counter as the loop's accesses see it, and its largest value, if it is never negative; `before`:
     /// what is before the loop in its block.
     pub(super) fn counter_bound(&self, inst: Inst, before: &[Inst]) -> Option<(Value, u64)> {
         let counted = self.find(inst)?;
-        let Op::Loop { body, .. } = self.function.inst(inst).op else { return None };
-        // Accesses before the test see the counter beyond its last value.
-        let before_test = self.function.block(body).iter().take_while(|&&inst| inst != counted.test);
-        let accesses = |inst: &Inst| match self.function.inst(*inst).op {
-            Op::Load { ptr, .. } => self.local(ptr).is_none(),
-            _ => !self.function.inst(*inst).op.is_pure(),
-        };
-        if before_test.clone().any(accesses) {
+        if self.accesses_before_test(&counted, inst) {
             return None;
         }
         let most = anymetal_ir::eval::mask(counted.scalar) >> u32::from(counted.is_signed());

@@ -5,10 +5,12 @@
 //! it looks; a small loop without a counter is written several times, with one look. Invariant: a thread runs
 //! no more than about [`MAX_QUIET`] rounds, of a loop and those inside, between two looks, whatever the data.
 
-use anymetal_ir::analysis::walk_insts;
-use anymetal_ir::{Block, Function, Inst, Op};
+use std::collections::BTreeMap;
 
-use super::counted_loop::{CountedLoop, CountedLoops};
+use anymetal_ir::analysis::walk_insts;
+use anymetal_ir::{Block, Function, Inst, Op, Value};
+
+use super::counted_loop::{CountedLoop, CountedLoops, Counter};
 use crate::cpu::shape::queries::Geometry;
 
 /// Rounds that a thread may run without a look.
@@ -28,8 +30,8 @@ const MAX_UNROLLED: u64 = 2048;
 pub(super) enum LoopPlan {
     /// Never; if `unroll`, it is short enough to be unrolled whole.
     Quiet { unroll: bool },
-    /// Between pieces of that many rounds.
-    Pieces(CountedLoop, u64),
+    /// Between pieces of at most `rounds`; if `unroll`, several rounds of one are written side by side.
+    Pieces { counted: CountedLoop, rounds: u64, unroll: bool },
     /// After so many rounds, of which [`GROUP`] are written one after the other.
     Groups(u64),
     /// After so many rounds.
@@ -44,6 +46,7 @@ pub(super) const GROUP: u64 = 8;
 pub(super) struct LoopPlans {
     plans: Vec<Option<LoopPlan>>,
     bounds: Vec<Option<u64>>,
+    counters: BTreeMap<Value, Counter>,
 }
 
 struct Planner<'a> {
@@ -52,6 +55,7 @@ struct Planner<'a> {
     is_tracked: &'a dyn Fn(Inst) -> bool,
     plans: Vec<Option<LoopPlan>>,
     bounds: Vec<Option<u64>>,
+    counters: BTreeMap<Value, Counter>,
 }
 
 impl LoopPlans {
@@ -60,14 +64,20 @@ impl LoopPlans {
         let plans = vec![None; function.insts.len()];
         let counted = CountedLoops::new(function, geometry);
         let bounds = vec![None; function.values.len()];
-        let mut planner = Planner { function, counted, is_tracked, plans, bounds };
+        let counters = BTreeMap::new();
+        let mut planner = Planner { function, counted, is_tracked, plans, bounds, counters };
         planner.block(function.body);
-        Self { plans: planner.plans, bounds: planner.bounds }
+        Self { plans: planner.plans, bounds: planner.bounds, counters: planner.counters }
     }
 
     /// The largest values of loops' counters, by the value's number, at every access to memory.
     pub(super) fn counter_bounds(&self) -> &[Option<u64>] {
         &self.bounds
+    }
+
+    /// What is known of a loop's counter, by what it is after the test.
+    pub(super) fn counter(&self, value: Value) -> Option<&Counter> {
+        self.counters.get(&value)
     }
 
     /// A loop's plan.
@@ -96,6 +106,7 @@ impl Planner<'_> {
     /// without a look.
     fn plan(&mut self, inst: Inst, before: &[Inst], inside: u64) -> u64 {
         let each = inside.saturating_add(1);
+        self.counters.extend(self.counted.counter(inst, before));
         if let Some((value, most)) = self.counted.counter_bound(inst, before) {
             self.bounds[value.index()] = Some(most);
         }
@@ -110,7 +121,8 @@ impl Planner<'_> {
         let room = MAX_QUIET / each;
         let (plan, rounds) = if let Some(counted) = counted {
             let piece = room.clamp(1, MAX_PIECE);
-            (LoopPlan::Pieces(counted, piece), piece)
+            let unroll = inside == 0 && self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);
+            (LoopPlan::Pieces { counted, rounds: piece, unroll }, piece)
         } else {
             let rounds = (1 << room.max(1).ilog2()).min(MAX_ROUNDS);
             let is_small = inside == 0 && self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);

@@ -6,16 +6,19 @@
 //! | file | decides |
 //! |---|---|
 //! | `analysis` | what is known of a function before it is written |
+//! | `by_value` | the arguments that a launch may give by value |
 //! | `alignment` | the alignment that an address has by its computation |
 //! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
 //! | `convergence` | the constructs after or in which the active lanes must be known |
 //! | `counted_loop` | loops with a counter and a limit |
 //! | `loop_plan` | how loops look at the stop flag |
+//! | `matrix_layout` | which lane holds which elements of matrices |
 //! | `emit/entry` | parameters, positions of threads, the exit with the fault record |
 //! | `emit/allocation` | bases, lengths, tagged pointers, bounds checks |
+//! | `emit/versions`, `emit/region` | a body for threadgroups of which much is known, and one for any |
 //! | `emit/memory`, `emit/copy`, `emit/atomic` | accesses |
 //! | `emit/control`, `emit/loops`, `emit/pieces` | branches, loops, lanes that meet again, the stop flag |
-//! | `emit/simd`, `emit/reduce`, `emit/matrix` | operations between lanes |
+//! | `emit/simd`, `emit/reduce`, `emit/matrix`, `emit/tensor` | operations between lanes |
 //! | `emit/barrier` | barriers of the threadgroup |
 //! | `emit/value`, `emit/math` | arithmetic |
 //!
@@ -25,10 +28,12 @@
 
 mod alignment;
 mod analysis;
+mod by_value;
 mod convergence;
 mod counted_loop;
 mod emit;
 mod loop_plan;
+mod matrix_layout;
 mod options;
 mod target;
 mod uniformity;
@@ -89,7 +94,8 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let order = checked_instructions(&function)?;
     let analysis = analysis::Analysis::new(&function, kernel, &order);
     let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;
-    Ok(PtxDescription { symbol: options.symbol.clone(), threadgroup_static_bytes })
+    let (symbol, value_words) = (options.symbol.clone(), analysis.value_words);
+    Ok(PtxDescription { symbol, threadgroup_static_bytes, value_words })
 }
 
 /// The instructions of a lowered function in program order, if the code generator takes it.

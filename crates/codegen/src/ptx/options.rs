@@ -40,6 +40,8 @@ pub struct PtxDescription {
     pub symbol: String,
     /// As [`PtxCode::threadgroup_static_bytes`].
     pub threadgroup_static_bytes: u64,
+    /// As [`PtxCode::value_words`].
+    pub value_words: Vec<u32>,
 }
 
 /// The result of code generation.
@@ -52,6 +54,8 @@ pub struct PtxCode {
     /// Bytes of threadgroup memory that static variables take. The launch gives memory for dynamic
     /// arguments only.
     pub threadgroup_static_bytes: u64,
+    /// For each argument of the kernel how many 32-bit words a launch may give by value; 0: none.
+    pub value_words: Vec<u32>,
     /// The accesses that can fault, by the number in the fault record.
     pub fault_sites: Vec<FaultSite>,
 }

@@ -174,6 +174,7 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
             access: Access::ReadWrite,
             enabled: argument.enabled,
             slot: slot.unwrap_or(0),
+            value_words: 0,
         });
     }
     let sites = code.fault_sites.iter().map(|site| FaultSite {

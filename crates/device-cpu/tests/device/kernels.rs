@@ -95,6 +95,7 @@ fn argument(index: u32, name: &str) -> ArgumentInfo {
         access: Access::ReadWrite,
         enabled: true,
         slot: index,
+        value_words: 0,
     }
 }
 

@@ -45,6 +45,7 @@ fn argument(index: u32, name: &str, kind: ArgumentKind, min_bytes: u64) -> Argum
         access: Access::Read,
         enabled: true,
         slot: 0,
+        value_words: 0,
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn artifact() -> Arc<Artifact> {
         access: Access::Read,
         enabled: true,
         slot: index,
+        value_words: 0,
     };
     let mut kernel = KernelInfo::new("scale", "scale");
     kernel.arguments = vec![

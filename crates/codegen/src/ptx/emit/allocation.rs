@@ -73,6 +73,11 @@ pub(super) struct Places {
 }
 
 impl Places {
+    /// The first byte of a buffer argument, if it has a parameter.
+    pub(super) fn base(&self, argument: usize) -> Option<Opd> {
+        self.bases.get(&argument).cloned()
+    }
+
     pub(super) fn set_base(&mut self, argument: Option<usize>, base: Opd) {
         argument.map(|argument| self.bases.insert(argument, base));
     }
@@ -183,7 +188,8 @@ impl Emitter<'_> {
 
     /// Whether `bytes` bytes at the address are in bounds and aligned, as `i1`.
     pub(super) fn is_valid(&mut self, address: &Address, bytes: u32, align: u32) -> Opd {
-        if !self.input.options.checks && !matches!(address.place.root, Root::Null | Root::Unset) {
+        let unchecked = !self.input.options.checks || self.version.is_in_bounds();
+        if unchecked && !matches!(address.place.root, Root::Null | Root::Unset) {
             return Opd::bool(true);
         }
         let inside = self.is_inside(address, i64::from(bytes));

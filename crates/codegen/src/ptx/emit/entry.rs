@@ -7,11 +7,12 @@ use anymetal_launch_abi::nvidia::{Parameter, parameters};
 
 use super::super::PtxCode;
 use super::Emitter;
+use super::memory::ZEROS;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
 
 /// The number of the first metadata node of a loop; each loop has its own.
-pub(super) const FIRST_LOOP_NODE: usize = 4;
+pub(super) const FIRST_LOOP_NODE: usize = 5;
 
 /// Threads of a threadgroup of any size.
 const ANY_SIZE_THREADS: u32 = 1024;
@@ -25,7 +26,8 @@ impl Emitter<'_> {
         self.start_grid();
         self.start_barriers();
         self.start_grid_barriers();
-        self.block(self.input.function.body)?;
+        self.start_values();
+        self.body()?;
         self.t.label(self.exit);
         self.record_fault();
         self.end_grid_barriers();
@@ -36,6 +38,7 @@ impl Emitter<'_> {
             llvm_ir: self.module_text(&body),
             symbol: self.input.options.symbol.clone(),
             threadgroup_static_bytes: self.input.static_bytes,
+            value_words: self.given.into_counts(),
             fault_sites: self.faults.sites,
         })
     }
@@ -49,8 +52,8 @@ impl Emitter<'_> {
             (0..kernel.args.len()).find(|&at| kernel.args[at].kind == kind && slots[at] == Some(slot))
         };
         let mut texts = Vec::new();
-        let slots_of = (count(ArgKind::Buffer), count(ArgKind::ThreadgroupMemory));
-        for parameter in parameters(slots_of.0, slots_of.1, self.meets_grid()) {
+        let (values, threadgroup_slots) = (self.words_of_slots(), count(ArgKind::ThreadgroupMemory));
+        for parameter in parameters(&values, threadgroup_slots, self.meets_grid()) {
             let register = self.t.register();
             let ty = match parameter {
                 Parameter::BufferPointer(slot) => {
@@ -80,6 +83,10 @@ impl Emitter<'_> {
                 Parameter::GridBarrier => {
                     self.grid.barrier = register.clone();
                     "ptr addrspace(1)"
+                }
+                Parameter::Value { slot, .. } => {
+                    self.given.add_parameter(argument_of(ArgKind::Buffer, slot), register.clone());
+                    "i32"
                 }
                 Parameter::GridThreads(axis) => {
                     self.grid.threads[usize::from(axis.min(2))] = register.clone();
@@ -117,6 +124,12 @@ impl Emitter<'_> {
                 "@am.global.{index} = internal addrspace(1) constant [{size} x i8] c\"{bytes}\", align {align}"
             );
         }
+        if self.input.options.checks {
+            let _ = writeln!(
+                text,
+                "@am.zeros = internal addrspace(1) constant [{ZEROS} x i8] zeroinitializer, align 16"
+            );
+        }
         text += body;
         self.helpers.values().for_each(|helper| text += helper);
         text += &self.library.definitions();
@@ -134,16 +147,19 @@ impl Emitter<'_> {
         let threads = self.input.kernel.max_threads.unwrap_or(ANY_SIZE_THREADS).clamp(1, ANY_SIZE_THREADS);
         let [x, y, z] = options.group_size.unwrap_or([threads, 1, 1]);
         let symbol = &options.symbol;
-        let nodes = FIRST_LOOP_NODE..FIRST_LOOP_NODE + self.unrolled_loops;
-        let loops: String = nodes.map(|node| format!("!{node} = distinct !{{!{node}, !3}}\n")).collect();
+        let loops = (FIRST_LOOP_NODE..).zip(&self.unrolled_loops);
+        let loops = loops.map(|(node, how)| format!("!{node} = distinct !{{!{node}, !{}}}\n", how.node()));
+        let loops: String = loops.collect();
         format!(
             "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}\n\
              attributes #1 = {{ noinline nounwind convergent }}\n\
+             attributes #2 = {{ convergent nounwind memory(none) }}\n\
              !nvvm.annotations = !{{!2}}\n\
              !0 = !{{!\"branch_weights\", i32 1000000, i32 1}}\n\
              !1 = !{{}}\n\
              !2 = !{{ptr @{symbol}, !\"maxntidx\", i32 {x}, !\"maxntidy\", i32 {y}, !\"maxntidz\", i32 {z}}}\n\
              !3 = !{{!\"llvm.loop.unroll.full\"}}\n\
+             !4 = !{{!\"llvm.loop.unroll.count\", i32 4}}\n\
              {loops}"
         )
     }

@@ -31,6 +31,11 @@ pub(super) struct Grid {
 }
 
 impl Grid {
+    /// Along an axis: the threadgroup's position, the full size of threadgroups, the threads of the grid.
+    pub(super) fn along(&self, axis: usize) -> (Opd, Opd, Opd) {
+        (self.group[axis].clone(), self.full[axis].clone(), self.threads[axis].clone())
+    }
+
     /// The number of threads of this threadgroup that exist.
     pub(super) fn count(&self) -> Opd {
         self.count.clone()

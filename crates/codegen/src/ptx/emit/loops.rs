@@ -11,6 +11,24 @@ use super::frames::{Exit, Frame};
 use crate::cpu::CodegenError;
 use crate::llvm_text::{BlockName, Opd};
 
+/// How LLVM is asked to unroll a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unrolling {
+    Whole,
+    /// Four rounds side by side, and a loop for the rest: a warp waits for loads of four rounds at once.
+    ByFour,
+}
+
+impl Unrolling {
+    /// The number of the metadata node.
+    pub(super) fn node(self) -> usize {
+        match self {
+            Self::Whole => 3,
+            Self::ByFour => 4,
+        }
+    }
+}
+
 /// A loop being written.
 struct LoopBlocks {
     label: Label,
@@ -35,7 +53,7 @@ impl Emitter<'_> {
         let mut blocks = LoopBlocks { label, continuing: end, end, entered, leaving: BTreeSet::new() };
         self.t.label(again);
         let mut head = again;
-        let is_in_pieces = if let LoopPlan::Pieces(counted, rounds) = &plan {
+        let is_in_pieces = if let LoopPlan::Pieces { counted, rounds, .. } = &plan {
             self.begin_piece(counted, *rounds, again);
             head = self.t.block();
             self.t.label(head);
@@ -54,8 +72,9 @@ impl Emitter<'_> {
             self.pieces.pop();
         }
         match plan {
-            LoopPlan::Quiet { unroll: true } if !self.t.is_ended() => self.branch_unrolled(head),
-            LoopPlan::Quiet { .. } | LoopPlan::Pieces(..) => self.t.branch(head),
+            LoopPlan::Quiet { unroll: true } => self.branch_unrolled(head, Unrolling::Whole),
+            LoopPlan::Pieces { unroll: true, .. } => self.branch_unrolled(head, Unrolling::ByFour),
+            LoopPlan::Quiet { .. } | LoopPlan::Pieces { .. } => self.t.branch(head),
             LoopPlan::Groups(rounds) | LoopPlan::Rounds(rounds) => {
                 self.look_after(rounds / copies);
                 self.t.branch(again);
@@ -107,10 +126,13 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The jump back of a loop that is to be unrolled whole.
-    fn branch_unrolled(&mut self, head: BlockName) {
-        let node = FIRST_LOOP_NODE + self.unrolled_loops;
-        self.unrolled_loops += 1;
+    /// The jump back of a loop that is to be unrolled.
+    fn branch_unrolled(&mut self, head: BlockName, unrolling: Unrolling) {
+        if self.t.is_ended() {
+            return;
+        }
+        let node = FIRST_LOOP_NODE + self.unrolled_loops.len();
+        self.unrolled_loops.push(unrolling);
         self.t.terminator(format_args!("br label %b{head}, !llvm.loop !{node}"));
     }
 

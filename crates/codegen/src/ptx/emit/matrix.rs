@@ -1,16 +1,53 @@
-//! 8×8 matrices over a SIMD-group, in Metal's lane layout.
+//! 8×8 matrices over a SIMD-group.
 //!
-//! A product reads the row of A and the columns of B from the lanes that hold them, and adds up with fused
-//! multiply-add in `float`: the accuracy that Metal's has, for every element type.
+//! A product of `float` reads the row of A and the columns of B from the lanes that hold them, and adds up
+//! with fused multiply-add in `float`: the accuracy that Metal's has. Those of `half` and `bfloat` in
+//! fast math mode are in `tensor`.
+
+use std::collections::BTreeMap;
 
 use anymetal_ir::{Inst, MatrixOp, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::super::matrix_layout::MatrixLayout;
 use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::elementwise::{Width, arith};
-use crate::llvm_text::Opd;
+use crate::llvm_text::{BlockName, Opd};
+
+/// What of a factor a lane needs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Gather {
+    /// Of A the row of its elements.
+    Row,
+    /// Of B the columns of both of its elements, element by element.
+    Columns,
+    /// The word of A that a tensor core takes.
+    Left,
+    /// The word of B that a tensor core takes.
+    Right,
+}
+
+/// What was gathered in the block being written.
+#[derive(Debug, Default)]
+pub(super) struct Gathers {
+    block: Option<BlockName>,
+    known: BTreeMap<(Value, Gather), Vec<Opd>>,
+}
+
+impl Gathers {
+    pub(super) fn get(&self, block: BlockName, matrix: Value, what: Gather) -> Option<Vec<Opd>> {
+        self.known.get(&(matrix, what)).filter(|_| self.block == Some(block)).cloned()
+    }
+
+    pub(super) fn set(&mut self, block: BlockName, matrix: Value, what: Gather, elements: Vec<Opd>) {
+        if self.block.replace(block) != Some(block) {
+            self.known.clear();
+        }
+        self.known.insert((matrix, what), elements);
+    }
+}
 
 /// The largest constant stride, in elements, that bounds are computed with.
 const MAX_STRIDE: u64 = 1 << 20;
@@ -28,7 +65,10 @@ impl Emitter<'_> {
     }
 
     /// Row and first column of the lane's two elements.
-    fn place_of_lane(&mut self) -> (Opd, Opd) {
+    pub(super) fn place_of_lane(&mut self) -> (Opd, Opd) {
+        if self.matrix_layout == MatrixLayout::Hardware {
+            return self.place_in_hardware();
+        }
         let lane = self.lane();
         let bits = |this: &mut Self, shift: i64, mask: i64| {
             let shifted = match shift {
@@ -44,6 +84,14 @@ impl Emitter<'_> {
         let (far, near) = (bits(self, 1, 4), bits(self, -1, 2));
         let column = self.t.value(format_args!("or i32 {far}, {near}"));
         (row, column)
+    }
+
+    /// The same in the layout of tensor cores.
+    pub(super) fn place_in_hardware(&mut self) -> (Opd, Opd) {
+        let lane = self.lane();
+        let row = self.t.value(format_args!("lshr i32 {lane}, 2"));
+        let pair = self.t.value(format_args!("and i32 {lane}, 3"));
+        (row, self.t.value(format_args!("shl i32 {pair}, 1")))
     }
 
     /// Byte offsets of the lane's two elements from the pointer.
@@ -71,6 +119,27 @@ impl Emitter<'_> {
         Address { added, ..address }
     }
 
+    /// The address of both of the lane's elements, if they lie side by side, at a multiple of their size, and
+    /// need no check: those that do are checked one by one, so that a fault names the right one.
+    fn pair_address(
+        &mut self,
+        matrix: &Address,
+        offset: &Opd,
+        stride: Value,
+        (size, transpose): (u32, bool),
+    ) -> Option<Address> {
+        let is_even = self.input.function.as_const(stride).is_some_and(|stride| stride % 2 == 0);
+        if transpose || !is_even {
+            return None;
+        }
+        let address = self.element_address(matrix, offset, stride, size);
+        let Added::AtMost { bytes, .. } = address.added else { return None };
+        let pair = Address { added: Added::AtMost { bytes, align: 2 * size }, ..address };
+        let fits =
+            self.known_alignment(&pair) >= 2 * size && self.is_valid(&pair, 2 * size, 1).is_text("true");
+        fits.then_some(pair)
+    }
+
     fn load_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
         let Some(result) = self.input.function.inst(inst).result else { return };
         let scalar = self.scalar(result);
@@ -79,6 +148,10 @@ impl Emitter<'_> {
         let address = self.address(args[0]);
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
+        if let Some(pair) = self.pair_address(&address, &offsets[0], args[1], (size, transpose)) {
+            let parts = self.checked_load(&pair, Type::Vector(scalar, 2), mode, site);
+            return self.define(inst, parts);
+        }
         let parts = offsets.map(|offset| {
             let address = self.element_address(&address, &offset, args[1], size);
             self.checked_load(&address, Type::Scalar(scalar), mode, site).swap_remove(0)
@@ -94,6 +167,9 @@ impl Emitter<'_> {
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
         let parts = self.parts(args[2]);
+        if let Some(pair) = self.pair_address(&address, &offsets[0], args[1], (size, transpose)) {
+            return self.checked_store(&pair, Type::Vector(scalar, 2), &parts, mode, site);
+        }
         for (offset, part) in offsets.iter().zip(parts) {
             let address = self.element_address(&address, offset, args[1], size);
             self.checked_store(&address, Type::Scalar(scalar), &[part], mode, site);
@@ -102,34 +178,51 @@ impl Emitter<'_> {
 
     /// `A × B + C`.
     fn multiply(&mut self, inst: Inst, [a, b, c]: [Value; 3]) -> Vec<Opd> {
-        let mask = self.active_lanes();
-        let (row, column) = self.place_of_lane();
+        if self.has_tensor_product(inst, a, b) {
+            return self.tensor_product(inst, [a, b, c]);
+        }
         let mut sums: Vec<Opd> = self.parts(c);
         let from = self.scalar(c);
         sums = sums.iter().map(|sum| arith::to_f32(&mut self.t, Width::One, from, sum)).collect();
-        let [a_words, b_words] = [a, b].map(|matrix| self.words(matrix));
-        for pair in 0..4 {
-            // Elements (row, 2 pair) and (row, 2 pair + 1) of A.
-            let lane = self.lane_of(&row, &Opd::Int(2 * pair));
-            let left = self.read_words(a, &a_words, &mask, &lane);
-            for half in 0..2 {
-                let lane = self.lane_of(&Opd::Int(2 * pair + half), &column);
-                let right = self.read_words(b, &b_words, &mask, &lane);
-                let factor = &left[half as usize];
-                for (sum, right) in sums.iter_mut().zip(&right) {
-                    *sum = self.t.intrinsic("fma", "float", "", &[factor, right, sum]);
-                }
+        let (row, columns) = (self.gathered(a, Gather::Row), self.gathered(b, Gather::Columns));
+        for (left, right) in row.iter().zip(columns.chunks_exact(2)) {
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = self.t.intrinsic("fma", "float", "", &[left, right, sum]);
             }
         }
         let to = self.input.function.inst(inst).result.map_or(from, |result| self.scalar(result));
         sums.iter().map(|sum| self.round(to, sum)).collect()
     }
 
+    /// A row or columns of a matrix, as `float`: 8 or 16 elements. What several products of a block need is
+    /// fetched once.
+    fn gathered(&mut self, matrix: Value, what: Gather) -> Vec<Opd> {
+        let block = self.t.current();
+        if let Some(known) = self.gathers.get(block, matrix, what) {
+            return known;
+        }
+        let mask = self.active_lanes();
+        let (row, column) = self.place_of_lane();
+        let words = self.words(matrix);
+        let lanes: Vec<Opd> = match what {
+            Gather::Row => (0..4).map(|pair| self.lane_of(&row, &Opd::Int(2 * pair))).collect(),
+            _ => (0..8).map(|k| self.lane_of(&Opd::Int(k), &column)).collect(),
+        };
+        let elements: Vec<Opd> =
+            lanes.iter().flat_map(|lane| self.read_words(matrix, &words, &mask, lane)).collect();
+        self.gathers.set(block, matrix, what, elements.clone());
+        elements
+    }
+
     /// The lane that holds the elements (row, column) and (row, column + 1), column being even.
-    fn lane_of(&mut self, row: &Opd, column: &Opd) -> Opd {
+    pub(super) fn lane_of(&mut self, row: &Opd, column: &Opd) -> Opd {
         let mut lane = Opd::Int(0);
-        // Bits of row: 4 to lane bit 4, 2 and 1 to bits 2 and 1; of column: 4 to bit 3, 2 to bit 0.
-        for (value, mask, shift) in [(row, 4, 2), (row, 3, 1), (column, 4, 1), (column, 2, -1)] {
+        // The bits of row and column that go on, and by how much.
+        let bits = match self.matrix_layout {
+            MatrixLayout::Metal => &[(row, 4, 2), (row, 3, 1), (column, 4, 1), (column, 2, -1)][..],
+            MatrixLayout::Hardware => &[(row, 7, 2), (column, 6, -1)],
+        };
+        for &(value, mask, shift) in bits {
             let moved = match value {
                 Opd::Int(value) => {
                     let bits = value & mask;
@@ -149,7 +242,7 @@ impl Emitter<'_> {
     }
 
     /// A fragment's elements in as few 32-bit words as hold them.
-    fn words(&mut self, matrix: Value) -> Vec<Opd> {
+    pub(super) fn words(&mut self, matrix: Value) -> Vec<Opd> {
         let scalar = self.scalar(matrix);
         let words: Vec<Opd> = self.parts(matrix).iter().map(|part| self.to_word(scalar, part)).collect();
         if scalar.bits() != 16 {

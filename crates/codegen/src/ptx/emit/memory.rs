@@ -8,10 +8,13 @@
 use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
-use super::allocation::Address;
+use super::allocation::{Address, pointer_type};
 use super::{Emitter, memory_type, zero_of};
 use crate::llvm_text::{Opd, scalar_type};
 use crate::roots::Root;
+
+/// Bytes of `@am.zeros`, which loads that are not valid read.
+pub(super) const ZEROS: u64 = 32;
 
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,9 @@ impl Emitter<'_> {
         match data.op {
             Op::Load { ptr, align, volatile } => {
                 let Some(result) = data.result else { return };
+                if self.load_given(inst, ptr).is_some() {
+                    return;
+                }
                 let ty = self.ty(result);
                 let address = self.address(ptr);
                 let site = self.site(inst, ptr, AccessKind::Load, ty.size());
@@ -78,6 +84,37 @@ impl Emitter<'_> {
         Some(self.t.phi(ty, &[(&value?, from), (&zero, before)]))
     }
 
+    /// Does a load of the type `ty` at the address if it is valid; gives its value, or zeros. In global memory
+    /// the address is selected, not branched around: the assembler moves loads past each other only where no
+    /// branch is between them.
+    fn guarded_load(
+        &mut self,
+        address: &Address,
+        bytes: u32,
+        site: usize,
+        (ty, zero): (&str, Opd),
+        load: impl FnOnce(&mut Self, &Opd) -> Opd,
+    ) -> Opd {
+        let pointer = address.place.ty;
+        if pointer != pointer_type(Space::Device) || u64::from(bytes) > ZEROS {
+            let loaded =
+                self.guarded(address, (bytes, 1), site, Some((ty, zero)), |this, at| Some(load(this, at)));
+            return loaded.unwrap_or(Opd::Int(0));
+        }
+        let ok = self.is_valid(address, bytes, 1);
+        let at = self.at(address);
+        if ok.is_text("true") {
+            return load(self, &at);
+        }
+        let start = self.start(address);
+        self.note_fault(&ok, site, &start, &address.place.len);
+        if ok.is_text("false") {
+            return zero;
+        }
+        let at = self.t.select("i1", &ok, pointer, &at, &Opd::text("@am.zeros"));
+        load(self, &at)
+    }
+
     /// The scalars of a load; zeros if it is not valid.
     pub(super) fn checked_load(&mut self, address: &Address, ty: Type, mode: Mode, site: usize) -> Vec<Opd> {
         let memory = memory_type(ty);
@@ -86,23 +123,23 @@ impl Emitter<'_> {
         let Mode { align, volatile } = self.as_one_access(address, ty, mode);
         let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
-        let loaded = self.guarded(address, (ty.size(), 1), site, Some((&memory, none)), |this, at| {
-            let volatile = if volatile { "volatile " } else { "" };
-            let invariant = if invariant && volatile.is_empty() { ", !invariant.load !1" } else { "" };
-            let load = |this: &mut Self, align: u32| {
+        let loaded = self.guarded_load(address, ty.size(), site, (&memory, none), |this, at| {
+            let load = |this: &mut Self, align: u32, volatile: bool| {
+                let invariant = if invariant && !volatile { ", !invariant.load !1" } else { "" };
+                let volatile = if volatile { "volatile " } else { "" };
                 this.t
                     .value(format_args!("load {volatile}{memory}, {pointer} {at}, align {align}{invariant}"))
             };
-            let Some((aligned, known)) = alignment else { return Some(load(this, align)) };
+            let Some((aligned, known)) = alignment else { return load(this, align, volatile) };
             let mut loads = Vec::new();
             this.by_alignment(&aligned, |this, is_aligned| {
-                let value = load(this, if is_aligned { align } else { known });
+                // In pieces it is volatile, so that LLVM does not make one load with the lesser alignment of both.
+                let value = if is_aligned { load(this, align, volatile) } else { load(this, known, true) };
                 loads.push((value, this.t.current()));
             });
             let incoming: Vec<_> = loads.iter().map(|(value, from)| (value, *from)).collect();
-            Some(this.t.phi(&memory, &incoming))
+            this.t.phi(&memory, &incoming)
         });
-        let loaded = loaded.unwrap_or(Opd::Int(0));
         let is_bool = ty.scalar() == Some(Scalar::Bool);
         (0..ty.lanes())
             .map(|lane| {
@@ -134,14 +171,14 @@ impl Emitter<'_> {
         let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
         self.guarded(address, (ty.size(), 1), site, None, |this, at| {
-            let volatile = if volatile { "volatile " } else { "" };
-            let store = |this: &mut Self, align: u32| {
+            let store = |this: &mut Self, align: u32, volatile: bool| {
+                let volatile = if volatile { "volatile " } else { "" };
                 this.t.line(format_args!("store {volatile}{memory} {whole}, {pointer} {at}, align {align}"));
             };
             match alignment {
-                None => store(this, align),
+                None => store(this, align, volatile),
                 Some((aligned, known)) => this.by_alignment(&aligned, |this, is_aligned| {
-                    store(this, if is_aligned { align } else { known });
+                    store(this, if is_aligned { align } else { known }, volatile || !is_aligned);
                 }),
             }
             None
@@ -152,8 +189,8 @@ impl Emitter<'_> {
     /// instead of one for each element, which is all that an access demands.
     fn as_one_access(&self, address: &Address, ty: Type, mode: Mode) -> Mode {
         let whole = ty.size();
-        let is_one = ty.lanes() > 1 && whole.is_power_of_two() && whole <= 16;
-        let align = if is_one && self.known_alignment(address) >= whole { whole } else { mode.align };
+        let is_one = is_one_access(ty) && self.known_alignment(address) >= whole;
+        let align = if is_one { whole } else { mode.align };
         Mode { align: mode.align.max(align), ..mode }
     }
 
@@ -193,6 +230,11 @@ impl Emitter<'_> {
         self.ty(pointer) == Type::Ptr(Space::Constant)
             && matches!(self.root(pointer), Root::Argument(_) | Root::Global(_))
     }
+}
+
+/// Whether a value of the type is a vector that one access loads or stores.
+pub(super) fn is_one_access(ty: Type) -> bool {
+    ty.lanes() > 1 && ty.size().is_power_of_two() && ty.size() <= 16
 }
 
 /// Zero of a scalar or pointer in memory.

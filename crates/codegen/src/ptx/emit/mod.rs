@@ -22,15 +22,20 @@ mod matrix;
 mod memory;
 mod pieces;
 mod reduce;
+mod region;
 mod simd;
+mod tensor;
 mod value;
+mod values;
+mod versions;
 
 use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
-use super::alignment::Alignment;
+use super::alignment::{Alignment, Assumed};
 use super::analysis::Analysis;
 use super::convergence::Convergence;
 use super::loop_plan::LoopPlans;
+use super::matrix_layout::MatrixLayout;
 use super::target::PtxTarget;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
@@ -44,7 +49,11 @@ use frames::Frames;
 use grid::Grid;
 pub(super) use grid_barrier::GRID_BARRIER_BYTES;
 use lanes::Lanes;
+use loops::Unrolling;
+use matrix::Gathers;
 use pieces::Piece;
+use values::Given;
+use versions::Version;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -73,9 +82,13 @@ struct Emitter<'a> {
     loop_plans: LoopPlans,
     /// The loops in pieces around.
     pieces: Vec<Piece>,
-    /// The number of loops written so far that are to be unrolled whole.
-    unrolled_loops: usize,
+    /// The loops written so far that are to be unrolled.
+    unrolled_loops: Vec<Unrolling>,
     values: Vec<Vec<Opd>>,
+    given: Given,
+    matrix_layout: MatrixLayout,
+    gathers: Gathers,
+    version: Version,
     places: Places,
     faults: Faults,
     frames: Frames,
@@ -92,8 +105,8 @@ pub(super) fn generate(input: Input<'_>, analysis: Analysis) -> Result<PtxCode, 
 
 impl<'a> Emitter<'a> {
     fn new(input: Input<'a>, analysis: Analysis) -> Self {
-        let Input { module, kernel, function, options, .. } = input;
-        let Analysis { pointers, convergence } = analysis;
+        let Input { module, kernel, function, order, options, .. } = input;
+        let Analysis { pointers, convergence, value_words, matrix_layout } = analysis;
         let target = PtxTarget::new(options);
         let loop_plans = LoopPlans::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
@@ -103,14 +116,18 @@ impl<'a> Emitter<'a> {
             t,
             library: Library::new(),
             helpers: std::collections::BTreeMap::new(),
+            alignment: Alignment::new(module, kernel, function, order, &pointers, Assumed::NOTHING),
             pointers,
-            alignment: Alignment::new(module, kernel, function),
             convergence,
             target,
             loop_plans,
             pieces: Vec::new(),
-            unrolled_loops: 0,
+            unrolled_loops: Vec::new(),
             values: vec![Vec::new(); function.values.len()],
+            given: Given::new(value_words),
+            matrix_layout,
+            gathers: Gathers::default(),
+            version: Version::default(),
             places: Places::default(),
             faults: Faults::default(),
             frames: Frames::default(),
@@ -139,7 +156,11 @@ impl<'a> Emitter<'a> {
                 return self.construct(inst);
             }
             Op::Break(_) | Op::Continue(_) | Op::Return(_) => self.jump_of(&data.op),
-            Op::Load { .. } | Op::Store { .. } => self.access(inst),
+            Op::Load { .. } | Op::Store { .. } => {
+                self.version.begin(inst);
+                self.access(inst);
+                self.version.end();
+            }
             Op::MemCopy { .. } | Op::MemZero { .. } | Op::MemConvert { .. } => self.move_memory(inst),
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst);

@@ -5,7 +5,7 @@
 //! needed, and it hands its result to the others. Otherwise a function, written once per module, reads all
 //! lanes, gives the neutral element to those that are not active, and combines them in the butterfly's order.
 //! The results are the same bits as the interpreter's. Prefix operations go through the lanes in ascending
-//! order there.
+//! order there, but for integers of a full SIMD-group, whose order does not matter.
 
 use anymetal_ir::{BinOp, FpMode, Inst, Scalar, SimdOp, Value};
 
@@ -140,17 +140,18 @@ impl Emitter<'_> {
             let name = format!("llvm.nvvm.redux.sync.{name}");
             return self.call("i32", &name, &[("i32", value), ("i32", mask)]);
         }
-        if reduction.deltas == ASCENDING {
+        // Sums of floats depend on the order.
+        if reduction.deltas == ASCENDING && reduction.scalar.is_float() {
             return self.reduce_out_of_line(reduction, value, mask);
         }
         if *mask == Opd::Int(-1) {
-            return self.butterfly(reduction, value);
+            return self.whole(reduction, value);
         }
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         let is_full = self.t.value(format_args!("icmp eq i32 {mask}, -1"));
         self.t.branch_likely(&is_full, fast, slow);
         self.t.label(fast);
-        let whole = self.butterfly(reduction, value);
+        let whole = self.whole(reduction, value);
         let from_fast = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
@@ -201,6 +202,38 @@ impl Emitter<'_> {
             value = self.combine(reduction, &value, &other);
         }
         self.exchange("idx", reduction.scalar, &value, mask, &Opd::Int(0))
+    }
+
+    /// All lanes are active.
+    fn whole(&mut self, reduction: Reduction, value: &Opd) -> Opd {
+        if reduction.deltas == ASCENDING {
+            self.scan(reduction, value)
+        } else {
+            self.butterfly(reduction, value)
+        }
+    }
+
+    /// Prefixes in five steps, of numbers whose order does not matter (Hillis and Steele, 1986).
+    fn scan(&mut self, reduction: Reduction, value: &Opd) -> Opd {
+        let mut sum = value.clone();
+        for delta in [1, 2, 4, 8, 16] {
+            let (before, exists) = self.from_before(reduction, &sum, delta);
+            let more = self.combine(reduction, &before, &sum);
+            sum = self.t.select("i1", &exists, scalar_type(reduction.scalar), &more, &sum);
+        }
+        if !reduction.is_exclusive() {
+            return sum;
+        }
+        let (before, exists) = self.from_before(reduction, &sum, 1);
+        self.t.select("i1", &exists, scalar_type(reduction.scalar), &before, &reduction.neutral())
+    }
+
+    /// What the lane so far before this one has, and whether there is one.
+    fn from_before(&mut self, reduction: Reduction, value: &Opd, delta: i64) -> (Opd, Opd) {
+        let lane = self.lane();
+        let from = self.t.value(format_args!("sub i32 {lane}, {delta}"));
+        let before = self.exchange("idx", reduction.scalar, value, &Opd::Int(-1), &from);
+        (before, self.t.value(format_args!("icmp uge i32 {lane}, {delta}")))
     }
 
     fn butterfly(&mut self, reduction: Reduction, value: &Opd) -> Opd {
