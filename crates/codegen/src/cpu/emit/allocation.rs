@@ -22,7 +22,7 @@ use crate::cpu::storage::Root;
 const BIAS: i64 = 1 << 47;
 const OFFSET_BITS: i64 = (1 << 48) - 1;
 /// Without checks: more than is before any allocation, and no overflow when the largest length is added.
-const UNCHECKED_BEFORE: i64 = 1 << 62;
+pub(super) const UNCHECKED_BEFORE: i64 = 1 << 62;
 
 /// An allocation during emission.
 #[derive(Clone, Debug)]
