@@ -27,9 +27,9 @@ pub struct CompileOptions {
     pub math_mode: MathMode,
     /// Whether accesses are checked against what is bound.
     pub check_mode: CheckMode,
-    /// Whether a kernel may access the bytes of a buffer before the offset at which it is bound, as on Metal's
-    /// GPUs, for which pointer arithmetic ends with the buffer. Otherwise such an access is out of bounds. On
-    /// NVIDIA GPUs it always is.
+    /// Whether a kernel may access the bytes of a buffer before the offset at which it is bound, as on
+    /// Metal's GPUs, for which pointer arithmetic ends with the buffer. Otherwise such an access is out of
+    /// bounds. On NVIDIA GPUs it always is.
     pub whole_buffers: bool,
     /// The version of MSL, as `__METAL_VERSION__` gives it: 320 for Metal 3.2.
     pub language_version: u32,

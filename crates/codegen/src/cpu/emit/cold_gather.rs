@@ -127,8 +127,8 @@ impl Emitter<'_, '_> {
         self.need(Helper::ColdGather(bits));
         let offsets = self.offsets(address);
         let is_certain = !self.shared.options.checks || self.is_in_bounds(address, item.bytes());
-        // Where lanes may be before the start they go the slow path: what those that are off load would not be
-        // there for certain.
+        // Where lanes may be before the start they go the slow path: what those that are off would load might
+        // not be there.
         let (before, limit) = match is_certain {
             true => (Opd::Int(UNCHECKED_BEFORE), Opd::Int(-1)),
             false => (Opd::Int(0), self.limit(&address.place, item.bytes())),
@@ -143,8 +143,8 @@ impl Emitter<'_, '_> {
             let base =
                 self.t.offset(&address.place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
             let both = self.t.value(format_args!(
-                "call {ty} @am.rare_gather.{bits}(ptr {base}, <32 x i64> {offsets}, i64 {}, i64 {before}, i64 {limit}, \
-i32 {on})",
+                "call {ty} @am.rare_gather.{bits}(ptr {base}, <32 x i64> {offsets}, i64 {}, i64 {before}, \
+i64 {limit}, i32 {on})",
                 address.extra
             ));
             bad = self.t.value(format_args!("extractvalue {ty} {both}, 0"));

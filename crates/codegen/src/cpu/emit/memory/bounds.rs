@@ -138,8 +138,8 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// Goes on at `inside` if what a check against the length alone found outside is in the buffer before what
-    /// is bound; no code where that cannot be.
+    /// Goes on at `inside` if what a check against the length alone found outside is in the buffer before
+    /// what is bound; no code where that cannot be.
     pub(in crate::cpu::emit) fn go_on_if_before(
         &mut self,
         address: &Address,
