@@ -93,7 +93,7 @@ fn a_kernel_reads_a_buffer_before_the_offset_at_which_it_is_bound_whatever_is_ch
     }
     let (status, found, error) = backwards(super::device(), 101);
     assert_eq!((status, &found[..100], found[100]), (5, &expected[..], 0));
-    assert_page_fault(&error.expect("an error"), "`x` at byte -400");
+    assert_page_fault(&error.expect("an error"), "`x` at index -100");
 }
 
 #[test]
