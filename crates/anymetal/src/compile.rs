@@ -28,9 +28,16 @@ const THREADGROUP_MEMORY_BYTES: u64 = 64 << 10;
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, check: CheckMode, target: Target, family: Option<Family> },
+    Source { library: anymetal_compiler::Library, checks: Checks, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
+}
+
+/// What of the options decides how accesses are checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checks {
+    pub(crate) mode: CheckMode,
+    pub(crate) whole_buffers: bool,
 }
 
 /// What is known of a kernel before there is code for it.
@@ -67,10 +74,10 @@ impl CompiledLibrary {
         pass_on_compiler_notes();
         let library = library?;
         if options.check_mode == CheckMode::Sanitize {
-            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options.family))));
+            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options))));
         }
-        let (check, family) = (options.check_mode, options.family);
-        Ok(CompiledLibrary::Source { library, check, target, family })
+        let checks = Checks { mode: options.check_mode, whole_buffers: options.whole_buffers };
+        Ok(CompiledLibrary::Source { library, checks, target, family: options.family })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -102,15 +109,15 @@ impl CompiledLibrary {
     /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what
     /// it runs as; most of the work of compiling is not done yet.
     pub(crate) fn describe(&self, kernel: &str, constants: &FunctionConstants) -> Result<Description, Error> {
-        if let CompiledLibrary::Source { library, check, family: Some(family), .. } = self {
-            library.check_family(kernel, &specialisation(constants, *check), *family)?;
+        if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
+            library.check_family(kernel, &specialisation(constants, *checks), *family)?;
         }
         let (artifact, executor) = match self {
             CompiledLibrary::Sanitized(sanitized) => {
                 (sanitized.artifact(kernel, constants)?, Executor::sanitizer())
             }
-            CompiledLibrary::Source { library, check, target, .. } => {
-                let artifact = library.description(kernel, &specialisation(constants, *check), *target);
+            CompiledLibrary::Source { library, checks, target, .. } => {
+                let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
                 let artifact = made(kernel, artifact)?;
                 let executor = Executor::of_code(&artifact.target);
                 (artifact, executor)
@@ -150,11 +157,11 @@ impl CompiledLibrary {
     ) -> Result<Arc<Artifact>, Error> {
         match self {
             CompiledLibrary::Sanitized(sanitized) => sanitized.artifact(kernel, constants),
-            CompiledLibrary::Source { library, check, target, .. } => {
+            CompiledLibrary::Source { library, checks, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
                     whole_threadgroups_only,
-                    ..specialisation(constants, *check)
+                    ..specialisation(constants, *checks)
                 };
                 made(kernel, library.artifact(kernel, &specialisation, *target))
             }
@@ -233,8 +240,10 @@ fn with_fusion<T>(
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
         CompiledLibrary::Source { target: Target::Metal, .. } => None,
-        CompiledLibrary::Source { library, check, .. } => {
-            Some((library, specialisation(input.constants, *check), input))
+        // What is proved of the bytes that launches share counts from where they are bound.
+        CompiledLibrary::Source { checks: Checks { whole_buffers: true, .. }, .. } => None,
+        CompiledLibrary::Source { library, checks, .. } => {
+            Some((library, specialisation(input.constants, *checks), input))
         }
         CompiledLibrary::Sanitized(_) | CompiledLibrary::Artifact { .. } => None,
     });
@@ -251,11 +260,12 @@ fn with_fusion<T>(
     with(&Fusion::new(parts.collect(), group_size, threads).ok_or_else(apart)?)
 }
 
-pub(crate) fn specialisation(constants: &FunctionConstants, check: CheckMode) -> Specialisation {
+pub(crate) fn specialisation(constants: &FunctionConstants, checks: Checks) -> Specialisation {
     let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
-    let checks = check != CheckMode::Off;
-    let threadgroup_reserve = if check == CheckMode::Pages { THREADGROUP_MEMORY_BYTES } else { 0 };
-    Specialisation { constants, checks, threadgroup_reserve, ..Specialisation::default() }
+    let Checks { mode, whole_buffers } = checks;
+    let threadgroup_reserve = if mode == CheckMode::Pages { THREADGROUP_MEMORY_BYTES } else { 0 };
+    let checks = mode != CheckMode::Off;
+    Specialisation { constants, checks, threadgroup_reserve, whole_buffers, ..Specialisation::default() }
 }
 
 fn source_options(options: &CompileOptions) -> SourceOptions {

@@ -27,6 +27,10 @@ pub struct CompileOptions {
     pub math_mode: MathMode,
     /// Whether accesses are checked against what is bound.
     pub check_mode: CheckMode,
+    /// Whether a kernel may access the bytes of a buffer before the offset at which it is bound, as on
+    /// Metal's GPUs, for which pointer arithmetic ends with the buffer. Otherwise such an access is out of
+    /// bounds. On NVIDIA GPUs it always is.
+    pub whole_buffers: bool,
     /// The version of MSL, as `__METAL_VERSION__` gives it: 320 for Metal 3.2.
     pub language_version: u32,
     /// Whether kernels that would be interpreted, because there is no libLLVM, are refused with
@@ -51,6 +55,7 @@ impl Default for CompileOptions {
             include_folders: Vec::new(),
             math_mode: MathMode::default(),
             check_mode: CheckMode::default(),
+            whole_buffers: false,
             language_version: 320,
             require_machine_code: false,
             family: None,

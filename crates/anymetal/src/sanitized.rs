@@ -9,10 +9,10 @@ use anymetal_compiler::{Library, SharedSession};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::family::Family;
 
-use crate::compile::{made, specialisation};
+use crate::compile::{Checks, made, specialisation};
 use crate::constants::FunctionConstants;
 use crate::error::Error;
-use crate::library::CheckMode;
+use crate::library::{CheckMode, CompileOptions};
 use crate::sanitizer;
 
 /// See the module's documentation.
@@ -21,6 +21,7 @@ pub(crate) struct SanitizedLibrary {
     library: Library,
     session: SharedSession,
     family: Option<Family>,
+    checks: Checks,
     artifacts: Mutex<Vec<SanitizedKernel>>,
 }
 
@@ -32,8 +33,14 @@ struct SanitizedKernel {
 }
 
 impl SanitizedLibrary {
-    pub(crate) fn new(library: Library, family: Option<Family>) -> Self {
-        SanitizedLibrary { library, session: sanitizer::session(), family, artifacts: Mutex::default() }
+    pub(crate) fn new(library: Library, options: &CompileOptions) -> Self {
+        SanitizedLibrary {
+            library,
+            session: sanitizer::session(),
+            family: options.family,
+            checks: Checks { mode: CheckMode::Sanitize, whole_buffers: options.whole_buffers },
+            artifacts: Mutex::default(),
+        }
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -51,7 +58,7 @@ impl SanitizedLibrary {
         if let Some(known) = known {
             return Ok(Arc::clone(&known.artifact));
         }
-        let specialisation = specialisation(constants, CheckMode::Sanitize);
+        let specialisation = specialisation(constants, self.checks);
         if let Some(family) = self.family {
             self.library.check_family(kernel, &specialisation, family)?;
         }

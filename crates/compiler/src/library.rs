@@ -62,6 +62,8 @@ pub struct Specialisation {
     /// As [`Module::threadgroup_reserve`]. Not under the sanitizer, and not for NVIDIA GPUs, where each
     /// variable is checked for itself.
     pub threadgroup_reserve: u64,
+    /// As [`Module::whole_buffers`]. Not for NVIDIA GPUs.
+    pub whole_buffers: bool,
 }
 
 impl Default for Specialisation {
@@ -73,6 +75,7 @@ impl Default for Specialisation {
             whole_threadgroups_only: false,
             checks: true,
             threadgroup_reserve: 0,
+            whole_buffers: false,
         }
     }
 }
@@ -98,6 +101,7 @@ impl Specialisation {
             .number(self.whole_threadgroups_only.into())
             .number(self.checks.into())
             .number(self.threadgroup_reserve)
+            .number(self.whole_buffers.into())
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn prepare(
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
     module.threadgroup_reserve = specialisation.threadgroup_reserve;
+    module.whole_buffers = specialisation.whole_buffers;
     let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
     passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;
@@ -38,6 +39,7 @@ pub(crate) fn prepare_for_sanitizer(
     specialisation: &Specialisation,
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
+    module.whole_buffers = specialisation.whole_buffers;
     let options = PrepareOptions { constants: &values, whole_group_size: None };
     passes::prepare_unchanged(&mut module, &options)
         .map_err(|error| prepare_error(&module, kernel, error))?;

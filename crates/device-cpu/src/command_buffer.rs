@@ -29,6 +29,8 @@ use crate::worker_memory::WorkerNeeds;
 
 /// The alignment of inline bytes: at least that of any MSL type.
 const INLINE_ALIGNMENT: usize = 64;
+/// Zeros before each of them, for programs that read a little before what they set.
+const INLINE_BEFORE: usize = INLINE_ALIGNMENT;
 
 /// The launch tables of all dispatches of a command buffer.
 #[derive(Debug, Default)]
@@ -36,6 +38,8 @@ pub(crate) struct LaunchTables {
     /// One per command, in order.
     pub(crate) steps: Vec<CommandStep>,
     buffers: Vec<BoundBuffer>,
+    /// The bytes of the buffer before each of `buffers`.
+    before: Vec<u64>,
     threadgroup_slots: Vec<ThreadgroupSlot>,
     /// Holds the inline bytes that `buffers` points to.
     inline: Option<AlignedMemory>,
@@ -96,6 +100,11 @@ impl LaunchTables {
     /// The buffer table of a dispatch.
     pub(crate) fn buffers(&self, dispatch: &PreparedDispatch) -> &[BoundBuffer] {
         &self.buffers[dispatch.buffers.clone()]
+    }
+
+    /// The bytes of the buffer before each entry of [`Self::buffers`].
+    pub(crate) fn before(&self, dispatch: &PreparedDispatch) -> &[u64] {
+        &self.before[dispatch.buffers.clone()]
     }
 
     /// The threadgroup table of a dispatch.
@@ -212,10 +221,13 @@ impl Preparer<'_> {
         let layout = layout.with_reserve(kernel.threadgroup_reserve);
         let first_buffer = tables.buffers.len();
         tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
+        tables.before.resize(tables.buffers.len(), 0);
         for binding in arguments.bindings {
             // `check_bindings` found each.
             if let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) {
-                tables.buffers[first_buffer + argument.slot as usize] = self.bound(binding, inline)?;
+                let slot = first_buffer + argument.slot as usize;
+                tables.buffers[slot] = self.bound(binding, inline)?;
+                tables.before[slot] = before(kernel, &binding.resource);
             }
         }
         let Some(shape) = shape else {
@@ -285,6 +297,17 @@ pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(
     }
 }
 
+/// The bytes before what is bound that code of a module with whole buffers may access: those of the buffer,
+/// and with the bounds of Metal's GPUs those of the page that holds inline bytes.
+fn before(kernel: &KernelInfo, resource: &BoundResource) -> u64 {
+    match resource {
+        BoundResource::Bytes(bytes) if !bytes.is_empty() && kernel.threadgroup_reserve != 0 => {
+            INLINE_BEFORE as u64
+        }
+        resource => resource.offset(),
+    }
+}
+
 /// One block for all inline bytes of the submission.
 fn inline_memory(
     submission: &Submission,
@@ -299,7 +322,7 @@ fn inline_memory(
         };
         for binding in bindings {
             if let BoundResource::Bytes(bytes) = &binding.resource {
-                total += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
+                total += INLINE_BEFORE + bytes.len().next_multiple_of(INLINE_ALIGNMENT);
             }
         }
     }
@@ -321,8 +344,8 @@ impl InlineCursor {
         let Some(memory) = self.memory.filter(|_| !bytes.is_empty()) else {
             return BoundBuffer::UNBOUND;
         };
-        let base = memory.as_ptr().wrapping_add(self.used);
-        self.used += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
+        let base = memory.as_ptr().wrapping_add(self.used + INLINE_BEFORE);
+        self.used += INLINE_BEFORE + bytes.len().next_multiple_of(INLINE_ALIGNMENT);
         // SAFETY: `inline_memory` summed up the same steps over the same bindings, so the block has room from
         // `base` on, and nobody else has it yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len()) };

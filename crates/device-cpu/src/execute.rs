@@ -99,6 +99,7 @@ impl Executor<'_> {
         let launch = CpuLaunch {
             buffers: buffers.as_ptr(),
             buffer_count: buffers.len() as u64,
+            before: tables.before(prepared).as_ptr(),
             threadgroup_slots: slots.as_ptr(),
             threadgroup_slot_count: slots.len() as u64,
             stop: self.stop,

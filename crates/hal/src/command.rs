@@ -275,6 +275,16 @@ pub enum BoundResource {
     Unbound,
 }
 
+impl BoundResource {
+    /// The bytes of the buffer before what is bound.
+    pub fn offset(&self) -> u64 {
+        match self {
+            BoundResource::Buffer { offset, .. } => *offset,
+            BoundResource::Bytes(_) | BoundResource::Unbound => 0,
+        }
+    }
+}
+
 /// The length of a dynamic threadgroup memory argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadgroupMemory {

@@ -125,6 +125,7 @@ fn bind(program: &Program, memory: &Memory<'_>, regions: &mut [Region]) -> Resul
                 }
                 region.arena = Arena::Buffer(buffer as u32);
                 (region.start, region.len, region.is_null) = (offset, len, false);
+                region.before = if program.whole_buffers { offset } else { 0 };
             }
             Argument::Threadgroup { len } => {
                 if description.kind != ArgKind::ThreadgroupMemory {

@@ -155,6 +155,9 @@ pub struct Module {
     /// accesses are bounded together: from the start of each on to the end of the threadgroup's
     /// memory, which has that many bytes at least. What is read beyond a variable is arbitrary.
     pub threadgroup_reserve: u64,
+    /// What is bound to a buffer argument at an offset reaches back to the buffer's first byte: an access
+    /// before the offset is in bounds within the buffer. The pointer is still the one to the offset.
+    pub whole_buffers: bool,
     /// Functions.
     pub functions: Vec<Function>,
     /// Entry points.

@@ -21,9 +21,10 @@
 //!   `[[dispatch_threads_per_threadgroup]]` the full one. With `dispatchThreadgroups` the device sets
 //!   `grid_threads = groups * group_size`.
 //! - *Bounds*: an access is in bounds if `0 <= offset` and `offset + access_bytes <= len` of its
-//!   [`BoundBuffer`]. Out of bounds a load gives zero, a store is dropped, an atomic gives zero and changes
-//!   nothing, and the code calls [`FAULT_SYMBOL`] ([`FaultFunction`]) once per faulting access (for a vector
-//!   of lanes: with the first faulting lane). It goes on after that.
+//!   [`BoundBuffer`]; code that is bounded by whole buffers takes `-before <= offset`
+//!   ([`CpuLaunch::before`]). Out of bounds a load gives zero, a store is dropped, an atomic gives zero and
+//!   changes nothing, and the code calls [`FAULT_SYMBOL`] ([`FaultFunction`]) once per faulting access (for a
+//!   vector of lanes: with the first faulting lane). It goes on after that.
 //! - *Stop*: on every loop iteration that can repeat without bound, and before each threadgroup, the code
 //!   reads `*stop` (a relaxed 4-byte load) and returns soon after it is nonzero. Results are then
 //!   unspecified.
@@ -71,7 +72,7 @@ pub use tables::{
 };
 
 /// The version of everything in this module; part of a cache fingerprint.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;

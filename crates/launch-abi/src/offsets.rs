@@ -10,6 +10,8 @@ use crate::tables::{BoundBuffer, CpuLaunch, CpuWorker, ThreadgroupSlot};
 
 /// Of [`CpuLaunch::buffers`], a pointer.
 pub const LAUNCH_BUFFERS: i64 = offset_of!(CpuLaunch, buffers) as i64;
+/// Of [`CpuLaunch::before`], a pointer.
+pub const LAUNCH_BEFORE: i64 = offset_of!(CpuLaunch, before) as i64;
 /// Of [`CpuLaunch::threadgroup_slots`], a pointer.
 pub const LAUNCH_THREADGROUP_SLOTS: i64 = offset_of!(CpuLaunch, threadgroup_slots) as i64;
 /// Of [`CpuLaunch::stop`], a pointer.

@@ -56,6 +56,9 @@ pub struct CpuLaunch {
     pub buffers: *const BoundBuffer,
     /// Its length.
     pub buffer_count: u64,
+    /// By slot: the bytes of the buffer before its entry's base. Only code of a module with
+    /// `whole_buffers` reads it, which may access them.
+    pub before: *const u64,
     /// The dynamic threadgroup memory, by slot.
     pub threadgroup_slots: *const ThreadgroupSlot,
     /// Its length.

@@ -24,7 +24,10 @@ const TOKENS: usize = 48;
 const PROMPT: [u32; 8] = [1, 17, 290, 1041, 5, 733, 64, 2000];
 
 fn main() -> Result<ExitCode> {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(TOKENS);
+    let Some(count) = count() else {
+        eprintln!("usage: candle-decoder [TOKENS], at least 1");
+        return Ok(ExitCode::from(2));
+    };
     let expected = measured("cpu", &Device::Cpu, count)?;
     let found = measured("metal", &Device::new_metal(0)?, count)?;
     match expected.iter().zip(&found).position(|(expected, found)| expected != found) {
@@ -37,6 +40,12 @@ fn main() -> Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// How many tokens are asked for; nothing if that is no number of tokens.
+fn count() -> Option<usize> {
+    let Some(count) = std::env::args().nth(1) else { return Some(TOKENS) };
+    count.parse().ok().filter(|&count| count > 0)
 }
 
 /// The tokens of one device. The prompt and the first tokens, for which kernels are compiled, are not

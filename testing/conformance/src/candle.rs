@@ -88,7 +88,7 @@ pub fn source(package: &str, name: &str) -> Source {
     let text = std::fs::read_to_string(&file.path).unwrap_or_else(|error| panic!("{name}: {error}"));
     let folder = file.path.parent().map(Path::to_path_buf);
     let include_dirs = folder.into_iter().chain(file.include_dirs).collect();
-    Source { name: name.to_owned(), text, include_dirs, defines: Vec::new(), math: Math::Fast }
+    Source { name: name.to_owned(), text, include_dirs, math: Math::Fast, ..Source::default() }
 }
 
 /// Elements after an output that must not change.

@@ -42,7 +42,7 @@ pub fn source(file: &str) -> Source {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/cli/src/demo/kernels");
     let name = format!("{file}.metal");
     let text = std::fs::read_to_string(folder.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Source { name, text, include_dirs: Vec::new(), defines: Vec::new(), math: Math::Safe }
+    Source { name, text, math: Math::Safe, ..Source::default() }
 }
 
 /// One launch of the kernel; `None` of a kernel that is none of the demo's.

@@ -19,6 +19,8 @@ pub struct ExecFile {
     pub text: String,
     /// The math mode.
     pub math: Math,
+    /// Whether kernels may access a buffer before the offset at which it is bound.
+    pub whole_buffers: bool,
     /// What to run: one launch per `kernel` directive, or one.
     pub cases: Vec<Case>,
 }
@@ -45,8 +47,13 @@ pub fn folder() -> PathBuf {
 
 /// Reads a file's directives.
 pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> {
-    let mut file =
-        ExecFile { name: name.to_owned(), text: text.to_owned(), math: Math::Fast, cases: Vec::new() };
+    let mut file = ExecFile {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        math: Math::Fast,
+        whole_buffers: false,
+        cases: Vec::new(),
+    };
     let mut common: Vec<(String, String)> = Vec::new();
     let mut case: Option<Case> = None;
     for (number, line) in text.lines().enumerate() {
@@ -70,6 +77,7 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
                 }
             }
             "math" => file.math = math(value).map_err(at)?,
+            "bounds" if value == "buffer" => file.whole_buffers = true,
             _ => match &mut case {
                 Some(case) => apply(case, key, value).map_err(at)?,
                 None => common.push((key.to_owned(), value.to_owned())),
@@ -114,6 +122,15 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
                 _ => Binding::Buffer { bytes: values(value)?.bytes, offset: 0 },
             };
             case.launch.args.push(Arg { index: index()?, binding });
+        }
+        "offset" => {
+            let (index, wanted) = (index()?, value.parse());
+            let wanted = wanted.map_err(|_| format!("`{value}` is no number of bytes"))?;
+            let bound = case.launch.args.iter_mut().find(|arg| arg.index == index);
+            match bound.map(|arg| &mut arg.binding) {
+                Some(Binding::Buffer { bytes, offset }) if wanted <= bytes.len() => *offset = wanted,
+                _ => return Err(format!("no `arg {index}` with so many bytes comes before its offset")),
+            }
         }
         "threadgroup" => {
             let bytes = value.parse().map_err(|_| format!("`{value}` is no number of bytes"))?;

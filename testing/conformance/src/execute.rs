@@ -36,6 +36,8 @@ pub struct Source {
     pub defines: Vec<&'static str>,
     /// The math mode.
     pub math: Math,
+    /// Whether kernels may access a buffer before the offset at which it is bound.
+    pub whole_buffers: bool,
 }
 
 /// Why a kernel did not run to its end.

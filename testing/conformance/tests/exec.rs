@@ -30,6 +30,7 @@ fn check(executor: &dyn Executor) {
             name: format!("{}.metal", file.name),
             text: file.text.clone(),
             math: file.math,
+            whole_buffers: file.whole_buffers,
             ..Source::default()
         };
         let result = match executor.open(&source) {

@@ -134,6 +134,9 @@ fn options_of(options: &CompileOptions) -> Option<BTreeMap<String, String>> {
     if options.require_machine_code {
         all.insert("require-machine-code".to_owned(), "1".to_owned());
     }
+    if options.whole_buffers {
+        all.insert("whole-buffers".to_owned(), "1".to_owned());
+    }
     if let Some(family) = options.family {
         all.insert("family".to_owned(), family.to_string());
     }
@@ -148,6 +151,7 @@ fn compile_options(state: &PipelineState) -> Option<CompileOptions> {
             "check" => options.check_mode = CHECK.iter().find(|(word, _)| word == value)?.1,
             "version" => options.language_version = value.parse().ok()?,
             "require-machine-code" => options.require_machine_code = true,
+            "whole-buffers" => options.whole_buffers = true,
             "family" => options.family = Some(value.parse().ok()?),
             name if name.starts_with("define.") => options.defines.push(match value.split_once('=') {
                 Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -172,6 +176,7 @@ mod tests {
             include_folders: vec!["shaders/include".into()],
             math_mode: MathMode::Safe,
             check_mode: CheckMode::Off,
+            whole_buffers: true,
             language_version: 310,
             ..CompileOptions::default()
         };

@@ -10,7 +10,7 @@ mod grid_sync;
 mod pool;
 mod work;
 
-use anymetal::{Device, Error};
+use anymetal::{Device, DeviceError, Error};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
@@ -85,7 +85,15 @@ struct Report {
     /// How many queues the device was measured to be worth.
     default_queues: usize,
     figures: Vec<Figure>,
+    left_out: Vec<LeftOut>,
     memory: Vec<flatness::Flatness>,
+}
+
+/// Figures that the device cannot have.
+#[derive(Debug, Serialize)]
+struct LeftOut {
+    figures: &'static str,
+    reason: String,
 }
 
 /// Runs the suite. Goals that are missed are shown, not failed: they depend on the machine.
@@ -104,17 +112,34 @@ pub(super) fn run(device: &Device, rounds: u32, json: bool) -> Result<bool, Fail
     tell("graph");
     figures.extend(graph::figures(device, &kernels, rounds)?);
     tell("barriers of the grid");
-    figures.extend(grid_sync::figures(device, rounds)?);
+    let mut left_out = Vec::new();
+    match grid_sync::figures(device, rounds) {
+        Ok(measured) => figures.extend(measured),
+        Err(error) if is_unsupported(&error) => {
+            left_out.push(LeftOut { figures: "barriers of the grid", reason: error.to_string() });
+        }
+        Err(error) => return Err(error.into()),
+    }
     tell("memory");
     let report = Report {
         device: device.capabilities().hardware_name.clone(),
         default_queues: device.queues(None)?.len(),
         figures,
+        left_out,
         memory: flatness::measure(device, &kernels)?,
     };
     let flat = report.memory.iter().all(|memory| memory.flat);
     print(&report, json);
     Ok(flat)
+}
+
+/// Whether the device says, before or after the compiler, that it cannot have such a thing at all.
+fn is_unsupported(error: &Error) -> bool {
+    match error {
+        Error::Device(error) => matches!(error, DeviceError::Unsupported { .. }),
+        Error::Compile(failure) => failure.id() == "unsupported",
+        _ => false,
+    }
 }
 
 fn print(report: &Report, json: bool) {
@@ -151,6 +176,9 @@ fn print(report: &Report, json: bool) {
         }
     }
     println!("{table}");
+    for LeftOut { figures, reason } in &report.left_out {
+        println!("left out: {figures}: {reason}");
+    }
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY).set_header(["memory", "time", "resident before", "after", "flat"]);
     for memory in &report.memory {
@@ -175,4 +203,17 @@ fn microseconds(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_left_out_for_what_a_device_cannot_have_and_for_nothing_else() {
+        let (what, alternative) = ("cooperative launches".to_owned(), "split the kernel".to_owned());
+        let cannot = DeviceError::Unsupported { device: "apple:0".to_owned(), what, alternative };
+        assert!(is_unsupported(&cannot.into()));
+        assert!(!is_unsupported(&DeviceError::OutOfMemory { requested: 1 }.into()));
+    }
 }

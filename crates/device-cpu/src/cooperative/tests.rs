@@ -61,9 +61,11 @@ fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
     let (stop, fault) = (AtomicU32::new(0), FaultRecord::default());
     let groups = shared.reached.len() as u64;
     let buffer = BoundBuffer { base: std::ptr::from_ref(shared).cast_mut().cast(), len: 8 };
+    let before = 0u64;
     let launch = CpuLaunch {
         buffers: &raw const buffer,
         buffer_count: 1,
+        before: &raw const before,
         threadgroup_slots: std::ptr::null(),
         threadgroup_slot_count: 0,
         stop: &raw const stop,

@@ -57,7 +57,7 @@ impl Machine {
             located.arena = Some(region.arena);
             if let Some(last) = last_offset(&region, request) {
                 for (lane, &offset) in offsets.iter().enumerate() {
-                    located.good |= u32::from(offset <= last) << lane;
+                    located.good |= u32::from(offset.wrapping_add(region.before) <= last) << lane;
                     located.at[lane] = position(&region, lane, offset);
                 }
                 located.good &= self.active;
@@ -65,7 +65,8 @@ impl Machine {
         } else {
             for lane in lanes_in(self.active) {
                 let region = env.region(regions[lane]);
-                if last_offset(region, request).is_some_and(|last| offsets[lane] <= last) {
+                let place = offsets[lane].wrapping_add(region.before);
+                if last_offset(region, request).is_some_and(|last| place <= last) {
                     located.good |= 1 << lane;
                     located.at[lane] = position(region, lane, offsets[lane]);
                 }
@@ -351,13 +352,13 @@ impl Machine {
     }
 }
 
-/// The greatest offset at which the access is in bounds. As unsigned numbers, negative offsets are above
-/// any such limit.
+/// The greatest offset from the first byte that may be accessed at which the access is in bounds. As unsigned
+/// numbers, negative offsets are above any such limit.
 fn last_offset(region: &Region, request: Request) -> Option<u64> {
     if request.op.kind() != AccessKind::Load && !region.writable {
         return None;
     }
-    region.len.checked_sub(request.bytes)
+    region.before.checked_add(region.len)?.checked_sub(request.bytes)
 }
 
 fn position(region: &Region, lane: usize, offset: u64) -> usize {

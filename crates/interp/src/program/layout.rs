@@ -32,6 +32,8 @@ pub(crate) struct Region {
     pub(crate) variable: Variable,
     pub(crate) start: u64,
     pub(crate) len: u64,
+    /// Bytes before the start that may be accessed too.
+    pub(crate) before: u64,
     /// Private memory: the distance between two lanes' copies.
     pub(crate) lane_stride: u64,
     pub(crate) writable: bool,
@@ -45,6 +47,7 @@ impl Region {
         variable: Variable::Nothing,
         start: 0,
         len: 0,
+        before: 0,
         lane_stride: 0,
         writable: false,
         is_null: true,

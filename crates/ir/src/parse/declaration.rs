@@ -16,6 +16,7 @@ impl Parser<'_> {
             Token::Word("global") => self.global(),
             Token::Word("threadgroup") => self.threadgroup_var(),
             Token::Word("threadgroup_reserve") => self.threadgroup_reserve(),
+            Token::Word("whole_buffers") => self.whole_buffers(),
             Token::Word("func") => self.function(),
             Token::Word("kernel") => self.kernel(),
             _ => self.expected("a declaration"),
@@ -75,6 +76,12 @@ impl Parser<'_> {
     fn threadgroup_reserve(&mut self) -> Parsed<()> {
         self.bump()?;
         self.module.threadgroup_reserve = self.number()?;
+        Ok(())
+    }
+
+    fn whole_buffers(&mut self) -> Parsed<()> {
+        self.module.whole_buffers = true;
+        self.bump()?;
         Ok(())
     }
 

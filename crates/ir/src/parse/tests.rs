@@ -7,6 +7,7 @@ const SAMPLE: &str = r#"file 0 "dir\\a \"b\".metal"
 function_constant fc0 "wide" index 3 : i32 signed
 global g0 "table" align 4 bytes "00010aff"
 threadgroup tg0 "shared" size 128 align 16
+whole_buffers
 
 func f0 "helper" (v0: f32, v1: i32) -> f32 {
   if v1_is_no_value {
@@ -17,6 +18,7 @@ const GOOD: &str = r#"file 0 "dir\\a \"b\u{a}.metal"
 function_constant fc0 "wide" index 3 : i32 signed
 global g0 "table" align 4 bytes "00010aff"
 threadgroup tg0 "shared" size 128 align 16
+whole_buffers
 
 func f0 "helper" (v0: f32, v1: i32) -> f32 {
   v2 = const 0 : i32

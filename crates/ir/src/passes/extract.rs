@@ -34,6 +34,7 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
         globals: module.globals.clone(),
         threadgroup_vars: module.threadgroup_vars.clone(),
         threadgroup_reserve: module.threadgroup_reserve,
+        whole_buffers: module.whole_buffers,
         functions,
         kernels: vec![kernel],
     })

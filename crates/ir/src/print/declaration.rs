@@ -55,6 +55,9 @@ pub(super) fn declarations(out: &mut String, module: &Module) -> fmt::Result {
     if module.threadgroup_reserve != 0 {
         writeln!(out, "threadgroup_reserve {}", module.threadgroup_reserve)?;
     }
+    if module.whole_buffers {
+        out.push_str("whole_buffers\n");
+    }
     Ok(())
 }
 

@@ -79,7 +79,11 @@ impl CompileProperties {
 
 /// How source is compiled where a program gives no options; the device's settings come on top.
 pub(crate) fn default_options() -> anymetal::CompileOptions {
-    anymetal::CompileOptions { check_mode: CheckMode::Pages, ..anymetal::CompileOptions::default() }
+    anymetal::CompileOptions {
+        check_mode: CheckMode::Pages,
+        whole_buffers: true,
+        ..anymetal::CompileOptions::default()
+    }
 }
 
 /// Metal's number for a version as `__METAL_VERSION__` gives it: 320 for 3.2.

@@ -225,7 +225,8 @@ fn open(options: &Options) -> Result<Option<Foreign>, String> {
     let math = if options.math == "fast" { Math::Fast } else { Math::Safe };
     let include_dirs = path.parent().map(Path::to_owned).into_iter().chain(options.include.clone()).collect();
     let name = path.to_string_lossy().into_owned();
-    let source = Source { name, text: defines + &text, include_dirs, defines: Vec::new(), math };
+    let source =
+        Source { name, text: defines + &text, include_dirs, defines: Vec::new(), math, ..Source::default() };
     let settings = Settings { max_steps: options.steps, checks: !options.unchecked };
     Foreign::open(source, settings).map(Some).map_err(|error| {
         if options.verbose || options.jobs == 1 {

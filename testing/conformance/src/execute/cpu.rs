@@ -128,6 +128,7 @@ fn opened_on(device: &Device, source: &Source, check_mode: CheckMode) -> Result<
             Math::Fast => MathMode::Fast,
         },
         check_mode,
+        whole_buffers: source.whole_buffers,
         ..CompileOptions::default()
     };
     let library = device

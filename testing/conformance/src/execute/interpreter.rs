@@ -28,7 +28,8 @@ impl Executor for Interpreter {
     }
 
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
-        Ok(Box::new(OpenedLibrary { library: parse(source)?, unoptimised: self.unoptimised }))
+        let (unoptimised, whole_buffers) = (self.unoptimised, source.whole_buffers);
+        Ok(Box::new(OpenedLibrary { library: parse(source)?, unoptimised, whole_buffers }))
     }
 }
 
@@ -52,6 +53,7 @@ pub fn parse(source: &Source) -> Result<Library, ExecError> {
 struct OpenedLibrary {
     library: Library,
     unoptimised: bool,
+    whole_buffers: bool,
 }
 
 impl Opened for OpenedLibrary {
@@ -60,8 +62,9 @@ impl Opened for OpenedLibrary {
     }
 
     fn prepare(&self, kernel: &str, constants: &[(u32, Constant)]) -> Result<Box<dyn Prepared>, ExecError> {
-        let module =
-            self.library.module(kernel).map_err(|errors| ExecError::Compile(errors.render_text(false)))?;
+        let module = self.library.module(kernel);
+        let mut module = module.map_err(|errors| ExecError::Compile(errors.render_text(false)))?;
+        module.whole_buffers = self.whole_buffers;
         let unoptimised = self.unoptimised;
         let program = on_large_stack(|| program_of(&module, kernel, constants, unoptimised))?;
         Ok(Box::new(PreparedProgram { program, unoptimised }))

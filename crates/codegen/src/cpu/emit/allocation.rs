@@ -5,7 +5,9 @@
 //! pointer is adding to its tagged form. 0 is the null pointer.
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
-use anymetal_launch_abi::offsets::{ENTRY_LEN, LAUNCH_BUFFERS, LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY};
+use anymetal_launch_abi::offsets::{
+    ENTRY_LEN, LAUNCH_BEFORE, LAUNCH_BUFFERS, LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY,
+};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
@@ -19,6 +21,8 @@ use crate::cpu::storage::Root;
 /// Where the offset is zero in an encoded pointer.
 const BIAS: i64 = 1 << 47;
 const OFFSET_BITS: i64 = (1 << 48) - 1;
+/// Without checks: more than is before any allocation, and no overflow when the largest length is added.
+pub(super) const UNCHECKED_BEFORE: i64 = 1 << 62;
 
 /// An allocation during emission.
 #[derive(Clone, Debug)]
@@ -29,6 +33,15 @@ pub(super) struct Place {
     pub(super) len: Opd,
     /// Which one.
     pub(super) root: Root,
+    /// Of an encoded pointer to shared memory: its number.
+    pub(super) number: Option<Opd>,
+}
+
+impl Place {
+    /// An allocation that code knows by its root.
+    pub(super) fn known(base: Opd, len: Opd, root: Root) -> Self {
+        Place { base, len, root, number: None }
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -50,7 +63,7 @@ impl Emitter<'_, '_> {
     pub(super) fn place(&mut self, root: Root) -> Place {
         let number = self.number(root);
         if let Some((base, len)) = self.bases.get(&number).cloned() {
-            return Place { base, len, root };
+            return Place::known(base, len, root);
         }
         let (base, len) = match root {
             Root::Unset | Root::Null | Root::Many => (Opd::text("null"), Opd::Int(0)),
@@ -72,11 +85,11 @@ impl Emitter<'_, '_> {
                     crate::cpu::storage::LocalKind::Promoted => Opd::text("null"),
                 };
                 // Not kept: in barrier regions an array's place changes with the SIMD-group.
-                return Place { base, len: Opd::Int(size as i64), root };
+                return Place::known(base, Opd::Int(size as i64), root);
             }
         };
         self.bases.insert(number, (base.clone(), len.clone()));
-        Place { base, len, root }
+        Place::known(base, len, root)
     }
 
     fn argument_place(&mut self, index: usize) -> (Opd, Opd) {
@@ -167,6 +180,70 @@ impl Emitter<'_, '_> {
         }
         let limit = self.limit(place, bytes);
         self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+    }
+
+    /// The bytes before an allocation's start that may be accessed, read where they are needed: on slow paths
+    /// only. What fails a check against the length alone may still be in a buffer that is bound at an offset.
+    pub(super) fn before(&mut self, place: &Place) -> Opd {
+        if !self.shared.options.checks {
+            return Opd::Int(UNCHECKED_BEFORE);
+        }
+        if !self.shared.module.whole_buffers {
+            return Opd::Int(0);
+        }
+        match (place.root, &place.number) {
+            (Root::Argument(index), _) => match self.buffer_slot(index) {
+                Some(slot) => self.load_before(&Opd::Int(slot)),
+                None => Opd::Int(0),
+            },
+            (Root::Many, Some(number)) => self.before_by_number(&number.clone()),
+            _ => Opd::Int(0),
+        }
+    }
+
+    /// Whether `bytes` from `start` on, which are not inside by the length alone, are in the buffer before
+    /// what is bound. `None`: never.
+    pub(super) fn is_before(&mut self, place: &Place, start: &Opd, bytes: i64) -> Option<Opd> {
+        let before = self.before(place);
+        if matches!(before, Opd::Int(_)) {
+            return None;
+        }
+        let place_of_start = self.t.add("i64", start, &before);
+        let len = self.t.add("i64", &place.len, &before);
+        let place = Place { len, root: Root::Many, ..place.clone() };
+        let limit = self.limit(&place, bytes);
+        Some(self.t.icmp("ult", "i64", &place_of_start, &limit))
+    }
+
+    /// The slot of an enabled buffer argument.
+    fn buffer_slot(&self, index: usize) -> Option<i64> {
+        let kernel = self.shared.kernel;
+        let slot = argument_slots(kernel)[index].filter(|_| kernel.args[index].kind == ArgKind::Buffer)?;
+        Some(i64::from(slot))
+    }
+
+    fn load_before(&mut self, slot: &Opd) -> Opd {
+        let launch = self.group.launch.clone();
+        let field = self.t.value(format_args!("getelementptr i8, ptr {launch}, i64 {LAUNCH_BEFORE}"));
+        let table = self.t.load("ptr", &field, 8);
+        let entry = self.t.value(format_args!("getelementptr i64, ptr {table}, i64 {slot}"));
+        self.t.load("i64", &entry, 8)
+    }
+
+    /// As [`Self::before`], of the allocation of that number.
+    fn before_by_number(&mut self, number: &Opd) -> Opd {
+        let (mut slot, mut is_buffer) = (Opd::Int(0), Opd::bool(false));
+        for index in 0..self.shared.kernel.args.len() {
+            let Some(of_argument) = self.buffer_slot(index) else { continue };
+            let here = self.t.icmp("eq", "i64", number, &Opd::Int(self.number(Root::Argument(index)).into()));
+            slot = self.t.select("i1", &here, "i64", &Opd::Int(of_argument), &slot);
+            is_buffer = self.t.select("i1", &here, "i1", &Opd::bool(true), &is_buffer);
+        }
+        if slot == Opd::Int(0) && is_buffer.is_text("false") {
+            return Opd::Int(0);
+        }
+        let before = self.load_before(&slot);
+        self.t.select("i1", &is_buffer, "i64", &before, &Opd::Int(0))
     }
 
     /// Whether `bytes` bytes are in bounds in every lane, by what is known of the pointer. Says nothing of
@@ -285,7 +362,7 @@ impl Emitter<'_, '_> {
         let second = self.t.offset(&entry, &Opd::Int(8));
         let len = self.t.load("i64", &second, 8);
         let offset = self.decode_offset(Width::One, code);
-        (Place { base, len, root: Root::Many }, offset)
+        (Place { base, len, root: Root::Many, number: Some(number) }, offset)
     }
 
     /// The offset part of encoded pointers.
@@ -310,7 +387,7 @@ impl Emitter<'_, '_> {
             len = self.t.select("i1", &here, "i64", &place.len, &len);
         }
         let offset = self.decode_offset(Width::One, code);
-        (Place { base, len, root: Root::Many }, offset)
+        (Place::known(base, len, Root::Many), offset)
     }
 
     // --- comparisons

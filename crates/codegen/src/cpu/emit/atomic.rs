@@ -97,7 +97,9 @@ impl Emitter<'_, '_> {
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(slow);
+        self.go_on_if_before(address, &start, bytes, fast);
         self.report(address, &start);
+        let slow_from = self.t.current();
         self.t.branch(join);
         self.t.label(fast);
         let at = self.t.offset(&address.place.base, &start);
@@ -109,7 +111,7 @@ impl Emitter<'_, '_> {
             Some(value) if ok.is_text("true") => vec![self.shaped(result, Lane::uniform(value), element)],
             Some(value) => {
                 let zero = zero_of(operation.scalar);
-                let merged = self.t.phi(element, &[(&value, from), (&zero, slow)]);
+                let merged = self.t.phi(element, &[(&value, from), (&zero, slow_from)]);
                 vec![self.shaped(result, Lane::uniform(merged), element)]
             }
         }
@@ -330,6 +332,7 @@ impl Emitter<'_, '_> {
         let (good, bad) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, good, bad);
         self.t.label(bad);
+        self.go_on_if_before(address, &start, i64::from(scalar.size()), good);
         // The report names the first active lane, which is to be this one.
         let one = self.t.value(format_args!("shl i32 1, {lane}"));
         self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {one} to {MASK}")));

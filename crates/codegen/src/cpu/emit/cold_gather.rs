@@ -4,6 +4,7 @@
 //! A kernel has many and they seldom run, so bounds check, masked lanes and loads are one call. Lanes
 //! within a short stretch are permuted, as in `permute_gather`.
 
+use super::allocation::UNCHECKED_BEFORE;
 use super::cast::reinterpret;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
@@ -16,14 +17,17 @@ use crate::cpu::options::CpuFeatures;
 /// that are off load from the start: some lane is on and in bounds, so that exists.
 const COLD_GATHER: &str =
     "define internal { i32, <32 x iBITS> } @am.rare_gather.BITS(ptr %base, <32 x i64> %lanes, \
-i64 %extra, i64 %limit, i32 %on) #1 {
+i64 %extra, i64 %before, i64 %limit, i32 %on) #1 {
 entry:
   %extra.0 = insertelement <32 x i64> poison, i64 %extra, i64 0
   %extras = shufflevector <32 x i64> %extra.0, <32 x i64> poison, <32 x i32> zeroinitializer
   %places = add <32 x i64> %lanes, %extras
   %limit.0 = insertelement <32 x i64> poison, i64 %limit, i64 0
   %limits = shufflevector <32 x i64> %limit.0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %outside = icmp uge <32 x i64> %places, %limits
+  %before.0 = insertelement <32 x i64> poison, i64 %before, i64 0
+  %befores = shufflevector <32 x i64> %before.0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %from.first = add <32 x i64> %places, %befores
+  %outside = icmp uge <32 x i64> %from.first, %limits
   %outside.bits = bitcast <32 x i1> %outside to i32
   %bad = and i32 %outside.bits, %on
   %none = insertvalue { i32, <32 x iBITS> } zeroinitializer, i32 %bad, 0
@@ -123,7 +127,12 @@ impl Emitter<'_, '_> {
         self.need(Helper::ColdGather(bits));
         let offsets = self.offsets(address);
         let is_certain = !self.shared.options.checks || self.is_in_bounds(address, item.bytes());
-        let limit = if is_certain { Opd::Int(-1) } else { self.limit(&address.place, item.bytes()) };
+        // Where lanes may be before the start they go the slow path: what those that are off would load might
+        // not be there.
+        let (before, limit) = match is_certain {
+            true => (Opd::Int(UNCHECKED_BEFORE), Opd::Int(-1)),
+            false => (Opd::Int(0), self.limit(&address.place, item.bytes())),
+        };
         let on = match self.mask.clone() {
             Mask::All => Opd::Int(-1),
             mask => self.mask_bits(&mask),
@@ -134,7 +143,8 @@ impl Emitter<'_, '_> {
             let base =
                 self.t.offset(&address.place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
             let both = self.t.value(format_args!(
-                "call {ty} @am.rare_gather.{bits}(ptr {base}, <32 x i64> {offsets}, i64 {}, i64 {limit}, i32 {on})",
+                "call {ty} @am.rare_gather.{bits}(ptr {base}, <32 x i64> {offsets}, i64 {}, i64 {before}, \
+i64 {limit}, i32 {on})",
                 address.extra
             ));
             bad = self.t.value(format_args!("extractvalue {ty} {both}, 0"));

@@ -119,14 +119,15 @@ impl Helper {
 }
 
 /// A loop over the lanes of a mask; `good` runs for those in bounds with `%place` and `%lane64`, the
-/// others are noted in the record.
+/// others are noted in the record. Bounds are `-before` and `len`.
 fn lane_loop(name: &str, good: &str) -> String {
     format!(
-        "define internal void @{name}(ptr %buffer, ptr %places, ptr %base, i64 %len, i64 %bytes, i64 %extra, \
-i32 %mask, ptr %record, i32 %site, i32 %first) #1 {{
+        "define internal void @{name}(ptr %buffer, ptr %places, ptr %base, i64 %len, i64 %before, i64 %bytes, \
+i64 %extra, i32 %mask, ptr %record, i32 %site, i32 %first) #1 {{
 entry:
-  %fits = icmp uge i64 %len, %bytes
-  %last = sub i64 %len, %bytes
+  %all = add i64 %len, %before
+  %fits = icmp uge i64 %all, %bytes
+  %last = sub i64 %all, %bytes
   br label %loop
 loop:
   %left = phi i32 [ %mask, %entry ], [ %next, %more ]
@@ -139,7 +140,8 @@ body:
   %lane64 = zext i32 %lane to i64
   %slot = getelementptr i64, ptr %places, i64 %lane64
   %offset = load i64, ptr %slot, align 8
-  %below = icmp ule i64 %offset, %last
+  %from.first = add i64 %offset, %before
+  %below = icmp ule i64 %from.first, %last
   %ok = and i1 %fits, %below
   br i1 %ok, label %good, label %bad
 good:
@@ -182,10 +184,12 @@ fn rows_loop(bits: u32, is_load: bool) -> String {
     let size = bits / 8;
     format!(
         "define internal void @am.rows.{name}.{bits}(ptr %buffer, i64 %own.down, i64 %own.right, ptr %base, \
-i64 %len, i64 %start, i64 %down, i64 %right, i32 %mask, ptr %record, i32 %site.0, i32 %site.1, i32 %first) #1 {{
+i64 %len, i64 %before, i64 %start, i64 %down, i64 %right, i32 %mask, ptr %record, i32 %site.0, i32 %site.1, \
+i32 %first) #1 {{
 entry:
-  %fits = icmp uge i64 %len, {size}
-  %last = sub i64 %len, {size}
+  %all = add i64 %len, %before
+  %fits = icmp uge i64 %all, {size}
+  %last = sub i64 %all, {size}
   br label %loop
 loop:
   %element = phi i32 [ 0, %entry ], [ %next, %more ]
@@ -217,7 +221,8 @@ check:
   %x = mul i64 %column, %right
   %inside = add i64 %y, %x
   %offset = add i64 %start, %inside
-  %below = icmp ule i64 %offset, %last
+  %from.first = add i64 %offset, %before
+  %below = icmp ule i64 %from.first, %last
   %ok = and i1 %fits, %below
   br i1 %ok, label %good, label %bad
 good:

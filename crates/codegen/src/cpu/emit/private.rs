@@ -308,7 +308,7 @@ impl Emitter<'_, '_> {
             let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
             let slow = self.slow_buffers();
             self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
-            let place = super::allocation::Place { base: at, len: Opd::Int(i64::MAX), root: Root::Many };
+            let place = super::allocation::Place::known(at, Opd::Int(i64::MAX), Root::Many);
             let address =
                 Address { place, offset: Lane::Varying(offset.clone()), value: None, extra: 0, site: 0 };
             let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));

@@ -56,6 +56,46 @@ fn with_exact_bounds_an_access_beyond_a_buffer_is_a_page_fault() {
     assert_page_fault(&error.expect("an error"), "`x`");
 }
 
+const BACKWARDS: &str = "
+    kernel void backwards(device const int* x, device int* y, uint i [[thread_position_in_grid]]) {
+        y[i] = x[-int(i)];
+    }
+";
+
+/// The status of a kernel that reads a buffer of 100 elements back from its last one, by so many threads;
+/// what it read, and its error.
+fn backwards(device: Id, threads: usize) -> (usize, Vec<i32>, Option<Retained<NSError>>) {
+    let setup = Setup::of(device);
+    let library = library(&setup.device, BACKWARDS).unwrap();
+    let backwards = pipeline(&setup.device, &library, "backwards");
+    let (x, y) = (buffer(&setup.device, 100), buffer(&setup.device, threads));
+    let commands = setup.command_buffer();
+    setup.encode_fill(&commands, &x, 100);
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let encoder: Id = msg_send![&*commands, computeCommandEncoder];
+        let () = msg_send![&*encoder, setComputePipelineState: &*backwards];
+        let () = msg_send![&*encoder, setBuffer: &*x, offset: 396usize, atIndex: 0usize];
+        let () = msg_send![&*encoder, setBuffer: &*y, offset: 0usize, atIndex: 1usize];
+        let () = msg_send![&*encoder, dispatchThreads: line(threads), threadsPerThreadgroup: line(32)];
+        let () = msg_send![&*encoder, endEncoding];
+        let status = commit_and_wait(&commands);
+        (status, contents(&y, threads), msg_send![&*commands, error])
+    }
+}
+
+#[test]
+fn a_kernel_reads_a_buffer_before_the_offset_at_which_it_is_bound_whatever_is_checked() {
+    let expected: Vec<i32> = (0..100).rev().collect();
+    for check in [CheckSetting::Library, CheckSetting::Bounds, CheckSetting::Sanitize, CheckSetting::Off] {
+        let (status, found, error) = backwards(device_with(check), 100);
+        assert!(status == 4 && found == expected, "{check:?}: {found:?} {error:?}");
+    }
+    let (status, found, error) = backwards(super::device(), 101);
+    assert_eq!((status, &found[..100], found[100]), (5, &expected[..], 0));
+    assert_page_fault(&error.expect("an error"), "`x` at index -100");
+}
+
 #[test]
 fn a_buffer_over_a_programs_memory_uses_it_and_gives_it_back_when_work_has_ended() {
     #[repr(align(4096))]
@@ -89,6 +129,37 @@ fn a_buffer_over_a_programs_memory_uses_it_and_gives_it_back_when_work_has_ended
     assert!(private.contains("shared or managed"), "{private}");
     let calls = calls.lock().unwrap();
     assert!(calls.contains(&(start.addr(), 4096)), "{calls:?}");
+}
+
+const STRIDES: &str = "
+    kernel void last(device int* y, constant int* strides [[buffer(1)]], constant int& count [[buffer(2)]],
+                     uint i [[thread_position_in_grid]]) {
+        y[i] = strides[count - 1] == 12345 ? -1 : int(i);
+    }
+";
+
+#[test]
+fn bytes_that_were_set_have_a_page_around_them_unless_bounds_are_exact() {
+    let last = |check| {
+        let setup = Setup::of(device_with(check));
+        let library = library(&setup.device, STRIDES).unwrap();
+        let last = pipeline(&setup.device, &library, "last");
+        let (commands, y) = (setup.command_buffer(), buffer(&setup.device, 4));
+        let (strides, count) = (7i32, 0i32);
+        // SAFETY: the classes have these methods.
+        unsafe {
+            let encoder: Id = msg_send![&*commands, computeCommandEncoder];
+            let () = msg_send![&*encoder, setComputePipelineState: &*last];
+            let () = msg_send![&*encoder, setBuffer: &*y, offset: 0usize, atIndex: 0usize];
+            for (index, value) in [(1usize, &raw const strides), (2, &raw const count)] {
+                let () = msg_send![&*encoder, setBytes: value.cast::<std::ffi::c_void>(), length: 4usize, atIndex: index];
+            }
+            let () = msg_send![&*encoder, dispatchThreads: line(4), threadsPerThreadgroup: line(4)];
+            let () = msg_send![&*encoder, endEncoding];
+        }
+        commit_and_wait(&commands)
+    };
+    assert_eq!((last(CheckSetting::Library), last(CheckSetting::Bounds)), (4, 5));
 }
 
 const STRAYS: &str = "

@@ -74,7 +74,8 @@ fn exec(compiler: &Compiler) -> Result<Vec<Subject>, String> {
         let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
         let file = exec_file::parse(&name, &text, Level::Sample)?;
-        let source = Source { name, text, math: file.math, ..Source::default() };
+        let source =
+            Source { name, text, math: file.math, whole_buffers: file.whole_buffers, ..Source::default() };
         let library = open(compiler, &source)?;
         for case in file.cases {
             subjects.push(Subject {

@@ -149,13 +149,14 @@ impl Emitter<'_, '_> {
         let (down, right) = if transpose { (&size, step) } else { (step, &size) };
         let (own_down, own_right) = if as_memory { (&size, &row) } else { (&row, &size) };
         let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let before = self.before(&address.place);
         let mask = self.mask.clone();
         let mask = self.mask_bits(&mask);
         let record = self.slow_buffers().record;
         let bits = scalar.size() * 8;
         self.t.line(format_args!(
             "call void @am.rows.{what}.{bits}(ptr {buffer}, i64 {own_down}, i64 {own_right}, ptr {}, i64 {len}, \
-i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, i32 {})",
+i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, i32 {})",
             address.place.base, sites[0], sites[1], self.first
         ));
     }

@@ -138,6 +138,22 @@ impl Emitter<'_, '_> {
         true
     }
 
+    /// Goes on at `inside` if what a check against the length alone found outside is in the buffer before
+    /// what is bound; no code where that cannot be.
+    pub(in crate::cpu::emit) fn go_on_if_before(
+        &mut self,
+        address: &Address,
+        start: &Opd,
+        bytes: i64,
+        inside: u32,
+    ) {
+        if let Some(is_before) = self.is_before(&address.place, start, bytes) {
+            let outside = self.t.block();
+            self.t.branch_if(&is_before, inside, outside);
+            self.t.label(outside);
+        }
+    }
+
     /// Reports a fault of the first active lane at one offset.
     pub(in crate::cpu::emit) fn report(&mut self, address: &Address, start: &Opd) {
         if !self.shared.options.checks {

@@ -105,10 +105,20 @@ impl Emitter<'_, '_> {
         let (slow, join) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, join, slow);
         self.t.label(slow);
+        let before = self.is_before(&address.place, &start, item.bytes());
+        let before_from = self.t.current();
+        if let Some(is_before) = &before {
+            let outside = self.t.block();
+            self.t.branch_if(is_before, join, outside);
+            self.t.label(outside);
+        }
         self.report(address, &start);
         let slow_from = self.t.current();
         self.t.label(join);
-        let base = self.t.phi("ptr", &[(&inside, from), (&Opd::text("@am.zeros"), slow_from)]);
+        let zeros = Opd::text("@am.zeros");
+        let mut from = vec![(&inside, from), (&zeros, slow_from)];
+        from.extend(before.is_some().then_some((&inside, before_from)));
+        let base = self.t.phi("ptr", &from);
         self.load_elements_at(&base, &address.place, item)
     }
 

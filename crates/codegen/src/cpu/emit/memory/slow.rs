@@ -94,6 +94,7 @@ impl Emitter<'_, '_> {
         element: i64,
     ) {
         let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let before = self.before(&address.place);
         let mask = self.mask.clone();
         let mask = self.mask_bits(&mask);
         let slow = self.slow_buffers();
@@ -108,8 +109,8 @@ impl Emitter<'_, '_> {
             }
         }
         self.t.line(format_args!(
-            "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {bytes}, i64 {element}, i32 {mask}, \
-ptr {}, i32 {}, i32 {})",
+            "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {before}, i64 {bytes}, i64 {element}, \
+i32 {mask}, ptr {}, i32 {}, i32 {})",
             slow.values, slow.offsets, address.place.base, slow.record, address.site, self.first
         ));
     }

@@ -105,6 +105,7 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         if !ok.is_text("true") {
             self.t.label(slow);
+            self.go_on_if_before(address, &start, item.bytes(), fast);
             self.report(address, &start);
             self.t.branch(join);
         }
