@@ -1,5 +1,5 @@
 // Copies of work-groups in and out, whole and with a stride; a structure that the kernel changes; a barrier of
-// no memory.
+// no memory; a tile that is used too early.
 #define TILE 64
 
 struct Offsets {
@@ -29,5 +29,13 @@ kernel void even(global const int* source, global int* target) {
     event_t done = async_work_group_strided_copy(tile, source + 2 * TILE * get_group_id(0), TILE, 2, 0);
     wait_group_events(1, &done);
     done = async_work_group_strided_copy(target + 3 * TILE * get_group_id(0), tile, TILE, 3, 0);
+    wait_group_events(1, &done);
+}
+
+// A race: the tile is used before it is there.
+kernel void hasty(global const int* source, global int* target) {
+    local int tile[TILE];
+    event_t done = async_work_group_copy(tile, source + TILE * get_group_id(0), TILE, 0);
+    target[get_global_id(0)] = tile[get_local_id(0)];
     wait_group_events(1, &done);
 }

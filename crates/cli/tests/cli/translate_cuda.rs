@@ -342,7 +342,7 @@ fn work_groups_of_opencl_copy_together() {
         let expected: Vec<i32> = (0..384).map(|i| if i % 3 == 0 { i / 3 * 2 } else { 0 }).collect();
         assert_eq!(even, expected);
     }
-    let race =
-        ["check", &file, "-k", "even", "--groups", "2", "--group", "64", "--arg", "0=iota:i32:256", "--arg"];
-    bench.run(&[&race[..], &["1=zeros:i32:384"]].concat()).expect(0);
+    let arguments = ["--groups", "2", "--group", "64", "--arg", "0=iota:i32:256", "--arg", "1=zeros:i32:384"];
+    bench.run(&[&["check", &file, "-k", "even"][..], &arguments].concat()).expect(0);
+    bench.run(&[&["check", &file, "-k", "hasty"][..], &arguments].concat()).expect(3);
 }

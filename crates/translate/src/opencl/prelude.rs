@@ -25,18 +25,19 @@ const RENAMED: &[(&str, &str)] = &[
     ("frexp", "cl_frexp"),
 ];
 
-/// The threads of a group share the elements; they are there after the next barrier, as after a wait.
+/// The threads of a group share the elements; they are there after the next barrier, as after a wait. Each
+/// thread copies the elements of its opposite, so that a use before the wait is a race that can be found.
 const GROUP_COPY: &str = "\
 template <typename T>
 inline int async_work_group_copy(uint rank, uint3 size, threadgroup T* to, device const T* from, size_t n, int event) {
-    for (size_t i = rank; i < n; i += size.x * size.y * size.z) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
         to[i] = from[i];
     }
     return event;
 }
 template <typename T>
 inline int async_work_group_copy(uint rank, uint3 size, device T* to, threadgroup const T* from, size_t n, int event) {
-    for (size_t i = rank; i < n; i += size.x * size.y * size.z) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
         to[i] = from[i];
     }
     return event;
@@ -47,7 +48,7 @@ const STRIDED_GROUP_COPY: &str = "\
 template <typename T>
 inline int async_work_group_strided_copy(uint rank, uint3 size, threadgroup T* to, device const T* from, size_t n,
                                          size_t stride, int event) {
-    for (size_t i = rank; i < n; i += size.x * size.y * size.z) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
         to[i] = from[i * stride];
     }
     return event;
@@ -55,7 +56,7 @@ inline int async_work_group_strided_copy(uint rank, uint3 size, threadgroup T* t
 template <typename T>
 inline int async_work_group_strided_copy(uint rank, uint3 size, device T* to, threadgroup const T* from, size_t n,
                                          size_t stride, int event) {
-    for (size_t i = rank; i < n; i += size.x * size.y * size.z) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
         to[i * stride] = from[i];
     }
     return event;
