@@ -67,6 +67,22 @@ uint32_t anymetal_kernel_max_threads_per_threadgroup(const anymetal_kernel *kern
 bool anymetal_kernel_is_machine_code(const anymetal_kernel *kernel);
 void anymetal_kernel_release(anymetal_kernel *kernel);
 
+/* An argument that a kernel declares. `name` is valid while the kernel is. */
+typedef struct anymetal_argument_info {
+    const char *name;
+    uint32_t index;        /* of `[[buffer(index)]]` or `[[threadgroup(index)]]` */
+    bool is_threadgroup;   /* threadgroup memory of which the launch gives the length; otherwise a buffer */
+    bool is_reference;     /* `constant T&`: a number or bytes may be given */
+    bool is_written;       /* the kernel stores to it */
+    size_t element_size;   /* sizeof(T) of `T&` or `T*` */
+} anymetal_argument_info;
+
+/* How many arguments a kernel takes; 0 for NULL. */
+size_t anymetal_kernel_argument_count(const anymetal_kernel *kernel);
+/* One of them: buffers first, then threadgroup memory, each in the order of their Metal indices. */
+anymetal_status anymetal_kernel_argument(const anymetal_kernel *kernel, size_t number,
+                                         anymetal_argument_info *info);
+
 /* A buffer of that many bytes, all zero. */
 anymetal_status anymetal_buffer_make(const anymetal_device *device, size_t bytes, anymetal_buffer **buffer);
 /*
@@ -90,7 +106,8 @@ typedef enum anymetal_argument_kind {
     ANYMETAL_ARGUMENT_BUFFER = 1,  /* `buffer`, from `offset` bytes on */
     ANYMETAL_ARGUMENT_INTEGER = 2, /* `integer`, converted to the type that the kernel declares */
     ANYMETAL_ARGUMENT_NUMBER = 3,  /* `number`, likewise */
-    ANYMETAL_ARGUMENT_BYTES = 4    /* `length` bytes as they are, copied */
+    ANYMETAL_ARGUMENT_BYTES = 4,   /* `length` bytes as they are, copied */
+    ANYMETAL_ARGUMENT_THREADGROUP = 5 /* `length` bytes of threadgroup memory for index `integer` */
 } anymetal_argument_kind;
 
 typedef struct anymetal_argument {
@@ -118,6 +135,11 @@ static inline anymetal_argument anymetal_arg_number(double number) {
 }
 static inline anymetal_argument anymetal_arg_bytes(const void *bytes, size_t length) {
     anymetal_argument argument = {ANYMETAL_ARGUMENT_BYTES, NULL, 0, 0, 0.0, bytes, length};
+    return argument;
+}
+/* The length of `[[threadgroup(index)]]`; may stand anywhere among the arguments, and takes no place of theirs. */
+static inline anymetal_argument anymetal_arg_threadgroup(uint32_t index, size_t length) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_THREADGROUP, NULL, 0, index, 0.0, NULL, length};
     return argument;
 }
 

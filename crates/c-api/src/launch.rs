@@ -43,12 +43,13 @@ enum Given {
     View(BufferView<u8>),
     Scalar(Scalar),
     Bytes(Vec<u8>),
+    Threadgroup { index: u32, length: u64 },
 }
 
 impl anymetal::Argument for Given {
     fn bind(&self, target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
         match self {
-            Given::Nothing => Unbound.bind(target),
+            Given::Nothing | Given::Threadgroup { .. } => Unbound.bind(target),
             Given::View(view) => view.bind(target),
             Given::Scalar(scalar) => scalar.bind(target),
             Given::Bytes(bytes) => Ok(BoundResource::Bytes(bytes.clone())),
@@ -73,6 +74,11 @@ impl Argument {
             4 if self.bytes.is_null() => return Err(Failure::caller("an argument's bytes are NULL")),
             // SAFETY: the caller's promise.
             4 => Given::Bytes(unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) }.to_vec()),
+            5 => Given::Threadgroup {
+                index: u32::try_from(self.integer)
+                    .map_err(|_| Failure::caller(format!("{} is no threadgroup index", self.integer)))?,
+                length: self.length as u64,
+            },
             other => return Err(Failure::caller(format!("{other} is no kind of argument"))),
         })
     }
@@ -105,7 +111,10 @@ pub unsafe extern "C" fn anymetal_launch(
         let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads);
         for argument in arguments {
             // SAFETY: the caller's promise.
-            launch = launch.arg(unsafe { argument.given() }?);
+            launch = match unsafe { argument.given() }? {
+                Given::Threadgroup { index, length } => launch.threadgroup_memory(index, length),
+                given => launch.arg(given),
+            };
         }
         if grid.group_size != [0; 3] {
             launch = launch.group_size(grid.group_size);

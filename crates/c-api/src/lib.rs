@@ -21,6 +21,7 @@ pub use device::{
     anymetal_queue_release,
 };
 pub use kernel::{
+    ArgumentDescription, anymetal_kernel_argument, anymetal_kernel_argument_count,
     anymetal_kernel_is_machine_code, anymetal_kernel_make, anymetal_kernel_max_threads_per_threadgroup,
     anymetal_kernel_release,
 };

@@ -49,6 +49,33 @@ int main(void) {
     if (number != 7) failures++;
     arguments[0].kind = (anymetal_argument_kind)9;
     expect("no kind", anymetal_launch(queue, kernel, arguments, 2, grid, NULL), ANYMETAL_CALLER, "9");
+    anymetal_argument_info info;
+    expect("second", anymetal_kernel_argument(kernel, 1, &info), ANYMETAL_OK, "");
+    if (strcmp(info.name, "a") != 0 || info.index != 1 || info.element_size != 4) failures++;
+    if (!info.is_reference || info.is_written || info.is_threadgroup) failures++;
+    expect("no third", anymetal_kernel_argument(kernel, 2, &info), ANYMETAL_CALLER, "has 2");
+    expect("no info", anymetal_kernel_argument(kernel, 0, NULL), ANYMETAL_CALLER, "NULL");
+    if (anymetal_kernel_argument_count(NULL) != 0 || anymetal_kernel_argument_count(kernel) != 2) failures++;
+    anymetal_kernel_release(kernel);
+    anymetal_library_release(library);
+    kernel = NULL;
+    library = NULL;
+    expect("local", COMPILE("kernel void f(device int* x, threadgroup int* t, ushort i [[thread_index_in_threadgroup]]) {"
+                            "t[i] = i; threadgroup_barrier(metal::mem_flags::mem_threadgroup); x[i] = t[1 - i]; }"),
+           ANYMETAL_OK, "");
+    if (anymetal_kernel_make(library, "f", &kernel) != ANYMETAL_OK) return 1;
+    expect("memory", anymetal_kernel_argument(kernel, 1, &info), ANYMETAL_OK, "");
+    if (!info.is_threadgroup || info.index != 0 || strcmp(info.name, "t") != 0) failures++;
+    anymetal_grid pair = {{2, 1, 1}, {2, 1, 1}};
+    anymetal_argument local[] = {anymetal_arg_threadgroup(0, 8), anymetal_arg_buffer(buffer)};
+    expect("threadgroup", anymetal_launch(queue, kernel, local, 2, pair, NULL), ANYMETAL_OK, "");
+    int both[2] = {0, 0};
+    expect("read", anymetal_buffer_read(buffer, 0, both, 8), ANYMETAL_OK, "");
+    if (both[0] != 1 || both[1] != 0) failures++;
+    local[0].integer = -1;
+    expect("index", anymetal_launch(queue, kernel, local, 2, pair, NULL), ANYMETAL_CALLER, "-1");
+    local[0] = anymetal_arg_threadgroup(0, 4);
+    expect("short", anymetal_launch(queue, kernel, local, 2, pair, NULL), ANYMETAL_OUT_OF_BOUNDS, "");
     anymetal_buffer_release(NULL);
     anymetal_buffer_release(buffer);
     anymetal_queue_release(queue);

@@ -77,7 +77,7 @@ enum Checks {
     Off,
 }
 
-fn parse_definition(text: &str) -> Result<String, String> {
+pub(crate) fn parse_definition(text: &str) -> Result<String, String> {
     let name = text.split(['=', '(']).next().unwrap_or_default();
     let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
-use crate::source_file::read;
+use crate::source_file::{parse_definition, read};
 
 /// Translate kernels in OpenCL C or CUDA C++ to the Metal Shading Language.
 ///
@@ -28,6 +28,9 @@ pub(crate) struct TranslateArgs {
     /// Search this folder for files that a CUDA source includes
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
+    /// Define a macro that the source counts on
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = parse_definition)]
+    define: Vec<String>,
     /// Write the launches that a CUDA source has, as a workload for `anymetal trace`
     #[arg(long, value_name = "OUT.toml")]
     launches: Option<PathBuf>,
@@ -65,7 +68,8 @@ impl From<Double> for Doubles {
 
 /// Does it.
 pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
-    let options = Options { doubles: args.double.into(), line_directive: args.line };
+    let macros = args.define.iter().map(|text| macro_of(text)).collect();
+    let options = Options { doubles: args.double.into(), line_directive: args.line, macros };
     let foreign = Foreign { path: &args.file, includes: &args.include, kernels: &args.kernel };
     let translation = foreign.translated(&read(&args.file)?, &options);
     tell(&translation, args.json)?;
@@ -78,6 +82,12 @@ pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
         None => output::write(&translation.text),
         Some(path) => output::file(path, &translation.text),
     }
+}
+
+/// `NAME=VALUE`, or `NAME`, which is 1.
+fn macro_of(text: &str) -> (String, String) {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    (name.to_owned(), value.to_owned())
 }
 
 /// A source in another language than MSL.
@@ -98,7 +108,7 @@ impl Foreign<'_> {
 
     /// The MSL: what `anymetal translate` prints, with the lines of the source.
     pub(crate) fn to_msl(&self, bytes: &[u8], double: Double) -> Result<Vec<u8>, Failure> {
-        let options = Options { doubles: double.into(), line_directive: true };
+        let options = Options { doubles: double.into(), line_directive: true, macros: Vec::new() };
         let translation = self.translated(bytes, &options);
         tell(&translation, false)?;
         Ok(translation.text.into_bytes())

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anymetal_diag::Diagnostic;
-use anymetal_msl::pp::{Definition, IncludeLoader, IncludedFile};
+use anymetal_msl::pp::{IncludeLoader, IncludedFile};
 use anymetal_msl::{CompileOptions, Library};
 use anymetal_translate::{Doubles, Options, Translation, cuda_to_msl, opencl_to_msl};
 
@@ -88,20 +88,19 @@ fn reason(diagnostic: &Diagnostic) -> String {
     format!("{}: {}", diagnostic.id, quoted.collect::<Vec<_>>().join("`"))
 }
 
-fn translate(path: &Path, files: &mut Files) -> Option<Translation> {
+fn translate(path: &Path, files: &mut Files, options: &Options) -> Option<Translation> {
     let source = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
-    let options = Options { doubles: Doubles::Float, line_directive: false };
     let name = path.display().to_string();
     if path.extension().is_some_and(|extension| extension == "cl") {
-        return Some(opencl_to_msl(&name, &source, &options));
+        return Some(opencl_to_msl(&name, &source, options));
     }
     let includes = &mut |name: &str, _: bool, from: &str| files.find(name, from);
-    Some(cuda_to_msl(&name, &source, includes, &[], &options))
+    Some(cuda_to_msl(&name, &source, includes, &[], options))
 }
 
 /// Looks at one file; gives the first error.
-fn file(path: &Path, files: &mut Files, options: &CompileOptions, count: &mut Count) -> Option<String> {
-    let translation = translate(path, files)?;
+fn file(path: &Path, files: &mut Files, options: &Options, count: &mut Count) -> Option<String> {
+    let translation = translate(path, files, options)?;
     if let Ok(folder) = std::env::var("SUITES_OUT") {
         let name = path.display().to_string().replace('/', "_");
         let _ = std::fs::write(Path::new(&folder).join(format!("{name}.metal")), &translation.text);
@@ -118,7 +117,8 @@ fn file(path: &Path, files: &mut Files, options: &CompileOptions, count: &mut Co
     }
     count.translated += 1;
     let name = format!("{}.metal", path.display());
-    let (library, diagnostics) = Library::parse(&name, translation.text.as_bytes(), options, files);
+    let (library, diagnostics) =
+        Library::parse(&name, translation.text.as_bytes(), &CompileOptions::default(), files);
     let mut failed = None;
     let mut note = |list: &[Diagnostic], map: &anymetal_diag::SourceMap, count: &mut Count| {
         let error = list.iter().find(|one| one.severity == anymetal_diag::Severity::Error);
@@ -149,18 +149,21 @@ fn file(path: &Path, files: &mut Files, options: &CompileOptions, count: &mut Co
 }
 
 fn main() {
-    let (mut folders, mut includes, mut is_listed) = (Vec::new(), Vec::new(), false);
-    let mut options = CompileOptions::default();
+    let (mut folders, mut includes, mut macros, mut is_listed) = (Vec::new(), Vec::new(), Vec::new(), false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-I" => includes.extend(arguments.next().map(PathBuf::from)),
-            "-D" => options.definitions.extend(arguments.next().map(Definition::Define)),
+            "-D" => macros.extend(arguments.next().map(|text| {
+                let (name, value) = text.split_once('=').unwrap_or((&text, "1"));
+                (name.to_owned(), value.to_owned())
+            })),
             "--list" => is_listed = true,
             _ => folders.push(PathBuf::from(argument)),
         }
     }
     let mut files = Files { folders: includes };
+    let options = Options { doubles: Doubles::Float, line_directive: false, macros };
     for folder in folders {
         let (mut all, mut count) = (Vec::new(), Count::default());
         if folder.is_dir() {

@@ -21,6 +21,7 @@
 //! | `cuda/reach`, `kept` | what stays of a source |
 //! | `cuda/body`, `space`, `expression`, `context`, `inference` | address spaces over the call graph |
 //! | `cuda/needs` | positions and variables that become parameters |
+//! | `cuda/cub` | calls of CUB's collectives |
 //! | `cuda/rewrite`, `words`, `prelude` | words, calls and functions that Metal lacks |
 //! | `cuda/spaces`, `kernel`, `typename`, `emit` | the text |
 #![forbid(unsafe_code)]

@@ -302,3 +302,47 @@ fn what_cannot_be_translated_names_its_place() {
     bench.run(&call).expect(1).says(&["Metal has no `double`", "--double float"]);
     bench.run(&[&call[..], &["--double", "float"]].concat()).expect(0);
 }
+
+#[test]
+fn collectives_of_cub_reduce_scan_and_exchange() {
+    let (bench, file) = (Bench::new(), format!("{CUDA}/cub.cu"));
+    for device in DEVICES {
+        let run = |kernel: &str, groups: &str, arguments: &[&str], result_of: &str| {
+            let mut call = vec!["-k", kernel, "--groups", groups, "--group", "64"];
+            arguments.iter().for_each(|argument| call.extend(["--arg", argument]));
+            ints(&result(&bench, &file, &call, result_of, device))
+        };
+        let reduced = run("reductions", "2", &["0=iota:i32:128", "1=zeros:i32:16"], "1");
+        let of_block = |first: i32| [first, first + 32, (first..first + 64).sum(), first + 49, 0, 0, 0, 0];
+        assert_eq!(reduced, [of_block(0), of_block(64)].concat());
+        let arguments = ["0=iota:i32:64", "1=zeros:i32:64", "2=zeros:i32:64"];
+        let sums: Vec<i32> = (0..64).map(|i| i * (i + 1) / 2).collect();
+        assert_eq!(run("scans", "1", &arguments, "1"), sums);
+        let before: Vec<i32> = (0..64).map(|i| i * (i - 1) / 2 + 1000 * 63 * 32).collect();
+        assert_eq!(run("scans", "1", &arguments, "2"), before);
+        let pieces = run("pieces", "1", &["0=iota:i32:256", "1=zeros:i32:256", "2=i32:250"], "1");
+        let expected: Vec<i32> = (0..256).map(|i| if i < 250 { i * (i + 1) / 2 } else { 0 }).collect();
+        assert_eq!(pieces, expected);
+    }
+}
+
+#[test]
+fn work_groups_of_opencl_copy_together() {
+    let (bench, file) = (Bench::new(), format!("{CUDA}/group-copy.cl"));
+    for device in DEVICES {
+        let run = |kernel: &str, arguments: &[&str]| {
+            let mut call = vec!["-k", kernel, "--groups", "2", "--group", "64"];
+            arguments.iter().for_each(|argument| call.extend(["--arg", argument]));
+            ints(&result(&bench, &file, &call, "1", device))
+        };
+        let reversed = run("reversed", &["0=iota:i32:128", "1=zeros:i32:128", "2=i32:1000,2000,0,0"]);
+        let first = (0..64).map(|i| 63 - i + 1000);
+        assert_eq!(reversed, first.chain((0..64).map(|i| 127 - i + 2001)).collect::<Vec<i32>>());
+        let even = run("even", &["0=iota:i32:256", "1=zeros:i32:384"]);
+        let expected: Vec<i32> = (0..384).map(|i| if i % 3 == 0 { i / 3 * 2 } else { 0 }).collect();
+        assert_eq!(even, expected);
+    }
+    let arguments = ["--groups", "2", "--group", "64", "--arg", "0=iota:i32:256", "--arg", "1=zeros:i32:384"];
+    bench.run(&[&["check", &file, "-k", "even"][..], &arguments].concat()).expect(0);
+    bench.run(&[&["check", &file, "-k", "hasty"][..], &arguments].concat()).expect(3);
+}

@@ -74,7 +74,9 @@ impl Translator<'_, '_> {
             }
             let Some((open, close)) = call_parens(&self.text, token) else { continue };
             let mut names: Vec<String> = Vec::new();
-            if self.own_functions.contains(word) {
+            if self.collectives.contains(&token) {
+                names.extend(super::cub::NEEDS.map(str::to_owned));
+            } else if self.own_functions.contains(word) {
                 names.extend(self.needs.of_function(word).map(|hidden| hidden.name.clone()));
             } else if !self.is_own(word) {
                 names.extend(super::prelude::needs(word).map(str::to_owned));
@@ -208,10 +210,25 @@ impl Translator<'_, '_> {
 
 /// What directly precedes a declaration: its comment, without those of what was dropped before.
 fn attached(gap: &str) -> &str {
-    match gap.rfind("\n\n") {
-        Some(blank) => &gap[blank..],
-        None => gap,
+    let (mut at, mut blank) = (0, 0);
+    while let Some(byte) = gap.as_bytes().get(at) {
+        let rest = &gap.as_bytes()[at..];
+        let length = match byte {
+            b'/' if rest.starts_with(b"/*") => find(&rest[2..], b"*/").map(|length| length + 4),
+            b'/' if rest.starts_with(b"//") => find(rest, b"\n"),
+            b'\n' if rest.starts_with(b"\n\n") => {
+                blank = at;
+                Some(1)
+            }
+            _ => Some(1),
+        };
+        at += length.unwrap_or(rest.len());
     }
+    &gap[blank..]
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// Template arguments in MSL.

@@ -171,7 +171,7 @@ impl<N: Names> Reader<'_, '_, N> {
         let is_arithmetic = super::words::is_builtin_type(self.text.at(ty.0));
         let has_operand = self.text.is_word(close + 1)
             || matches!(self.text.at(close + 1), "(" | "&" | "*" | "-" | "~" | "!" | "{")
-            || self.text.at(close + 1).starts_with(|c: char| c.is_ascii_digit() || c == '.');
+            || self.text.at(close + 1).starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '"'));
         (rest == close && has_operand && (is_pointer || is_arithmetic)).then_some((close, is_pointer))
     }
 

@@ -31,9 +31,13 @@ struct Piece {
 }
 
 impl Flattened {
-    pub(super) fn new(name: &str, source: &str, includes: Includes<'_>) -> Self {
+    /// `definitions` are lines that stand before the source.
+    pub(super) fn new(name: &str, source: &str, definitions: &str, includes: Includes<'_>) -> Self {
         let mut flat = Self { text: String::new(), map: SourceMap::new(), pieces: Vec::new() };
         let mut seen = BTreeSet::from([name.to_owned()]);
+        if !definitions.is_empty() {
+            flat.add("command line", definitions, includes, &mut seen, 0);
+        }
         flat.add(name, source, includes, &mut seen, 0);
         flat
     }

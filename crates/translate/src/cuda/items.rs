@@ -101,6 +101,22 @@ impl Function {
         (first..=last).any(|token| text.is_word(token) && is_parameter(text.at(token)))
     }
 
+    /// Whether some tokens name a type that its body declares.
+    pub(super) fn names_own_type(&self, text: &Text<'_>, first: usize, last: usize) -> bool {
+        let Some((open, close)) = self.body else { return false };
+        let is_declared = |word: &str| {
+            (open..close).any(|token| match text.at(token) {
+                "using" => text.at(token + 1) == word && text.at(token + 2) == "=",
+                "typedef" => {
+                    let end = (token..close).find(|&end| text.at(end) == ";");
+                    end.is_some_and(|end| text.at(end - 1) == word)
+                }
+                _ => false,
+            })
+        };
+        (first..=last).any(|token| text.is_word(token) && is_declared(text.at(token)))
+    }
+
     /// Whether it returns a reference.
     pub(super) fn returns_reference(&self, text: &Text<'_>) -> bool {
         let after = self.returned_type(text).map_or(self.at, |(_, last)| last + 1);

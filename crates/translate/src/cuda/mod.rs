@@ -7,6 +7,7 @@
 mod amount;
 mod body;
 mod context;
+mod cub;
 mod declarator;
 mod emit;
 mod expression;
@@ -73,6 +74,8 @@ struct Translator<'a, 's> {
     has_doubles: bool,
     /// Functions of Metal's of which the source has overloads, under a new name.
     forwarded: BTreeSet<String>,
+    /// Where collectives of CUB are constructed.
+    collectives: BTreeSet<usize>,
 }
 
 impl Translator<'_, '_> {
@@ -113,7 +116,7 @@ pub fn cuda_to_msl(
     instantiate: &[String],
     options: &Options,
 ) -> Translation {
-    let flat = Flattened::new(name, source, includes);
+    let flat = Flattened::new(name, source, &options.definitions(), includes);
     let text = Text::new(&flat.text);
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
@@ -154,7 +157,14 @@ pub fn cuda_to_msl(
         .map(|(function, is_reached)| is_reached.then(|| Body::of(&text, function)))
         .collect();
     let grid = Grid::of(&text);
-    let needs = Needs::of(&text, &items, &reached, &bodies, &grid);
+    let collectives = cub::constructions(&text);
+    let needs = Needs::of(
+        &text,
+        &items,
+        &reached,
+        &bodies,
+        &needs::Positions { grid: &grid, collectives: &collectives },
+    );
     let names = |is_method: bool| {
         let all = items.functions.iter().zip(&reached.functions);
         let is_it = move |(function, is_reached): &(&items::Function, &bool)| {
@@ -187,6 +197,7 @@ pub fn cuda_to_msl(
         aliases,
         has_doubles: false,
         forwarded: BTreeSet::new(),
+        collectives,
     };
     for (first, last, component) in grid.all() {
         translator.text.replace(first, format!("{}.{component}", grid::NAME));

@@ -36,6 +36,13 @@ pub(super) struct Hidden {
     pub(super) origin: Origin,
 }
 
+/// Where a source computes or wants positions without naming them.
+pub(super) struct Positions<'g, 's> {
+    pub(super) grid: &'g Grid<'s>,
+    /// Constructions of CUB's collectives.
+    pub(super) collectives: &'g BTreeSet<usize>,
+}
+
 /// Numbers of hidden parameters.
 pub(super) type Needed = BTreeSet<usize>;
 
@@ -64,7 +71,7 @@ impl Needs {
         items: &Items,
         reached: &Reached,
         bodies: &[Option<Body>],
-        grid: &Grid<'_>,
+        positions: &Positions<'_, '_>,
     ) -> Self {
         let mut needs = Self::default();
         let own: BTreeSet<&String> =
@@ -90,11 +97,11 @@ impl Needs {
             let own = needs.shared(text, function, body);
             let entry = uses.entry(function.name.clone()).or_default();
             entry.0.extend(own);
-            note(text, function.close..function.last + 1, &words, grid, entry);
+            note(text, function.close..function.last + 1, &words, positions, entry);
         }
         for (name, tokens) in &items.macros {
             for &token in tokens {
-                note(text, token..token + 1, &words, grid, uses.entry(name.clone()).or_default());
+                note(text, token..token + 1, &words, positions, uses.entry(name.clone()).or_default());
             }
         }
         needs.spread(&uses);
@@ -183,10 +190,13 @@ impl Needs {
 }
 
 /// Whether a shared variable becomes a parameter: dynamic memory, and variables of functions whose type does
-/// not depend on the function's template.
+/// not depend on the function's template, or on a type that the function declares.
 pub(super) fn is_hoisted(text: &Text<'_>, function: &Function, slot: &Slot) -> bool {
-    slot.is_shared
-        && (slot.is_extern || !(function.is_kernel || function.names_template(text, slot.first, slot.last)))
+    let is_own = || {
+        function.names_template(text, slot.first, slot.last)
+            || function.names_own_type(text, slot.first, slot.last)
+    };
+    slot.is_shared && (slot.is_extern || !(function.is_kernel || is_own()))
 }
 
 /// The address space of a variable outside of functions that the host can write.
@@ -208,9 +218,8 @@ pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static st
 fn is_copied(text: &Text<'_>, item: &Item) -> bool {
     let is_name = |token: usize| item.names.iter().any(|name| name == text.at(token));
     (0..text.len()).any(|token| {
-        text.at(token).ends_with("ToSymbol")
-            || text.at(token).ends_with("ToSymbolAsync")
-                && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
+        (text.at(token).ends_with("ToSymbol") || text.at(token).ends_with("ToSymbolAsync"))
+            && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
     })
 }
 
@@ -218,11 +227,15 @@ fn note(
     text: &Text<'_>,
     tokens: std::ops::Range<usize>,
     words: &BTreeMap<String, usize>,
-    grid: &Grid<'_>,
+    positions: &Positions<'_, '_>,
     entry: &mut (Needed, BTreeSet<String>),
 ) {
     for token in tokens {
-        if grid.last(token).is_some() {
+        if positions.collectives.contains(&token) {
+            entry.0.extend(super::cub::NEEDS.iter().filter_map(|name| words.get(*name)));
+            continue;
+        }
+        if positions.grid.last(token).is_some() {
             entry.0.extend(words.get(grid::NAME));
             continue;
         }

@@ -623,3 +623,289 @@ inline half2 __hle2(half2 x, half2 y) {
 #define UINT16_C(x) x
 #define INT8_C(x) x
 #define INT16_C(x) x
+//@ cub
+namespace cub {
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockLoadAlgorithm {
+    BLOCK_LOAD_DIRECT,
+    BLOCK_LOAD_STRIPED,
+    BLOCK_LOAD_VECTORIZE,
+    BLOCK_LOAD_TRANSPOSE,
+    BLOCK_LOAD_WARP_TRANSPOSE,
+    BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
+};
+enum BlockStoreAlgorithm {
+    BLOCK_STORE_DIRECT,
+    BLOCK_STORE_STRIPED,
+    BLOCK_STORE_VECTORIZE,
+    BLOCK_STORE_TRANSPOSE,
+    BLOCK_STORE_WARP_TRANSPOSE,
+    BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED
+};
+struct Sum {
+    template <typename T> T operator()(T a, T b) const {
+        return a + b;
+    }
+};
+struct Max {
+    template <typename T> T operator()(T a, T b) const {
+        return b < a ? a : b;
+    }
+};
+struct Min {
+    template <typename T> T operator()(T a, T b) const {
+        return b < a ? b : a;
+    }
+};
+template <typename K, typename V> struct KeyValuePair {
+    K key;
+    V value;
+};
+struct ArgMax {
+    template <typename T> T operator()(T a, T b) const {
+        return b.value > a.value || (a.value == b.value && b.key < a.key) ? b : a;
+    }
+};
+struct ArgMin {
+    template <typename T> T operator()(T a, T b) const {
+        return b.value < a.value || (a.value == b.value && b.key < a.key) ? b : a;
+    }
+};
+inline uint thread_rank_(uint3 position, uint3 size) {
+    return position.x + size.x * (position.y + size.y * position.z);
+}
+struct block_ {
+    static void sync() {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+};
+struct warp_ {
+    static void sync() {
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+    }
+};
+template <typename T, uint N, typename G> struct reduce_ {
+    struct TempStorage {
+        T values[N];
+    };
+    threadgroup TempStorage& memory_;
+    uint rank_;
+    reduce_(uint rank, threadgroup TempStorage& memory) : memory_(memory), rank_(rank) {}
+    template <typename F> T Reduce(T value, F op, int valid) {
+        if (rank_ < uint(valid)) {
+            memory_.values[rank_] = value;
+        }
+        G::sync();
+        for (uint step = 1; step < uint(valid); step *= 2) {
+            if (rank_ % (2 * step) == 0 && rank_ + step < uint(valid)) {
+                T left = memory_.values[rank_], right = memory_.values[rank_ + step];
+                memory_.values[rank_] = op(left, right);
+            }
+            G::sync();
+        }
+        return memory_.values[0];
+    }
+    template <typename F> T Reduce(T value, F op) {
+        return Reduce(value, op, int(N));
+    }
+    template <int I, typename F> T Reduce(thread T (&values)[I], F op) {
+        T all = values[0];
+        for (int i = 1; i < I; i++) {
+            all = op(all, values[i]);
+        }
+        return Reduce(all, op, int(N));
+    }
+    T Sum(T value) {
+        return Reduce(value, cub::Sum(), int(N));
+    }
+    T Sum(T value, int valid) {
+        return Reduce(value, cub::Sum(), valid);
+    }
+    template <int I> T Sum(thread T (&values)[I]) {
+        return Reduce(values, cub::Sum());
+    }
+};
+template <typename T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1>
+struct BlockReduce : reduce_<T, X * Y * Z, block_> {
+    using TempStorage = typename reduce_<T, X * Y * Z, block_>::TempStorage;
+    BlockReduce(uint3 position, uint3 size, threadgroup TempStorage& memory)
+        : reduce_<T, X * Y * Z, block_>(thread_rank_(position, size), memory) {}
+};
+template <typename T, int W = 32> struct WarpReduce : reduce_<T, W, warp_> {
+    using TempStorage = typename reduce_<T, W, warp_>::TempStorage;
+    WarpReduce(uint3 position, uint3 size, threadgroup TempStorage& memory)
+        : reduce_<T, W, warp_>(thread_rank_(position, size) % W, memory) {}
+};
+template <typename T, uint N, typename G> struct scan_ {
+    struct TempStorage {
+        T values[N];
+    };
+    threadgroup TempStorage& memory_;
+    uint rank_;
+    scan_(uint rank, threadgroup TempStorage& memory) : memory_(memory), rank_(rank) {}
+    template <typename F> void InclusiveScan(T value, thread T& result, F op) {
+        memory_.values[rank_] = value;
+        G::sync();
+        for (uint step = 1; step < N; step *= 2) {
+            T right = memory_.values[rank_];
+            T left = memory_.values[rank_ >= step ? rank_ - step : rank_];
+            G::sync();
+            if (rank_ >= step) {
+                memory_.values[rank_] = op(left, right);
+            }
+            G::sync();
+        }
+        result = memory_.values[rank_];
+    }
+    template <typename F> void InclusiveScan(T value, thread T& result, F op, thread T& all) {
+        InclusiveScan(value, result, op);
+        all = memory_.values[N - 1];
+    }
+    template <typename F> void ExclusiveScan(T value, thread T& result, T initial, F op) {
+        T sums = value;
+        InclusiveScan(value, sums, op);
+        T before = memory_.values[rank_ > 0 ? rank_ - 1 : 0];
+        result = rank_ > 0 ? op(initial, before) : initial;
+    }
+    template <typename F> void ExclusiveScan(T value, thread T& result, T initial, F op, thread T& all) {
+        ExclusiveScan(value, result, initial, op);
+        all = memory_.values[N - 1];
+    }
+    void InclusiveSum(T value, thread T& result) {
+        InclusiveScan(value, result, cub::Sum());
+    }
+    void InclusiveSum(T value, thread T& result, thread T& all) {
+        InclusiveScan(value, result, cub::Sum(), all);
+    }
+    void ExclusiveSum(T value, thread T& result) {
+        ExclusiveScan(value, result, T(0), cub::Sum());
+    }
+    void ExclusiveSum(T value, thread T& result, thread T& all) {
+        ExclusiveScan(value, result, T(0), cub::Sum(), all);
+    }
+    template <int I> void InclusiveSum(thread T (&values)[I], thread T (&results)[I]) {
+        T all;
+        InclusiveSum(values, results, all);
+    }
+    template <int I> void InclusiveSum(thread T (&values)[I], thread T (&results)[I], thread T& all) {
+        T last = values[I - 1];
+        ExclusiveSum(values, results, all);
+        for (int i = 0; i + 1 < I; i++) {
+            results[i] = results[i + 1];
+        }
+        results[I - 1] += last;
+    }
+    template <int I> void ExclusiveSum(thread T (&values)[I], thread T (&results)[I]) {
+        T all;
+        ExclusiveSum(values, results, all);
+    }
+    template <int I> void ExclusiveSum(thread T (&values)[I], thread T (&results)[I], thread T& all) {
+        T own = values[0], sum;
+        for (int i = 1; i < I; i++) {
+            own += values[i];
+        }
+        ExclusiveSum(own, sum, all);
+        for (int i = 0; i < I; i++) {
+            T value = values[i];
+            results[i] = sum;
+            sum += value;
+        }
+    }
+};
+template <typename T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1>
+struct BlockScan : scan_<T, X * Y * Z, block_> {
+    using TempStorage = typename scan_<T, X * Y * Z, block_>::TempStorage;
+    BlockScan(uint3 position, uint3 size, threadgroup TempStorage& memory)
+        : scan_<T, X * Y * Z, block_>(thread_rank_(position, size), memory) {}
+};
+template <typename T, int W = 32> struct WarpScan : scan_<T, W, warp_> {
+    using TempStorage = typename scan_<T, W, warp_>::TempStorage;
+    WarpScan(uint3 position, uint3 size, threadgroup TempStorage& memory)
+        : scan_<T, W, warp_>(thread_rank_(position, size) % W, memory) {}
+};
+template <typename T, int X, int I, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1> struct BlockLoad {
+    struct TempStorage {
+        int unused_;
+    };
+    uint rank_;
+    BlockLoad(uint3 position, uint3 size, threadgroup TempStorage& memory) : rank_(thread_rank_(position, size)) {}
+    uint at(int i) const {
+        return A == BLOCK_LOAD_STRIPED ? uint(i) * X * Y * Z + rank_ : rank_ * I + i;
+    }
+    template <typename P> void Load(P from, thread T (&items)[I]) const {
+        for (int i = 0; i < I; i++) {
+            items[i] = from[at(i)];
+        }
+    }
+    template <typename P> void Load(P from, thread T (&items)[I], int valid) const {
+        for (int i = 0; i < I; i++) {
+            if (at(i) < uint(valid)) {
+                items[i] = from[at(i)];
+            }
+        }
+    }
+    template <typename P> void Load(P from, thread T (&items)[I], int valid, T other) const {
+        for (int i = 0; i < I; i++) {
+            items[i] = other;
+        }
+        Load(from, items, valid);
+    }
+};
+template <typename T, int X, int I, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1>
+struct BlockStore {
+    struct TempStorage {
+        int unused_;
+    };
+    uint rank_;
+    BlockStore(uint3 position, uint3 size, threadgroup TempStorage& memory) : rank_(thread_rank_(position, size)) {}
+    uint at(int i) const {
+        return A == BLOCK_STORE_STRIPED ? uint(i) * X * Y * Z + rank_ : rank_ * I + i;
+    }
+    template <typename P> void Store(P to, thread T (&items)[I]) const {
+        for (int i = 0; i < I; i++) {
+            to[at(i)] = items[i];
+        }
+    }
+    template <typename P> void Store(P to, thread T (&items)[I], int valid) const {
+        for (int i = 0; i < I; i++) {
+            if (at(i) < uint(valid)) {
+                to[at(i)] = items[i];
+            }
+        }
+    }
+};
+template <typename T, int X, int I, bool S = false, int Y = 1, int Z = 1> struct BlockExchange {
+    struct TempStorage {
+        T values[X * Y * Z * I];
+    };
+    threadgroup TempStorage& memory_;
+    uint rank_;
+    BlockExchange(uint3 position, uint3 size, threadgroup TempStorage& memory)
+        : memory_(memory), rank_(thread_rank_(position, size)) {}
+    void StripedToBlocked(thread T (&from)[I], thread T (&to)[I]) {
+        for (int i = 0; i < I; i++) {
+            memory_.values[uint(i) * X * Y * Z + rank_] = from[i];
+        }
+        block_::sync();
+        for (int i = 0; i < I; i++) {
+            to[i] = memory_.values[rank_ * I + i];
+        }
+    }
+    void BlockedToStriped(thread T (&from)[I], thread T (&to)[I]) {
+        for (int i = 0; i < I; i++) {
+            memory_.values[rank_ * I + i] = from[i];
+        }
+        block_::sync();
+        for (int i = 0; i < I; i++) {
+            to[i] = memory_.values[uint(i) * X * Y * Z + rank_];
+        }
+    }
+    void StripedToBlocked(thread T (&items)[I]) {
+        StripedToBlocked(items, items);
+    }
+    void BlockedToStriped(thread T (&items)[I]) {
+        BlockedToStriped(items, items);
+    }
+};
+}

@@ -86,7 +86,7 @@ impl Reached {
 /// Whether `using namespace` is of one that the source has, or the prelude.
 fn is_used_namespace(text: &Text<'_>, items: &Items, name: &str) -> bool {
     let Some(name) = name.strip_prefix(NAMESPACE) else { return false };
-    name == "cooperative_groups" || {
+    matches!(name, "cooperative_groups" | super::cub::NAMESPACE) || {
         let is_it = |token: usize| text.at(token) == "namespace" && text.at(token + 1) == name;
         items.items.iter().any(|item| item.kind == Kind::Open && (item.first..item.last).any(is_it))
     }

@@ -100,7 +100,7 @@ impl Translator<'_, '_> {
             _ if words::is_taken(word) && !self.is_type_of_metals(word) => {
                 self.text.replace(token, format!("{word}_"));
             }
-            "cooperative_groups" => drop(self.helpers.insert(word.to_owned())),
+            "cooperative_groups" | super::cub::NAMESPACE => drop(self.helpers.insert(word.to_owned())),
             _ if self.is_own(word) => {
                 let is_macro = self.items.macros.contains_key(word);
                 if super::prelude::has(word) && (is_macro || self.is_overload(word)) {
@@ -307,8 +307,7 @@ impl Translator<'_, '_> {
             if super::needs::is_hoisted(&self.text, &self.items.functions[number], &slot) {
                 self.hoisted(&slot, number, &name);
             } else if slot.is_shared && !is_kernel {
-                let message =
-                    "shared memory whose type depends on a function's template stays in the function";
+                let message = "shared memory whose type is a function's own stays in the function";
                 let diagnostic = Diagnostic::warning("shared-in-function", self.span(one.name), message);
                 self.tell(diagnostic.with_hint("Metal's own compiler allows it in kernels only".to_owned()));
             }

@@ -54,6 +54,38 @@ fn host_code_is_dropped_and_what_kernels_name_stays() {
 }
 
 #[test]
+fn comments_with_blank_lines_stay_whole() {
+    let source = "int host();\n/* Terms.\n\n   More terms. */\n__global__ void k(int* x) { *x = 1; }\n";
+    let expected = "/* Terms.\n\n   More terms. */\nkernel void k(";
+    assert!(msl(source).contains(expected), "{}", msl(source));
+}
+
+#[test]
+fn macros_of_the_command_line_stand_before_the_source() {
+    let source = "__global__ void k(REAL* x) { x[threadIdx.x] = SCALE; }\n";
+    let macros =
+        [("REAL", "double"), ("SCALE", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let options = Options { doubles: Doubles::Float, macros: macros.into(), ..Options::default() };
+    let text = translation(source, &options).text;
+    contains(&text, &["#define REAL float\n", "#define SCALE 2\n", "device REAL* x"]);
+}
+
+#[test]
+fn memory_of_a_type_that_a_function_declares_stays_there() {
+    let source = "__device__ int f(int v) {\n  using Cell = int;\n  __shared__ Cell cell;\n  __shared__ int other;\n  \
+                  cell = v; other = v;\n  return cell + other;\n}\n__global__ void k(int* x) { *x = f(1); }\n";
+    let text = msl(source);
+    contains(&text, &["threadgroup Cell cell;", "threadgroup int f_other;"]);
+}
+
+#[test]
+fn a_cast_of_a_string_is_in_constant_memory() {
+    let source = "__global__ void k(unsigned char* x) {\n  const unsigned char* text = (unsigned char*)\"abc\";\n  \
+                  *x = text[1];\n}\n";
+    contains(&msl(source), &["constant const unsigned char* text = (constant unsigned char*)\"abc\""]);
+}
+
+#[test]
 fn functions_are_copied_for_each_combination_of_address_spaces() {
     let source = "__device__ float first(const float* p) { return p[0]; }\n\
                   __global__ void k(float* x) {\n  __shared__ float s[4];\n  float own[2];\n  float* q = s + 1;\n  \

@@ -79,9 +79,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
 /// What Metal does not have, and what to do.
 const REFUSED: &[(&str, &str)] = &[
     ("printf", "write to a buffer, or use `os_log` in MSL"),
-    ("async_work_group_copy", "copy in a loop over the threads, then a barrier"),
-    ("async_work_group_strided_copy", "copy in a loop over the threads, then a barrier"),
-    ("wait_group_events", "a barrier after the copy"),
     ("prefetch", "leave it away"),
     ("erf", "use a polynomial: Metal has no error function"),
     ("erfc", "use a polynomial: Metal has no error function"),
@@ -189,7 +186,9 @@ impl Translator<'_> {
 
     fn plain(&mut self, token: usize) {
         let word = self.text.at(token);
-        if matches!(word, "restrict" | "__restrict" | "__restrict__") {
+        if word == "event_t" {
+            self.helpers.insert("event_t");
+        } else if matches!(word, "restrict" | "__restrict" | "__restrict__") {
             self.text.remove(token);
         } else if matches!(word, "__inline" | "__inline__") {
             self.text.replace(token, "inline");
@@ -206,6 +205,11 @@ impl Translator<'_> {
         let word = self.text.at(token);
         if let Some((_, msl)) = FUNCTIONS.iter().find(|(known, _)| *known == word) {
             self.text.replace(token, *msl);
+            // A barrier that orders no memory.
+            let is_none = self.text.at(token + 2) == "0" && self.text.at(token + 3) == ")";
+            if msl.ends_with("_barrier") && is_none {
+                self.text.replace(token + 2, "mem_flags::mem_none");
+            }
         } else if let Some((_, hint)) = REFUSED.iter().find(|(known, _)| *known == word) {
             self.refuse(token, format!("Metal has no `{word}`"), hint);
         } else if matches!(word, "mem_fence" | "read_mem_fence" | "write_mem_fence") {
@@ -221,6 +225,9 @@ impl Translator<'_> {
             self.convert(token, conversion);
         } else if let Some(name) = prelude::find(word) {
             self.helpers.insert(name);
+            if super::positions::GROUP_COPIES.contains(&name) {
+                self.helpers.insert("event_t");
+            }
             if let Some(renamed) = prelude::renamed(name) {
                 self.text.replace(token, renamed);
             }

@@ -107,10 +107,14 @@ impl Translator<'_> {
             if matches!(before, "." | "->") {
                 return false;
             }
-            // A component may be meant: `size.x = 1`.
+            // A part may be meant: `size.x = 1`, `all.values[2] = 1`.
             let mut next = token + 1;
-            while self.text.at(next) == "." {
-                next += 2;
+            loop {
+                next = match self.text.at(next) {
+                    "." => next + 2,
+                    "[" => self.text.closing(next).unwrap_or(next) + 1,
+                    _ => break,
+                };
             }
             let after = self.text.at(next);
             let is_assigned = after == "="

@@ -47,6 +47,15 @@ pub struct Options {
     pub doubles: Doubles,
     /// Tell compilers by `#line` that lines are those of the source.
     pub line_directive: bool,
+    /// Macros that the source counts on, with their values: they come before it.
+    pub macros: Vec<(String, String)>,
+}
+
+impl Options {
+    /// The macros as text.
+    pub(crate) fn definitions(&self) -> String {
+        self.macros.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect()
+    }
 }
 
 /// A translated source.
@@ -136,6 +145,7 @@ pub fn opencl_to_msl(name: &str, source: &str, options: &Options) -> Translation
     let Translator { text, helpers, diagnostics, .. } = translator;
     let mut out = String::from("#include <metal_stdlib>\nusing namespace metal;\n\n");
     out.push_str(&prelude::text(&helpers));
+    out.push_str(&options.definitions());
     if options.line_directive {
         out.push_str(&format!("#line 1 \"{}\"\n", name.replace(['\\', '"', '\n'], "_")));
     }

@@ -25,6 +25,12 @@ const LINEAR: &[(&str, &str)] = &[
     ("get_num_sub_groups", "simdgroups_per_threadgroup"),
 ];
 
+/// Copies of whole work-groups: functions of the prelude, which want positions first.
+pub(super) const GROUP_COPIES: &[&str] = &["async_work_group_copy", "async_work_group_strided_copy"];
+
+/// The positions that they want.
+const OF_GROUP_COPIES: [&str; 2] = ["thread_index_in_threadgroup", "threads_per_threadgroup"];
+
 /// What a function needs, by Metal's names.
 pub(super) type Needs = BTreeSet<&'static str>;
 
@@ -39,6 +45,9 @@ impl Translator<'_> {
     pub(super) fn positions(&mut self) {
         for token in 0..self.text.len() {
             let word = self.text.at(token);
+            if self.text.at(token + 1) == "(" && GROUP_COPIES.contains(&word) {
+                self.text.insert_after(token + 1, &format!("{}, ", OF_GROUP_COPIES.join(", ")));
+            }
             if self.text.at(token + 1) != "(" || !word.starts_with("get_") {
                 continue;
             }
@@ -86,6 +95,7 @@ impl Translator<'_> {
                 let word = self.text.at(token);
                 match of_word(word) {
                     Some(position) => drop(entry.0.insert(position)),
+                    None if GROUP_COPIES.contains(&word) => entry.0.extend(OF_GROUP_COPIES),
                     None if self.text.is_word(token) => drop(entry.1.insert(word.to_owned())),
                     None => {}
                 }

@@ -25,6 +25,44 @@ const RENAMED: &[(&str, &str)] = &[
     ("frexp", "cl_frexp"),
 ];
 
+/// The threads of a group share the elements; they are there after the next barrier, as after a wait. Each
+/// thread copies the elements of its opposite, so that a use before the wait is a race that can be found.
+const GROUP_COPY: &str = "\
+template <typename T>
+inline int async_work_group_copy(uint rank, uint3 size, threadgroup T* to, device const T* from, size_t n, int event) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
+        to[i] = from[i];
+    }
+    return event;
+}
+template <typename T>
+inline int async_work_group_copy(uint rank, uint3 size, device T* to, threadgroup const T* from, size_t n, int event) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
+        to[i] = from[i];
+    }
+    return event;
+}
+";
+
+const STRIDED_GROUP_COPY: &str = "\
+template <typename T>
+inline int async_work_group_strided_copy(uint rank, uint3 size, threadgroup T* to, device const T* from, size_t n,
+                                         size_t stride, int event) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
+        to[i] = from[i * stride];
+    }
+    return event;
+}
+template <typename T>
+inline int async_work_group_strided_copy(uint rank, uint3 size, device T* to, threadgroup const T* from, size_t n,
+                                         size_t stride, int event) {
+    for (size_t all = size.x * size.y * size.z, i = all - 1 - rank; i < n; i += all) {
+        to[i * stride] = from[i];
+    }
+    return event;
+}
+";
+
 /// Other functions, with their text.
 const TEXTS: &[(&str, &str)] = &[
     (
@@ -64,6 +102,13 @@ const TEXTS: &[(&str, &str)] = &[
     (
         "select",
         "template <typename T> inline T cl_select(T a, T b, int c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, uint c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, bool c) {\n    return c ? b : a;\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<bool, N> c) {\n    return metal::select(a, b, c);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<int, N> c) {\n    return metal::select(a, b, c < 0);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<uint, N> c) {\n    return metal::select(a, b, c > 0x7fffffffu);\n}\n",
+    ),
+    ("async_work_group_copy", GROUP_COPY),
+    ("async_work_group_strided_copy", STRIDED_GROUP_COPY),
+    ("event_t", "using event_t = int;\n"),
+    (
+        "wait_group_events",
+        "template <typename E> inline void wait_group_events(int n, E events) {\n    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);\n}\n",
     ),
     (
         "sincos",
