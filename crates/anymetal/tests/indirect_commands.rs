@@ -257,7 +257,9 @@ fn failure(submission: Submission) -> Result<DeviceError, Error> {
 fn what_a_kernel_encodes_wrong_is_an_error_of_its_command() -> Result<(), Error> {
     let [setup, _] = setups()?;
     let reason = |what| match wrong(&setup, what)? {
-        DeviceError::InvalidCommand { label, command: 0, reason } if label == "commands" => Ok::<_, Error>(*reason),
+        DeviceError::InvalidCommand { label, command: 0, reason } if label == "commands" => {
+            Ok::<_, Error>(*reason)
+        }
         other => panic!("{what}: {other}"),
     };
     assert_eq!(reason(1)?, InvalidCommand::Encoding(EncodingError::BufferIndex));

@@ -60,7 +60,7 @@ impl Area {
 
 /// The figure; points without operations or bytes have no place in it.
 pub(crate) fn svg(points: &[Point], ceilings: &Ceilings) -> String {
-    let (peak, bandwidth) = (ceilings.flop_per_second / 1e9, ceilings.bytes_per_second / 1e9);
+    let peak = ceilings.flop_per_second / 1e9;
     let shown: Vec<&Point> = points.iter().filter(|point| point.can_be_shown()).collect();
     let ridge = ceilings.ridge();
     let bounds = |values: &dyn Fn(&Point) -> f64, roof: f64| {
