@@ -409,16 +409,18 @@ fn commands_that_encode_others_go_on_to_the_depth_that_is_given() -> Result<(), 
             encoder.set_buffer(1, &state, 0)?;
             encoder.dispatch_threads(1, 1)?;
             let ranges = [state.view(2..4)?, state.view(4..6)?];
-            encoder.execute_commands_while_encoded(&[(&one, &ranges[0]), (&other, &ranges[1])], max_depth)?;
+            let both = [(&one, &ranges[0]), (&other, &ranges[1])];
+            let executed = encoder.execute_commands_while_encoded(&both, max_depth)?;
             encoder.end_encoding();
-            Ok::<_, Error>((commands.commit()?, state))
+            Ok::<_, Error>((commands.commit()?, state, executed))
         };
         for last in [0, 1, 2, 37] {
-            let (submission, state) = run(last, 100)?;
+            let (submission, state, executed) = run(last, 100)?;
             submission.wait()?;
             assert_eq!(state.read()?[0], last + 1);
+            assert_eq!((executed.depth(), executed.launches()), (last, last.into()));
         }
-        let (exact, _) = run(5, 5)?;
+        let (exact, ..) = run(5, 5)?;
         exact.wait()?;
         assert_eq!(failure(run(5, 4)?.0)?, DeviceError::NestingTooDeep { limit: 4 });
     }

@@ -87,7 +87,7 @@ impl CommandLayout {
         words[BUFFERS as usize] = self.buffers;
         words[THREADGROUP_MEMORIES as usize] = self.threadgroup_memories;
         let [pipeline, buffers] = [self.inherits_pipeline, self.inherits_buffers].map(u32::from);
-        words[INHERITS as usize] = pipeline * INHERITS_PIPELINE | buffers * INHERITS_BUFFERS;
+        words[INHERITS as usize] = (pipeline * INHERITS_PIPELINE) | (buffers * INHERITS_BUFFERS);
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 }

@@ -1,11 +1,10 @@
 //! Breadth-first search: each level encodes the next, over as many threads as its frontier has nodes.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use anymetal::{Buffer, Device, Error, Pipeline, Queue};
 
-use crate::compare::{MAX_DEPTH, Outcome, PingPong, compare, library, timed};
+use crate::compare::{MAX_DEPTH, Outcome, PingPong, Took, compare, library, timed};
 
 const NODES: usize = 400_000;
 const DEGREE: usize = 8;
@@ -196,7 +195,7 @@ impl Search {
     }
 
     /// The first plan is for the frontier of node 0; all else follows on the device.
-    fn nested(&self) -> Outcome<Duration> {
+    fn nested(&self) -> Outcome<Took> {
         self.begin([u32::MAX, 1, 0])?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
@@ -222,7 +221,7 @@ impl Search {
     }
 
     /// The host knows how many nodes each level has.
-    fn host_driven(&self) -> Outcome<Duration> {
+    fn host_driven(&self) -> Outcome<Took> {
         self.begin([0, 1, 0])?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;

@@ -37,14 +37,21 @@ impl PingPong {
     }
 }
 
-/// Runs both forms in turn and prints the medians and their ratio, and the best times, which a busy machine
-/// changes less. Each run checks itself.
+/// What one run took.
+#[derive(Clone, Copy)]
+pub(crate) struct Took {
+    time: Duration,
+    /// Of all threads, where the system tells; other programs change it little.
+    processor_time: Duration,
+}
+
+/// Runs both forms in turn and prints the medians and their ratios. Each run checks itself.
 pub(crate) fn compare(
     what: &str,
-    mut nested: impl FnMut() -> Outcome<Duration>,
-    mut host: impl FnMut() -> Outcome<Duration>,
+    mut nested: impl FnMut() -> Outcome<Took>,
+    mut host: impl FnMut() -> Outcome<Took>,
 ) -> Outcome<()> {
-    let mut times = [Vec::new(), Vec::new()];
+    let mut runs = Vec::new();
     for run in 0..=RUNS {
         // The first ones compile.
         let both = match run % 2 {
@@ -55,21 +62,40 @@ pub(crate) fn compare(
             }
         };
         if run > 0 {
-            times.iter_mut().zip(both).for_each(|(times, took)| times.push(took));
+            runs.push(both);
         }
     }
-    times.iter_mut().for_each(|times| times.sort_unstable());
-    let at = |place: usize| times.each_ref().map(|times| times[place].as_secs_f64() * 1e6);
-    for (word, [nested, host]) in [("median", at(RUNS / 2)), ("best", at(0))] {
-        let ratio = nested / host;
-        println!("{what}: {word} nested {nested:.0} us, host-driven {host:.0} us, ratio {ratio:.3}");
-    }
+    print(what, "time", &runs, |took| took.time);
+    print(what, "processor time", &runs, |took| took.processor_time);
     Ok(())
 }
 
+fn print(what: &str, measure: &str, runs: &[[Took; 2]], of: impl Fn(Took) -> Duration) {
+    let [nested, host] = [0, 1].map(|form: usize| {
+        let mut times: Vec<Duration> = runs.iter().map(|run| of(run[form])).collect();
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6
+    });
+    if host > 0.0 {
+        let ratio = nested / host;
+        println!("{what}: {measure} nested {nested:.0} us, host-driven {host:.0} us, ratio {ratio:.3}");
+    }
+}
+
 /// How long it took.
-pub(crate) fn timed(work: impl FnOnce() -> Result<(), anymetal::Error>) -> Outcome<Duration> {
-    let start = Instant::now();
+pub(crate) fn timed(work: impl FnOnce() -> Result<(), anymetal::Error>) -> Outcome<Took> {
+    let (start, before) = (Instant::now(), processor_time());
     work()?;
-    Ok(start.elapsed())
+    let processor_time = processor_time().saturating_sub(before);
+    Ok(Took { time: start.elapsed(), processor_time })
+}
+
+/// What all threads have run so far; zero where the system does not tell.
+fn processor_time() -> Duration {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return Duration::ZERO };
+    let nanoseconds = tasks.flatten().filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
 }

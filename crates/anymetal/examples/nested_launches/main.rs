@@ -2,8 +2,9 @@
 //!
 //! A breadth-first search, a quadtree and a Mandelbrot set by adaptive subdivision. Each is compared with
 //! plain Rust, and timed in turn with a form in which the host knows everything beforehand and encodes all
-//! dispatches itself; the ratios of the medians and of the best times are printed. With `--pictures FOLDER` the quadtree and the set
-//! are written there as PNG files. Exits with 1 if anything is wrong.
+//! dispatches itself; the ratios of the medians are printed, of time and of processor time. With
+//! `--pictures FOLDER` the quadtree and the set are written there as PNG files. Exits with 1 if anything is
+//! wrong.
 //!
 //! `cargo run --release -p anymetal --example nested_launches -- [--pictures FOLDER]`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]

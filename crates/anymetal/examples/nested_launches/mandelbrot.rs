@@ -2,11 +2,10 @@
 //! steps is filled with it, any other is divided into four, each with a launch that its parent encodes.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anymetal::{Buffer, ComputeEncoder, Device, Error, Pipeline, Queue, WithPipeline};
 
-use crate::compare::{MAX_DEPTH, Outcome, PingPong, compare, library, timed};
+use crate::compare::{MAX_DEPTH, Outcome, PingPong, Took, compare, library, timed};
 use crate::picture;
 
 const SIZE: u32 = 1024;
@@ -253,7 +252,7 @@ impl Set {
         }
     }
 
-    fn nested(&self) -> Outcome<Duration> {
+    fn nested(&self) -> Outcome<Took> {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
@@ -294,7 +293,7 @@ impl Set {
     }
 
     /// The host knows all squares.
-    fn host_driven(&self) -> Outcome<Duration> {
+    fn host_driven(&self) -> Outcome<Took> {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;

@@ -2,11 +2,10 @@
 //! quadrant that has too many.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anymetal::{Buffer, Device, Error, Pipeline, Queue};
 
-use crate::compare::{MAX_DEPTH, Outcome, PingPong, compare, library, timed};
+use crate::compare::{MAX_DEPTH, Outcome, PingPong, Took, compare, library, timed};
 use crate::picture;
 
 const POINTS: usize = 200_000;
@@ -245,7 +244,7 @@ impl Tree {
         }
     }
 
-    fn nested(&self) -> Outcome<Duration> {
+    fn nested(&self) -> Outcome<Took> {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
@@ -281,7 +280,7 @@ impl Tree {
 
     /// The host knows which nodes have children. Those of one level may take their places in another order
     /// than before, so the host's form splits in order, where each node's children come next.
-    fn host_driven(&self) -> Outcome<Duration> {
+    fn host_driven(&self) -> Outcome<Took> {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
