@@ -282,18 +282,20 @@ impl Tree {
     /// than before, so the host's form splits in order, where each node's children come next.
     fn host_driven(&self) -> Outcome<Took> {
         self.begin()?;
-        let took = timed(|| {
-            let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.split_only);
-            for &node in &self.split_nodes {
-                self.bind_split(&mut encoder, node)?;
-                encoder.dispatch_threadgroups(1, GROUP)?;
-            }
-            encoder.end_encoding();
-            commands.commit()?.wait().map(drop)
-        })?;
+        let took = timed(|| self.split_in_order())?;
         self.check()?;
         Ok(took)
+    }
+
+    fn split_in_order(&self) -> Result<(), Error> {
+        let mut commands = self.queue.command_buffer()?;
+        let mut encoder = commands.compute_encoder().set_pipeline(&self.split_only);
+        for &node in &self.split_nodes {
+            self.bind_split(&mut encoder, node)?;
+            encoder.dispatch_threadgroups(1, GROUP)?;
+        }
+        encoder.end_encoding();
+        commands.commit()?.wait().map(drop)
     }
 
     /// Learns which nodes have children when they are split in order.
@@ -301,14 +303,7 @@ impl Tree {
         self.split_nodes = vec![0];
         loop {
             self.begin()?;
-            let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.split_only);
-            for &node in &self.split_nodes {
-                self.bind_split(&mut encoder, node)?;
-                encoder.dispatch_threadgroups(1, GROUP)?;
-            }
-            encoder.end_encoding();
-            commands.commit()?.wait()?;
+            self.split_in_order()?;
             let nodes = self.nodes.read()?;
             let count = self.node_count.read()?[0] as usize;
             let too_large =
