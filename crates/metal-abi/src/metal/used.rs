@@ -35,7 +35,7 @@ impl Used {
     ) -> Result<(), anymetal::Error> {
         self.buffers.iter().for_each(|buffer| encoder.use_region(&buffer.region()));
         // One that kernels have no handle of is none of theirs.
-        let encoded = self.commands.iter().filter_map(|commands| commands.ivars().encoded());
-        encoded.map(|commands| encoder.use_indirect_command_buffer(commands)).collect()
+        let mut encoded = self.commands.iter().filter_map(|commands| commands.ivars().encoded());
+        encoded.try_for_each(|commands| encoder.use_indirect_command_buffer(commands))
     }
 }
