@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::access::{self, AccessSite};
 use crate::advice::advice;
 use crate::count::{Places, Region};
+use crate::intensity::Intensity;
 use crate::occupancy::{FAMILIES, Occupancy, occupancy};
 use crate::registers;
 
@@ -29,6 +30,8 @@ pub struct KernelAnalysis {
     pub group: [u32; 3],
     /// The regions; the first one is executed once by each thread.
     pub regions: Vec<Region>,
+    /// Float operations for each byte of memory.
+    pub intensity: Intensity,
     /// Accesses to shared memory, in the order of the instructions.
     pub accesses: Vec<AccessSite>,
     /// Lines of branches and loops at which lanes of a SIMD-group part.
@@ -69,6 +72,7 @@ pub fn analyze(module: &Module, kernel: &str, options: &Options) -> Option<Kerne
         dimensions,
         group,
         regions: places.regions().to_vec(),
+        intensity: Intensity::of(places.regions()),
         advice: advice(&accesses),
         accesses,
         divergent_lines,

@@ -13,6 +13,7 @@
 mod access;
 mod advice;
 mod count;
+mod intensity;
 mod kernel;
 mod lanes;
 mod occupancy;
@@ -24,6 +25,7 @@ mod size;
 
 pub use access::{AccessSite, Operation};
 pub use count::{Counts, Factor, FactorKind, Region};
+pub use intensity::Intensity;
 pub use kernel::{KernelAnalysis, Options, analyze};
 pub use occupancy::{DeviceFamily, FAMILIES, Limit, Occupancy, occupancy};
 pub use pattern::{Cost, Pattern};

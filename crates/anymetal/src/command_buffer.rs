@@ -4,6 +4,7 @@
 //! borrows its command buffer, so there is one at a time and none after commit; a command buffer is committed
 //! at most once.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use anymetal_hal::blit;
@@ -16,6 +17,7 @@ use crate::buffer::{BufferView, Region};
 use crate::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::error::Error;
 use crate::fence::Fence;
+use crate::indirect_command_buffer::IndirectCommandBuffer;
 use crate::submission::{Outcome, Submission, told};
 
 /// Commands that run together, in order. Dropping it without a commit runs nothing.
@@ -124,6 +126,29 @@ impl BlitEncoder<'_> {
     pub fn fill_region(&mut self, region: &Region, value: u8) -> Result<(), Error> {
         self.inner.fill(region.buffer(), region.offset()..region.offset() + region.length(), value)?;
         Ok(())
+    }
+
+    /// Makes commands of an indirect command buffer do nothing, in the order of the command buffer.
+    pub fn reset_commands(
+        &mut self,
+        buffer: &IndirectCommandBuffer,
+        commands: Range<u32>,
+    ) -> Result<(), Error> {
+        self.fill_region(&buffer.region(commands)?, 0)
+    }
+
+    /// Copies commands of an indirect command buffer to those of another from `first` on, in the order of the
+    /// command buffer. Both have the same limits, and inherit the same.
+    pub fn copy_commands(
+        &mut self,
+        from: &IndirectCommandBuffer,
+        commands: Range<u32>,
+        to: &IndirectCommandBuffer,
+        first: u32,
+    ) -> Result<(), Error> {
+        from.check_alike(to)?;
+        let end = first.saturating_add(commands.end.saturating_sub(commands.start));
+        self.copy_region(&from.region(commands)?, &to.region(first..end)?)
     }
 
     /// Updates a fence once everything before is done.

@@ -5,9 +5,16 @@
 //! each kernel that is dispatched with it; a refused dispatch is not encoded.
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory};
+use anymetal_hal::encoded_commands::{
+    CommandMemory, EncodedExecution, ExecutedRange, ExecutionCounts, INDIRECT_RANGE_BYTES, Repeat,
+    check_encodes, encoded_bindings, encodes,
+};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::texture::{BindingRole, SamplerDescriptor};
@@ -20,6 +27,7 @@ use crate::call::KernelCall;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fence::Fence;
+use crate::indirect_command_buffer::{ExecutedCommands, IndirectCommandBuffer, RegisteredPipelines};
 use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
 use crate::texture::Texture;
@@ -68,7 +76,15 @@ pub struct ComputeEncoder<'a, State> {
     threadgroup_memory: Vec<ThreadgroupMemory>,
     textures: Vec<(u32, Texture)>,
     samplers: Vec<(u32, SamplerDescriptor)>,
+    used: Used,
     state: State,
+}
+
+/// What is used without being bound.
+#[derive(Debug, Default)]
+struct Used {
+    commands: Vec<CommandMemory>,
+    buffers: Vec<Arc<dyn HalBuffer>>,
 }
 
 impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
@@ -85,6 +101,7 @@ impl<'a> ComputeEncoder<'a, NoPipeline> {
             threadgroup_memory: Vec::new(),
             textures: Vec::new(),
             samplers: Vec::new(),
+            used: Used::default(),
             state: NoPipeline(()),
         }
     }
@@ -94,9 +111,9 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// The kernel of the following dispatches. What is bound stays bound.
     #[must_use = "it gives the encoder back, which can dispatch then"]
     pub fn set_pipeline(self, pipeline: &Pipeline) -> ComputeEncoder<'a, WithPipeline> {
-        let ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, .. } = self;
+        let ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, .. } = self;
         let state = WithPipeline(pipeline.clone());
-        ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, state }
+        ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, state }
     }
 
     /// Binds a buffer from an element on.
@@ -143,6 +160,32 @@ impl<'a, State> ComputeEncoder<'a, State> {
     pub fn set_threadgroup_memory_length(&mut self, index: u32, length: u64) {
         self.threadgroup_memory.retain(|known| known.index != index);
         self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+    }
+
+    /// Lets the kernels of what follows encode commands of an indirect command buffer, up to four of them,
+    /// as Metal's `useResource` with write access. Kernels of executed commands are among them.
+    pub fn use_indirect_command_buffer(&mut self, buffer: &IndirectCommandBuffer) -> Result<(), Error> {
+        let is_it = |known: &CommandMemory| known.handle() == buffer.gpu_resource_id();
+        if !self.used.commands.iter().any(is_it) {
+            self.used.commands.push(buffer.memory().clone());
+            let checked = check_encodes(&self.used.commands);
+            if checked.is_err() {
+                self.used.commands.pop();
+            }
+            checked?;
+        }
+        Ok(())
+    }
+
+    /// Lets executed commands have a buffer that nothing in this command buffer binds, as Metal's
+    /// `useResource`.
+    pub fn use_buffer<T: Pod>(&mut self, buffer: &Buffer<T>) {
+        self.used.buffers.push(Arc::clone(buffer.hal()));
+    }
+
+    /// As [`ComputeEncoder::use_buffer`], of all of a region's buffer.
+    pub fn use_region(&mut self, region: &Region) {
+        self.used.buffers.push(Arc::clone(region.buffer()));
     }
 
     /// Updates a fence once everything before is done.
@@ -249,7 +292,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         &self,
         grid: Grid,
         group_size: [u32; 3],
-    ) -> Result<(std::sync::Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
+    ) -> Result<(Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
         let pipeline = &self.state.0;
         let mut bindings = Vec::new();
         for argument in pipeline.signature().buffer_arguments() {
@@ -262,6 +305,9 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
             bindings.push(Binding { index: argument.index, resource });
         }
         let known = self.bind_resources(pipeline, &mut bindings)?;
+        if encodes(pipeline.kernel()) {
+            bindings.extend(encoded_bindings(&self.used.commands));
+        }
         let used = |memory: &&ThreadgroupMemory| {
             pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
         };
@@ -299,6 +345,132 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
             }
         }
         Ok(known)
+    }
+}
+
+impl<State: EncoderState> ComputeEncoder<'_, State> {
+    /// Executes commands of an indirect command buffer, as they are when their turn comes: Metal's
+    /// `executeCommandsInBuffer`.
+    pub fn execute_commands(
+        &mut self,
+        buffer: &IndirectCommandBuffer,
+        commands: Range<u32>,
+    ) -> Result<ExecutedCommands, Error> {
+        let range = (buffer.memory().clone(), ExecutedRange::Commands(commands));
+        self.execute(vec![range], Repeat::Once)
+    }
+
+    /// Executes as many commands as the view's first two elements say when their turn comes: the first
+    /// command, and how many.
+    pub fn execute_commands_indirect(
+        &mut self,
+        buffer: &IndirectCommandBuffer,
+        range: &BufferView<u32>,
+    ) -> Result<ExecutedCommands, Error> {
+        self.execute(vec![(buffer.memory().clone(), range_in(range)?)], Repeat::Once)
+    }
+
+    /// As [`ComputeEncoder::execute_commands_indirect`], with the two words at the start of a region.
+    pub fn execute_commands_indirect_region(
+        &mut self,
+        buffer: &IndirectCommandBuffer,
+        range: &Region,
+    ) -> Result<ExecutedCommands, Error> {
+        range.slice(0..INDIRECT_RANGE_BYTES)?;
+        let range = ExecutedRange::Indirect { buffer: Arc::clone(range.buffer()), offset: range.offset() };
+        self.execute(vec![(buffer.memory().clone(), range)], Repeat::Once)
+    }
+
+    /// Executes indirect command buffers in turn, each time as many commands as its view says, until one has
+    /// none left: commands that encode others go on by themselves, without the host. More executions than
+    /// `max_depth` end the command buffer with [`DeviceError::NestingTooDeep`]. Metal has nothing like it;
+    /// there, a program encodes as many executions as it may need.
+    pub fn execute_commands_while_encoded(
+        &mut self,
+        buffers: &[(&IndirectCommandBuffer, &BufferView<u32>)],
+        max_depth: u32,
+    ) -> Result<ExecutedCommands, Error> {
+        let ranges = buffers.iter().map(|(buffer, range)| Ok((buffer.memory().clone(), range_in(range)?)));
+        let ranges = ranges.collect::<Result<_, Error>>()?;
+        self.execute(ranges, Repeat::WhileEncoded { max_depth })
+    }
+
+    fn execute(
+        &mut self,
+        ranges: Vec<(CommandMemory, ExecutedRange)>,
+        repeat: Repeat,
+    ) -> Result<ExecutedCommands, Error> {
+        let counts = Arc::<ExecutionCounts>::default();
+        let pipeline = self.state.pipeline();
+        let inherits = |what: fn(&CommandMemory) -> bool| ranges.iter().any(|(memory, _)| what(memory));
+        let inherited_pipeline = match inherits(|memory| memory.layout().inherits_pipeline) {
+            true => pipeline.map_or(0, Pipeline::gpu_resource_id),
+            false => 0,
+        };
+        let inherited_bindings = match pipeline {
+            Some(pipeline) if inherits(|memory| memory.layout().inherits_buffers) => {
+                self.set_bindings(pipeline)?
+            }
+            _ => Vec::new(),
+        };
+        self.inner.execute_encoded(EncodedExecution {
+            ranges,
+            repeat,
+            counts: Arc::clone(&counts),
+            pipelines: Arc::new(RegisteredPipelines),
+            inherited_pipeline,
+            inherited_bindings,
+            used: self.used.buffers.clone(),
+            encodes: self.used.commands.clone(),
+            residency: Arc::default(),
+        })?;
+        Ok(ExecutedCommands::new(counts))
+    }
+
+    /// What is set of what a kernel takes.
+    fn set_bindings(&self, pipeline: &Pipeline) -> Result<Vec<Binding>, Error> {
+        let mut bindings = Vec::new();
+        for argument in pipeline.signature().buffer_arguments() {
+            if let Some((_, value)) = self.slots.iter().find(|(index, _)| *index == argument.index) {
+                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
+                bindings.push(Binding { index: argument.index, resource });
+            }
+        }
+        Ok(bindings)
+    }
+}
+
+/// The state of an encoder.
+pub trait EncoderState: sealed::Sealed {
+    /// The pipeline that is set.
+    fn pipeline(&self) -> Option<&Pipeline>;
+}
+
+impl EncoderState for NoPipeline {
+    fn pipeline(&self) -> Option<&Pipeline> {
+        None
+    }
+}
+
+impl EncoderState for WithPipeline {
+    fn pipeline(&self) -> Option<&Pipeline> {
+        Some(&self.0)
+    }
+}
+
+mod sealed {
+    /// Nothing else is a state.
+    pub trait Sealed {}
+    impl Sealed for super::NoPipeline {}
+    impl Sealed for super::WithPipeline {}
+}
+
+/// The range of executed commands that a view says.
+fn range_in(view: &BufferView<u32>) -> Result<ExecutedRange, Error> {
+    let region = view.region();
+    match view.len() {
+        2.. => Ok(ExecutedRange::Indirect { buffer: Arc::clone(region.buffer()), offset: region.offset() }),
+        len => Err(Error::RangeOutsideBuffer { start: 0, end: 2, len }),
     }
 }
 

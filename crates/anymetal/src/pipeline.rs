@@ -25,6 +25,7 @@ use crate::known_formats::KnownFormats;
 use crate::node::NodeBuilder;
 use crate::notice::{NoticeKind, notify};
 use crate::pipeline_descriptor::PipelineDescriptor;
+use crate::pipeline_handles::PipelineHandle;
 use crate::signature::Signature;
 use crate::tuning::TunedSizes;
 
@@ -37,8 +38,9 @@ pub struct Pipeline {
     shared: Arc<Shared>,
 }
 
+/// What the clones of a pipeline share.
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     signature: Arc<Signature>,
     label: String,
     executor: Executor,
@@ -46,6 +48,8 @@ struct Shared {
     general: OnceLock<Arc<dyn HalPipeline>>,
     specialised: Mutex<Vec<Arc<Specialised>>>,
     specialiser: Specialiser,
+    /// Once something asked for it.
+    handle: OnceLock<PipelineHandle>,
 }
 
 /// Code for one threadgroup size.
@@ -114,6 +118,7 @@ impl Pipeline {
                 general: OnceLock::new(),
                 specialised: Mutex::default(),
                 specialiser: Specialiser { compiled, device, constants },
+                handle: OnceLock::new(),
             }),
         };
         if !pipeline.specialisation_pays() {
@@ -336,6 +341,17 @@ impl Pipeline {
         let artifact = compiled.artifact(self.name(), constants, None, false)?;
         let general = device.pipeline_of(&artifact, self.name())?;
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
+    }
+
+    /// What stands for it in argument buffers, as `compute_pipeline_state`: Metal's `gpuResourceID`. Commands
+    /// that have it can be executed while the pipeline exists.
+    pub fn gpu_resource_id(&self) -> u64 {
+        self.shared.handle.get_or_init(|| PipelineHandle::new(Arc::downgrade(&self.shared))).number()
+    }
+
+    /// The pipeline of what its clones share.
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Pipeline { shared }
     }
 
     /// The sizes that measuring found for it.

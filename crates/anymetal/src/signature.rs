@@ -65,7 +65,11 @@ impl Signature {
             let (what, index) = match role {
                 BindingRole::Sampler(index) => ("sampler", index),
                 BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
-                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => ("buffer", 0),
+                BindingRole::Buffer
+                | BindingRole::Log
+                | BindingRole::LogCommand
+                | BindingRole::EncodedCommands(_)
+                | BindingRole::ResourceTable => ("buffer", 0),
             };
             let is_alike = |argument: &&ArgumentInfo| {
                 let role = argument.role();

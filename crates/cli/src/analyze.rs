@@ -1,5 +1,7 @@
 //! `anymetal analyze`: what kernels do for each thread, found in their IR.
 
+mod roofline;
+
 use std::fmt::Write as _;
 
 use anymetal_compiler::analyze::{
@@ -14,14 +16,15 @@ use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::output;
 use crate::source_file::SourceFile;
+use roofline::Roof;
 
 /// Show what kernels do for each thread: operations, bytes, access patterns, registers, occupancy.
 ///
-/// Nothing is run. What the source does not decide is a factor that names its line; accesses that depend on
-/// data are called gathered.
+/// Nothing of them is run. What the source does not decide is a factor that names its line; accesses that
+/// depend on data are called gathered.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  anymetal analyze kernels.metal\n  anymetal analyze reduce.metal -k reduce --group 256 --json"
+    after_help = "Examples:\n  anymetal analyze kernels.metal\n  anymetal analyze reduce.metal -k reduce --group 256 --json\n  anymetal analyze kernels.metal --roofline"
 )]
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
@@ -44,6 +47,12 @@ pub(crate) struct AnalyzeArgs {
     /// Whose occupancy --explain-size goes by: Apple4+, or an NVIDIA compute capability
     #[arg(long, value_name = "FAMILY", value_parser = family, default_value = "9.0", requires = "explain_size")]
     occupancy: &'static DeviceFamily,
+    /// Measure the device's multiply-add rate and bandwidth, and show where kernels are under its roofline
+    #[arg(long, conflicts_with = "explain_size")]
+    roofline: bool,
+    /// Whose roofline: cpu, nvidia:0, ... (default: the default device)
+    #[arg(long, value_name = "NAME", requires = "roofline")]
+    device: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -77,10 +86,22 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<(), Failure> {
     }
     let one = |kernel: &String| library.analyze(kernel, &specialisation, &options);
     let analyses = kernels.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let roof = match args.roofline {
+        true => Some(Roof::of(args.device.as_deref())?),
+        false => None,
+    };
     if args.json {
-        return output::json(&json!({ "kernels": analyses }));
+        let mut object = json!({ "kernels": analyses });
+        if let Some(roof) = &roof {
+            object["roofline"] = roof.json(&analyses);
+        }
+        return output::json(&object);
     }
-    analyses.iter().try_for_each(|analysis| output::write(&text(analysis)))
+    analyses.iter().try_for_each(|analysis| {
+        let mut text = text(analysis);
+        text.extend(roof.iter().map(|roof| roof.text(&analysis.intensity)));
+        output::write(&text)
+    })
 }
 
 fn explain_sizes(
@@ -127,6 +148,9 @@ fn text(analysis: &KernelAnalysis) -> String {
         if !counts.is_empty() || number == 0 {
             let _ = writeln!(out, "  {}: {}", factors(analysis, number), or_nothing(counts));
         }
+    }
+    if let Some(intensity) = roofline::intensity(&analysis.intensity) {
+        let _ = writeln!(out, "  arithmetic intensity: {intensity} float operations per byte");
     }
     if !analysis.accesses.is_empty() {
         let _ = writeln!(out, "  accesses of a SIMD-group:");

@@ -18,7 +18,8 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::{output, trace};
-use recorded::{Ceilings, Recorded};
+pub(crate) use recorded::Ceilings;
+use recorded::Recorded;
 use table::TimeUnit;
 
 /// The largest file that is read.
@@ -122,6 +123,11 @@ pub(crate) fn save(recorded: &Recorded, out: &Path) -> Result<(), Failure> {
         Failure::Usage(format!("{shown}: a report's name ends in .html, .json, .csv or .txt"))
     })?;
     output::file(out, &format.write(recorded, TimeUnit::Ns)?)
+}
+
+/// The ceilings of the device, measured now.
+pub(crate) fn ceilings_of(device: &Device) -> Result<Ceilings, Failure> {
+    Ok(ceilings::measure(device)?)
 }
 
 /// The ceilings of the device, measured now, for the formats that show or keep them. Where the device has no

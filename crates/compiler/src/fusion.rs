@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
+use anymetal_hal::encoded_commands::encodes;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
@@ -64,7 +65,7 @@ pub struct Fusion<'a> {
 impl<'a> Fusion<'a> {
     /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid.
     /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked, or if
-    /// one writes messages.
+    /// one writes messages or encodes commands.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
         group_size: Option<[u32; 3]>,
@@ -75,8 +76,8 @@ impl<'a> Fusion<'a> {
         let fits = |part: &FusionPart<'_>| {
             let is_alike =
                 std::ptr::eq(part.library.shared(), shared) && part.specialisation.checks == checks;
-            // A fused kernel has no log.
-            is_alike && !has_messages(part.kernel)
+            // A fused kernel has no log, and encodes nothing.
+            is_alike && !has_messages(part.kernel) && !encodes(part.kernel)
         };
         if !parts.iter().all(fits) {
             return None;

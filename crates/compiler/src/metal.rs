@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_hal::encoded_commands::encodes;
 use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::{MathMode, MetalConstant, MetalOptions, MetalSource};
 use anymetal_ir::Module;
@@ -61,6 +62,10 @@ pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, Compile
         info.symbol.clone_from(&name);
         if has_messages(&info) {
             let reason = "messages of kernels are not supported on Apple GPUs; compile it without logging";
+            return Err(CompileError::Unsupported { kernel: name.clone(), reason: reason.to_owned() });
+        }
+        if encodes(&info) {
+            let reason = "kernels that encode indirect command buffers are not supported on Apple GPUs";
             return Err(CompileError::Unsupported { kernel: name.clone(), reason: reason.to_owned() });
         }
         let options = MetalOptions { math_mode: MathMode::Safe, language_version: 0, constants: Vec::new() };

@@ -116,6 +116,7 @@ impl<'a> Encoding<'a> {
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().try_for_each(|command| self.command(command))
             }
+            Command::ExecuteEncoded(_) => Err(launch::encoded_unsupported(self.device)),
             Command::WaitEvent { event, value } => {
                 let own = launch::event(self.device, event)?;
                 self.end();

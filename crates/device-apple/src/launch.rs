@@ -30,6 +30,15 @@ pub(crate) fn check_commands(
     commands.iter().try_for_each(|command| check(device, command, queue))
 }
 
+/// Commands that kernels encode are in memory that Metal does not know.
+pub(crate) fn encoded_unsupported(device: &DeviceShared) -> DeviceError {
+    DeviceError::Unsupported {
+        device: device.name.clone(),
+        what: "indirect command buffers that kernels encode".to_owned(),
+        alternative: "encode the commands on the host".to_owned(),
+    }
+}
+
 fn check(
     device: &Arc<DeviceShared>,
     command: &Command,
@@ -75,6 +84,7 @@ fn check(
                 return Err(device.wrong_device("indirect command buffer"));
             }
         }
+        Command::ExecuteEncoded(_) => return Err(encoded_unsupported(device)),
         Command::WaitEvent { event: known, .. } | Command::SignalEvent { event: known, .. } => {
             event(device, known)?;
         }

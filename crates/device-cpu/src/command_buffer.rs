@@ -13,6 +13,7 @@ use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, Command, Dispatch, IndirectDispatch, Submission, ThreadgroupMemory,
 };
+use anymetal_hal::encoded_commands::{EncodedExecution, ExecutedRange};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::launch::{BoundBuffer, ThreadgroupSlot};
@@ -25,12 +26,16 @@ use crate::guarded::Guard;
 use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, cpu_pipeline};
+use crate::stack::WORKER_BYTES;
 use crate::worker_memory::WorkerNeeds;
 
 /// The alignment of inline bytes: at least that of any MSL type.
 const INLINE_ALIGNMENT: usize = 64;
 /// Zeros before each of them, for programs that read a little before what they set.
 const INLINE_BEFORE: usize = INLINE_ALIGNMENT;
+
+/// The stack that kernels of encoded commands may need: that of a worker, less what lies below a kernel.
+pub(crate) const ENCODED_STACK_BYTES: usize = WORKER_BYTES - (1 << 20);
 
 /// The launch tables of all dispatches of a command buffer.
 #[derive(Debug, Default)]
@@ -61,6 +66,8 @@ fn stack_bytes(command: &Command) -> usize {
         Command::Dispatch(dispatch) => of(&dispatch.pipeline),
         Command::DispatchIndirect(dispatch) => of(&dispatch.pipeline),
         Command::ExecuteIndirect(indirect) => cpu_indirect(indirect).map_or(0, |own| own.tables.stack_bytes),
+        // Which kernels there are is known when their turn comes.
+        Command::ExecuteEncoded(_) => ENCODED_STACK_BYTES,
         _ => 0,
     }
 }
@@ -153,6 +160,7 @@ impl Preparer<'_> {
                     own.map(|_| CommandStep::Other)
                         .ok_or_else(|| self.wrong_device("indirect command buffer"))?
                 }
+                Command::ExecuteEncoded(execution) => self.encoded(execution)?,
                 // Any event can be signalled and subscribed to from the host, which is this device.
                 Command::WaitEvent { .. } | Command::SignalEvent { .. } => CommandStep::Other,
                 Command::UpdateFence(fence) | Command::WaitFence(fence) => self.fence(fence)?,
@@ -262,6 +270,17 @@ impl Preparer<'_> {
     fn copy(&self, copy: &BufferCopy) -> Result<CommandStep, DeviceError> {
         let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
         validate::check_copy(copy, std::ptr::eq(source, destination))?;
+        Ok(CommandStep::Other)
+    }
+
+    fn encoded(&self, execution: &EncodedExecution) -> Result<CommandStep, DeviceError> {
+        execution.check()?;
+        for (memory, range) in &execution.ranges {
+            self.own(memory.buffer())?;
+            if let ExecutedRange::Indirect { buffer, .. } = range {
+                self.own(buffer)?;
+            }
+        }
         Ok(CommandStep::Other)
     }
 

@@ -3,6 +3,7 @@
 //! Owns the step from a prepared dispatch to entry calls: inline or shared with the pool, by how long the
 //! kernel took last time. Invariant: when a function here returns, no other thread works on the command.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use anymetal_hal::launch::{
 };
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
+use anymetal_hal::validate::check_range;
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
 use crate::cooperative::{Cooperative, Failure};
@@ -220,19 +222,25 @@ impl Executor<'_> {
 
     /// The counts of an indirect dispatch, as they are now.
     pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> [u32; 3] {
-        let Some(buffer) = cpu_buffer(&dispatch.counts) else {
-            return [0; 3];
-        };
-        let _gate = self.account.gate.shared();
         let mut bytes = [0; INDIRECT_COUNTS_BYTES as usize];
-        // SAFETY: the range is within the buffer (validated at submission), and no slice into it exists while
-        // the gate is shared.
-        unsafe {
-            let source = Start(buffer).at(dispatch.counts_offset);
-            std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len());
-        }
+        self.bytes(&dispatch.counts, dispatch.counts_offset, &mut bytes);
         let count = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         [count(0), count(4), count(8)]
+    }
+
+    /// Bytes of a buffer, as they are now; none change where they are not within it.
+    pub(crate) fn bytes(&self, buffer: &Arc<dyn Buffer>, offset: u64, bytes: &mut [u8]) {
+        let inside = |buffer: &&CpuBuffer| check_range(offset, bytes.len() as u64, buffer.length()).is_ok();
+        let Some(buffer) = cpu_buffer(buffer).filter(inside) else {
+            return;
+        };
+        let _gate = self.account.gate.shared();
+        // SAFETY: the range is within the buffer (checked above), and no slice into it exists while the gate
+        // is shared.
+        unsafe {
+            let source = Start(buffer).at(offset);
+            std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len());
+        }
     }
 
     /// Copies bytes between buffers.

@@ -11,6 +11,7 @@
 //! worker goes back in line when others of the pool wait and are more urgent or have waited long.
 
 mod backpressure;
+mod encoded;
 mod execution;
 #[cfg(all(test, loom))]
 mod models;

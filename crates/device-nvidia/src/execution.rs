@@ -7,11 +7,16 @@
 //! on the host is seen before those of earlier ones; however a command buffer ends, the next one in its
 //! slot finds cleared records, unless the device is lost.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Command, IndirectDispatch, Submission, Timestamps};
 use anymetal_hal::completion::CommandTiming;
+use anymetal_hal::encoded_commands::{
+    CommandMemory, EncodedExecution, ExecutedRange, INDIRECT_RANGE_BYTES, words,
+};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::indirect::IndirectCommandBuffer;
@@ -228,6 +233,7 @@ impl Execution {
                 encode::blit(device, command)?.map_or(Ok(()), |step| self.put(step))
             }
             Command::ExecuteIndirect(indirect) => self.replay(indirect),
+            Command::ExecuteEncoded(execution) => self.encoded(execution),
             Command::WaitEvent { event, value } => self.wait_for_event(event, *value),
             Command::SignalEvent { event, value } => {
                 self.flush()?;
@@ -254,14 +260,69 @@ impl Execution {
         Ok(())
     }
 
+    /// Executes commands that kernels have encoded: waits for these kernels and reads what they wrote.
+    fn encoded(&mut self, execution: &EncodedExecution) -> Result<(), DeviceError> {
+        let (mut depth, start) = (0, Instant::now());
+        while let Some((memory, range)) = execution.range(depth) {
+            self.flush()?;
+            let commands = match range {
+                ExecutedRange::Commands(range) => range.clone(),
+                ExecutedRange::Indirect { buffer, offset } => {
+                    let mut bytes = [0; INDIRECT_RANGE_BYTES as usize];
+                    self.download(buffer, *offset, &mut bytes)?;
+                    let range = words(&bytes);
+                    let (start, count) = (u64::from(range[0]), u64::from(range[1]));
+                    memory.check(start..start + count)?
+                }
+            };
+            if !execution.goes_on(depth, &commands)? {
+                break;
+            }
+            let launches = self.put_encoded(execution, memory, commands)?;
+            execution.counts.executed(launches);
+            depth += 1;
+        }
+        execution.counts.took(start.elapsed());
+        Ok(())
+    }
+
+    /// Puts the commands into the stream; gives how many dispatches they are.
+    fn put_encoded(
+        &mut self,
+        execution: &EncodedExecution,
+        memory: &CommandMemory,
+        commands: Range<u32>,
+    ) -> Result<u64, DeviceError> {
+        let place = memory.bytes_of(&commands);
+        let mut bytes = vec![0; (place.end - place.start) as usize];
+        self.download(memory.buffer(), place.start, &mut bytes)?;
+        let (words, mut launches) = (words(&bytes), 0);
+        for (words, number) in words.chunks_exact(memory.layout().command_words() as usize).zip(commands) {
+            if let Some(dispatch) = execution.dispatch(memory, number, words)? {
+                let command = Command::Dispatch(dispatch);
+                launch::check_commands(&self.lane.device, std::slice::from_ref(&command), None)?;
+                self.command(&command)?;
+                launches += 1;
+            }
+        }
+        Ok(launches)
+    }
+
+    fn download(&self, buffer: &Arc<dyn Buffer>, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let device = &self.lane.device;
+        let own = launch::own(device, buffer).ok_or_else(|| device.wrong_device("buffer"))?;
+        self.call(device.driver.download(bytes, own.address() + offset, self.lane.stream()))
+    }
+
     fn indirect(&mut self, dispatch: &IndirectDispatch) -> Result<(), DeviceError> {
         self.flush()?;
+        let mut bytes = [0; 12];
+        self.download(&dispatch.counts, dispatch.counts_offset, &mut bytes)?;
         let device = &self.lane.device;
         let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
-        let own = launch::own(device, &dispatch.counts).ok_or_else(|| device.wrong_device("buffer"))?;
-        let mut bytes = [0; 12];
-        let from = own.address() + dispatch.counts_offset;
-        self.call(device.driver.download(&mut bytes, from, self.lane.stream()))?;
         let count = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
         let counts = [count(0), count(4), count(8)];
         let limits = &device.capabilities;

@@ -76,6 +76,7 @@ fn check(
                 return Err(device.wrong_device("indirect command buffer"));
             }
         }
+        Command::ExecuteEncoded(execution) => execution.check()?,
         Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
     }
     Ok(())

@@ -288,6 +288,10 @@ impl Buffer for NvidiaBuffer {
         &self.label
     }
 
+    fn gpu_address(&self) -> Option<u64> {
+        Some(self.address())
+    }
+
     fn contents(&self) -> Option<NonNull<u8>> {
         self.host_access().and_then(|()| self.move_to_host()).ok()
     }

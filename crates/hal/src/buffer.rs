@@ -65,6 +65,12 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// dereferences it must know that no running work writes there and that the buffer is not mapped.
     fn contents(&self) -> Option<NonNull<u8>>;
 
+    /// The device's address of the first byte, the same for the buffer's life; `None` for a device without
+    /// addresses.
+    fn gpu_address(&self) -> Option<u64> {
+        self.contents().map(|contents| contents.as_ptr() as u64)
+    }
+
     /// Copies bytes out. [`DeviceError::BufferMapped`] while it is mapped for writing.
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError>;
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::buffer::Buffer;
 use crate::completion::Completion;
+use crate::encoded_commands::{EncodedExecution, ExecutedRange};
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
@@ -112,6 +113,8 @@ pub enum Command {
     Fill(BufferFill),
     /// Executes commands that were encoded before.
     ExecuteIndirect(Arc<dyn IndirectCommandBuffer>),
+    /// Executes commands that kernels have encoded.
+    ExecuteEncoded(Box<EncodedExecution>),
     /// Goes on when the event has reached the value.
     WaitEvent {
         /// The event.
@@ -202,6 +205,7 @@ impl Command {
             Command::Copy(_) => "copy",
             Command::Fill(_) => "fill",
             Command::ExecuteIndirect(_) => "execute",
+            Command::ExecuteEncoded(_) => "execute-encoded",
             Command::WaitEvent { .. } => "wait",
             Command::SignalEvent { .. } => "signal",
             Command::UpdateFence(_) => "update-fence",
@@ -219,7 +223,7 @@ impl Command {
 
     /// Calls `visit` for each buffer that it names; for one more than once if it is bound more than once.
     pub fn each_buffer<'a>(&'a self, visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)) {
-        let mut bound = |bindings: &'a [Binding]| {
+        let bound = |bindings: &'a [Binding], visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)| {
             for binding in bindings {
                 if let BoundResource::Buffer { buffer, .. } = &binding.resource {
                     visit(buffer);
@@ -227,9 +231,9 @@ impl Command {
             }
         };
         match self {
-            Command::Dispatch(dispatch) => bound(&dispatch.bindings),
+            Command::Dispatch(dispatch) => bound(&dispatch.bindings, visit),
             Command::DispatchIndirect(dispatch) => {
-                bound(&dispatch.bindings);
+                bound(&dispatch.bindings, visit);
                 visit(&dispatch.counts);
             }
             Command::Copy(copy) => {
@@ -239,6 +243,17 @@ impl Command {
             Command::Fill(fill) => visit(&fill.buffer),
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().for_each(|command| command.each_buffer(visit));
+            }
+            Command::ExecuteEncoded(execution) => {
+                for (memory, range) in &execution.ranges {
+                    visit(memory.buffer());
+                    if let ExecutedRange::Indirect { buffer, .. } = range {
+                        visit(buffer);
+                    }
+                }
+                execution.encodes.iter().for_each(|memory| visit(memory.buffer()));
+                execution.used.iter().for_each(&mut *visit);
+                bound(&execution.inherited_bindings, visit);
             }
             Command::WaitEvent { .. }
             | Command::SignalEvent { .. }

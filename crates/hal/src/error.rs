@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
 use crate::command_failure::CommandFailure;
+use crate::encoded_commands::InvalidCommand;
 use crate::texture::BindingRole;
 
 /// What kind of failure an error is; policies decide by it.
@@ -424,6 +425,44 @@ pub enum DeviceError {
         /// What.
         what: String,
     },
+    /// A command that a kernel encoded cannot be executed.
+    #[error("command {command} of the indirect command buffer `{label}` cannot be executed: {reason}")]
+    InvalidCommand {
+        /// The label of the indirect command buffer; may be empty.
+        label: String,
+        /// The command's number.
+        command: u32,
+        /// Why.
+        reason: Box<InvalidCommand>,
+    },
+    /// Commands that an indirect command buffer does not have.
+    #[error(
+        "the commands {start} to {end} are not within the {capacity} of the indirect command buffer `{label}`"
+    )]
+    CommandsOutsideBuffer {
+        /// The label of the indirect command buffer; may be empty.
+        label: String,
+        /// The first command.
+        start: u64,
+        /// One more than the last command.
+        end: u64,
+        /// How many there are.
+        capacity: u32,
+    },
+    /// Encoded commands went on encoding others.
+    #[error("encoded commands encoded others more than {limit} times; raise the depth, or end the recursion")]
+    NestingTooDeep {
+        /// The depth given.
+        limit: u32,
+    },
+    /// More indirect command buffers than a kernel can encode.
+    #[error("a kernel can encode {limit} indirect command buffers at most, not {given}")]
+    TooManyEncodedBuffers {
+        /// How many were given.
+        given: usize,
+        /// The most.
+        limit: u32,
+    },
     /// The device cannot take work just now.
     #[error("{device} is busy: {what} may work if tried again")]
     Busy {
@@ -550,6 +589,10 @@ impl DeviceError {
             | E::NotCooperative { .. }
             | E::CooperativeGridTooLarge { .. }
             | E::NotIndirect { .. }
+            | E::InvalidCommand { .. }
+            | E::CommandsOutsideBuffer { .. }
+            | E::NestingTooDeep { .. }
+            | E::TooManyEncodedBuffers { .. }
             | E::BufferMapped { .. }
             | E::HeldByPause { .. }
             | E::Cancelled { .. }
@@ -573,6 +616,8 @@ fn describe_argument(index: u32) -> String {
         BindingRole::Description(texture) => format!("the description of texture {texture}"),
         BindingRole::Sampler(sampler) => format!("sampler {sampler}"),
         BindingRole::Log | BindingRole::LogCommand => "the log".to_owned(),
+        BindingRole::EncodedCommands(_) => "the indirect command buffer".to_owned(),
+        BindingRole::ResourceTable => "the table of resources".to_owned(),
     }
 }
 

@@ -11,7 +11,8 @@
 //!   [`split_mix`] their reproducible random numbers.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
-//!   [`indirect`] to encode some for good) and [`completion`], [`event`], [`fence`], [`peer`]. [`validate`]
+//!   [`indirect`] to encode some for good, [`encoded_commands`] for those that kernels encode) and
+//!   [`completion`], [`event`], [`fence`], [`peer`]. [`validate`]
 //!   holds the rules that all devices share, [`error`] the one error type (with
 //!   [`command_failure`]), [`capabilities`] what a device can do,
 //!   [`clock`] the one source of time, [`attachment`] a place for what layers above keep with a pipeline.
@@ -31,6 +32,7 @@ pub mod command;
 pub mod command_failure;
 pub mod completion;
 pub mod device;
+pub mod encoded_commands;
 pub mod encoding;
 pub mod error;
 pub mod event;

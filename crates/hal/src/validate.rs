@@ -13,11 +13,11 @@ use crate::command::{
     Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, INDIRECT_COUNTS_BYTES, IndirectDispatch,
     ThreadgroupMemory,
 };
+use crate::encoded_commands::encodes;
 use crate::error::DeviceError;
 use crate::launch::{ThreadgroupLayout, argument_slots};
 use crate::logging::has_messages;
 use crate::queue::Priority;
-use crate::texture::BindingRole;
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
 const MAX_GROUP_COUNT: u64 = 1 << 62;
@@ -69,6 +69,10 @@ pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
             Command::Copy(_) | Command::Fill(_) => continue,
             other => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
         };
+        if encodes(kernel) {
+            let what = format!("kernels that encode commands (`{}`)", kernel.name);
+            return Err(DeviceError::NotIndirect { what });
+        }
         if has_messages(kernel) {
             let what = format!("kernels that write messages (`{}`)", kernel.name);
             return Err(DeviceError::NotIndirect { what });
@@ -239,14 +243,14 @@ pub fn check_bindings(
     check_arguments_bound(kernel, bindings, limits, |_| true)
 }
 
-/// As [`check_bindings`] before the work is given to a device: until then its log is not bound.
+/// As [`check_bindings`] before the work is given to a device: until then its log is not bound, nor what
+/// encoding needs.
 pub fn check_encoded_bindings(
     kernel: &KernelInfo,
     bindings: &[Binding],
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
-    let is_log = |role| matches!(role, BindingRole::Log | BindingRole::LogCommand);
-    check_arguments_bound(kernel, bindings, limits, |argument| !is_log(argument.role()))
+    check_arguments_bound(kernel, bindings, limits, |argument| !argument.role().is_bound_late())
 }
 
 fn check_arguments_bound(

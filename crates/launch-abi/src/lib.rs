@@ -56,6 +56,7 @@
 //! their contents are undefined at each call and may be left in any state.
 #![forbid(unsafe_code)]
 
+pub mod commands;
 mod fault;
 pub mod logging;
 pub mod nvidia;

@@ -8,6 +8,8 @@
 //! Where the format of a texture or the state of a sampler is known when a kernel is compiled, it is the
 //! value of a function constant that programs do not see ([`format_constant`], [`state_constant`]).
 
+use crate::commands::MAX_ENCODED_BUFFERS;
+
 /// Maximum number of textures of a kernel.
 pub const MAX_TEXTURES: u32 = 128;
 
@@ -29,6 +31,8 @@ pub const FIRST_HIDDEN_CONSTANT: u32 = 0x1_0000;
 const FIRST_TEXTURE: u32 = 0x1000;
 const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
 const FIRST_LOG: u32 = FIRST_SAMPLER + MAX_SAMPLERS;
+const FIRST_COMMANDS: u32 = FIRST_LOG + 2;
+const RESOURCE_TABLE: u32 = FIRST_COMMANDS + MAX_ENCODED_BUFFERS;
 
 /// What a buffer's index says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +49,10 @@ pub enum BindingRole {
     Log,
     /// The number of the command that the messages are of.
     LogCommand,
+    /// One of the indirect command buffers that the kernel may encode ([`crate::commands`]).
+    EncodedCommands(u32),
+    /// Where they and the kernel's own buffers are ([`crate::commands::ResourceTable`]).
+    ResourceTable,
 }
 
 impl BindingRole {
@@ -62,13 +70,26 @@ impl BindingRole {
             }
             FIRST_SAMPLER..FIRST_LOG => BindingRole::Sampler(index - FIRST_SAMPLER),
             FIRST_LOG => BindingRole::Log,
+            FIRST_COMMANDS..RESOURCE_TABLE => BindingRole::EncodedCommands(index - FIRST_COMMANDS),
+            RESOURCE_TABLE => BindingRole::ResourceTable,
             _ => BindingRole::LogCommand,
         }
     }
 
-    /// Whether it is the compiler's own: a log, or what only the code of textures sees.
+    /// Whether it is the compiler's own: a log, what encoding needs, or what only the code of textures sees.
     pub const fn is_hidden(self) -> bool {
-        matches!(self, BindingRole::Description(_) | BindingRole::Log | BindingRole::LogCommand)
+        matches!(self, BindingRole::Description(_)) || self.is_bound_late()
+    }
+
+    /// Whether it is bound when the work is given to a device, and not when it is encoded.
+    pub const fn is_bound_late(self) -> bool {
+        matches!(
+            self,
+            BindingRole::Log
+                | BindingRole::LogCommand
+                | BindingRole::EncodedCommands(_)
+                | BindingRole::ResourceTable
+        )
     }
 
     /// The index of the buffer with that role; `None` for a buffer of the program, which has its own.
@@ -80,6 +101,8 @@ impl BindingRole {
             BindingRole::Sampler(sampler) => Some(FIRST_SAMPLER + sampler),
             BindingRole::Log => Some(FIRST_LOG),
             BindingRole::LogCommand => Some(FIRST_LOG + 1),
+            BindingRole::EncodedCommands(number) => Some(FIRST_COMMANDS + number),
+            BindingRole::ResourceTable => Some(RESOURCE_TABLE),
         }
     }
 }
@@ -238,7 +261,9 @@ mod tests {
             let role = BindingRole::Sampler(sampler);
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
-        for role in [BindingRole::Log, BindingRole::LogCommand] {
+        let last = BindingRole::EncodedCommands(MAX_ENCODED_BUFFERS - 1);
+        let encoding = [BindingRole::EncodedCommands(0), last, BindingRole::ResourceTable];
+        for role in [BindingRole::Log, BindingRole::LogCommand].into_iter().chain(encoding) {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
         assert_eq!(BindingRole::of(30), BindingRole::Buffer);

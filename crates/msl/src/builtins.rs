@@ -91,6 +91,8 @@ pub enum RetRule {
     U64,
     /// The type the first pointer argument points to, unqualified.
     Pointee,
+    /// `device uint*`
+    DeviceWords,
     /// The explicit template argument: `__am_as_type<T>(x)`.
     Explicit,
 }
@@ -200,6 +202,10 @@ pub enum BuiltinOp {
     /// The number of a [`LogSite`](anymetal_launch_abi::logging::LogSite), then its arguments as they are in
     /// the record: calls of a log's methods become this. No program calls it by name.
     LogMessage,
+    /// The memory of the indirect command buffer with that handle.
+    CommandMemory,
+    /// The address of a pointer into a buffer argument; 0 of any other.
+    ResourceAddress,
 }
 
 /// The builtin of that name.

@@ -28,6 +28,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),
     ("<metal_simdgroup_matrix>", include_str!("lib/simdgroup_matrix.metal")),
     ("<metal_logging>", include_str!("lib/logging.metal")),
+    ("<metal_command_buffer>", include_str!("lib/command_buffer.metal")),
     ("<anymetal_groups>", include_str!("lib/groups.metal")),
     ("<metal_internals>", include_str!("lib/internals.metal")),
     // Last, because a math mode that a header sets holds from there on.

@@ -14,6 +14,7 @@ mod aggregate;
 mod bit_field;
 mod builtin;
 mod convert;
+mod encoding;
 mod function;
 mod kernel;
 mod logging;
@@ -30,6 +31,7 @@ use crate::hir;
 use crate::token::MathMode;
 use anymetal_diag::{SourceMap, Span};
 use anymetal_ir as ir;
+use encoding::Encoding;
 use logging::Messages;
 use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
@@ -63,6 +65,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         for_sanitizer: options.for_sanitizer,
         resource_conditions: Vec::new(),
         messages: Messages::new(program, options.logging),
+        encoding: Encoding::new(program),
     };
     lowerer.data();
     lowerer.kernel();
@@ -93,6 +96,7 @@ struct Lowerer<'p> {
     /// The functions that say whether textures and samplers are declared, of those parameters that have one.
     resource_conditions: Vec<ir::FuncId>,
     messages: Messages,
+    encoding: Encoding,
 }
 
 impl Lowerer<'_> {
@@ -168,6 +172,9 @@ impl Lowerer<'_> {
         }
         if self.messages.logs(id) {
             params.extend(logging::PARAMETERS);
+        }
+        if self.encoding.encodes(id) {
+            params.push(encoding::PARAMETER);
         }
         let ret = self.value_type(function.ret);
         let new = ir::FuncId(self.module.functions.len() as u32);

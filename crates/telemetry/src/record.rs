@@ -31,6 +31,15 @@ fn observe(metric: &Metric, labels: &[(&'static str, &str)], value: f64) {
     }
 }
 
+/// Commands that kernels encoded were executed: so many ranges, with so many launches, in that time.
+pub fn encoded_commands(device: &str, depth: u32, launches: u64, time: Duration) {
+    let labels = [("device", device)];
+    count(&names::ENCODED_EXECUTIONS, &labels, depth.into());
+    count(&names::ENCODED_LAUNCHES, &labels, launches);
+    observe(&names::ENCODED_DEPTH, &labels, depth.into());
+    observe(&names::ENCODED_DURATION, &labels, time.as_secs_f64());
+}
+
 /// A stage of compiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {

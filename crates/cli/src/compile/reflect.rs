@@ -70,9 +70,11 @@ fn place(argument: &ArgumentInfo) -> (&'static str, u32) {
     match argument.role() {
         BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
         BindingRole::Sampler(index) => ("sampler", index),
-        BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => {
-            (kind(argument.kind), argument.index)
-        }
+        BindingRole::Buffer
+        | BindingRole::Log
+        | BindingRole::LogCommand
+        | BindingRole::EncodedCommands(_)
+        | BindingRole::ResourceTable => (kind(argument.kind), argument.index),
     }
 }
 

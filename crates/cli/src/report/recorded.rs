@@ -68,6 +68,18 @@ pub(crate) struct Ceilings {
     pub(crate) bytes_per_second: f64,
 }
 
+impl Ceilings {
+    /// The intensity at which the slope meets the roof: operations per byte.
+    pub(crate) fn ridge(&self) -> f64 {
+        self.flop_per_second / self.bytes_per_second
+    }
+
+    /// The roof above an intensity: operations per second.
+    pub(crate) fn roof(&self, intensity: f64) -> f64 {
+        self.flop_per_second.min(intensity * self.bytes_per_second)
+    }
+}
+
 /// Something that ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -160,7 +160,9 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             BindingRole::Buffer
             | BindingRole::Description(_)
             | BindingRole::Log
-            | BindingRole::LogCommand => continue,
+            | BindingRole::LogCommand
+            | BindingRole::EncodedCommands(_)
+            | BindingRole::ResourceTable => continue,
         };
         let problem = match times {
             0 => "is missing",

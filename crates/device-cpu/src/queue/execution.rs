@@ -163,6 +163,7 @@ impl CommandBuffer {
                     self.run_step(device, executor, command, step, &indirect.tables)?;
                 }
             }
+            Command::ExecuteEncoded(execution) => self.run_encoded(device, executor, execution)?,
             command => {
                 self.run_step(device, executor, command, &self.tables.steps[self.position], &self.tables)?;
             }
@@ -171,7 +172,7 @@ impl CommandBuffer {
     }
 
     /// Runs a command that does not wait.
-    fn run_step(
+    pub(super) fn run_step(
         &self,
         device: &Arc<DeviceShared>,
         executor: &Executor<'_>,
@@ -210,7 +211,7 @@ impl CommandBuffer {
             // what is executed indirectly comes one by one.
             (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
             | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
-            | (Command::ExecuteIndirect(_), _) => Ok(()),
+            | (Command::ExecuteIndirect(_) | Command::ExecuteEncoded(_), _) => Ok(()),
         }
     }
 
@@ -219,7 +220,7 @@ impl CommandBuffer {
         self.submission.commands.get(self.position).and_then(kernel_of)
     }
 
-    fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
+    pub(super) fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
         let after = self.deadline.unwrap_or_default();
         DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
     }

@@ -32,7 +32,9 @@ impl WrittenMemory {
                     note(&copy.destination, copy.destination_offset, copy.length, &mut written);
                 }
                 Command::Fill(fill) => note(&fill.buffer, fill.offset, fill.length, &mut written),
-                Command::ExecuteIndirect(_)
+                // Which kernels there are is not known yet.
+                Command::ExecuteEncoded(_)
+                | Command::ExecuteIndirect(_)
                 | Command::WaitEvent { .. }
                 | Command::SignalEvent { .. }
                 | Command::UpdateFence(_)

@@ -233,6 +233,7 @@ impl QueueCore {
                 }
                 indirect.commands().iter().try_for_each(|command| self.validate_command(command))?;
             }
+            Command::ExecuteEncoded(execution) => execution.check()?,
             Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
         }
         Ok(())

@@ -152,6 +152,8 @@ pub enum RecordedCommand {
         /// The fence's number.
         fence: u32,
     },
+    /// An execution of commands that kernels encoded. It holds addresses, so it cannot be replayed.
+    ExecuteEncoded,
     /// A wait for a fence.
     WaitFence {
         /// The fence's number.
@@ -252,6 +254,7 @@ impl RecordedCommand {
             }
             RecordedCommand::WaitEvent { event, value } => format!("wait for event {event} to reach {value}"),
             RecordedCommand::SignalEvent { event, value } => format!("signal event {event} to {value}"),
+            RecordedCommand::ExecuteEncoded => "execute commands that kernels encoded".to_owned(),
             RecordedCommand::UpdateFence { fence } => format!("update fence {fence}"),
             RecordedCommand::WaitFence { fence } => format!("wait for fence {fence}"),
         }

@@ -236,6 +236,7 @@ impl State {
     fn command(&mut self, command: &Command) -> Option<RecordedCommand> {
         Some(match command {
             Command::ExecuteIndirect(_) => return None,
+            Command::ExecuteEncoded(_) => RecordedCommand::ExecuteEncoded,
             Command::Dispatch(dispatch) => RecordedCommand::Dispatch {
                 pipeline: self.pipeline(&dispatch.pipeline),
                 bindings: self.bindings(&dispatch.bindings),

@@ -77,6 +77,12 @@ pub enum ReplayError {
         /// Its number.
         number: u32,
     },
+    /// The entry executes commands that kernels encoded, which hold addresses.
+    #[error("entry {entry}: commands that kernels encoded hold addresses and cannot be replayed")]
+    Encoded {
+        /// The entry.
+        entry: u64,
+    },
     /// The device refused to make a resource.
     #[error("entry {entry}: {source}")]
     Device {
@@ -221,6 +227,7 @@ impl<'a> Stage<'a> {
             RecordedCommand::SignalEvent { event, value } => {
                 Command::SignalEvent { event: self.event(*event)?, value: *value }
             }
+            RecordedCommand::ExecuteEncoded => return Err(ReplayError::Encoded { entry: self.entry }),
             RecordedCommand::UpdateFence { fence } => Command::UpdateFence(self.fence(*fence)?),
             RecordedCommand::WaitFence { fence } => Command::WaitFence(self.fence(*fence)?),
         })

@@ -36,7 +36,14 @@ define_class!(
         #[unsafe(method(type))]
         fn binding_type(&self) -> isize {
             match (self.argument().kind, self.argument().role()) {
-                (ArgumentKind::Buffer, BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand) => 0,
+                (
+                    ArgumentKind::Buffer,
+                    BindingRole::Buffer
+                    | BindingRole::Log
+                    | BindingRole::LogCommand
+                    | BindingRole::EncodedCommands(_)
+                    | BindingRole::ResourceTable,
+                ) => 0,
                 (ArgumentKind::ThreadgroupMemory, _) => 1,
                 (_, BindingRole::Texels(_) | BindingRole::Description(_)) | (ArgumentKind::Texture, _) => 2,
                 (_, BindingRole::Sampler(_)) | (ArgumentKind::Sampler, _) => 3,
@@ -59,7 +66,11 @@ define_class!(
                 BindingRole::Texels(index) | BindingRole::Description(index) | BindingRole::Sampler(index) => {
                     index as usize
                 }
-                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => argument.index as usize,
+                BindingRole::Buffer
+                | BindingRole::Log
+                | BindingRole::LogCommand
+                | BindingRole::EncodedCommands(_)
+                | BindingRole::ResourceTable => argument.index as usize,
             }
         }
 

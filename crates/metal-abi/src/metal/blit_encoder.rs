@@ -94,20 +94,21 @@ define_class!(
             });
         }
 
-        // Indirect commands are copied and forgotten here, because what executes them takes them as
-        // they are when it is encoded.
+        // Indirect commands of the host alone are copied and forgotten here, because what executes them takes
+        // them as they are when it is encoded.
         #[unsafe(method(resetCommandsInBuffer:withRange:))]
         fn reset_commands(&self, buffer: &IndirectBuffer, range: Range) {
             const METHOD: &str = "MTLBlitCommandEncoder resetCommandsInBuffer:withRange:";
             self.require_open(METHOD);
-            buffer.reset(METHOD, range);
+            buffer.reset_later(METHOD, range, self.ivars().command_buffer.commands());
         }
 
         #[unsafe(method(copyIndirectCommandBuffer:sourceRange:destination:destinationIndex:))]
         fn copy_commands(&self, source: &IndirectBuffer, range: Range, destination: &IndirectBuffer, index: usize) {
             const METHOD: &str = "MTLBlitCommandEncoder copyIndirectCommandBuffer:sourceRange:destination:destinationIndex:";
             self.require_open(METHOD);
-            source.copy_to(METHOD, range, destination, index);
+            let target = self.ivars().command_buffer.commands();
+            source.copy_to(METHOD, range, (destination, index), target);
         }
 
         #[unsafe(method(optimizeIndirectCommandBuffer:withRange:))]

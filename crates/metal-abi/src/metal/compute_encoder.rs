@@ -11,6 +11,7 @@ use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::device::Device;
 use super::dispatches::{Bindings, Grid, Slot, UnboundReference, checked_index};
+use super::encoded::Executed;
 use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
@@ -226,6 +227,19 @@ define_class!(
             commands.execute(METHOD, range, target, pipeline.as_deref(), &bindings);
         }
 
+        #[unsafe(method(executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:))]
+        fn execute_indirect(&self, commands: &IndirectBuffer, buffer: &Buffer, offset: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:";
+            let range = buffer.part(METHOD, offset, size_of::<[u32; 2]>());
+            let (pipeline, bindings) = {
+                let state = self.open(METHOD);
+                (state.pipeline.clone(), state.bindings.clone())
+            };
+            let target = self.ivars().command_buffer.commands();
+            let what = Executed::Indirect(range);
+            commands.execute_encoded(METHOD, what, target, pipeline.as_deref(), &bindings);
+        }
+
         #[unsafe(method(updateFence:))]
         fn update_fence(&self, fence: &Fence) {
             self.fence("MTLComputeCommandEncoder updateFence:", fence, true);
@@ -247,12 +261,21 @@ define_class!(
             drop(self.open("MTLComputeCommandEncoder memoryBarrierWithResources:count:"));
         }
 
-        // All memory is resident.
+        // All memory is resident; encoded commands can have what is used.
         #[unsafe(method(useResource:usage:))]
-        fn use_resource(&self, _resource: &AnyObject, _usage: usize) {}
+        fn use_resource(&self, resource: &AnyObject, _usage: usize) {
+            self.open("MTLComputeCommandEncoder useResource:usage:").bindings.used_mut().note(resource);
+        }
 
         #[unsafe(method(useResources:count:usage:))]
-        fn use_resources(&self, _resources: *const *mut AnyObject, _count: usize, _usage: usize) {}
+        fn use_resources(&self, resources: *const *mut AnyObject, count: usize, _usage: usize) {
+            for at in 0..count {
+                // SAFETY: the sender promises so many resources.
+                if let Some(resource) = unsafe { (*resources.add(at)).as_ref() } {
+                    self.open("MTLComputeCommandEncoder useResources:count:usage:").bindings.used_mut().note(resource);
+                }
+            }
+        }
 
         #[unsafe(method(useHeap:))]
         fn use_heap(&self, _heap: &AnyObject) {}

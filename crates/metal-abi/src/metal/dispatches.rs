@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use anymetal::hal::encoded_commands::encodes;
 use anymetal::runtime::memory::view::BufferView as Region;
 use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, Unbound};
 use objc2::rc::Retained;
@@ -18,6 +19,7 @@ use super::commands::Commands;
 use super::pipeline::Pipeline;
 use super::size::Size;
 use super::texture_bindings::TextureBindings;
+use super::used::Used;
 use super::violation;
 
 /// How many buffers a kernel can have.
@@ -86,6 +88,7 @@ pub(crate) struct Bindings {
     slots: Vec<Slot>,
     threadgroup_memory: Vec<(u32, u64)>,
     resources: TextureBindings,
+    used: Used,
 }
 
 impl Bindings {
@@ -100,6 +103,41 @@ impl Bindings {
     /// What is bound at an index.
     pub(crate) fn slot(&self, index: usize) -> &Slot {
         self.slots.get(index).unwrap_or(&Slot::Empty)
+    }
+
+    /// What is bound, by index.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// The buffers that are bound.
+    pub(crate) fn regions(&self) -> impl Iterator<Item = &Region> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Buffer { region, .. } => Some(region),
+            Slot::Empty | Slot::Bytes(_) => None,
+        })
+    }
+
+    /// The lengths of threadgroup memory, by index.
+    pub(crate) fn threadgroup_memory(&self) -> &[(u32, u64)] {
+        &self.threadgroup_memory
+    }
+
+    /// Sets the buffers and bytes on an encoder, for commands that inherit them.
+    pub(crate) fn set<'a, State>(&'a self, encoder: &mut anymetal::ComputeEncoder<'a, State>) {
+        for (slot, index) in self.slots.iter().zip(0..) {
+            encoder.set_argument(index, slot);
+        }
+    }
+
+    /// What is used without being bound.
+    pub(crate) fn used(&self) -> &Used {
+        &self.used
+    }
+
+    /// What is used without being bound.
+    pub(crate) fn used_mut(&mut self) -> &mut Used {
+        &mut self.used
     }
 
     /// The textures and samplers.
@@ -133,6 +171,9 @@ impl Bindings {
         self.resources.check(method, kernel);
         commands.encode(method, |commands| {
             let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
+            if encodes(kernel) {
+                self.used.tell(&mut encoder)?;
+            }
             let buffers = kernel.arguments.iter().filter(|argument| {
                 argument.kind == ArgumentKind::Buffer && argument.role() == BindingRole::Buffer
             });

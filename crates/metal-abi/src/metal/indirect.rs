@@ -1,11 +1,12 @@
-//! `MTLIndirectCommandBuffer` for compute commands that the host encodes.
+//! `MTLIndirectCommandBuffer` for compute commands.
 //!
 //! Owns the commands, by index. An encoder that executes them encodes them as they are at that
-//! moment, so changes that the host makes later are for later executions. Kernels do not encode
-//! commands.
+//! moment, so changes that the host makes later are for later executions. Once kernels may encode commands,
+//! these are elsewhere ([`super::encoded`]).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use anymetal::IndirectCommand as MemoryCommand;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, Message, define_class};
@@ -15,9 +16,10 @@ use super::commands::Commands;
 use super::descriptor::descriptor;
 use super::device::Device;
 use super::dispatches::{Bindings, Grid, MAX_BUFFERS, Slot, UnboundReference};
+use super::encoded::Executed;
 use super::label::Label;
 use super::pipeline::Pipeline;
-use super::size::Size;
+use super::size::{ResourceId, Size};
 use super::violation;
 use crate::foundation::{NSString, Range};
 
@@ -41,23 +43,32 @@ descriptor! {
 
 /// A command, or none yet.
 #[derive(Debug, Clone, Default)]
-struct IndirectCommand {
-    pipeline: Option<Retained<Pipeline>>,
-    bindings: Bindings,
-    dispatch: Option<(Grid, Size)>,
+pub(crate) struct IndirectCommand {
+    pub(crate) pipeline: Option<Retained<Pipeline>>,
+    pub(crate) bindings: Bindings,
+    pub(crate) dispatch: Option<(Grid, Size)>,
 }
 
 /// The instance variables of an indirect command buffer.
 #[derive(Debug)]
 pub(crate) struct IndirectIvars {
-    device: Retained<Device>,
-    label: Label,
-    inherits_pipeline: bool,
-    inherits_buffers: bool,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+    pub(crate) inherits_pipeline: bool,
+    pub(crate) inherits_buffers: bool,
     /// Indices of buffers, and of threadgroup memory, are below these.
-    buffers: usize,
-    threadgroup_memories: usize,
+    pub(crate) buffers: usize,
+    pub(crate) threadgroup_memories: usize,
     commands: Mutex<Vec<IndirectCommand>>,
+    /// Once kernels may encode commands.
+    pub(crate) encoded: OnceLock<anymetal::IndirectCommandBuffer>,
+}
+
+impl IndirectIvars {
+    /// The memory that kernels encode, if they may.
+    pub(crate) fn encoded(&self) -> Option<&anymetal::IndirectCommandBuffer> {
+        self.encoded.get()
+    }
 }
 
 define_class!(
@@ -82,6 +93,12 @@ define_class!(
         #[unsafe(method(setLabel:))]
         fn set_label(&self, label: Option<&NSString>) {
             self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(gpuResourceID))]
+        fn resource_id(&self) -> ResourceId {
+            let memory = self.shared_memory("MTLIndirectCommandBuffer gpuResourceID");
+            ResourceId { number: memory.gpu_resource_id() }
         }
 
         #[unsafe(method(size))]
@@ -127,10 +144,11 @@ impl IndirectBuffer {
             buffers: properties.kernel_buffers().min(MAX_BUFFERS),
             threadgroup_memories: properties.threadgroup_memories().min(MAX_BUFFERS),
             commands: Mutex::new(vec![IndirectCommand::default(); count]),
+            encoded: OnceLock::new(),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<IndirectCommand>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<IndirectCommand>> {
         self.ivars().commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,16 +163,42 @@ impl IndirectBuffer {
     /// Forgets commands.
     pub(crate) fn reset(&self, method: &str, range: Range) {
         let range = self.check(method, range);
-        let count = range.len();
+        let (range_start, count) = (range.start, range.len());
         let old: Vec<IndirectCommand> =
             self.lock().splice(range, std::iter::repeat_n(IndirectCommand::default(), count)).collect();
         // Outside the lock: their objects may end.
         drop(old);
+        if let Some(memory) = self.ivars().encoded() {
+            let commands = range_start as u32..(range_start + count) as u32;
+            memory.reset(commands).unwrap_or_else(|error| violation(method, error));
+        }
     }
 
-    /// Copies commands to the place of others.
-    pub(crate) fn copy_to(&self, method: &str, range: Range, to: &IndirectBuffer, index: usize) {
+    /// Forgets commands: where kernels may encode them, when the command buffer's turn comes.
+    pub(crate) fn reset_later(&self, method: &str, range: Range, target: &Commands) {
+        let Some(memory) = self.ivars().encoded() else { return self.reset(method, range) };
         let range = self.check(method, range);
+        let commands = range.start as u32..range.end as u32;
+        target.encode(method, |target| target.blit_encoder().reset_commands(memory, commands));
+    }
+
+    /// Copies commands to the place of others; in memory, when the command buffer's turn comes.
+    pub(crate) fn copy_to(
+        &self,
+        method: &str,
+        range: Range,
+        (to, index): (&IndirectBuffer, usize),
+        target: &Commands,
+    ) {
+        let range = self.check(method, range);
+        if self.ivars().encoded().is_some() || to.ivars().encoded().is_some() {
+            let (from, to) = (self.shared_memory(method), to.shared_memory(method));
+            let (first, commands) = (index as u32, range.start as u32..range.end as u32);
+            let copy = |target: &mut anymetal::CommandBuffer| {
+                target.blit_encoder().copy_commands(from, commands, to, first)
+            };
+            return target.encode(method, copy);
+        }
         let copies = self.lock()[range].to_vec();
         let place = to.check(method, Range { location: index, length: copies.len() });
         let old: Vec<IndirectCommand> = to.lock().splice(place, copies).collect();
@@ -171,6 +215,10 @@ impl IndirectBuffer {
         bindings: &Bindings,
     ) {
         let range = self.check(method, range);
+        if self.ivars().encoded().is_some() {
+            let what = Executed::Commands(range.start as u32..range.end as u32);
+            return self.execute_encoded(method, what, target, pipeline, bindings);
+        }
         let commands = self.lock()[range].to_vec();
         for command in &commands {
             let Some((grid, group)) = &command.dispatch else { continue };
@@ -216,7 +264,8 @@ define_class!(
                 violation(METHOD, "the pipeline state was made without supportIndirectCommandBuffers");
             }
             let pipeline = pipeline.retain();
-            let old = self.change(|command| command.pipeline.replace(pipeline));
+            let to_memory = |command: &mut MemoryCommand<'_>| command.set_pipeline(&pipeline.ivars().pipeline).map(drop);
+            let old = self.change(METHOD, |command| command.pipeline.replace(pipeline.clone()), to_memory);
             drop(old);
         }
 
@@ -231,7 +280,9 @@ define_class!(
                 violation(METHOD, format_args!("the index {index} is not below maxKernelBufferBindCount, {buffers}"));
             }
             let slot = Slot::of_buffer(METHOD, Some(buffer), offset);
-            let old = self.change(|command| command.bindings.put(index, slot));
+            let region = buffer.from_offset(METHOD, offset);
+            let to_memory = |command: &mut MemoryCommand<'_>| command.set_region(index as u32, &region).map(drop);
+            let old = self.change(METHOD, |command| command.bindings.put(index, slot), to_memory);
             drop(old);
         }
 
@@ -242,17 +293,29 @@ define_class!(
             if index >= most {
                 violation(METHOD, format_args!("the index {index} is not below maxKernelThreadgroupMemoryBindCount, {most}"));
             }
-            self.change(|command| command.bindings.set_threadgroup_memory(index, length));
+            let to_memory = |command: &mut MemoryCommand<'_>| {
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                command.set_threadgroup_memory_length(index as u32, length).map(drop)
+            };
+            self.change(METHOD, |command| command.bindings.set_threadgroup_memory(index, length), to_memory);
         }
 
         #[unsafe(method(concurrentDispatchThreadgroups:threadsPerThreadgroup:))]
         fn dispatch_threadgroups(&self, groups: Size, group: Size) {
-            self.change(|command| command.dispatch = Some((Grid::Threadgroups(groups), group)));
+            const METHOD: &str = "MTLIndirectComputeCommand concurrentDispatchThreadgroups:threadsPerThreadgroup:";
+            let to_memory = |command: &mut MemoryCommand<'_>| {
+                command.dispatch_threadgroups(groups.extents(), group.extents()).map(drop)
+            };
+            self.change(METHOD, |command| command.dispatch = Some((Grid::Threadgroups(groups), group)), to_memory);
         }
 
         #[unsafe(method(concurrentDispatchThreads:threadsPerThreadgroup:))]
         fn dispatch_threads(&self, threads: Size, group: Size) {
-            self.change(|command| command.dispatch = Some((Grid::Threads(threads), group)));
+            const METHOD: &str = "MTLIndirectComputeCommand concurrentDispatchThreads:threadsPerThreadgroup:";
+            let to_memory = |command: &mut MemoryCommand<'_>| {
+                command.dispatch_threads(threads.extents(), group.extents()).map(drop)
+            };
+            self.change(METHOD, |command| command.dispatch = Some((Grid::Threads(threads), group)), to_memory);
         }
 
         // Commands run in order, and each sees what those before it wrote.
@@ -264,15 +327,30 @@ define_class!(
 
         #[unsafe(method(reset))]
         fn reset(&self) {
-            let old = self.change(std::mem::take);
-            drop(old);
+            let CommandIvars { buffer, index } = self.ivars();
+            buffer.reset("MTLIndirectComputeCommand reset", Range { location: *index, length: 1 });
         }
     }
 );
 
 impl ComputeCommand {
-    fn change<R>(&self, change: impl FnOnce(&mut IndirectCommand) -> R) -> R {
+    /// Changes the command, in memory too where it is; gives what was there before.
+    fn change<R>(
+        &self,
+        method: &str,
+        change: impl FnOnce(&mut IndirectCommand) -> R,
+        to_memory: impl FnOnce(&mut MemoryCommand<'_>) -> Result<(), anymetal::Error>,
+    ) -> R {
         let CommandIvars { buffer, index } = self.ivars();
-        change(&mut buffer.lock()[*index])
+        let mut commands = buffer.lock();
+        let before = change(&mut commands[*index]);
+        let memory = buffer.ivars().encoded();
+        drop(commands);
+        let written =
+            memory.map(|memory| memory.command(*index as u32).and_then(|mut to| to_memory(&mut to)));
+        if let Some(Err(error)) = written {
+            violation(method, error);
+        }
+        before
     }
 }

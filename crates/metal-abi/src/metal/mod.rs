@@ -23,6 +23,7 @@ pub(crate) mod descriptors;
 pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod dispatches;
+mod encoded;
 pub(crate) mod errors;
 pub(crate) mod event;
 pub(crate) mod event_listener;
@@ -45,6 +46,7 @@ mod texture_blit;
 pub(crate) mod texture_descriptor;
 mod texture_make;
 mod texture_memory;
+mod used;
 mod worker;
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use objc2::{DefinedClass, define_class};
 
 use super::binding;
 use super::device::Device;
-use super::size::Size;
+use super::size::{ResourceId, Size};
+use super::violation;
 use crate::foundation::{NSArray, NSString};
 
 /// The instance variables of a pipeline state.
@@ -60,6 +61,15 @@ define_class!(
         #[unsafe(method(supportIndirectCommandBuffers))]
         fn supports_indirect(&self) -> bool {
             self.ivars().supports_indirect
+        }
+
+        #[unsafe(method(gpuResourceID))]
+        fn resource_id(&self) -> ResourceId {
+            if !self.ivars().supports_indirect {
+                let method = "MTLComputePipelineState gpuResourceID";
+                violation(method, "the pipeline state was made without supportIndirectCommandBuffers");
+            }
+            ResourceId { number: self.ivars().pipeline.gpu_resource_id() }
         }
 
         // `MTLShaderValidationDefault`.

@@ -49,6 +49,19 @@ unsafe impl Encode for SizeAndAlign {
     const ENCODING: Encoding = Encoding::Struct("?", &[usize::ENCODING, usize::ENCODING]);
 }
 
+/// `MTLResourceID`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ResourceId {
+    /// What argument buffers have.
+    pub(crate) number: u64,
+}
+
+// SAFETY: it is `MTLResourceID`, field by field.
+unsafe impl Encode for ResourceId {
+    const ENCODING: Encoding = Encoding::Struct("MTLResourceID", &[u64::ENCODING]);
+}
+
 /// `MTLOrigin`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -61,7 +61,9 @@ impl TextureBindings {
                 BindingRole::Buffer
                 | BindingRole::Description(_)
                 | BindingRole::Log
-                | BindingRole::LogCommand => continue,
+                | BindingRole::LogCommand
+                | BindingRole::EncodedCommands(_)
+                | BindingRole::ResourceTable => continue,
             };
             if !is_bound && !is_element(argument) {
                 violation(
@@ -91,8 +93,12 @@ impl TextureBindings {
     pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_, WithPipeline>) {
         for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
             let is_bound = match argument.role() {
-                // A log is bound when the work is given to the device.
-                BindingRole::Buffer | BindingRole::Log | BindingRole::LogCommand => true,
+                // A log, and what encoding needs, is bound when the work is given to the device.
+                BindingRole::Buffer
+                | BindingRole::Log
+                | BindingRole::LogCommand
+                | BindingRole::EncodedCommands(_)
+                | BindingRole::ResourceTable => true,
                 BindingRole::Texels(index) => self
                     .texture(index)
                     .map(|texture| encoder.set_texture(index, &texture.ivars().seen))

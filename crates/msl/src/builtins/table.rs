@@ -26,6 +26,9 @@ const fn fast(function: MathFn) -> BuiltinOp {
 pub(super) static TABLE: &[Builtin] = &[
     // logging
     row("__am_log_message", &[], RetRule::Void, BuiltinOp::LogMessage),
+    // indirect command buffers
+    row("__am_command_memory", &[U64], RetRule::DeviceWords, BuiltinOp::CommandMemory),
+    row("__am_resource_address", &[Pointer], RetRule::U64, BuiltinOp::ResourceAddress),
     // math
     row("__am_sin", &[Float], RetRule::Arg(0), math(MathFn::Sin)),
     row("__am_cos", &[Float], RetRule::Arg(0), math(MathFn::Cos)),

@@ -45,6 +45,8 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
             BuiltinOp::LogMessage => return None,
+            BuiltinOp::CommandMemory => self.command_memory(values[0]),
+            BuiltinOp::ResourceAddress => self.resource_address(values[0]),
             BuiltinOp::Barrier(scope) => {
                 let flags = Some(values[0]).filter(|_| self.module.for_sanitizer);
                 self.b.push(ir::Op::Barrier(scope, flags));

@@ -25,6 +25,8 @@ pub(super) struct FunctionLowerer<'l, 'p, 'f> {
     pub(super) result: Option<ir::Value>,
     /// The log and the number of the command, in functions with messages.
     pub(super) log: Option<[ir::Value; 2]>,
+    /// Where resources are, in functions that encode commands.
+    pub(super) encoding: Option<ir::Value>,
     /// What is known of positions, if that is wanted.
     origins: Option<Origins>,
 }
@@ -91,11 +93,18 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
             targets: Vec::new(),
             result: None,
             log: None,
+            encoding: None,
             origins: None,
         }
     }
 
     fn parameters(&mut self, params: &[ir::Value]) {
+        let mut params = params;
+        if let [rest @ .., record] = params
+            && self.module.encoding.encodes(self.instance.function)
+        {
+            (self.encoding, params) = (Some(*record), rest);
+        }
         if let [.., log, command] = *params
             && self.module.messages.logs(self.instance.function)
         {

@@ -1,6 +1,7 @@
 //! The entry point: arguments for the host, facts about the thread for the body.
 
 use super::Lowerer;
+use super::encoding;
 use super::function::FunctionLowerer;
 use super::logging;
 use super::recursion::Instance;
@@ -15,9 +16,13 @@ impl Lowerer<'_> {
         if self.messages.logs(kernel.function) {
             args.extend(logging::arguments());
         }
+        let encodes = self.encoding.encodes(kernel.function);
+        if encodes {
+            args.extend(encoding::arguments());
+        }
         let params: Vec<_> = args.iter().map(|arg| ir::Type::Ptr(arg.space)).collect();
         let mut entry = ir::Function::new(kernel.name.clone(), &params, None);
-        self.entry(&mut entry);
+        self.entry(&mut entry, &args, encodes);
         let function = self.add_function(entry);
         self.pending_functions();
         self.module.kernels.push(ir::Kernel {
@@ -32,13 +37,14 @@ impl Lowerer<'_> {
     }
 
     /// Queries the thread's built-in values and calls the body.
-    fn entry(&mut self, entry: &mut ir::Function) {
+    fn entry(&mut self, entry: &mut ir::Function, args: &[ir::KernelArg], encodes: bool) {
         let kernel = &self.program.kernel;
         let body = self.function_id(Instance::outermost(kernel.function));
         let loc = self.loc(self.program.function(kernel.function).span);
         let mut pointers = entry.params.clone().into_iter();
         let mut b = ir::Builder::new(entry);
         b.loc = loc;
+        let record = encodes.then(|| self.encoding_record(&mut b, args));
         let mut values = Vec::new();
         let mut conditions = self.resource_conditions.clone().into_iter();
         for param in &kernel.params {
@@ -59,7 +65,8 @@ impl Lowerer<'_> {
             });
         }
         // The log, of a kernel that has one.
-        values.extend(pointers);
+        values.extend(pointers.take(if self.messages.logs(kernel.function) { 2 } else { 0 }));
+        values.extend(record);
         b.push(ir::Op::Call(body, values));
     }
 

@@ -32,7 +32,10 @@ pub(super) struct Messages {
 impl Messages {
     pub(super) fn new(program: &hir::Program, enabled: bool) -> Self {
         let has_none = program.log_sites.is_empty() || !enabled;
-        let logs = if has_none { Vec::new() } else { functions_with_messages(program) };
+        let logs = match has_none {
+            true => Vec::new(),
+            false => purity::reaches(program, |op| op == BuiltinOp::LogMessage),
+        };
         Self { logs, numbers: FxHashMap::default(), sites: Vec::new() }
     }
 
@@ -53,32 +56,6 @@ impl Messages {
             self.sites.len() as u32 - 1
         })
     }
-}
-
-fn functions_with_messages(program: &hir::Program) -> Vec<bool> {
-    let functions = &program.functions;
-    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
-    let mut found = vec![false; functions.len()];
-    let mut left = Vec::new();
-    for (caller, function) in functions.iter().enumerate() {
-        purity::calls(function).iter().for_each(|callee| callers[callee.0 as usize].push(caller));
-        purity::block(&function.body, &mut |expr| {
-            let is_message =
-                matches!(&expr.kind, ExprKind::Builtin(id, _) if id.get().op == BuiltinOp::LogMessage);
-            if is_message && !found[caller] {
-                found[caller] = true;
-                left.push(caller);
-            }
-        });
-    }
-    while let Some(callee) = left.pop() {
-        for &caller in &callers[callee] {
-            if !std::mem::replace(&mut found[caller], true) {
-                left.push(caller);
-            }
-        }
-    }
-    found
 }
 
 /// What is bound for the log of a kernel.

@@ -1,5 +1,6 @@
 //! What an expression may do: whether it may be evaluated without need, and whom it calls.
 
+use crate::builtins::BuiltinOp;
 use crate::hir::{self, BinaryOp, ExprKind, Stmt, StmtKind};
 use crate::sema::operands;
 
@@ -71,6 +72,32 @@ pub(super) fn calls(function: &hir::Function) -> Vec<hir::FuncId> {
             found.push(*id);
         }
     });
+    found
+}
+
+/// By function: whether it calls a builtin of that kind, or a function that does.
+pub(super) fn reaches(program: &hir::Program, is_wanted: impl Fn(BuiltinOp) -> bool) -> Vec<bool> {
+    let functions = &program.functions;
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
+    let mut found = vec![false; functions.len()];
+    let mut left = Vec::new();
+    for (caller, function) in functions.iter().enumerate() {
+        calls(function).iter().for_each(|callee| callers[callee.0 as usize].push(caller));
+        block(&function.body, &mut |expr| {
+            let is_it = matches!(&expr.kind, ExprKind::Builtin(id, _) if is_wanted(id.get().op));
+            if is_it && !found[caller] {
+                found[caller] = true;
+                left.push(caller);
+            }
+        });
+    }
+    while let Some(callee) = left.pop() {
+        for &caller in &callers[callee] {
+            if !std::mem::replace(&mut found[caller], true) {
+                left.push(caller);
+            }
+        }
+    }
     found
 }
 

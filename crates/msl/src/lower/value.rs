@@ -301,6 +301,9 @@ impl FunctionLowerer<'_, '_, '_> {
         if self.module.messages.logs(id) {
             values.extend(self.log_pointers());
         }
+        if self.module.encoding.encodes(id) {
+            values.push(self.encoding_pointer());
+        }
         let op = ir::Op::Call(target, values);
         match self.module.value_type(self.module.program.function(id).ret) {
             Some(ty) => Some(self.b.value(op, ty)),

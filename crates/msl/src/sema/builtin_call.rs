@@ -6,6 +6,7 @@ use crate::ast;
 use crate::builtins::{self, ArgRule, BuiltinOp, RetRule};
 use crate::hir::{Expr, ExprKind, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diag::{Diagnostic, Span};
+use anymetal_ir::Space;
 
 /// What the arguments seen so far say about the types of the others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -199,6 +200,11 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// `device uint*`
+    fn device_words(&mut self) -> Ty {
+        self.types.pointer(QualTy::in_space(Ty::UINT, Space::Device))
+    }
+
     fn builtin_result(
         &mut self,
         rule: RetRule,
@@ -217,6 +223,7 @@ impl<'a> Checker<'a> {
             RetRule::U32 => Some(Ty::UINT),
             RetRule::U64 => Some(Ty::ULONG),
             RetRule::Pointee => bound.pointee,
+            RetRule::DeviceWords => Some(self.device_words()),
             RetRule::Explicit => explicit,
         }
     }

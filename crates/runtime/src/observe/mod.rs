@@ -13,9 +13,11 @@ use std::sync::{Arc, OnceLock};
 use anymetal_hal::artifact::{Artifact, ArtifactTarget};
 use anymetal_hal::command::{Command, Submission, Timestamps};
 use anymetal_hal::completion::{CommandTiming, Timing};
+use anymetal_hal::encoded_commands::ExecutionCounts;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_telemetry::handle::metrics_on;
 use anymetal_telemetry::kernel::KernelMetrics;
+use anymetal_telemetry::record;
 use anymetal_telemetry::span::{self, Span};
 
 use crate::stream::StreamCore;
@@ -90,6 +92,8 @@ pub(crate) struct Observed {
     metrics: bool,
     kernels: Kernels,
     copied_bytes: u64,
+    /// Of executions of encoded commands.
+    encoded: Vec<Arc<ExecutionCounts>>,
     span: Option<Span>,
 }
 
@@ -116,7 +120,8 @@ impl Observation {
             let kernel = first().map(|pipeline| pipeline.kernel().name.as_str());
             span::submission(device, stream.label(), &commands.label, commands.commands.len(), kernel)
         });
-        Observation::Other(Box::new(Observed { metrics, kernels, copied_bytes, span }))
+        let encoded = if metrics { encoded(commands) } else { Vec::new() };
+        Observation::Other(Box::new(Observed { metrics, kernels, copied_bytes, encoded, span }))
     }
 
     /// Records the end.
@@ -144,6 +149,10 @@ fn times(timing: &Timing) -> (u64, u64) {
 impl Observed {
     fn end(self, stream: &StreamCore, outcome: &Outcome, timings: Option<&[CommandTiming]>) {
         let series = self.metrics.then(|| stream.context.series());
+        for counts in &self.encoded {
+            let device = stream.context.device().name();
+            record::encoded_commands(device, counts.depth(), counts.launches(), counts.time());
+        }
         match outcome {
             Ok(timing) => {
                 let (device_ns, wait_ns) = times(timing);
@@ -199,11 +208,21 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
         Command::Copy(_)
         | Command::Fill(_)
         | Command::ExecuteIndirect(_)
+        | Command::ExecuteEncoded(_)
         | Command::WaitEvent { .. }
         | Command::SignalEvent { .. }
         | Command::UpdateFence(_)
         | Command::WaitFence(_) => None,
     }
+}
+
+/// What executions of encoded commands will have done.
+fn encoded(submission: &Submission) -> Vec<Arc<ExecutionCounts>> {
+    let counts = submission.commands.iter().filter_map(|command| match command {
+        Command::ExecuteEncoded(execution) => Some(Arc::clone(&execution.counts)),
+        _ => None,
+    });
+    counts.collect()
 }
 
 /// The kernels of a submission, and the bytes that it copies.
@@ -251,6 +270,7 @@ impl Counts<'_> {
             Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
             Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
             Command::Fill(_)
+            | Command::ExecuteEncoded(_)
             | Command::WaitEvent { .. }
             | Command::SignalEvent { .. }
             | Command::UpdateFence(_)

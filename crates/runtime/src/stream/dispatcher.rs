@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
 
 use anymetal_hal::command::Timestamps;
+use anymetal_hal::encoded_commands;
 use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
 use anymetal_hal::record::recorder::EntryId;
 
@@ -225,6 +226,7 @@ impl StreamCore {
             let entry = history.note(self.number, &self.options.label, &commands);
             submission.with_attached(|attached| attached.entry = Some(entry));
         }
+        encoded_commands::attach(&mut commands.commands);
         let bytes = commands.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
         let log = logging::attach(&mut commands.commands, &*self.context.inner.device, bytes);
         let log = log.map(|log| submission.with_attached(|attached| attached.log = log));

@@ -20,6 +20,7 @@ use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
     Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory,
 };
+use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::pipeline::Pipeline;
@@ -84,6 +85,13 @@ impl<'a, P> ComputeEncoder<'a, P> {
         validate::check_encoded_bindings(kernel, &dispatch.bindings, self.limits)?;
         validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
         self.commands.push(Command::DispatchIndirect(dispatch));
+        Ok(self)
+    }
+
+    /// Encodes an execution of commands that kernels encode.
+    pub fn execute_encoded(&mut self, execution: EncodedExecution) -> Result<&mut Self, DeviceError> {
+        execution.check()?;
+        self.commands.push(Command::ExecuteEncoded(Box::new(execution)));
         Ok(self)
     }
 

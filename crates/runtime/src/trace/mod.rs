@@ -188,6 +188,7 @@ fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
         Command::ExecuteIndirect(indirect) => {
             (command.word(), format!("{} commands", indirect.commands().len()))
         }
+        Command::ExecuteEncoded(_) => (command.word(), "commands that kernels encoded".to_owned()),
         Command::UpdateFence(_) | Command::WaitFence(_) => (command.word(), String::new()),
     };
     let (signals, waits) = match command {

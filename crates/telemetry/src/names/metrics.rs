@@ -170,6 +170,42 @@ pub const COPIED_BYTES: Metric = metric(
     &["device", "direction"],
     "Bytes copied.",
 );
+/// Executions of ranges of commands that kernels encoded.
+pub const ENCODED_EXECUTIONS: Metric = metric(
+    Layer::Execution,
+    MetricKind::Counter,
+    Unit::Count,
+    "anymetal_encoded_executions_total",
+    &["device"],
+    "Executions of ranges of commands that kernels encoded.",
+);
+/// Launches that kernels encoded.
+pub const ENCODED_LAUNCHES: Metric = metric(
+    Layer::Execution,
+    MetricKind::Counter,
+    Unit::Count,
+    "anymetal_encoded_launches_total",
+    &["device"],
+    "Launches that kernels encoded.",
+);
+/// How deep commands that kernels encode were nested.
+pub const ENCODED_DEPTH: Metric = metric(
+    Layer::Execution,
+    MetricKind::Histogram,
+    Unit::Count,
+    "anymetal_encoded_depth",
+    &["device"],
+    "How deep commands that kernels encode were nested.",
+);
+/// How long commands that kernels encoded took.
+pub const ENCODED_DURATION: Metric = metric(
+    Layer::Execution,
+    MetricKind::Histogram,
+    Unit::Seconds,
+    "anymetal_encoded_duration_seconds",
+    &["device"],
+    "How long commands that kernels encoded took.",
+);
 /// Runs of graphs.
 pub const GRAPH_REPLAYS: Metric = metric(
     Layer::Execution,
@@ -522,6 +558,10 @@ pub const METRICS: &[&Metric] = &[
     &STREAMS,
     &ERRORS,
     &COPIED_BYTES,
+    &ENCODED_EXECUTIONS,
+    &ENCODED_LAUNCHES,
+    &ENCODED_DEPTH,
+    &ENCODED_DURATION,
     &GRAPH_REPLAYS,
     &OPERATIONS,
     &OPERATION_FLOP,

@@ -60,9 +60,9 @@ impl Area {
 
 /// The figure; points without operations or bytes have no place in it.
 pub(crate) fn svg(points: &[Point], ceilings: &Ceilings) -> String {
-    let (peak, bandwidth) = (ceilings.flop_per_second / 1e9, ceilings.bytes_per_second / 1e9);
+    let peak = ceilings.flop_per_second / 1e9;
     let shown: Vec<&Point> = points.iter().filter(|point| point.can_be_shown()).collect();
-    let ridge = peak / bandwidth;
+    let ridge = ceilings.ridge();
     let bounds = |values: &dyn Fn(&Point) -> f64, roof: f64| {
         let all = shown.iter().map(|point| values(point)).chain([roof]);
         all.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
@@ -80,7 +80,7 @@ pub(crate) fn svg(points: &[Point], ceilings: &Ceilings) -> String {
         "<text transform=\"translate(16 {:.0}) rotate(-90)\" text-anchor=\"middle\">GFLOP/s</text>",
         (TOP + BOTTOM) / 2.0
     );
-    let mut taken = ceiling(&mut out, &x, &y, peak, bandwidth);
+    let mut taken = ceiling(&mut out, &x, &y, ceilings);
     let places: Vec<(f64, f64)> =
         shown.iter().map(|point| (x.at(point.intensity()), y.at(point.gflops()))).collect();
     taken.extend(places.iter().map(|&(x, y)| Area {
@@ -97,10 +97,11 @@ pub(crate) fn svg(points: &[Point], ceilings: &Ceilings) -> String {
 }
 
 /// Draws the roof and its label, and tells where the label is.
-fn ceiling(out: &mut String, x: &Axis, y: &Axis, peak: f64, bandwidth: f64) -> Vec<Area> {
+fn ceiling(out: &mut String, x: &Axis, y: &Axis, ceilings: &Ceilings) -> Vec<Area> {
+    let (peak, bandwidth) = (ceilings.flop_per_second / 1e9, ceilings.bytes_per_second / 1e9);
     // Where the slope enters the plot: at its left edge or at its bottom.
     let from = x.span().0.max(y.span().0 / bandwidth);
-    let (ridge_x, roof_y) = (x.at(peak / bandwidth), y.at(peak));
+    let (ridge_x, roof_y) = (x.at(ceilings.ridge()), y.at(peak));
     let _ = writeln!(
         out,
         "<polyline fill=\"none\" stroke=\"#a33\" stroke-width=\"2\" points=\"{:.1},{:.1} {ridge_x:.1},{roof_y:.1} {RIGHT},{roof_y:.1}\"/>",

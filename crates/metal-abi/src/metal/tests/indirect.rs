@@ -6,7 +6,7 @@ use super::{Id, Setup, buffer, commit_and_wait, contents, failure, line};
 use crate::foundation::{NSError, NSString, Range};
 
 /// A pipeline of `fill`, for indirect command buffers or not.
-fn fill(setup: &Setup, indirect: bool) -> Id {
+pub(super) fn fill(setup: &Setup, indirect: bool) -> Id {
     // SAFETY: the classes have these methods.
     unsafe {
         let function: Id = msg_send![&*setup.library, newFunctionWithName: &*NSString::of("fill")];
@@ -20,7 +20,7 @@ fn fill(setup: &Setup, indirect: bool) -> Id {
 }
 
 /// An indirect command buffer of three commands.
-fn indirect(setup: &Setup, inherits: bool) -> Id {
+pub(super) fn indirect(setup: &Setup, inherits: bool) -> Id {
     // SAFETY: the classes have these methods.
     unsafe {
         let descriptor: Id = msg_send![class!(MTLIndirectCommandBufferDescriptor), new];
@@ -32,7 +32,7 @@ fn indirect(setup: &Setup, inherits: bool) -> Id {
     }
 }
 
-fn command(buffer: &Id, index: usize) -> Id {
+pub(super) fn command(buffer: &Id, index: usize) -> Id {
     // SAFETY: the class has the method.
     unsafe { msg_send![&**buffer, indirectComputeCommandAtIndex: index] }
 }
