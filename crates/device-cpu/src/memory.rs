@@ -219,6 +219,10 @@ impl Buffer for CpuBuffer {
         self.host_access().is_ok().then(|| self.memory.start())
     }
 
+    fn gpu_address(&self) -> Option<u64> {
+        Some(self.start() as u64)
+    }
+
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
         self.host_access()?;
         check_range(offset, destination.len() as u64, self.length())?;

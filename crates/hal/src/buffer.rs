@@ -65,6 +65,12 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// dereferences it must know that no running work writes there and that the buffer is not mapped.
     fn contents(&self) -> Option<NonNull<u8>>;
 
+    /// The address of the first byte in kernels, Metal's `gpuAddress`: what a pointer to it is in memory.
+    /// Constant while the buffer lives. `None` of a device whose kernels cannot follow pointers in memory.
+    fn gpu_address(&self) -> Option<u64> {
+        None
+    }
+
     /// Copies bytes out. [`DeviceError::BufferMapped`] while it is mapped for writing.
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError>;
 
