@@ -1,7 +1,7 @@
 //! The resident buffers of a submission: what kernels that load pointers from memory can reach.
 //!
-//! Owns [`Residency`], whose table is [`anymetal_hal::launch::resident`]'s. Invariant: every range of the table
-//! lies in a buffer or inline block that the submission, or the launch tables beside it, hold alive.
+//! Owns [`Residency`], whose table is [`anymetal_hal::launch::resident`]'s. Invariant: every range of the
+//! table lies in a buffer or inline block that the submission, or the launch tables beside it, hold alive.
 
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::Submission;

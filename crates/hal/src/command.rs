@@ -32,8 +32,8 @@ pub struct Submission {
     /// that to take less than handing it over. Only for work whose end runs nothing that could wait for the
     /// submitter.
     pub may_run_at_once: bool,
-    /// The buffers that its kernels reach through pointers in memory alone. Those that are bound are reachable
-    /// anyway.
+    /// The buffers that its kernels reach through pointers in memory alone. Those that are bound are
+    /// reachable anyway.
     pub resident: Vec<ResidentBuffer>,
     /// Bytes of the log for messages of its kernels; `None`: [`crate::logging::DEFAULT_LOG_BYTES`].
     pub log_bytes: Option<u64>,

@@ -159,7 +159,8 @@ pub enum DeviceError {
     /// A kernel accessed memory outside what was bound.
     #[error("{0}")]
     OutOfBounds(Box<OutOfBounds>),
-    /// Kernels that load pointers from memory have a table of all buffers that they can reach, and it is full.
+    /// Kernels that load pointers from memory have a table of all buffers that they can reach, and it is
+    /// full.
     #[error("{count} buffers are resident in one command buffer, the limit is {limit}")]
     TooManyResident {
         /// How many there are.

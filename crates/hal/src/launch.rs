@@ -38,8 +38,8 @@ pub struct InterpreterDispatch<'a> {
     pub labels: Vec<&'a str>,
     /// What is bound, by [`crate::artifact::ArgumentInfo::slot`]; `None`: nothing.
     pub bindings: Vec<Option<InterpreterBinding>>,
-    /// The memories that pointers in memory may lead to: their numbers and the addresses of their first bytes.
-    /// Empty if the kernel loads no pointers.
+    /// The memories that pointers in memory may lead to: their numbers and the addresses of their first
+    /// bytes. Empty if the kernel loads no pointers.
     pub resident: Vec<(usize, u64)>,
     /// Threads per grid.
     pub grid_threads: [u32; 3],

@@ -1,9 +1,9 @@
 //! Pointers as values and as bytes.
 //!
 //! As a value a pointer is two components, the region's number and the byte offset. As eight bytes it is an
-//! address in buffers, if what it points into has one ([`Addresses`]). Else, and in memory of the launch, it is
-//! the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and so
-//! is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+//! address in buffers, if what it points into has one ([`Addresses`]). Else, and in memory of the launch, it
+//! is the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and
+//! so is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
 //! Both forms are read back from all memory: a copy may have brought them there.
 
 use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_ir::analysis::function_loads_pointers;
+use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_launch_abi::FAULT_SYMBOL;
 use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 

@@ -1,4 +1,5 @@
-//! Pointers that memory holds: addresses when they are stored to buffers, tagged pointers once they are loaded.
+//! Pointers that memory holds: addresses when they are stored to buffers, tagged pointers once they are
+//! loaded.
 //!
 //! A loaded address is looked up in the launch's table of resident buffers, and gets a number beyond those of
 //! the kernel's own allocations. The table is constant during a launch, so the lookup is a function of its
