@@ -17,7 +17,7 @@ using namespace metal;
 
 kernel void pick(constant array<device const uint*, 4>& tables [[buffer(0)]], device uint* out [[buffer(1)]],
                  uint i [[thread_position_in_grid]]) {
-  threadgroup device const uint* shared_tables[4];
+  device const uint* threadgroup shared_tables[4];
   if (i < 4) shared_tables[i] = tables[i];
   threadgroup_barrier(mem_flags::mem_threadgroup);
   device const uint* table = shared_tables[i % 4];
