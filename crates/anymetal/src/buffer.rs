@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
+use anymetal_hal::error::DeviceError;
 use anymetal_runtime::memory::allocator::AllocatedBuffer;
 use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
@@ -140,6 +141,16 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// The address of its first element, Metal's `gpuAddress`: what a pointer to it is in structures that
+    /// kernels read. Constant while the buffer lives. A kernel that follows the address needs the buffer to
+    /// be bound, or named with [`crate::ComputeEncoder::use_resource`].
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] of a device whose kernels cannot follow addresses.
+    pub fn gpu_address(&self) -> Result<u64, Error> {
+        self.view(0..self.len)?.gpu_address()
+    }
+
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> Region {
         match &*self.memory {
@@ -195,6 +206,22 @@ impl<T: Pod> BufferView<T> {
         let mut elements = vec![<T as Zeroable>::zeroed(); self.len];
         self.buffer.read_into(self.start, &mut elements)?;
         Ok(elements)
+    }
+
+    /// The address of its first element; see [`Buffer::gpu_address`].
+    ///
+    /// # Errors
+    /// As of that.
+    pub fn gpu_address(&self) -> Result<u64, Error> {
+        let region = self.region();
+        match region.buffer().gpu_address() {
+            Some(address) => Ok(address + region.offset()),
+            None => Err(Error::Device(DeviceError::Unsupported {
+                device: "the device".to_owned(),
+                what: format!("the address of buffer `{}` in kernels", self.buffer.label()),
+                alternative: "bind the buffer as an argument".to_owned(),
+            })),
+        }
     }
 
     /// The buffer that it is a part of.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use anymetal_hal::blit;
-use anymetal_hal::command::{Deadline, Timestamps};
+use anymetal_hal::command::{Deadline, ResourceUsage, Timestamps};
 use anymetal_runtime::event::Event;
 use anymetal_runtime::submission::command_buffer;
 use bytemuck::Pod;
@@ -65,6 +65,21 @@ impl CommandBuffer {
     /// callback must take no lock that is held across a commit, be short, and not wait.
     pub fn on_done(self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
         CommandBuffer { inner: self.inner.on_done(|outcome| callback(&told(outcome.clone()))) }
+    }
+
+    /// Makes a buffer reachable for its kernels that find the buffer's address in memory; see
+    /// [`ComputeEncoder::use_resource`].
+    pub fn use_resource(&mut self, resource: impl Into<Region>, usage: ResourceUsage) {
+        self.inner.use_resource(resource.into().buffer(), usage);
+    }
+
+    /// As [`CommandBuffer::use_resource`], of several.
+    pub fn use_resources<R: Into<Region>>(
+        &mut self,
+        resources: impl IntoIterator<Item = R>,
+        usage: ResourceUsage,
+    ) {
+        resources.into_iter().for_each(|resource| self.use_resource(resource, usage));
     }
 
     /// Starts encoding dispatches.

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anymetal_compiler::{
-    CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
-    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
+    ArgumentLayout, CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion,
+    FusionPart, MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
+use anymetal_hal::error::DeviceError;
 use anymetal_hal::family::Family;
 
 use crate::constants::{ConstantKey, FunctionConstants};
@@ -103,6 +104,20 @@ impl CompiledLibrary {
             CompiledLibrary::Source { library, .. } => Ok(library.reflect(kernel)?),
             CompiledLibrary::Sanitized(sanitized) => Ok(sanitized.library().reflect(kernel)?),
             CompiledLibrary::Artifact { artifact, .. } => info_of(artifact, kernel),
+        }
+    }
+
+    pub(crate) fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, Error> {
+        match self {
+            CompiledLibrary::Source { library, .. } => Ok(library.argument_layout(kernel, index)?),
+            CompiledLibrary::Sanitized(sanitized) => {
+                Ok(sanitized.library().argument_layout(kernel, index)?)
+            }
+            CompiledLibrary::Artifact { .. } => Err(Error::Device(DeviceError::Unsupported {
+                device: "the library".to_owned(),
+                what: "the layout of argument buffers without their source".to_owned(),
+                alternative: "make the library from its source".to_owned(),
+            })),
         }
     }
 

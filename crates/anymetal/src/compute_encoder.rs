@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer as HalBuffer;
-use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ResourceUsage, ThreadgroupMemory,
+};
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, ExecutionCounts, INDIRECT_RANGE_BYTES, Repeat,
     check_encodes, encoded_bindings, encodes,
@@ -27,6 +29,7 @@ use crate::call::KernelCall;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fence::Fence;
+use crate::heap::Heap;
 use crate::indirect_command_buffer::{ExecutedCommands, IndirectCommandBuffer, RegisteredPipelines};
 use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
@@ -186,6 +189,52 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// As [`ComputeEncoder::use_buffer`], of all of a region's buffer.
     pub fn use_region(&mut self, region: &Region) {
         self.used.buffers.push(Arc::clone(region.buffer()));
+    }
+
+    /// Makes a buffer reachable for kernels of this command buffer that find its address
+    /// ([`Buffer::gpu_address`]) in memory, as Metal's `useResource` does. What is bound is reachable anyway.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::ResourceUsage;
+    ///
+    /// let device = anymetal::Device::system_default()?;
+    /// let source = "kernel void total(device const uint* constant* tables, device uint* y,
+    ///                                 uint i [[thread_position_in_grid]]) {
+    ///                 y[i] = tables[i][0] + tables[i][1];
+    ///               }";
+    /// let total = device.library_from_source(source)?.pipeline("total")?;
+    /// let (a, b) = (device.buffer(&[1u32, 2])?, device.buffer(&[30u32, 40])?);
+    /// let tables = device.buffer(&[a.gpu_address()?, b.gpu_address()?])?;
+    /// let y = device.buffer_zeroed::<u32>(2)?;
+    /// let mut commands = device.queue()?.command_buffer()?;
+    /// let mut encoder = commands.compute_encoder().set_pipeline(&total);
+    /// encoder.set_buffer(0, &tables, 0)?;
+    /// encoder.set_buffer(1, &y, 0)?;
+    /// encoder.use_resources([&a, &b], ResourceUsage::Read);
+    /// encoder.dispatch_threads(2, 2)?;
+    /// encoder.end_encoding();
+    /// commands.commit()?.wait()?;
+    /// assert_eq!(y.read()?, [3, 70]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn use_resource(&mut self, resource: impl Into<Region>, usage: ResourceUsage) {
+        self.inner.use_resource(resource.into().buffer(), usage);
+    }
+
+    /// As [`ComputeEncoder::use_resource`], of several.
+    pub fn use_resources<R: Into<Region>>(
+        &mut self,
+        resources: impl IntoIterator<Item = R>,
+        usage: ResourceUsage,
+    ) {
+        resources.into_iter().for_each(|resource| self.use_resource(resource, usage));
+    }
+
+    /// As [`ComputeEncoder::use_resource`], of all buffers that the heap has now, for reading and writing.
+    pub fn use_heap(&mut self, heap: &Heap) {
+        self.use_resources(heap.buffers(), ResourceUsage::ReadWrite);
     }
 
     /// Updates a fence once everything before is done.

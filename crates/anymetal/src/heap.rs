@@ -4,13 +4,15 @@
 //! when the heap is made; its buffers are listed and count no more. A heap lives as long as a handle or a
 //! buffer of it.
 
-use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use anymetal_hal::buffer::{Buffer as HalBuffer, BufferDescriptor, StorageMode};
 use anymetal_hal::heap::HeapDescriptor;
 use anymetal_runtime::memory::allocator::AllocatedHeap;
 use anymetal_runtime::memory::mode::ModeDecision;
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Memory};
+use crate::buffer::{Buffer, Memory, Region};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
@@ -38,6 +40,8 @@ pub struct Heap {
     block: AllocatedHeap,
     device: Device,
     mode: ModeDecision,
+    /// Its buffers, those that are gone too until they are counted.
+    buffers: Arc<Mutex<Vec<Weak<dyn HalBuffer>>>>,
 }
 
 impl Device {
@@ -48,7 +52,7 @@ impl Device {
         let device = self.charging(&options);
         let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label: options.label };
         let block = device.shared.allocator.heap(&descriptor, device.tenant.as_ref())?;
-        Ok(Heap { block, device, mode })
+        Ok(Heap { block, device, mode, buffers: Arc::default() })
     }
 }
 
@@ -79,7 +83,25 @@ impl Heap {
     ) -> Result<Buffer<T>, Error> {
         let (length, storage_mode, label) = (bytes_of::<T>(count)?, self.mode.mode, label.into());
         let buffer = self.block.buffer(&BufferDescriptor { length, storage_mode, label })?;
+        self.note(Arc::downgrade(buffer.buffer()));
         Ok(Buffer::new(Memory::Own(buffer), self.mode, count))
+    }
+
+    /// Its live buffers.
+    pub fn buffers(&self) -> Vec<Region> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.iter().filter_map(Weak::upgrade).map(Region::of).collect()
+    }
+
+    fn note(&self, buffer: Weak<dyn HalBuffer>) {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        // Each time the list has doubled, what is gone leaves it.
+        if buffers.len() == buffers.capacity() {
+            buffers.retain(|known| known.strong_count() > 0);
+            let left = buffers.len();
+            buffers.reserve(left.max(16));
+        }
+        buffers.push(buffer);
     }
 
     /// Its name; may be empty.

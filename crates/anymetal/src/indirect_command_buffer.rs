@@ -207,7 +207,7 @@ impl IndirectCommand<'_> {
             let (start, len) = (index as usize, layout.buffers as usize);
             return Err(Error::RangeOutsideBuffer { start, end: start + 1, len });
         }
-        let address = region.buffer().gpu_address().unwrap_or(0) + region.offset();
+        let address = region.buffer().device_address().unwrap_or(0) + region.offset();
         self.change(|command| command.buffers[index as usize] = address)
     }
 

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use anymetal_hal::command::{Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch};
+use anymetal_hal::command::{
+    Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
+};
 use anymetal_runtime::submission::argument::{Argument, InlineBytes};
 
 use crate::buffer::{BufferView, Region};
@@ -29,6 +31,8 @@ pub struct Launch<'a> {
     /// The counts of an indirect dispatch.
     counts: Option<Result<Region, Error>>,
     cooperative: bool,
+    /// Buffers that the kernel reaches through pointers in memory.
+    resident: Vec<(Region, ResourceUsage)>,
 }
 
 impl<'a> Launch<'a> {
@@ -43,6 +47,7 @@ impl<'a> Launch<'a> {
             after: Vec::new(),
             counts: None,
             cooperative: false,
+            resident: Vec::new(),
         }
     }
 
@@ -114,6 +119,23 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// Makes a buffer reachable for the kernel, which finds the buffer's address in memory; see
+    /// [`crate::ComputeEncoder::use_resource`].
+    pub fn use_resource(mut self, resource: impl Into<Region>, usage: ResourceUsage) -> Self {
+        self.resident.push((resource.into(), usage));
+        self
+    }
+
+    /// As [`Launch::use_resource`], of several.
+    pub fn use_resources<R: Into<Region>>(
+        mut self,
+        resources: impl IntoIterator<Item = R>,
+        usage: ResourceUsage,
+    ) -> Self {
+        self.resident.extend(resources.into_iter().map(|resource| (resource.into(), usage)));
+        self
+    }
+
     /// Stops the kernel when it has run that long.
     pub fn deadline(mut self, after: Duration) -> Self {
         self.deadline = Deadline::After(after);
@@ -139,12 +161,15 @@ impl<'a> Launch<'a> {
 
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
-        let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative } = self;
+        let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
         let counts = counts.transpose()?;
         let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
         let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
         for other in &after {
             command_buffer = command_buffer.after(other.inner());
+        }
+        for (region, usage) in &resident {
+            command_buffer.use_resource(region.buffer(), *usage);
         }
         match counts {
             None => drop(command_buffer.compute().encode(dispatch)?),

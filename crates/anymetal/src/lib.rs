@@ -115,6 +115,7 @@ pub mod tuning;
 
 /// The audit log and the session's file, for [`Manager::audit`] and [`Manager::session`].
 pub use anymetal_audit as audit;
+pub use anymetal_compiler::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 /// The traits of devices, below everything here: for devices of a program's own, and for what
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
@@ -132,11 +133,11 @@ pub use anymetal_hal::artifact::{
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 pub use anymetal_hal::clock::{Clock, SystemClock};
-pub use anymetal_hal::command::{BoundResource, Grid, Timestamps};
+pub use anymetal_hal::command::{BoundResource, Grid, ResourceUsage, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
-pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
+pub use anymetal_hal::error::{DeviceError, ErrorClass, LoadedPointer, OutOfBounds};
 pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;
 pub use anymetal_hal::logging::{DEFAULT_LOG_BYTES, LogLevel, LogMessage, Logs};

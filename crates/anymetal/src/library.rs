@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anymetal_compiler::ArgumentLayout;
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::family::Family;
 
@@ -128,6 +129,12 @@ impl Library {
     /// A kernel's arguments, function constants and limits, without making it ready to run.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, Error> {
         self.compiled.reflect(kernel)
+    }
+
+    /// The structure that a kernel's buffer argument points to, with the places of its members by their
+    /// numbers (`[[id(n)]]`); `None` if it has no such argument or that points to no structure.
+    pub fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, Error> {
+        self.compiled.argument_layout(kernel, index)
     }
 
     /// The diagnostics that did not stop compilation, rendered; empty if there are none.

@@ -17,6 +17,7 @@ use crate::{settings, shim};
 /// The protocols that are implemented, and the classes that implement each.
 const PROTOCOLS: &[(&str, &[&str])] = &[
     ("MTLAllocation", &["AnymetalBuffer", "AnymetalHeap", "AnymetalTexture"]),
+    ("MTLArgumentEncoder", &["AnymetalArgumentEncoder"]),
     ("MTLBinaryArchive", &["AnymetalBinaryArchive"]),
     ("MTLBinding", &["AnymetalBinding"]),
     ("MTLBlitCommandEncoder", &["AnymetalBlitCommandEncoder"]),

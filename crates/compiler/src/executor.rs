@@ -7,9 +7,10 @@
 use std::fmt;
 
 use anymetal_codegen::cpu::argument_slots;
+use anymetal_hal::error::LoadedPointer;
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 use anymetal_interp::{
-    Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Variable, run,
+    Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Resident, Variable, run,
 };
 use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 
@@ -33,8 +34,16 @@ impl Bindings {
         Bindings { arguments: kernel.args.clone(), slots: argument_slots(kernel) }
     }
 
+    /// The memory of a run: the buffers, what is bound of them, and those that pointers may lead to.
+    pub(crate) fn memory<'m>(&self, request: &mut InterpreterDispatch<'m>) -> Memory<'m> {
+        let arguments = self.bind(request);
+        let resident = |&(buffer, address): &(usize, u64)| Resident { buffer, address };
+        let resident = request.resident.iter().map(resident).collect();
+        Memory { buffers: std::mem::take(&mut request.memories), arguments, resident }
+    }
+
     /// The binding of each argument, in source order.
-    pub(crate) fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
+    fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
         let bind = |(argument, slot): (&KernelArg, &Option<u32>)| {
             let Some(slot) = slot.map(|slot| slot as usize) else { return Argument::Unbound };
             match argument.kind {
@@ -73,16 +82,31 @@ impl Executor {
         Ok(Executor { program: program(module, &kernel.name)?, bindings: Bindings::new(kernel) })
     }
 
-    fn describe_fault(&self, fault: &Fault, group_size: [u32; 3]) -> InterpreterFault {
+    fn describe_fault(&self, fault: &Fault, request: &InterpreterDispatch<'_>) -> InterpreterFault {
         let argument = match fault.variable {
             Variable::Argument(position) => self.bindings.arguments.get(position as usize),
-            Variable::Nothing | Variable::Threadgroup(_) | Variable::Global(_) | Variable::Local(..) => None,
+            Variable::Nothing
+            | Variable::Threadgroup(_)
+            | Variable::Global(_)
+            | Variable::Local(..)
+            | Variable::Resident(_)
+            | Variable::Address => None,
+        };
+        let through = match fault.variable {
+            Variable::Resident(number) => {
+                let resident = request.resident.get(number as usize);
+                let label = resident.and_then(|&(memory, _)| request.labels.get(memory));
+                Some(LoadedPointer::Buffer { label: label.copied().unwrap_or_default().to_owned() })
+            }
+            Variable::Address => Some(LoadedPointer::Address(fault.offset as u64)),
+            _ => None,
         };
         let [x, y, z] = fault.thread.position_in_group;
-        let [size_x, size_y, _] = group_size;
+        let [size_x, size_y, _] = request.group_size;
         InterpreterFault::OutOfBounds {
             argument: argument.map(|argument| argument.index),
             argument_name: self.program.variable_name(fault.variable).to_owned(),
+            through,
             kind: fault.kind,
             byte_offset: fault.offset,
             bound_len: fault.bound,
@@ -109,17 +133,16 @@ impl Executor {
 }
 
 impl DispatchInterpreter for Executor {
-    fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+    fn dispatch(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
         if request.kernel != self.program.kernel() {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
-        let arguments = self.bindings.bind(&request);
         let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
-        let mut memory = Memory { buffers: request.memories, arguments };
+        let mut memory = self.bindings.memory(&mut request);
         let limits = Limits { stop: Some(request.stop), max_reported: 1, ..Limits::default() };
         match run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver) {
             Ok(report) => match report.faults.first() {
-                Some(fault) => Err(self.describe_fault(fault, request.group_size)),
+                Some(fault) => Err(self.describe_fault(fault, &request)),
                 None => Ok(()),
             },
             Err(InterpError::Stopped) => Err(InterpreterFault::Stopped),

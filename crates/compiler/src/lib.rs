@@ -44,6 +44,7 @@ pub use anymetal_analyze as analyze;
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};
+pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;

@@ -21,6 +21,7 @@ use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::group_size::depends_on_group_size;
+use anymetal_msl::hir::{ArgumentLayout, argument_layout};
 use anymetal_sanitizer::Session;
 use anymetal_telemetry::record::Stage;
 
@@ -344,6 +345,18 @@ impl Library {
         big_stack::run("reflection", || {
             let constants = made.constants(kernel).to_vec();
             Ok(reflection::reflect(&made.module, kernel_of(&made.module, kernel)?, constants))
+        })
+    }
+
+    /// The structure that a kernel's buffer argument points to, as argument encoders fill it in; `None` if it
+    /// has no such argument or that points to no structure.
+    pub fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, CompileError> {
+        self.check_name(kernel)?;
+        let front = self.state.front()?;
+        big_stack::run("front end", || {
+            let program = front.library.program(kernel);
+            let program = program.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
+            Ok(argument_layout(&program, index))
         })
     }
 

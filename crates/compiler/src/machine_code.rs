@@ -213,6 +213,7 @@ fn complete(info: &mut KernelInfo, code: &CpuCode, specialisation: &Specialisati
     info.symbol = code.symbol.clone();
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
     info.scratch_bytes = code.scratch_bytes;
+    info.loads_pointers |= code.loads_pointers;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
     note_specialisation(info, specialisation);
 }

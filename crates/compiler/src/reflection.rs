@@ -8,7 +8,7 @@ use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType,
 };
-use anymetal_ir::analysis::walk_insts;
+use anymetal_ir::analysis::{loads_pointers, walk_insts};
 use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
 use anymetal_ir::{self as ir, Kernel, Module};
 
@@ -38,6 +38,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.logs.clone_from(&kernel.logs);
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
+    info.loads_pointers = loads_pointers(module, kernel);
     info.grid_barriers = has_grid_barrier(module, kernel);
     info.threadgroup_reserve = module.threadgroup_reserve;
     let most = kernel.max_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP);

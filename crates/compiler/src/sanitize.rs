@@ -10,7 +10,7 @@ use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 use anymetal_interp::{Argument, Dispatch, Memory, Program};
 use anymetal_ir::{ArgKind, KernelArg};
-use anymetal_sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, SanitizerOptions, Session};
+use anymetal_sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, ResidentInfo, SanitizerOptions, Session};
 
 use crate::artifacts::kernel_of;
 use crate::big_stack;
@@ -88,15 +88,20 @@ impl Library {
 }
 
 impl Sanitized {
-    fn info(&self, request: &InterpreterDispatch<'_>, bound: &[Argument]) -> LaunchInfo {
+    fn info(&self, request: &InterpreterDispatch<'_>, memory: &Memory<'_>) -> LaunchInfo {
+        let bound = &memory.arguments;
+        let label = |buffer: usize| {
+            let label = request.labels.get(buffer).filter(|label| !label.is_empty());
+            label.map(|&label| label.to_owned())
+        };
         let describe = |(argument, bound): (&KernelArg, &Argument)| {
             let (label, bytes) = match *bound {
                 Argument::Unbound => (None, 0),
                 Argument::Threadgroup { len } => (None, len),
-                Argument::Buffer { buffer, len, .. } => (request.labels.get(buffer).copied(), len),
+                Argument::Buffer { buffer, len, .. } => (label(buffer), len),
             };
             ArgumentInfo {
-                label: label.filter(|label| !label.is_empty()).map(str::to_owned),
+                label,
                 bytes,
                 element_bytes: if argument.kind == ArgKind::Buffer { argument.element_size } else { 1 },
                 is_bound: *bound != Argument::Unbound,
@@ -104,27 +109,31 @@ impl Sanitized {
         };
         let arguments = self.bindings.arguments.iter().zip(bound).map(describe).collect();
         let session = self.session.lock();
-        let mut undefined = vec![None; request.memories.len()];
+        let resident = memory.resident.iter().map(|resident| ResidentInfo {
+            label: label(resident.buffer),
+            bytes: memory.buffers.get(resident.buffer).map_or(0, |bytes| bytes.len() as u64),
+        });
+        let resident = resident.collect();
+        let mut undefined = vec![None; memory.buffers.len()];
         for (argument, bound) in self.bindings.arguments.iter().zip(bound) {
             if let Argument::Buffer { buffer, .. } = *bound
                 && session.options().undefined_arguments.contains(&argument.name)
             {
-                undefined[buffer] = request.memories.get(buffer).map(|bytes| bytes.len() as u64);
+                undefined[buffer] = memory.buffers.get(buffer).map(|bytes| bytes.len() as u64);
             }
         }
-        LaunchInfo { arguments, undefined }
+        LaunchInfo { arguments, undefined, resident }
     }
 }
 
 impl DispatchInterpreter for Sanitized {
-    fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+    fn dispatch(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
         if request.kernel != self.program.kernel() {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
-        let arguments = self.bindings.bind(&request);
-        let info = self.info(&request, &arguments);
+        let mut memory = self.bindings.memory(&mut request);
+        let info = self.info(&request, &memory);
         let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
-        let mut memory = Memory { buffers: request.memories, arguments };
         let ended =
             self.session.lock().launch(&self.program, &dispatch, &mut memory, &info, Some(request.stop));
         if let Some(after) = &self.after {

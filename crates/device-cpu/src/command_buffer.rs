@@ -26,6 +26,7 @@ use crate::guarded::Guard;
 use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, cpu_pipeline};
+use crate::residency::Residency;
 use crate::stack::WORKER_BYTES;
 use crate::worker_memory::WorkerNeeds;
 
@@ -50,6 +51,10 @@ pub(crate) struct LaunchTables {
     inline: Option<AlignedMemory>,
     /// The most stack that one of the kernels needs.
     pub(crate) stack_bytes: usize,
+    /// What pointers in memory may lead to.
+    pub(crate) residency: Residency,
+    /// Whether one of the kernels loads pointers from memory.
+    loads_pointers: bool,
 }
 
 // SAFETY: the pointers lead to buffers and inline memory that travel with the tables (module invariant) and
@@ -157,8 +162,9 @@ impl Preparer<'_> {
                 }
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
-                    own.map(|_| CommandStep::Other)
-                        .ok_or_else(|| self.wrong_device("indirect command buffer"))?
+                    let own = own.ok_or_else(|| self.wrong_device("indirect command buffer"))?;
+                    tables.loads_pointers |= own.tables.loads_pointers;
+                    CommandStep::Other
                 }
                 Command::ExecuteEncoded(execution) => self.encoded(execution)?,
                 // Any event can be signalled and subscribed to from the host, which is this device.
@@ -167,6 +173,17 @@ impl Preparer<'_> {
             };
             tables.steps.push(step);
             tables.stack_bytes = tables.stack_bytes.max(stack_bytes(command));
+        }
+        for resident in &submission.resident {
+            self.own(&resident.buffer)?;
+        }
+        if tables.loads_pointers {
+            let indirect = submission.commands.iter().filter_map(|command| match command {
+                Command::ExecuteIndirect(indirect) => cpu_indirect(indirect),
+                _ => None,
+            });
+            let bound = indirect.flat_map(|own| &own.tables.buffers).chain(&tables.buffers);
+            tables.residency = Residency::of(submission, bound)?;
         }
         Ok(tables)
     }
@@ -225,6 +242,7 @@ impl Preparer<'_> {
         inline: &mut InlineCursor,
     ) -> Result<Option<PreparedDispatch>, DeviceError> {
         validate::check_bindings(kernel, arguments.bindings, self.limits)?;
+        tables.loads_pointers |= kernel.loads_pointers;
         let layout = validate::threadgroup_layout(kernel, arguments.threadgroup_memory, self.limits)?;
         let layout = layout.with_reserve(kernel.threadgroup_reserve);
         let first_buffer = tables.buffers.len();
@@ -314,6 +332,7 @@ pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(
             other => other.each_buffer(&mut |buffer| cpu_buffer(buffer).into_iter().for_each(&mut *visit)),
         }
     }
+    submission.resident.iter().filter_map(|resident| cpu_buffer(&resident.buffer)).for_each(&mut *visit);
 }
 
 /// The bytes before what is bound that code of a module with whole buffers may access: those of the buffer,

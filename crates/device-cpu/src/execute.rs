@@ -3,6 +3,7 @@
 //! Owns the step from a prepared dispatch to entry calls: inline or shared with the pool, by how long the
 //! kernel took last time. Invariant: when a function here returns, no other thread works on the command.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use std::time::{Duration, Instant};
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch,
+    Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch, Submission,
 };
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::fault;
+use anymetal_hal::launch::resident::AddressRange;
 use anymetal_hal::launch::{
     CpuEntry, CpuLaunch, DispatchInterpreter, FaultRecord, InterpreterBinding, InterpreterDispatch,
     InterpreterFault,
@@ -22,11 +24,12 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
 use anymetal_hal::validate::check_range;
 
-use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
+use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer};
 use crate::cooperative::{Cooperative, Failure};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
 use crate::pool::{Body, HelperPanicked, Pool};
+use crate::residency::{self, Residency};
 use crate::worker_memory::with_worker;
 
 /// Work expected to take less stays on the calling thread: handing it over costs about as much.
@@ -77,11 +80,13 @@ impl Executor<'_> {
         bindings: &[Binding],
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
+        reach: Reach<'_>,
     ) -> Result<Ended, DeviceError> {
         match pipeline.code() {
-            Code::Native { entry, .. } => self.native(*entry, pipeline, prepared, tables)?,
+            Code::Native { entry, .. } => self.native(*entry, pipeline, prepared, tables, reach)?,
             Code::Interpreter(interpreter) => {
-                self.interpret(interpreter.as_ref(), pipeline, bindings, prepared, tables)?;
+                let launch = InterpretedLaunch { pipeline, bindings, prepared, tables, reach };
+                self.interpret(interpreter.as_ref(), &launch)?;
             }
         }
         let stopped = self.stop.load(Ordering::Relaxed) != 0;
@@ -94,10 +99,12 @@ impl Executor<'_> {
         pipeline: &CpuPipeline,
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
+        reach: Reach<'_>,
     ) -> Result<(), DeviceError> {
         let _gate = self.account.gate.shared();
         let record = FaultRecord::default();
         let (buffers, slots) = (tables.buffers(prepared), tables.threadgroup_slots(prepared));
+        let resident = reach.residency.table();
         let launch = CpuLaunch {
             buffers: buffers.as_ptr(),
             buffer_count: buffers.len() as u64,
@@ -110,11 +117,13 @@ impl Executor<'_> {
             groups: prepared.shape.groups,
             group_size: prepared.shape.group_size,
             reserved: 0,
+            resident: resident.as_ptr(),
+            resident_count: resident.len() as u64,
         };
         let launch = SharedLaunch(&launch);
         if pipeline.kernel().grid_barriers {
             self.cooperate(entry, pipeline, prepared, &launch)?;
-            return fault_of(&record, pipeline, prepared);
+            return fault_of(&record, pipeline, prepared, reach);
         }
         let out_of_memory = AtomicBool::new(false);
         let body = |worker: u32, first: u64, end: u64| {
@@ -135,7 +144,7 @@ impl Executor<'_> {
         }
         let kernel = &pipeline.kernel().name;
         ran.map_err(|HelperPanicked| panicked(kernel))?;
-        fault_of(&record, pipeline, prepared)
+        fault_of(&record, pipeline, prepared, reach)
     }
 
     /// Runs a kernel with barriers of the grid: validation accepts it in cooperative launches only.
@@ -196,14 +205,12 @@ impl Executor<'_> {
     fn interpret(
         &self,
         interpreter: &dyn DispatchInterpreter,
-        pipeline: &CpuPipeline,
-        bindings: &[Binding],
-        prepared: &PreparedDispatch,
-        tables: &LaunchTables,
+        launch: &InterpretedLaunch<'_>,
     ) -> Result<(), DeviceError> {
+        let InterpretedLaunch { pipeline, prepared, tables, .. } = *launch;
         // Alone with all buffer contents of the device: the slices below are the only way to them.
         let _gate = self.account.gate.exclusive();
-        let (memories, labels, bindings) = interpreter_memory(pipeline, bindings, prepared, tables);
+        let InterpretedMemory { memories, labels, bindings, resident } = interpreter_memory(launch);
         let kernel = pipeline.kernel();
         let slots = tables.threadgroup_slots(prepared);
         let request = InterpreterDispatch {
@@ -211,6 +218,7 @@ impl Executor<'_> {
             memories,
             labels,
             bindings,
+            resident,
             grid_threads: prepared.shape.grid_threads,
             groups: prepared.shape.groups,
             group_size: prepared.shape.group_size,
@@ -309,12 +317,14 @@ fn fault_of(
     record: &FaultRecord,
     pipeline: &CpuPipeline,
     prepared: &PreparedDispatch,
+    reach: Reach<'_>,
 ) -> Result<(), DeviceError> {
     match record.recorded() {
         None => Ok(()),
         Some(recorded) => {
             let kernel = &pipeline.kernel().name;
-            Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded))
+            let label = |address| residency::label_at(reach.submission, address);
+            Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded, label))
         }
     }
 }
@@ -324,14 +334,37 @@ fn panicked(kernel: &str) -> DeviceError {
     DeviceError::WorkerPanicked { kernel: Some(kernel.to_owned()), message }
 }
 
-/// The distinct memories of a dispatch as slices, their labels, and its bindings into them. The caller holds
-/// the gate alone.
-fn interpreter_memory<'a>(
-    pipeline: &CpuPipeline,
+/// What the kernels of a submission reach through pointers in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach<'a> {
+    /// The submission, for labels.
+    pub(crate) submission: &'a Submission,
+    /// Its resident buffers.
+    pub(crate) residency: &'a Residency,
+}
+
+/// A dispatch for the interpreter.
+#[derive(Clone, Copy)]
+struct InterpretedLaunch<'a> {
+    pipeline: &'a CpuPipeline,
     bindings: &'a [Binding],
-    prepared: &PreparedDispatch,
+    prepared: &'a PreparedDispatch,
     tables: &'a LaunchTables,
-) -> (Vec<&'a mut [u8]>, Vec<&'a str>, Vec<Option<InterpreterBinding>>) {
+    reach: Reach<'a>,
+}
+
+/// The distinct memories of a dispatch as slices, their labels, the bindings into them, and the addresses of
+/// those that pointers may lead to.
+struct InterpretedMemory<'a> {
+    memories: Vec<&'a mut [u8]>,
+    labels: Vec<&'a str>,
+    bindings: Vec<Option<InterpreterBinding>>,
+    resident: Vec<(usize, u64)>,
+}
+
+/// The caller holds the gate alone.
+fn interpreter_memory<'a>(launch: &InterpretedLaunch<'a>) -> InterpretedMemory<'a> {
+    let InterpretedLaunch { pipeline, bindings, prepared, tables, reach } = *launch;
     let table = tables.buffers(prepared);
     let mut memories = Vec::new();
     let mut labels = Vec::new();
@@ -372,7 +405,36 @@ fn interpreter_memory<'a>(
         });
         bound[slot] = Some(InterpreterBinding { memory, offset, len: entry.len });
     }
-    (memories, labels, bound)
+    let mut all = InterpretedMemory { memories, labels, bindings: bound, resident: Vec::new() };
+    if pipeline.kernel().loads_pointers {
+        all.add_resident(reach);
+    }
+    all
+}
+
+impl<'a> InterpretedMemory<'a> {
+    /// Makes all buffers of the submission reachable by their addresses. Of buffers of a heap that overlap
+    /// only one can be a slice: the first.
+    fn add_resident(&mut self, reach: Reach<'a>) {
+        let mut taken = BTreeMap::new();
+        for (number, memory) in self.memories.iter().enumerate().filter(|(_, memory)| !memory.is_empty()) {
+            let start = memory.as_ptr() as u64;
+            taken.insert(start, start + memory.len() as u64);
+            self.resident.push((number, start));
+        }
+        each_buffer(reach.submission, &mut |buffer| {
+            let AddressRange { address, len } = residency::range_of(buffer);
+            let end = address + len;
+            let before = taken.range(..end).next_back();
+            if len == 0 || before.is_some_and(|(_, &before)| before > address) {
+                return;
+            }
+            taken.insert(address, end);
+            self.resident.push((self.memories.len(), address));
+            self.memories.push(slice(buffer.start(), len));
+            self.labels.push(buffer.label());
+        });
+    }
 }
 
 /// A memory of the dispatch as a slice; see [`interpreter_memory`] for who else may have it: nobody.
@@ -404,6 +466,7 @@ fn interpreter_error(
         InterpreterFault::OutOfBounds {
             argument,
             argument_name,
+            through,
             kind,
             byte_offset,
             bound_len,
@@ -420,6 +483,7 @@ fn interpreter_error(
                 kernel,
                 argument,
                 argument_name,
+                through,
                 kind,
                 byte_offset,
                 element_index: element.map(|bytes| byte_offset.div_euclid(bytes)),

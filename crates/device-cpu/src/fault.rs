@@ -14,9 +14,10 @@ pub(crate) unsafe extern "C" fn anymetal_fault(
     bound_len: u64,
     group_linear: u64,
     thread_in_group: u32,
+    base: u64,
 ) {
     // SAFETY: by contract this is the device's own table, alive during the entry call, and its record is
     // shared only through atomics.
     let record = unsafe { &*(*launch).fault };
-    record.record(RecordedFault { site, byte_offset, bound_len, group_linear, thread_in_group });
+    record.record(RecordedFault { site, byte_offset, bound_len, group_linear, thread_in_group, base });
 }

@@ -28,6 +28,7 @@ mod memory;
 mod pipeline;
 mod pool;
 mod queue;
+mod residency;
 mod stack;
 mod worker_memory;
 

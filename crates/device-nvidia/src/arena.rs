@@ -175,5 +175,6 @@ fn recorded(record: &[u8]) -> Option<RecordedFault> {
         bound_len: long(16),
         group_linear: long(24),
         thread_in_group: word(32),
+        base: 0,
     })
 }

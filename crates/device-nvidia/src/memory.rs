@@ -288,7 +288,7 @@ impl Buffer for NvidiaBuffer {
         &self.label
     }
 
-    fn gpu_address(&self) -> Option<u64> {
+    fn device_address(&self) -> Option<u64> {
         Some(self.address())
     }
 

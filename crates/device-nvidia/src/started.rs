@@ -119,7 +119,7 @@ fn error_of(
     fault: RecordedFault,
 ) -> Option<DeviceError> {
     let pipeline = launch::pipeline(&lane.device, pipeline).ok()?;
-    Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault))
+    Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault, |_| None))
 }
 
 fn pipeline_of(command: &Command) -> Option<&Arc<dyn Pipeline>> {

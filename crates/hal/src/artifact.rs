@@ -172,6 +172,9 @@ pub struct KernelInfo {
     /// It has barriers of the grid: it needs a cooperative launch.
     #[serde(default)]
     pub grid_barriers: bool,
+    /// It may follow pointers that memory holds: launches need a table of the resident buffers.
+    #[serde(default)]
+    pub loads_pointers: bool,
     /// Lanes per SIMD-group.
     pub simd_width: u32,
     /// The buffer arguments that nothing reads and that the whole grid stores all of, given enough threads.
@@ -235,6 +238,7 @@ impl KernelInfo {
             specialised_group: None,
             whole_threadgroups_only: false,
             grid_barriers: false,
+            loads_pointers: false,
             simd_width: SIMD_WIDTH,
             overwritten: Vec::new(),
             logs: Vec::new(),

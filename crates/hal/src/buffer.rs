@@ -65,10 +65,16 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// dereferences it must know that no running work writes there and that the buffer is not mapped.
     fn contents(&self) -> Option<NonNull<u8>>;
 
-    /// The device's address of the first byte, the same for the buffer's life; `None` for a device without
-    /// addresses.
+    /// The address of the first byte in kernels, Metal's `gpuAddress`: what a pointer to it is in memory.
+    /// Constant while the buffer lives. `None` of a device whose kernels cannot follow pointers in memory.
     fn gpu_address(&self) -> Option<u64> {
-        self.contents().map(|contents| contents.as_ptr() as u64)
+        None
+    }
+
+    /// The device's own address of the first byte, by which encoded commands name buffers. Constant while the
+    /// buffer lives. `None` of a device without encoded commands.
+    fn device_address(&self) -> Option<u64> {
+        self.gpu_address()
     }
 
     /// Copies bytes out. [`DeviceError::BufferMapped`] while it is mapped for writing.

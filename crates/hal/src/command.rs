@@ -33,6 +33,9 @@ pub struct Submission {
     /// that to take less than handing it over. Only for work whose end runs nothing that could wait for the
     /// submitter.
     pub may_run_at_once: bool,
+    /// The buffers that its kernels reach through pointers in memory alone. Those that are bound are
+    /// reachable anyway.
+    pub resident: Vec<ResidentBuffer>,
     /// Bytes of the log for messages of its kernels; `None`: [`crate::logging::DEFAULT_LOG_BYTES`].
     pub log_bytes: Option<u64>,
 }
@@ -63,7 +66,46 @@ impl Submission {
                 }
             });
         }
+        for ResidentBuffer { buffer, .. } in &self.resident {
+            if seen.insert(Arc::as_ptr(buffer).cast::<()>()) {
+                buffers.push(buffer);
+            }
+        }
         buffers
+    }
+}
+
+/// A buffer that kernels reach through pointers in memory, as Metal's `useResource` names it.
+#[derive(Debug, Clone)]
+pub struct ResidentBuffer {
+    /// The buffer.
+    pub buffer: Arc<dyn Buffer>,
+    /// What they do with it.
+    pub usage: ResourceUsage,
+}
+
+/// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. It says what others must wait for; it
+/// forbids nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResourceUsage {
+    /// They read.
+    Read,
+    /// They write.
+    Write,
+    /// They do both.
+    ReadWrite,
+}
+
+impl ResourceUsage {
+    /// Whether they write.
+    pub fn writes(self) -> bool {
+        self != ResourceUsage::Read
+    }
+
+    /// What two together do.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        if self == other { self } else { ResourceUsage::ReadWrite }
     }
 }
 

@@ -111,7 +111,7 @@ impl CommandMemory {
         let descriptor =
             BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(layout.bytes()) };
         let buffer = device.buffer(&descriptor)?;
-        if buffer.gpu_address().is_none() {
+        if buffer.device_address().is_none() {
             return refused(
                 "indirect command buffers that kernels encode".to_owned(),
                 "encode the commands on the host",
@@ -133,7 +133,7 @@ impl CommandMemory {
 
     /// What stands for it in argument buffers: its address.
     pub fn handle(&self) -> u64 {
-        self.buffer.gpu_address().unwrap_or(0)
+        self.buffer.device_address().unwrap_or(0)
     }
 
     /// A range of commands, if it has them.
@@ -448,5 +448,5 @@ fn complete(kernel: &KernelInfo, bindings: &mut Vec<Binding>) {
 fn place(resource: &BoundResource) -> Option<(u64, u64)> {
     let BoundResource::Buffer { buffer, offset, length } = resource else { return None };
     let length = bound_length(*offset, *length, buffer.length()).ok()?;
-    Some((buffer.gpu_address()?.checked_add(*offset)?, length))
+    Some((buffer.device_address()?.checked_add(*offset)?, length))
 }

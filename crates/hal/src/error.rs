@@ -50,6 +50,8 @@ pub struct OutOfBounds {
     pub argument: Option<u32>,
     /// The argument's or variable's name; may be empty.
     pub argument_name: String,
+    /// Where a pointer that was loaded from memory leads to, if it was accessed through one.
+    pub through: Option<LoadedPointer>,
     /// What the access did.
     pub kind: AccessKind,
     /// The byte offset from the start of what was bound.
@@ -74,23 +76,61 @@ pub struct OutOfBounds {
     pub thread: [u32; 3],
 }
 
+/// What a pointer that a kernel loaded from memory leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadedPointer {
+    /// A resident buffer with that label, which may be empty.
+    Buffer {
+        /// The label.
+        label: String,
+    },
+    /// An address in no resident buffer.
+    Address(u64),
+}
+
 impl OutOfBounds {
+    /// Where the loaded pointer leads to, as the end of a sentence.
+    fn describe_target(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.through {
+            Some(LoadedPointer::Address(address)) => write!(
+                formatter,
+                ": address {address:#x} is in no resident buffer (bind the buffer, or name it with `use_resource`)"
+            ),
+            _ => write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len),
+        }
+    }
+
     /// Whether the memory is nobody's, as behind a null pointer.
     fn is_nowhere(&self) -> bool {
-        self.argument.is_none() && self.argument_name.is_empty() && self.bound_len == 0
+        self.through.is_none()
+            && self.argument.is_none()
+            && self.argument_name.is_empty()
+            && self.bound_len == 0
     }
 }
 
 impl std::fmt::Display for OutOfBounds {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
+        match &self.through {
+            None => {}
+            Some(LoadedPointer::Buffer { label }) if label.is_empty() => {
+                formatter.write_str(" of a buffer without a label, through a loaded pointer,")?;
+            }
+            Some(LoadedPointer::Buffer { label }) => {
+                write!(formatter, " of buffer `{label}`, through a loaded pointer,")?;
+            }
+            Some(LoadedPointer::Address(_)) => formatter.write_str(" through a loaded pointer")?,
+        }
         match (self.argument, self.argument_name.as_str()) {
+            _ if self.through.is_some() => {}
             (Some(index), "") => write!(formatter, " of {}", describe_argument(index))?,
             (Some(index), name) => write!(formatter, " of {} `{name}`", describe_argument(index))?,
             (None, "") => {}
             (None, name) => write!(formatter, " of `{name}`")?,
         }
         match (self.element_index, self.bound_elements) {
+            _ if self.through.is_some() => self.describe_target(formatter)?,
             (Some(index), Some(count)) => write!(
                 formatter,
                 " at index {index} (byte {}), but {count} elements ({} bytes) are bound",
@@ -120,6 +160,15 @@ pub enum DeviceError {
     /// A kernel accessed memory outside what was bound.
     #[error("{0}")]
     OutOfBounds(Box<OutOfBounds>),
+    /// Kernels that load pointers from memory have a table of all buffers that they can reach, and it is
+    /// full.
+    #[error("{count} buffers are resident in one command buffer, the limit is {limit}")]
+    TooManyResident {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// A kernel did what its device refuses at run time.
     #[error("kernel `{kernel}` was stopped: {what}")]
     KernelRefused {
@@ -561,6 +610,7 @@ impl DeviceError {
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::KernelRefused { .. }
+            | E::TooManyResident { .. }
             | E::LogFault { .. }
             | E::MissingArgument { .. }
             | E::SurplusArgument { .. }
@@ -642,6 +692,7 @@ mod tests {
             kernel: "saxpy".into(),
             argument: Some(1),
             argument_name: "y".into(),
+            through: None,
             kind: AccessKind::Store,
             byte_offset: 400,
             element_index: Some(100),

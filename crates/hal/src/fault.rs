@@ -3,16 +3,17 @@
 //! Invariant: a recorded fault becomes one [`DeviceError::OutOfBounds`] in the user's words, on every device.
 
 use crate::artifact::{AccessKind, Artifact};
-use crate::error::{DeviceError, OutOfBounds};
+use crate::error::{DeviceError, LoadedPointer, OutOfBounds};
 use crate::launch::RecordedFault;
 use crate::validate::DispatchShape;
 
-/// The error for a recorded fault.
+/// The error for a recorded fault; `label` gives the label of the resident buffer that begins at an address.
 pub fn describe(
     artifact: &Artifact,
     kernel: &str,
     shape: &DispatchShape,
     fault: RecordedFault,
+    label: impl Fn(u64) -> Option<String>,
 ) -> DeviceError {
     let site = artifact.fault_sites.get(fault.site as usize);
     let element = site.map(|site| i64::from(site.element_bytes)).filter(|&bytes| bytes > 0);
@@ -20,6 +21,9 @@ pub fn describe(
         kernel: kernel.to_owned(),
         argument: site.and_then(|site| site.argument),
         argument_name: site.map(|site| site.argument_name.clone()).unwrap_or_default(),
+        through: site
+            .filter(|site| site.argument.is_none() && site.argument_name.is_empty())
+            .and_then(|_| through(fault, label)),
         kind: site.map_or(AccessKind::Load, |site| site.kind),
         byte_offset: fault.byte_offset,
         element_index: element.map(|bytes| fault.byte_offset.div_euclid(bytes)),
@@ -33,3 +37,16 @@ pub fn describe(
         thread: shape.thread_position(fault.thread_in_group),
     }))
 }
+
+/// What the pointer of an access that belongs to no argument leads to: it was loaded from memory, or is null.
+fn through(fault: RecordedFault, label: impl Fn(u64) -> Option<String>) -> Option<LoadedPointer> {
+    match fault.base {
+        0 if fault.bound_len == 0 && fault.byte_offset > MAX_NULL_OFFSET => {
+            Some(LoadedPointer::Address(fault.byte_offset as u64))
+        }
+        base => label(base).map(|label| LoadedPointer::Buffer { label }),
+    }
+}
+
+/// Offsets from the null pointer up to this one are taken for members of what it was to point to.
+const MAX_NULL_OFFSET: i64 = 4096;

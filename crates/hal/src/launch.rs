@@ -7,8 +7,10 @@
 use std::sync::atomic::AtomicU32;
 
 use crate::artifact::AccessKind;
+use crate::error::LoadedPointer;
 
 pub use anymetal_launch_abi::nvidia;
+pub use anymetal_launch_abi::resident;
 pub use anymetal_launch_abi::{
     ABI_VERSION, BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, FAULT_SYMBOL, FaultFunction, FaultRecord,
     GRID_SYNC_SYMBOL, GridSyncFunction, MAX_ENTRY_STACK_BYTES, RecordedFault, ThreadgroupLayout,
@@ -36,6 +38,9 @@ pub struct InterpreterDispatch<'a> {
     pub labels: Vec<&'a str>,
     /// What is bound, by [`crate::artifact::ArgumentInfo::slot`]; `None`: nothing.
     pub bindings: Vec<Option<InterpreterBinding>>,
+    /// The memories that pointers in memory may lead to: their numbers and the addresses of their first
+    /// bytes. Empty if the kernel loads no pointers.
+    pub resident: Vec<(usize, u64)>,
     /// Threads per grid.
     pub grid_threads: [u32; 3],
     /// Threadgroups per grid.
@@ -79,6 +84,8 @@ pub enum InterpreterFault {
         argument: Option<u32>,
         /// Its name, or the variable's; may be empty.
         argument_name: String,
+        /// Where a pointer that was loaded from memory leads to, if it was accessed through one.
+        through: Option<LoadedPointer>,
         /// What the access did.
         kind: AccessKind,
         /// The byte offset from the start of what was bound.

@@ -70,6 +70,17 @@ pub struct Memory<'m> {
     pub buffers: Vec<&'m mut [u8]>,
     /// One per kernel argument, in the kernel's order.
     pub arguments: Vec<Argument>,
+    /// The buffers with an address, which pointers in memory may lead to; they must not overlap.
+    pub resident: Vec<Resident>,
+}
+
+/// A buffer that kernels can reach through pointers in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resident {
+    /// Which of [`Memory::buffers`].
+    pub buffer: usize,
+    /// The address of its first byte: what a pointer to it is in memory.
+    pub address: u64,
 }
 
 impl<'m> Memory<'m> {
@@ -84,6 +95,13 @@ impl<'m> Memory<'m> {
         let len = bytes.len() as u64;
         self.arguments.push(Argument::Buffer { buffer: self.buffers.len(), offset: 0, len });
         self.buffers.push(bytes);
+        self
+    }
+
+    /// Makes the buffer of that number reachable by its address.
+    #[must_use]
+    pub fn resident(mut self, buffer: usize, address: u64) -> Self {
+        self.resident.push(Resident { buffer, address });
         self
     }
 

@@ -22,7 +22,8 @@
 //! | reductions, prefix operations | the order documented in `machine/simd.rs`: butterfly from distance 16 to 1, inactive lanes skipped; prefixes ascending |
 //! | shuffles from inactive lanes | zero |
 //! | matrix products | `f32` fused multiply-add, `k` ascending, rounded to C's type at the end |
-//! | pointers in memory | 16 bits of allocation number, 48 of signed offset |
+//! | pointers in buffers | the address, if the buffer has one ([`Resident`]) |
+//! | other pointers in memory | 16 bits of allocation number, 48 of signed offset |
 //! | a copy whose source is out of bounds | writes zeros |
 //! | an unbound argument | equals null; accesses fault and name it |
 //!
@@ -41,7 +42,7 @@ mod run;
 mod schedule;
 mod transcendental;
 
-pub use dispatch::{Argument, Dispatch, Limits, Memory};
+pub use dispatch::{Argument, Dispatch, Limits, Memory, Resident};
 pub use error::InterpError;
 pub use observer::{
     Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bytes,

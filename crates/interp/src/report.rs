@@ -38,6 +38,10 @@ pub enum Variable {
     Global(GlobalId),
     /// A local of a function.
     Local(FuncId, Local),
+    /// A buffer that a loaded pointer leads to, by its place in [`crate::Memory::resident`].
+    Resident(u32),
+    /// An address that belongs to no resident buffer; offsets are from address 0.
+    Address,
 }
 
 /// Where bytes really are: equal places are the same memory, whatever variable names it.

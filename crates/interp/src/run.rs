@@ -9,7 +9,7 @@ mod cooperative;
 use anymetal_ir::{ArgKind, BarrierScope};
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
-use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
+use crate::machine::{Addresses, Environment, Machine, Pause, UNDEFINED_BYTE};
 use crate::observer::{EarlyReturn, Group, MemorySizes, Observer, Unfinished};
 use crate::program::step::Step;
 use crate::program::{Arena, Program, Region};
@@ -34,6 +34,7 @@ pub fn run(
     check_group_size(program, dispatch)?;
     let mut regions = program.regions.clone();
     let threadgroup_bytes = bind(program, memory, &mut regions)?;
+    let addresses = Addresses::bind(memory, &mut regions)?;
     let sizes = MemorySizes { threadgroup: threadgroup_bytes, private: program.private_bytes };
     observer.on_dispatch(program, dispatch, sizes);
     let interests = observer.interests();
@@ -41,6 +42,7 @@ pub fn run(
         program,
         buffers: &mut memory.buffers,
         regions,
+        addresses,
         threadgroup: vec![UNDEFINED_BYTE; threadgroup_bytes as usize],
         observer,
         interests,

@@ -20,8 +20,13 @@
 //! be computed; only accesses are checked. Layout is little endian, natural alignment; a vector of
 //! three elements occupies and aligns as four when the front end says so, the IR itself knows only
 //! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly
-//! `elements × element size` contiguous bytes. A pointer stored in memory takes eight bytes whose
-//! bits are chosen by the executor; loading them back gives the same allocation and offset.
+//! `elements × element size` contiguous bytes. A pointer stored in memory takes eight bytes. Of a
+//! pointer to a buffer with an address, stored to a buffer, they are the address of the byte it points to;
+//! of others they are chosen by the executor, and mean something within the launch only. Loading them back
+//! gives the same bytes of the same memory: an address gives the *resident buffer* that contains it, or else
+//! ends there, as the allocation, whatever argument that buffer is bound to; an address in no resident buffer
+//! gives a pointer to nothing. [`CastOp::PtrToInt`] and [`CastOp::IntToPtr`] convert as a store to a buffer
+//! and a load do.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
 //! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave

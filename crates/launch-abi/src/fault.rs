@@ -32,7 +32,8 @@ impl AccessKind {
 pub const FAULT_SYMBOL: &str = "anymetal_fault";
 
 /// The type of the function [`FAULT_SYMBOL`], which records the first fault of a dispatch. `thread_in_group`
-/// is the linear index within the threadgroup, x fastest, by the full group size.
+/// is the linear index within the threadgroup, x fastest, by the full group size; `base` the address of the
+/// first byte of what was to be accessed, 0 of nothing.
 pub type FaultFunction = unsafe extern "C" fn(
     launch: *const CpuLaunch,
     site: u32,
@@ -40,6 +41,7 @@ pub type FaultFunction = unsafe extern "C" fn(
     bound_len: u64,
     group_linear: u64,
     thread_in_group: u32,
+    base: u64,
 );
 
 /// The first fault of a dispatch. Workers race to `claimed`; the winner writes the rest, and the device reads
@@ -59,6 +61,8 @@ pub struct FaultRecord {
     pub group_linear: AtomicU64,
     /// The linear index of the thread in its threadgroup.
     pub thread_in_group: AtomicU32,
+    /// The address of the first byte of what was to be accessed; 0: nothing, or not known.
+    pub base: AtomicU64,
 }
 
 /// A fault as the device reads it back.
@@ -74,6 +78,8 @@ pub struct RecordedFault {
     pub group_linear: u64,
     /// The linear index of the thread in its threadgroup.
     pub thread_in_group: u32,
+    /// The address of the first byte of what was to be accessed; 0: nothing, or not known.
+    pub base: u64,
 }
 
 impl FaultRecord {
@@ -91,6 +97,7 @@ impl FaultRecord {
         self.bound_len.store(fault.bound_len, Ordering::Relaxed);
         self.group_linear.store(fault.group_linear, Ordering::Relaxed);
         self.thread_in_group.store(fault.thread_in_group, Ordering::Relaxed);
+        self.base.store(fault.base, Ordering::Relaxed);
     }
 
     /// The fault recorded, if any. Meaningful only once every worker has finished (the device's completion
@@ -102,6 +109,7 @@ impl FaultRecord {
             bound_len: self.bound_len.load(Ordering::Relaxed),
             group_linear: self.group_linear.load(Ordering::Relaxed),
             thread_in_group: self.thread_in_group.load(Ordering::Relaxed),
+            base: self.base.load(Ordering::Relaxed),
         })
     }
 
@@ -119,8 +127,14 @@ mod tests {
     fn only_the_first_fault_is_kept() {
         let record = FaultRecord::default();
         assert_eq!(record.recorded(), None);
-        let fault =
-            |site| RecordedFault { site, byte_offset: -4, bound_len: 8, group_linear: 7, thread_in_group: 3 };
+        let fault = |site| RecordedFault {
+            site,
+            byte_offset: -4,
+            bound_len: 8,
+            group_linear: 7,
+            thread_in_group: 3,
+            base: 64,
+        };
         record.record(fault(1));
         record.record(fault(2));
         assert_eq!(record.recorded(), Some(fault(1)));

@@ -33,6 +33,11 @@
 //! - It never unwinds, and it touches no memory but the bound buffers within their lengths, the worker's
 //!   memory, its own stack and its own read-only data.
 //!
+//! # Pointers in memory
+//!
+//! The eight bytes of a pointer to a buffer are its address. Code that loads one looks it up in the launch's
+//! table of [`resident`] buffers, and checks accesses against the buffer that it finds.
+//!
 //! # Lifetime and ordering
 //!
 //! The tables and everything they point to outlive the call; the code keeps no pointer past its return. All
@@ -61,6 +66,7 @@ mod fault;
 pub mod logging;
 pub mod nvidia;
 pub mod offsets;
+pub mod resident;
 mod slots;
 mod tables;
 pub mod textures;

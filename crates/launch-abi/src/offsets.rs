@@ -22,6 +22,10 @@ pub const LAUNCH_GRID_THREADS: i64 = offset_of!(CpuLaunch, grid_threads) as i64;
 pub const LAUNCH_GROUPS: i64 = offset_of!(CpuLaunch, groups) as i64;
 /// Of [`CpuLaunch::group_size`], three 32-bit numbers.
 pub const LAUNCH_GROUP_SIZE: i64 = offset_of!(CpuLaunch, group_size) as i64;
+/// Of [`CpuLaunch::resident`], a pointer.
+pub const LAUNCH_RESIDENT: i64 = offset_of!(CpuLaunch, resident) as i64;
+/// Of [`CpuLaunch::resident_count`], 64 bits.
+pub const LAUNCH_RESIDENT_COUNT: i64 = offset_of!(CpuLaunch, resident_count) as i64;
 
 /// Of [`CpuWorker::threadgroup_memory`], a pointer.
 pub const WORKER_THREADGROUP_MEMORY: i64 = offset_of!(CpuWorker, threadgroup_memory) as i64;

@@ -75,6 +75,11 @@ pub struct CpuLaunch {
     pub group_size: [u32; 3],
     /// Zero; keeps the size a multiple of 8.
     pub reserved: u32,
+    /// The buffers that pointers in memory may lead to, in the order and number that [`crate::resident`]
+    /// says. Null for kernels that load no pointers.
+    pub resident: *const BoundBuffer,
+    /// Its length.
+    pub resident_count: u64,
 }
 
 /// One worker thread's own memory.

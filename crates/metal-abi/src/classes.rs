@@ -10,9 +10,9 @@ use crate::foundation::{
     process_info, scanner, set, string, url,
 };
 use crate::metal::{
-    archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
-    constants, descriptors, device, event, event_listener, heap, indirect, library, log_state, pipeline,
-    queue, residency, sampler, texture, texture_descriptor,
+    archive, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer, compile_options,
+    compute_encoder, constants, descriptors, device, event, event_listener, heap, indirect, library,
+    log_state, pipeline, queue, residency, sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -130,6 +130,7 @@ classes! { built {
     MPSMatrixVectorMultiplication = build::<multiplication::VectorMultiplication>;
     MPSVector = build::<matrix::Vector>;
     MPSVectorDescriptor = build::<matrix::VectorDescriptor>;
+    AnymetalArgumentEncoder = build::<argument_encoder::ArgumentEncoder>;
     AnymetalBinaryArchive = build::<archive::Archive>;
     AnymetalBinding = build::<binding::Binding>;
     AnymetalBlitCommandEncoder = build::<blit_encoder::BlitEncoder>;

@@ -24,6 +24,7 @@
 //!
 //! Start with [`Program`], then [`ExprKind`] and [`StmtKind`].
 
+mod argument_buffer;
 mod constant;
 mod display;
 mod expr;
@@ -33,6 +34,7 @@ mod scalar;
 mod stmt;
 mod ty;
 
+pub use argument_buffer::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, argument_layout};
 pub use constant::ConstValue;
 pub use expr::{
     BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp,

@@ -24,5 +24,5 @@ pub use finding::{
 };
 pub use kind::{FindingKind, KindGroup, Severity, UnknownKind};
 pub use options::SanitizerOptions;
-pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, Session, SessionSummary};
+pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, ResidentInfo, Session, SessionSummary};
 pub use session_file::{SessionFile, SessionFileError};

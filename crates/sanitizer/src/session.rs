@@ -22,6 +22,17 @@ pub struct LaunchInfo {
     pub arguments: Vec<ArgumentInfo>,
     /// By number of the buffer: its bytes, if its contents are undefined before the launch.
     pub undefined: Vec<Option<u64>>,
+    /// In the order of [`Memory::resident`].
+    pub resident: Vec<ResidentInfo>,
+}
+
+/// A buffer that pointers in memory may lead to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ResidentInfo {
+    /// Its label.
+    pub label: Option<String>,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 /// What one argument is bound to.

@@ -2,6 +2,7 @@
 
 use crate::compare::Tolerance;
 use crate::data::Data;
+use crate::pointers::PointerTo;
 
 /// The grid of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,8 @@ pub struct Launch {
     pub grid: Grid,
     /// Threads per threadgroup.
     pub group: [u32; 3],
+    /// Addresses that are written into buffers beforehand.
+    pub pointers: Vec<PointerTo>,
 }
 
 /// What a buffer must hold afterwards.
@@ -116,7 +119,14 @@ pub struct Case {
 impl Launch {
     /// A launch without arguments.
     pub fn new(kernel: &str, grid: Grid, group: [u32; 3]) -> Self {
-        Self { kernel: kernel.to_owned(), constants: Vec::new(), args: Vec::new(), grid, group }
+        Self {
+            kernel: kernel.to_owned(),
+            constants: Vec::new(),
+            args: Vec::new(),
+            pointers: Vec::new(),
+            grid,
+            group,
+        }
     }
 
     /// Binds elements at the next index.

@@ -7,6 +7,7 @@ use crate::case::{Arg, Binding, Case, Constant, Expected, Faults, Grid, Launch};
 use crate::compare::Tolerance;
 use crate::data::{Data, Dtype};
 use crate::execute::Math;
+use crate::pointers::PointerTo;
 use crate::suite::Level;
 use std::path::{Path, PathBuf};
 
@@ -132,6 +133,7 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
                 _ => return Err(format!("no `arg {index}` with so many bytes comes before its offset")),
             }
         }
+        "pointer" => case.launch.pointers.push(pointer(index()?, value)?),
         "threadgroup" => {
             let bytes = value.parse().map_err(|_| format!("`{value}` is no number of bytes"))?;
             case.launch.args.push(Arg { index: index()?, binding: Binding::Threadgroup(bytes) });
@@ -150,6 +152,23 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
         _ => return Err(format!("unknown directive `{key}`")),
     }
     Ok(())
+}
+
+/// `BYTE to M` or `BYTE to M+BYTE`.
+fn pointer(holder: u32, value: &str) -> Result<PointerTo, String> {
+    let bad = || format!("a pointer is `BYTE to ARG` or `BYTE to ARG+BYTE`, not `{value}`");
+    let (at, target) = value.split_once(" to ").ok_or_else(bad)?;
+    let (target, byte) = match target.split_once(['+', '-']) {
+        Some((index, byte)) if target.contains('-') => (index, format!("-{byte}")),
+        Some((index, byte)) => (index, byte.to_owned()),
+        None => (target, "0".to_owned()),
+    };
+    Ok(PointerTo {
+        holder,
+        at: at.trim().parse().map_err(|_| bad())?,
+        target: target.trim().parse().map_err(|_| bad())?,
+        byte: byte.parse().map_err(|_| bad())?,
+    })
 }
 
 fn within(text: &str) -> Result<Tolerance, String> {

@@ -75,6 +75,8 @@ pub struct CpuCode {
     pub scratch_bytes: u64,
     /// Scratch bytes of a worker for each SIMD-group of a threadgroup, on top.
     pub scratch_bytes_per_simdgroup: u64,
+    /// Whether it looks addresses up that it loads: it needs the launch's resident buffers.
+    pub loads_pointers: bool,
     /// The accesses that can fault, by the number that the code gives to the fault function.
     pub fault_sites: Vec<FaultSite>,
 }

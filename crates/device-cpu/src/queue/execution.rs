@@ -20,7 +20,7 @@ use anymetal_hal::validate;
 use super::QueueCore;
 use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
 use crate::device::DeviceShared;
-use crate::execute::{Ended, Executor};
+use crate::execute::{Ended, Executor, Reach};
 use crate::indirect::cpu_indirect;
 use crate::pipeline::cpu_pipeline;
 use crate::{inline_policy, stack};
@@ -180,9 +180,10 @@ impl CommandBuffer {
         step: &CommandStep,
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
+        let reach = Reach { submission: &self.submission, residency: &self.tables.residency };
         let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
             let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
-            match executor.dispatch(pipeline, bindings, prepared, tables)? {
+            match executor.dispatch(pipeline, bindings, prepared, tables, reach)? {
                 Ended::Completely => Ok(()),
                 Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
             }

@@ -44,6 +44,7 @@ impl DispatchInterpreter for Mock {
             "fault" => Err(InterpreterFault::OutOfBounds {
                 argument: Some(0),
                 argument_name: "left".into(),
+                through: None,
                 kind: AccessKind::Load,
                 byte_offset: -4,
                 bound_len: 8,

@@ -12,7 +12,8 @@ typedef struct {
 } Launch;
 typedef struct { uint8_t *threadgroup_memory; uint8_t *scratch; uint32_t worker_index, reserved; } Worker;
 
-void anymetal_fault(const Launch *, uint32_t site, int64_t offset, uint64_t len, uint64_t group, uint32_t thread);
+void anymetal_fault(const Launch *, uint32_t site, int64_t offset, uint64_t len, uint64_t group, uint32_t thread,
+                    uint64_t base);
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
@@ -66,7 +67,7 @@ void checked_store(const Launch *launch, const Worker *worker, uint64_t first, u
     for (uint64_t g = first; g < end; g++) {
         uint64_t stop = smaller(launch->grid_threads[0], (g + 1) * size);
         for (uint64_t i = g * size; i < stop; i++) {
-            if (i * 4 + 4 > out.len) anymetal_fault(launch, 0, i * 4, out.len, g, i - g * size);
+            if (i * 4 + 4 > out.len) anymetal_fault(launch, 0, i * 4, out.len, g, i - g * size, (uint64_t)out.base);
             else ((uint32_t *)out.base)[i] = i;
         }
     }

@@ -17,7 +17,7 @@ impl Residency {
         let mut buffers = Vec::new();
         for command in commands {
             command.each_buffer(&mut |buffer| {
-                buffers.extend(buffer.gpu_address().map(|address| (address, Arc::clone(buffer))));
+                buffers.extend(buffer.device_address().map(|address| (address, Arc::clone(buffer))));
             });
         }
         // The longest last, which is found first.
@@ -53,7 +53,8 @@ mod tests {
         };
         let commands: Vec<Command> = buffers.iter().chain(&buffers).map(fill).collect();
         let residency = Residency::of(&commands);
-        let address = |at: usize| buffers[at].gpu_address().expect("null buffers are in the host's memory");
+        let address =
+            |at: usize| buffers[at].device_address().expect("null buffers are in the host's memory");
         let offset = |address| residency.find(address).map(|(buffer, offset)| (buffer.length(), offset));
         assert_eq!(offset(address(0)), Some((16, 0)));
         assert_eq!(offset(address(2) + 63), Some((64, 63)));

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use anymetal_ir::Query;
 
+use super::address::Addresses;
 use crate::InterpError;
 use crate::dispatch::{Dispatch, Limits};
 use crate::lanes::Lanes;
@@ -16,8 +17,9 @@ use crate::schedule::Turns;
 pub(crate) struct Environment<'r, 'm> {
     pub(crate) program: &'r Program,
     pub(crate) buffers: &'r mut [&'m mut [u8]],
-    /// The program's regions with the arguments filled in.
+    /// The program's regions with the arguments filled in, and those of resident buffers.
     pub(crate) regions: Vec<Region>,
+    pub(crate) addresses: Addresses,
     pub(crate) threadgroup: Vec<u8>,
     pub(crate) observer: &'r mut dyn Observer,
     pub(crate) interests: Interests,
@@ -143,6 +145,7 @@ impl Environment<'_, '_> {
         let state = State {
             program: self.program,
             regions: &self.regions,
+            addresses: &self.addresses,
             buffers: self.buffers,
             threadgroup: &self.threadgroup,
             private,

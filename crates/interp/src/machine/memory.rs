@@ -4,7 +4,7 @@
 //! and notifies observers. Usually all lanes point into one region; then the check is a few vector operations
 //! and the access a loop over one slice.
 
-use super::{Environment, Machine, UNDEFINED_BYTE, pointer};
+use super::{Environment, Machine, UNDEFINED_BYTE};
 use crate::lanes::{Lanes, lanes_in, split};
 use crate::observer::{AccessOp, Accesses, LocalStart, State, Stored};
 use crate::program::step::{Element, Pc, PtrSlots, Slot, SlotRange};
@@ -175,9 +175,8 @@ impl Machine {
         let slots = &program.operands[dst.indices()];
         if element == Element::Pointer {
             self.read(env, ptr, &located, element, 0, slots[1]);
-            let bits = self.registers[slots[1].index()];
-            self.registers[slots[0].index()] = bits.map(|bits| pointer::unpack(bits).0);
-            self.registers[slots[1].index()] = bits.map(|bits| pointer::unpack(bits).1);
+            let dst = PtrSlots { region: slots[0], offset: slots[1] };
+            self.unpack_pointer(env, dst, slots[1]);
             return;
         }
         for (n, &slot) in slots.iter().enumerate() {
@@ -228,7 +227,13 @@ impl Machine {
         let located = self.locate(env, regions, offsets, request);
         if element == Element::Pointer {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
-            let bits = std::array::from_fn(|lane| pointer::pack(&env.regions, region[lane], offset[lane]));
+            let bits = std::array::from_fn(|lane| {
+                env.region(regions[lane]).stored_pointer(
+                    &env.addresses,
+                    &env.regions,
+                    (region[lane], offset[lane]),
+                )
+            });
             write(env, &mut self.private, regions, &located, element, 0, &bits);
             return;
         }

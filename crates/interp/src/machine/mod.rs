@@ -4,6 +4,7 @@
 //! no Rust stack of its own, so it can stop at a barrier anywhere, inside loops inside calls, and go on
 //! later. [`Machine::resume`] is the place to start; `control.rs` explains masks and frames.
 
+mod address;
 mod arithmetic;
 mod atomic;
 mod control;
@@ -23,6 +24,7 @@ use crate::lanes::{Lanes, lanes_in, split};
 use crate::program::step::{Pc, Slot, Step};
 use crate::program::{Persistent, Program};
 use crate::transcendental::library;
+pub(crate) use address::Addresses;
 use control::Frame;
 pub(crate) use environment::{Environment, thread_of};
 use wraps::Wraps;
@@ -245,7 +247,7 @@ impl Machine {
             }
             Step::ComparePtr { op, dst, a, b } => self.compare_pointers(env, op, dst, a, b),
             Step::PackPtr { dst, ptr } => self.pack_pointer(env, dst, ptr),
-            Step::UnpackPtr { dst, bits } => self.unpack_pointer(dst, bits),
+            Step::UnpackPtr { dst, bits } => self.unpack_pointer(env, dst, bits),
             Step::Repack { dst, src, to, from } => self.repack(env.program, dst, src, to, from),
             Step::Pick { dst, index, from } => {
                 let sources = &env.program.operands[from.indices()];

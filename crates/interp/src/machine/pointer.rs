@@ -1,17 +1,23 @@
 //! Pointers as values and as bytes.
 //!
-//! As a value a pointer is two components, the region's number and the byte offset. As eight bytes it is
-//! the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and so
-//! is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+//! As a value a pointer is two components, the region's number and the byte offset. As eight bytes it is an
+//! address in buffers, if what it points into has one ([`Addresses`]). Else, and in memory of the launch, it
+//! is the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and
+//! so is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+//! Both forms are read back from all memory: a copy may have brought them there.
 
 use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};
+use anymetal_launch_abi::resident::is_address;
 
+use super::address::Addresses;
 use super::{Environment, Machine};
 use crate::lanes::Lanes;
 use crate::program::step::{Element, PtrSlots, Slot, SlotRange};
 use crate::program::{Arena, Program, Region};
 
 const OFFSET_BITS: u32 = 48;
+/// Names no region.
+const LOST: u64 = 0xfffe;
 
 /// `base + offset`, on offsets.
 pub(super) fn advanced(out: &mut Lanes, base: &Lanes, offset: i64) {
@@ -28,18 +34,28 @@ pub(super) fn indexed(out: &mut Lanes, base: &Lanes, index: &Lanes, scale: u32, 
     }
 }
 
-/// The eight bytes of a pointer.
+/// The eight bytes of a pointer in a buffer or as an integer.
+pub(crate) fn pack_address(addresses: &Addresses, regions: &[Region], region: u64, offset: u64) -> u64 {
+    addresses.of(regions, region, offset).unwrap_or_else(|| pack(regions, region, offset))
+}
+
+/// The eight bytes of a pointer in memory of the launch.
 pub(crate) fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
     let low = offset & ((1 << OFFSET_BITS) - 1);
     if unpack(low).1 != offset {
-        return (0xffff << OFFSET_BITS) | low;
+        return (LOST << OFFSET_BITS) | low;
     }
     let region = if offset == 0 && Region::numbered(regions, region).is_null { 0 } else { region };
     (region << OFFSET_BITS) | low
 }
 
-/// Region and offset of eight bytes.
-pub(super) fn unpack(bits: u64) -> (u64, u64) {
+/// Region and offset of eight bytes, an address or not.
+pub(super) fn resolve(addresses: &Addresses, bits: u64) -> (u64, u64) {
+    if is_address(bits) { addresses.find(bits) } else { unpack(bits) }
+}
+
+/// Region and offset of eight bytes that are no address.
+fn unpack(bits: u64) -> (u64, u64) {
     let unused = 64 - OFFSET_BITS;
     (bits >> OFFSET_BITS, (((bits << unused) as i64) >> unused) as u64)
 }
@@ -53,6 +69,21 @@ fn canonical(env: &Environment<'_, '_>, region: u64, offset: u64) -> (u64, u64) 
     match env.regions.iter().position(|other| other.arena == own.arena) {
         Some(first) => (first as u64, offset.wrapping_add(own.start).wrapping_sub(env.regions[first].start)),
         None => (region, offset),
+    }
+}
+
+impl Region {
+    /// The eight bytes of a pointer (region and offset) that is stored here.
+    pub(crate) fn stored_pointer(
+        &self,
+        addresses: &Addresses,
+        regions: &[Self],
+        (region, offset): (u64, u64),
+    ) -> u64 {
+        match self.arena {
+            Arena::Buffer(_) => pack_address(addresses, regions, region, offset),
+            _ => pack(regions, region, offset),
+        }
     }
 }
 
@@ -82,14 +113,18 @@ impl Machine {
 
     pub(super) fn pack_pointer(&mut self, env: &Environment<'_, '_>, dst: Slot, ptr: PtrSlots) {
         let (region, offset) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
-        self.registers[dst.index()] =
-            std::array::from_fn(|lane| pack(&env.regions, region[lane], offset[lane]));
+        self.registers[dst.index()] = std::array::from_fn(|lane| {
+            pack_address(&env.addresses, &env.regions, region[lane], offset[lane])
+        });
     }
 
-    pub(super) fn unpack_pointer(&mut self, dst: PtrSlots, bits: Slot) {
+    pub(super) fn unpack_pointer(&mut self, env: &Environment<'_, '_>, dst: PtrSlots, bits: Slot) {
         let bits = self.registers[bits.index()];
-        self.registers[dst.region.index()] = bits.map(|bits| unpack(bits).0);
-        self.registers[dst.offset.index()] = bits.map(|bits| unpack(bits).1);
+        for (lane, bits) in bits.into_iter().enumerate() {
+            let (region, offset) = resolve(&env.addresses, bits);
+            self.registers[dst.region.index()][lane] = region;
+            self.registers[dst.offset.index()][lane] = offset;
+        }
     }
 
     /// Between element sizes: the same bytes.

@@ -7,7 +7,7 @@ use anymetal_ir::Loc;
 use super::{Access, AtomicKind, Bytes, Group};
 use crate::Dispatch;
 use crate::lanes::{Lanes, lanes_in};
-use crate::machine::{pointer, thread_of};
+use crate::machine::{Addresses, thread_of};
 use crate::program::step::{Element, Slot, SlotRange};
 use crate::program::{Arena, Program, Region};
 use crate::report::{AccessKind, MemoryPlace, ThreadId, Variable};
@@ -64,6 +64,7 @@ pub(crate) enum Stored {
 pub(crate) struct State<'a> {
     pub(crate) program: &'a Program,
     pub(crate) regions: &'a [Region],
+    pub(crate) addresses: &'a Addresses,
     pub(crate) buffers: &'a [&'a mut [u8]],
     pub(crate) threadgroup: &'a [u8],
     pub(crate) private: &'a [u8],
@@ -211,7 +212,8 @@ impl<'a> Accesses<'a> {
     fn components(&self, slots: &[Slot], element: Element, lane: usize) -> Bytes {
         let word = |slot: Slot| self.state.registers[slot.index()][lane];
         if element == Element::Pointer {
-            let bits = pointer::pack(self.state.regions, word(slots[0]), word(slots[1]));
+            let pointer = (word(slots[0]), word(slots[1]));
+            let bits = self.region(lane).stored_pointer(self.state.addresses, self.state.regions, pointer);
             return Bytes::new(&bits.to_le_bytes());
         }
         let size = element.size() as usize;

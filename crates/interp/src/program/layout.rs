@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use anymetal_ir::{FuncId, GlobalId, Kernel, Local, Module, Space, ThreadgroupId};
+use anymetal_launch_abi::resident;
 
 use crate::InterpError;
 use crate::report::{MemoryPlace, Variable};
 
-/// Pointers in memory keep 16 bits for the region.
-const MAX_REGIONS: usize = 0xffff;
+/// Pointers in memory keep 16 bits for the region; the last numbers are never given.
+pub(crate) const MAX_REGIONS: usize = 0xfff0;
 /// Private memory of one SIMD-group, and static threadgroup memory.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
@@ -53,9 +54,13 @@ impl Region {
         is_null: true,
     };
 
+    /// What an address in no resident buffer leads to.
+    const DANGLING: Self = Self { variable: Variable::Address, is_null: false, ..Self::NOTHING };
+
     /// The region of that number; bits that never were a pointer name nothing.
     pub(crate) fn numbered(regions: &[Self], number: u64) -> &Self {
-        usize::try_from(number).ok().and_then(|n| regions.get(n)).unwrap_or(&Self::NOTHING)
+        let known = usize::try_from(number).ok().and_then(|n| regions.get(n));
+        known.unwrap_or(if number == resident::DANGLING { &Self::DANGLING } else { &Self::NOTHING })
     }
 }
 

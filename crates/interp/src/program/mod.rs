@@ -22,7 +22,7 @@ use anymetal_ir::{ArgKind, Loc, Module, Origin, Query};
 
 use crate::InterpError;
 use crate::report::Variable;
-pub(crate) use layout::{Arena, MAX_BYTES, Region, limit};
+pub(crate) use layout::{Arena, MAX_BYTES, MAX_REGIONS, Region, limit};
 use step::{Pc, Slot, Step};
 
 /// A component that never changes while a SIMD-group runs.

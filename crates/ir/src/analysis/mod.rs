@@ -2,6 +2,7 @@
 //!
 //! All of them cover only the instructions that the function's body reaches.
 
+mod addresses;
 mod definite_stores;
 mod linear;
 mod locals;
@@ -10,6 +11,7 @@ mod narrow;
 mod uses;
 mod walk;
 
+pub use addresses::{function_loads_pointers, loads_pointers};
 pub use definite_stores::definitely_stored;
 pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};

@@ -50,7 +50,7 @@ define_class!(
 
         #[unsafe(method(gpuAddress))]
         fn gpu_address(&self) -> u64 {
-            self.address().addr() as u64
+            self.ivars().memory.gpu_address().unwrap_or(0)
         }
 
         #[unsafe(method(didModifyRange:))]

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{Submission, Timing};
+use anymetal::{ResourceUsage, Submission, Timing};
 use block2::{Block, RcBlock};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
@@ -17,8 +17,9 @@ use super::event::Event;
 use super::label::Label;
 use super::log_state::{self, LogState};
 use super::queue::Queue;
+use super::residency::{ResidencySet, use_all};
 use super::{errors, violation};
-use crate::foundation::{NSArray, NSError, NSString};
+use crate::foundation::{NSArray, NSError, NSString, retained_from};
 
 /// `MTLDispatchTypeSerial`.
 const SERIAL: usize = 0;
@@ -156,10 +157,18 @@ define_class!(
         }
 
         #[unsafe(method(useResidencySet:))]
-        fn use_set(&self, _set: &AnyObject) {}
+        fn use_set(&self, set: &ResidencySet) {
+            self.use_committed("MTLCommandBuffer useResidencySet:", set);
+        }
 
         #[unsafe(method(useResidencySets:count:))]
-        fn use_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+        fn use_sets(&self, sets: *const *mut AnyObject, count: usize) {
+            // SAFETY: the sender promises so many objects.
+            let sets = unsafe { retained_from(sets, count) };
+            for set in sets.iter().filter_map(|set| set.downcast_ref::<ResidencySet>()) {
+                self.use_committed("MTLCommandBuffer useResidencySets:count:", set);
+            }
+        }
 
         #[unsafe(method(enqueue))]
         fn enqueue(&self) {
@@ -232,6 +241,13 @@ define_class!(
 );
 
 impl CommandBuffer {
+    fn use_committed(&self, method: &str, set: &ResidencySet) {
+        self.commands().encode(method, |commands| {
+            use_all(commands, set.committed(), ResourceUsage::ReadWrite);
+            Ok(())
+        });
+    }
+
     pub(crate) fn commands(&self) -> &Commands {
         &self.ivars().commands
     }
@@ -262,7 +278,8 @@ impl CommandBuffer {
             std::mem::take(&mut *handlers.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let (scheduled, completed) = (taken(&self.ivars().scheduled), taken(&self.ivars().completed));
-        let work = self.commands().commit(!completed.is_empty()).label(self.ivars().label.text());
+        let mut work = self.commands().commit(!completed.is_empty()).label(self.ivars().label.text());
+        use_all(&mut work, self.ivars().queue.resident(), ResourceUsage::ReadWrite);
         let this = self.retain();
         self.ivars()
             .queue

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anymetal::ResourceUsage;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
@@ -16,12 +17,13 @@ use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pipeline::Pipeline;
+use super::residency::{usage_of, use_all};
 use super::sampler::Sampler;
 use super::size::Size;
 use super::texture::Texture;
 use super::texture_bindings::{checked_sampler, checked_texture, state_of};
 use super::violation;
-use crate::foundation::{NSString, Range};
+use crate::foundation::{NSString, Range, retained_from};
 
 /// The instance variables of a compute encoder.
 #[derive(Debug)]
@@ -261,27 +263,36 @@ define_class!(
             drop(self.open("MTLComputeCommandEncoder memoryBarrierWithResources:count:"));
         }
 
-        // All memory is resident; encoded commands can have what is used.
+        // Kernels reach what is used by its address, and encoded commands can have it.
         #[unsafe(method(useResource:usage:))]
-        fn use_resource(&self, resource: &AnyObject, _usage: usize) {
-            self.open("MTLComputeCommandEncoder useResource:usage:").bindings.used_mut().note(resource);
+        fn use_resource(&self, resource: &AnyObject, usage: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder useResource:usage:";
+            self.open(METHOD).bindings.used_mut().note(resource);
+            self.make_resident(METHOD, vec![resource.retain()], usage_of(usage));
         }
 
         #[unsafe(method(useResources:count:usage:))]
-        fn use_resources(&self, resources: *const *mut AnyObject, count: usize, _usage: usize) {
-            for at in 0..count {
-                // SAFETY: the sender promises so many resources.
-                if let Some(resource) = unsafe { (*resources.add(at)).as_ref() } {
-                    self.open("MTLComputeCommandEncoder useResources:count:usage:").bindings.used_mut().note(resource);
-                }
-            }
+        fn use_resources(&self, resources: *const *mut AnyObject, count: usize, usage: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder useResources:count:usage:";
+            // SAFETY: the sender promises so many objects.
+            let resources = unsafe { retained_from(resources, count) };
+            resources.iter().for_each(|resource| self.open(METHOD).bindings.used_mut().note(resource));
+            self.make_resident(METHOD, resources, usage_of(usage));
         }
 
         #[unsafe(method(useHeap:))]
-        fn use_heap(&self, _heap: &AnyObject) {}
+        fn use_heap(&self, heap: &AnyObject) {
+            const METHOD: &str = "MTLComputeCommandEncoder useHeap:";
+            self.make_resident(METHOD, vec![heap.retain()], ResourceUsage::ReadWrite);
+        }
 
         #[unsafe(method(useHeaps:count:))]
-        fn use_heaps(&self, _heaps: *const *mut AnyObject, _count: usize) {}
+        fn use_heaps(&self, heaps: *const *mut AnyObject, count: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder useHeaps:count:";
+            // SAFETY: the sender promises so many objects.
+            let heaps = unsafe { retained_from(heaps, count) };
+            self.make_resident(METHOD, heaps, ResourceUsage::ReadWrite);
+        }
     }
 );
 
@@ -294,6 +305,14 @@ impl ComputeEncoder {
             violation(method, "encoding has ended");
         }
         state
+    }
+
+    fn make_resident(&self, method: &str, objects: Vec<Retained<AnyObject>>, usage: ResourceUsage) {
+        drop(self.open(method));
+        self.ivars().command_buffer.commands().encode(method, |commands| {
+            use_all(commands, objects, usage);
+            Ok(())
+        });
     }
 
     fn bind_buffer(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {

@@ -282,7 +282,7 @@ define_class!(
         #[unsafe(method_id(newResidencySetWithDescriptor:error:))]
         fn new_residency_set(&self, descriptor: &ResidencySetDescriptor, _error: *mut *mut NSError) -> Option<Retained<ResidencySet>> {
             let (device, label) = (self.retain(), descriptor.ivars().label());
-            Some(crate::foundation::object(ResidencyIvars { device, label, allocations: Mutex::default() }))
+            Some(crate::foundation::object(ResidencyIvars { device, label, allocations: Mutex::default(), committed: Mutex::default() }))
         }
 
         #[unsafe(method_id(newLogStateWithDescriptor:error:))]
@@ -373,6 +373,7 @@ impl Device {
             worker: Worker::default(),
             order: Order::default(),
             log_state,
+            sets: Default::default(),
         }))
     }
 

@@ -1,16 +1,20 @@
 //! `MTLLibrary` and `MTLFunction`.
 
+use std::sync::Mutex;
+
 use anymetal::FunctionConstants;
 use block2::Block;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
+use super::argument_encoder::{ArgumentEncoder, EncoderIvars};
 use super::constants::{ConstantValues, FunctionConstant};
 use super::descriptors::FunctionDescriptor;
 use super::device::Device;
 use super::errors;
 use super::label::Label;
+use super::violation;
 use crate::foundation::dictionary::NSDictionary;
 use crate::foundation::error::fail;
 use crate::foundation::{NSArray, NSError, NSString};
@@ -173,6 +177,20 @@ define_class!(
         #[unsafe(method(options))]
         fn options(&self) -> usize {
             0
+        }
+
+        #[unsafe(method_id(newArgumentEncoderWithBufferIndex:))]
+        fn argument_encoder(&self, index: usize) -> Retained<ArgumentEncoder> {
+            let FunctionIvars { library, name, .. } = self.ivars();
+            const METHOD: &str = "MTLFunction newArgumentEncoderWithBufferIndex:";
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
+            let layout = library.ivars().library.argument_layout(name, number);
+            let layout = layout.unwrap_or_else(|error| violation(METHOD, error));
+            let Some(layout) = layout else {
+                violation(METHOD, format_args!("the argument {index} of `{name}` points to no structure"));
+            };
+            let (device, label) = (library.ivars().device.clone(), Label::default());
+            crate::foundation::object(EncoderIvars { layout, device, label, target: Mutex::default() })
         }
 
         #[unsafe(method_id(functionConstantsDictionary))]

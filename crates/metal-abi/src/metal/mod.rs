@@ -8,6 +8,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod archive;
+pub(crate) mod argument_encoder;
 pub(crate) mod binding;
 pub(crate) mod blit_encoder;
 pub(crate) mod buffer;

@@ -1,7 +1,7 @@
 //! `MTLCommandQueue`.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::Queue as Stream;
 use objc2::rc::Retained;
@@ -14,8 +14,9 @@ use super::descriptors::CommandBufferDescriptor;
 use super::device::Device;
 use super::label::Label;
 use super::log_state::{LogState, log_state_of};
+use super::residency::ResidencySet;
 use super::worker::{Job, Worker};
-use crate::foundation::NSString;
+use crate::foundation::{NSString, retained_from};
 
 /// The instance variables of a queue.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct QueueIvars {
     pub(crate) worker: Worker,
     pub(crate) order: Order,
     pub(crate) log_state: Option<Retained<LogState>>,
+    pub(crate) sets: Mutex<Vec<Retained<ResidencySet>>>,
 }
 
 define_class!(
@@ -73,20 +75,52 @@ define_class!(
         fn capture_boundary(&self) {}
 
         #[unsafe(method(addResidencySet:))]
-        fn add_set(&self, _set: &AnyObject) {}
+        fn add_set(&self, set: &ResidencySet) {
+            self.sets().push(set.retain());
+        }
 
         #[unsafe(method(addResidencySets:count:))]
-        fn add_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+        fn add_sets(&self, sets: *const *mut AnyObject, count: usize) {
+            // SAFETY: the sender promises so many objects.
+            let sets = unsafe { retained_from(sets, count) };
+            let sets = sets.iter().filter_map(|set| set.downcast_ref::<ResidencySet>());
+            self.sets().extend(sets.map(Message::retain));
+        }
 
         #[unsafe(method(removeResidencySet:))]
-        fn remove_set(&self, _set: &AnyObject) {}
+        fn remove_set(&self, set: &AnyObject) {
+            self.take_set(set);
+        }
 
         #[unsafe(method(removeResidencySets:count:))]
-        fn remove_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+        fn remove_sets(&self, sets: *const *mut AnyObject, count: usize) {
+            // SAFETY: the sender promises so many objects.
+            unsafe { retained_from(sets, count) }.iter().for_each(|set| self.take_set(set));
+        }
     }
 );
 
 impl Queue {
+    /// What is resident for all its command buffers: its sets' allocations.
+    pub(crate) fn resident(&self) -> Vec<Retained<AnyObject>> {
+        self.sets().iter().flat_map(|set| set.committed()).collect()
+    }
+
+    fn sets(&self) -> MutexGuard<'_, Vec<Retained<ResidencySet>>> {
+        self.ivars().sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_set(&self, set: &AnyObject) {
+        let address = std::ptr::from_ref(set).cast::<ResidencySet>();
+        let removed = {
+            let mut sets = self.sets();
+            let found = sets.iter().position(|known| std::ptr::eq(&**known, address));
+            found.map(|at| sets.swap_remove(at))
+        };
+        // Outside the lock: it may be the last reference.
+        drop(removed);
+    }
+
     fn begin(
         &self,
         retained_references: bool,

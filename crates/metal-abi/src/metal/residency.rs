@@ -1,12 +1,19 @@
-//! `MTLResidencySet`. All memory of a device is resident, so a set only knows what is in it.
+//! `MTLResidencySet`, and what of an object kernels reach through addresses in memory.
+//!
+//! Owns [`ResidencySet`] and [`regions_of`]. Invariant: what was added or removed counts from the set's next
+//! `commit` on.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use anymetal::ResourceUsage;
+use anymetal::runtime::memory::view::BufferView as Region;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class, msg_send};
 
+use super::buffer::Buffer;
 use super::device::Device;
+use super::heap::Heap;
 use crate::foundation::{NSArray, NSString, retained_from};
 
 /// The instance variables of a set.
@@ -15,6 +22,38 @@ pub(crate) struct ResidencyIvars {
     pub(crate) device: Retained<Device>,
     pub(crate) label: Option<Retained<NSString>>,
     pub(crate) allocations: Mutex<Vec<Retained<AnyObject>>>,
+    /// The allocations at the last commit.
+    pub(crate) committed: Mutex<Vec<Retained<AnyObject>>>,
+}
+
+/// The memory that kernels reach when the resource or heap is resident. A texture is none: no address leads
+/// to it.
+pub(crate) fn regions_of(object: &AnyObject) -> Vec<Region> {
+    match (object.downcast_ref::<Buffer>(), object.downcast_ref::<Heap>()) {
+        (Some(buffer), _) => vec![buffer.region()],
+        (None, Some(heap)) => heap.ivars().block.buffers(),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Makes what those objects have reachable for the command buffer.
+pub(crate) fn use_all(
+    commands: &mut anymetal::CommandBuffer,
+    objects: impl IntoIterator<Item = Retained<AnyObject>>,
+    usage: ResourceUsage,
+) {
+    for object in objects {
+        commands.use_resources(regions_of(&object), usage);
+    }
+}
+
+/// `MTLResourceUsage`: read 1, write 2; the deprecated sampling is reading.
+pub(crate) fn usage_of(usage: usize) -> ResourceUsage {
+    match (usage & 5 != 0, usage & 2 != 0) {
+        (true, true) => ResourceUsage::ReadWrite,
+        (false, true) => ResourceUsage::Write,
+        (_, false) => ResourceUsage::Read,
+    }
 }
 
 define_class!(
@@ -43,7 +82,12 @@ define_class!(
         fn end(&self) {}
 
         #[unsafe(method(commit))]
-        fn commit(&self) {}
+        fn commit(&self) {
+            let now = self.allocations().clone();
+            let before = std::mem::replace(&mut *self.lock_committed(), now);
+            // Outside the lock: they may be the last references.
+            drop(before);
+        }
 
         #[unsafe(method(addAllocation:))]
         fn add(&self, allocation: &AnyObject) {
@@ -103,6 +147,15 @@ fn allocated_size_of(allocation: &AnyObject) -> u64 {
 }
 
 impl ResidencySet {
+    /// What it makes resident.
+    pub(crate) fn committed(&self) -> Vec<Retained<AnyObject>> {
+        self.lock_committed().clone()
+    }
+
+    fn lock_committed(&self) -> MutexGuard<'_, Vec<Retained<AnyObject>>> {
+        self.ivars().committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn allocations(&self) -> MutexGuard<'_, Vec<Retained<AnyObject>>> {
         self.ivars().allocations.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,6 +11,7 @@ use objc2::{class, msg_send};
 use super::size::Size;
 use crate::foundation::{NSError, NSString};
 
+mod addresses;
 mod encoded;
 mod indirect;
 mod logging;

@@ -189,6 +189,8 @@ pub struct FieldInfo {
     pub is_reference: bool,
     /// For a bit-field, its bits. Before the layout only the width is known.
     pub bits: Option<BitField>,
+    /// The number of `[[id(n)]]`, by which argument encoders set it.
+    pub id: Option<u32>,
 }
 
 /// An unnamed bit-field, which only takes room; with a width of zero it ends a unit of its type.

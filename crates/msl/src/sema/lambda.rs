@@ -44,6 +44,7 @@ impl<'a> Checker<'a> {
                 offset: 0,
                 is_reference: false,
                 bits: None,
+                id: None,
             });
             values.push(capture.value);
         }

@@ -31,7 +31,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anymetal_hal::blit::BlitEncoder;
-use anymetal_hal::command::{Command, Deadline, Submission as Commands, Timestamps};
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{
+    Command, Deadline, ResidentBuffer, ResourceUsage, Submission as Commands, Timestamps,
+};
 use anymetal_hal::error::DeviceError;
 
 use crate::event::{Bridge, Event};
@@ -113,7 +116,14 @@ impl CommandBuffer {
     /// Encodes kernels. The encoder ends when it is dropped.
     pub fn compute(&mut self) -> ComputeEncoder<'_, NoPipeline> {
         let device = &self.stream.context.inner.device;
-        ComputeEncoder::new(&mut self.commands.commands, device.capabilities())
+        let (commands, resident) = (&mut self.commands.commands, &mut self.commands.resident);
+        ComputeEncoder::new(commands, resident, device.capabilities())
+    }
+
+    /// Makes a buffer reachable for kernels that find its address in memory. What is bound is reachable
+    /// anyway.
+    pub fn use_resource(&mut self, buffer: &Arc<dyn Buffer>, usage: ResourceUsage) {
+        self.commands.resident.push(ResidentBuffer { buffer: Arc::clone(buffer), usage });
     }
 
     /// Encodes copies and fills. The encoder ends when it is dropped.

@@ -18,7 +18,8 @@ use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
-    Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory,
+    Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch, ResidentBuffer, ResourceUsage,
+    ThreadgroupMemory,
 };
 use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
@@ -40,6 +41,7 @@ pub struct WithPipeline(Arc<dyn Pipeline>);
 #[derive(Debug)]
 pub struct ComputeEncoder<'a, P> {
     commands: &'a mut Vec<Command>,
+    resident: &'a mut Vec<ResidentBuffer>,
     limits: &'a Capabilities,
     bindings: Vec<Binding>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
@@ -47,22 +49,33 @@ pub struct ComputeEncoder<'a, P> {
 }
 
 impl<'a> ComputeEncoder<'a, NoPipeline> {
-    pub(crate) fn new(commands: &'a mut Vec<Command>, limits: &'a Capabilities) -> Self {
+    pub(crate) fn new(
+        commands: &'a mut Vec<Command>,
+        resident: &'a mut Vec<ResidentBuffer>,
+        limits: &'a Capabilities,
+    ) -> Self {
         let (bindings, threadgroup_memory) = (Vec::new(), Vec::new());
-        ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline: NoPipeline(()) }
+        ComputeEncoder { commands, resident, limits, bindings, threadgroup_memory, pipeline: NoPipeline(()) }
     }
 }
 
 impl<'a, P> ComputeEncoder<'a, P> {
     /// Sets the kernel. As in Metal, what is bound stays bound; what the new kernel has no argument for goes.
     pub fn pipeline(self, pipeline: &Arc<dyn Pipeline>) -> ComputeEncoder<'a, WithPipeline> {
-        let ComputeEncoder { commands, limits, mut bindings, mut threadgroup_memory, .. } = self;
+        let ComputeEncoder { commands, resident, limits, mut bindings, mut threadgroup_memory, .. } = self;
         let kernel = pipeline.kernel();
         let has = |kind, index| kernel.argument(kind, index).is_some();
         bindings.retain(|binding| has(ArgumentKind::Buffer, binding.index));
         threadgroup_memory.retain(|memory| has(ArgumentKind::ThreadgroupMemory, memory.index));
         let pipeline = WithPipeline(Arc::clone(pipeline));
-        ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline }
+        ComputeEncoder { commands, resident, limits, bindings, threadgroup_memory, pipeline }
+    }
+
+    /// Makes a buffer reachable for kernels of the command buffer that find its address in memory, Metal's
+    /// `useResource`. What is bound is reachable anyway.
+    pub fn use_resource(&mut self, buffer: &Arc<dyn Buffer>, usage: ResourceUsage) -> &mut Self {
+        self.resident.push(ResidentBuffer { buffer: Arc::clone(buffer), usage });
+        self
     }
 
     /// Encodes a dispatch that brings its own pipeline and arguments; what is set on the encoder stays for

@@ -28,9 +28,12 @@ pub(super) fn fault(fault: &Fault, info: &LaunchInfo, findings: &mut Collector) 
         (_, Some(MemorySpace::Thread)) => FindingKind::OutOfBoundsPrivate,
         _ => FindingKind::OutOfBounds,
     };
-    let variable = Some(fault.variable).filter(|variable| *variable != Variable::Nothing);
+    let is_nameless = matches!(fault.variable, Variable::Nothing | Variable::Address);
+    let variable = Some(fault.variable).filter(|_| !is_nameless);
     findings.report(kind, &[side], variable, |findings| {
-        if kind == FindingKind::NullAccess {
+        if fault.variable == Variable::Address {
+            address_text(fault)
+        } else if kind == FindingKind::NullAccess {
             null_text(findings, fault)
         } else {
             bounds_text(findings, fault)
@@ -61,6 +64,19 @@ fn null_text(findings: &Collector, fault: &Fault) -> Text {
                 "bind a buffer, or test the function constant that says whether there is one".to_owned(),
             ),
         },
+    }
+}
+
+fn address_text(fault: &Fault) -> Text {
+    Text {
+        message: format!(
+            "address {:#x}, through a loaded pointer, is in no buffer that is resident in this launch",
+            fault.offset
+        ),
+        remedy: Some(
+            "bind the buffer, or name it with `use_resource`; a buffer that is gone has no address"
+                .to_owned(),
+        ),
     }
 }
 

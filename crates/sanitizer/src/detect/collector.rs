@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::places::Places;
 use crate::finding::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Value};
-use crate::{FindingKind, LaunchInfo};
+use crate::{FindingKind, LaunchInfo, ResidentInfo};
 
 /// What findings are folded by: kind, kernel, places, variable.
 type Key = (FindingKind, u32, [Place; 2], Option<Variable>);
@@ -113,6 +113,8 @@ impl Collector {
         self.places = Places::new(program);
         self.named =
             program.variables().map(|(variable, name)| named(program, info, variable, name)).collect();
+        self.named
+            .extend((0u32..).zip(&info.resident).map(|(number, resident)| named_resident(number, resident)));
     }
 
     pub(crate) fn wants(&self, kind: FindingKind) -> bool {
@@ -194,6 +196,19 @@ impl Collector {
     }
 }
 
+/// A buffer that is no argument is named by its label.
+fn named_resident(number: u32, resident: &ResidentInfo) -> Named {
+    let name = resident.label.clone().unwrap_or_else(|| "a buffer without a label".to_owned());
+    let memory = AccessedMemory {
+        space: MemorySpace::Device,
+        name,
+        label: resident.label.clone(),
+        bytes: resident.bytes,
+        element_bytes: 1,
+    };
+    Named { variable: Variable::Resident(number), memory }
+}
+
 fn named(program: &Program, info: &LaunchInfo, variable: Variable, name: &str) -> Named {
     let argument = match variable {
         Variable::Argument(position) => Some(position as usize),
@@ -208,6 +223,7 @@ fn named(program: &Program, info: &LaunchInfo, variable: Variable, name: &str) -
         (Variable::Argument(_), _) => MemorySpace::Device,
         (Variable::Threadgroup(_), _) => MemorySpace::Threadgroup,
         (Variable::Global(_), _) => MemorySpace::Constant,
+        (Variable::Resident(_) | Variable::Address, _) => MemorySpace::Device,
         (Variable::Local(..) | Variable::Nothing, _) => MemorySpace::Thread,
     };
     let of_argument = argument.and_then(|position| info.arguments.get(position));

@@ -8,7 +8,7 @@ use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
 use anymetal::sanitizer::{self, Finding, KindGroup};
 use anymetal::{
     Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
-    Pipeline, Queue, Unbound,
+    Pipeline, Queue, ResourceUsage, Unbound,
 };
 use anymetal_compiler::Compiler;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
@@ -178,6 +178,22 @@ struct PreparedPipeline {
 static SANITIZED: Mutex<()> = Mutex::new(());
 
 impl PreparedPipeline {
+    /// Writes the launch's pointers into its buffers; the addresses of all of them.
+    fn link(&self, launch: &Launch, buffers: &[Option<Buffer<u8>>]) -> Result<Vec<u64>, ExecError> {
+        if launch.pointers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let address = |buffer: &Option<Buffer<u8>>| buffer.as_ref().map_or(Ok(0), Buffer::gpu_address);
+        let addresses = buffers.iter().map(address).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let read = |buffer: &Option<Buffer<u8>>| buffer.as_ref().map_or(Ok(Vec::new()), Buffer::read);
+        let mut contents = buffers.iter().map(read).collect::<Result<Buffers, _>>().map_err(failed)?;
+        launch.write_pointers(&mut contents, &addresses);
+        for (buffer, bytes) in buffers.iter().zip(&contents) {
+            buffer.as_ref().map_or(Ok(()), |buffer| buffer.write(bytes)).map_err(failed)?;
+        }
+        Ok(addresses)
+    }
+
     fn takes(&self, arg: &Arg) -> bool {
         let kind = match arg.binding {
             Binding::Alias { .. } | Binding::Buffer { .. } | Binding::Unbound => ArgumentKind::Buffer,
@@ -232,6 +248,10 @@ impl Prepared for PreparedPipeline {
             };
             buffers.push(buffer);
         }
+        let addresses = self.link(launch, &buffers)?;
+        if !launch.pointers.is_empty() {
+            build = build.use_resources(buffers.iter().flatten(), ResourceUsage::ReadWrite);
+        }
         build = match launch.grid {
             Grid::Threads(threads) => build.threads(threads),
             Grid::Groups(groups) => build.groups(groups),
@@ -247,7 +267,8 @@ impl Prepared for PreparedPipeline {
             Some(buffer) => buffer.read().map_err(failed),
             None => Ok(Vec::new()),
         };
-        let buffers = buffers.iter().map(read).collect::<Result<Buffers, _>>()?;
+        let mut buffers = buffers.iter().map(read).collect::<Result<Buffers, _>>()?;
+        launch.mark_pointers(&mut buffers, &addresses);
         match outcome {
             Ok(_) => found_since(known, buffers),
             Err(Error::Device(DeviceError::OutOfBounds(place))) => {

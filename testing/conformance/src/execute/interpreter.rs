@@ -4,7 +4,7 @@ use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal_harness::disk_includes::DiskIncludes;
 use anymetal_interp::{
-    Argument, Dispatch, InterpError, Limits, Memory, NoObserver, Observer, Program, Report, run,
+    Argument, Dispatch, InterpError, Limits, Memory, NoObserver, Observer, Program, Report, Resident, run,
 };
 use anymetal_ir::{ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
 use anymetal_msl::pp::Definition;
@@ -201,9 +201,25 @@ pub(super) fn with_memory<T>(
         Grid::Threads(threads) => Dispatch::threads(threads, launch.group),
         Grid::Groups(groups) => Dispatch::groups(groups, launch.group),
     };
+    let addresses = addresses(&buffers);
+    launch.write_pointers(&mut buffers, &addresses);
+    let resident = (0..buffers.len()).map(|buffer| Resident { buffer, address: addresses[buffer] });
+    let resident = if launch.pointers.is_empty() { Vec::new() } else { resident.collect() };
     let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
-    let outcome = work(&dispatch, &mut Memory { buffers: slices, arguments });
+    let outcome = work(&dispatch, &mut Memory { buffers: slices, arguments, resident });
+    launch.mark_pointers(&mut buffers, &addresses);
     (buffers, outcome)
+}
+
+/// Places for the buffers, with a gap after each.
+fn addresses(buffers: &Buffers) -> Vec<u64> {
+    let mut next = 0x10_0000;
+    let place = |bytes: &Vec<u8>| {
+        let address = next;
+        next = (address + bytes.len() as u64).next_multiple_of(4096) + 4096;
+        address
+    };
+    buffers.iter().map(place).collect()
 }
 
 fn contents(arg: &Arg) -> Vec<u8> {

@@ -45,7 +45,7 @@ pub fn sanitize(
 ) -> Result<(Buffers, LaunchOutcome), InterpError> {
     let (buffers, outcome) = with_memory(program, launch, |dispatch, memory| {
         let arguments = memory.arguments.iter().map(info).collect();
-        let info = LaunchInfo { arguments, undefined: Vec::new() };
+        let info = LaunchInfo { arguments, ..LaunchInfo::default() };
         session.launch(program, dispatch, memory, &info, None)
     });
     Ok((buffers, outcome?))

@@ -6,7 +6,8 @@
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 use anymetal_launch_abi::offsets::{
-    ENTRY_LEN, LAUNCH_BEFORE, LAUNCH_BUFFERS, LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY,
+    ENTRY_LEN, LAUNCH_BEFORE, LAUNCH_BUFFERS, LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT,
+    LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY,
 };
 
 use super::Emitter;
@@ -19,8 +20,8 @@ use crate::cpu::shape::{Shape, flow};
 use crate::cpu::storage::Root;
 
 /// Where the offset is zero in an encoded pointer.
-const BIAS: i64 = 1 << 47;
-const OFFSET_BITS: i64 = (1 << 48) - 1;
+pub(super) const BIAS: i64 = 1 << 47;
+pub(super) const OFFSET_BITS: i64 = (1 << 48) - 1;
 /// Without checks: more than is before any allocation, and no overflow when the largest length is added.
 pub(super) const UNCHECKED_BEFORE: i64 = 1 << 62;
 
@@ -322,7 +323,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The table of all allocations, by number: base and length.
-    fn table(&mut self) -> Opd {
+    pub(super) fn table(&mut self) -> Opd {
         if let Some(table) = &self.pointer_table {
             return table.clone();
         }
@@ -350,19 +351,44 @@ impl Emitter<'_, '_> {
     /// Allocation and offset of one encoded pointer to memory that lanes share.
     pub(super) fn decode(&mut self, code: &Opd) -> (Place, Opd) {
         let table = self.table();
-        let count = 1
-            + self.shared.kernel.args.len()
-            + self.shared.module.threadgroup_vars.len()
-            + self.shared.module.globals.len();
-        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
-        let known = self.t.value(format_args!("icmp ult i64 {number}, {count}"));
-        let number = self.t.value(format_args!("select i1 {known}, i64 {number}, i64 0"));
-        let entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {number}"));
+        let count = self.shared_allocations();
+        let tag = self.t.value(format_args!("lshr i64 {code}, 48"));
+        let known = self.t.value(format_args!("icmp ult i64 {tag}, {count}"));
+        let number = self.t.value(format_args!("select i1 {known}, i64 {tag}, i64 0"));
+        let mut entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {number}"));
+        if self.loads_pointers {
+            entry = self.resident_entry(&tag, &entry);
+        }
         let base = self.t.load("ptr", &entry, 8);
         let second = self.t.offset(&entry, &Opd::Int(8));
         let len = self.t.load("i64", &second, 8);
         let offset = self.decode_offset(Width::One, code);
         (Place { base, len, root: Root::Many, number: Some(number) }, offset)
+    }
+
+    /// How many allocations lanes share, the null pointer's among them: the length of the table.
+    pub(super) fn shared_allocations(&self) -> usize {
+        let (module, kernel) = (self.shared.module, self.shared.kernel);
+        1 + kernel.args.len() + module.threadgroup_vars.len() + module.globals.len()
+    }
+
+    /// The entry of the resident buffer with that number; `other` for other numbers.
+    fn resident_entry(&mut self, number: &Opd, other: &Opd) -> Opd {
+        let launch = self.group.launch.clone();
+        let field = |this: &mut Self, ty: &str, offset: i64| {
+            let at = this.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {offset}"));
+            this.t.entry_value(format_args!("load {ty}, ptr {at}, align 8, !invariant.load !1"))
+        };
+        let (table, count) = match &self.resident_table {
+            Some(known) => known.clone(),
+            None => (field(self, "ptr", LAUNCH_RESIDENT), field(self, "i64", LAUNCH_RESIDENT_COUNT)),
+        };
+        self.resident_table = Some((table.clone(), count.clone()));
+        let first = self.first_resident();
+        let index = self.t.value(format_args!("sub i64 {number}, {first}"));
+        let exists = self.t.value(format_args!("icmp ult i64 {index}, {count}"));
+        let entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {index}"));
+        self.t.select("i1", &exists, "ptr", &entry, other)
     }
 
     /// The offset part of encoded pointers.
@@ -410,6 +436,13 @@ impl Emitter<'_, '_> {
     fn address_bits(&mut self, value: Value, width: Width, lane: Option<usize>) -> Opd {
         let root = self.facts.storage.pointer(value).root;
         let is_thread = flow::ptr_space(self.facts.function, value) == anymetal_ir::Space::Thread;
+        if self.loads_pointers && !is_thread {
+            // One buffer may have two numbers.
+            return match lane {
+                Some(lane) => self.addressed(value).at(&mut self.t, "i64", lane),
+                None => self.addressed_vector(value),
+            };
+        }
         if is_thread || root == Root::Many && width == Width::All {
             return match lane {
                 Some(lane) => self.encoded(value).at(&mut self.t, "i64", lane),

@@ -121,8 +121,12 @@ impl Emitter<'_, '_> {
             Op::Binary(..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
                 self.elementwise(inst, k, Width::All, None)
             }
-            Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
-            Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),
+            Op::Cast(CastOp::IntToPtr, a) => {
+                let bits = self.vector(*a, k);
+                self.loaded_vector(value, bits)
+            }
+            Op::Cast(CastOp::Bitcast, a) => self.vector(*a, k),
+            Op::Cast(CastOp::PtrToInt, a) => self.addressed_vector(*a),
             Op::PtrAdd { base, index, scale, offset } => {
                 self.pointer_sum_vector(*base, *index, *scale, *offset)
             }

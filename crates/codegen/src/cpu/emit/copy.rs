@@ -87,7 +87,10 @@ impl Emitter<'_, '_> {
             PromotedType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
             PromotedType::Pointer(root) => {
                 let code = self.load_piece(inst, src, extra, Scalar::I64);
-                self.decode_lane(root, &code)
+                match root {
+                    Root::Many => self.loaded_pointers(&code),
+                    root => self.decode_lane(root, &code),
+                }
             }
         }
     }
@@ -115,7 +118,11 @@ impl Emitter<'_, '_> {
         let lane = self.load_promoted(var);
         let (scalar, lane) = match data.ty {
             PromotedType::Scalar(scalar) => (scalar, lane),
-            PromotedType::Pointer(root) => (Scalar::I64, self.encode_lane(root, &lane)),
+            PromotedType::Pointer(root) => {
+                let code = self.encode_lane(root, &lane);
+                let outlives = ptr_space(self.facts.function, dst) == Space::Device;
+                (Scalar::I64, if outlives { self.addresses(&code) } else { code })
+            }
         };
         self.store_piece(inst, dst, extra, scalar, &lane);
     }

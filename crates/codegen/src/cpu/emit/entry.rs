@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use anymetal_ir::analysis::function_loads_pointers;
 use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_launch_abi::FAULT_SYMBOL;
 use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
@@ -63,6 +64,7 @@ pub(in crate::cpu) fn generate_module<'a>(
     let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
     let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);
     Ok(CpuCode {
+        loads_pointers: shared.helpers.contains(&Helper::Pointer),
         llvm_ir: shared.assemble(&entry, &functions),
         symbol: options.symbol.clone(),
         threadgroup_static_bytes: shared.threadgroup_bytes,
@@ -156,7 +158,7 @@ impl<'a> Shared<'a> {
         }
         if self.helpers.contains(&Helper::Report) {
             // The parameters of `anymetal_launch_abi::FaultFunction`.
-            declares.insert(format!("declare void @{FAULT_SYMBOL}(ptr, i32, i64, i64, i64, i32)"));
+            declares.insert(format!("declare void @{FAULT_SYMBOL}(ptr, i32, i64, i64, i64, i32, i64)"));
         }
         // The same function may be declared with other spellings by the two sources.
         let mut names = BTreeSet::new();
@@ -231,6 +233,8 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         limits: BTreeMap::new(),
         capped_limits: BTreeMap::new(),
         pointer_table: None,
+        resident_table: None,
+        loads_pointers: function_loads_pointers(facts.function),
         contexts: Vec::new(),
         exit: groups.exit,
         copies_left: 1,

@@ -46,6 +46,7 @@ mod interior;
 mod interleaved_cache;
 mod lane;
 mod lane_shift_reuse;
+mod loaded_pointers;
 mod loop_bounds;
 mod mask;
 mod mask_predicates;
@@ -158,6 +159,10 @@ pub(super) struct Emitter<'a, 'm> {
     limits: BTreeMap<(u32, i64), Opd>,
     capped_limits: BTreeMap<(u32, i64, i64), Opd>,
     pointer_table: Option<Opd>,
+    /// The table of resident buffers and its length, once needed.
+    resident_table: Option<(Opd, Opd)>,
+    /// Whether pointers come from memory that others wrote.
+    loads_pointers: bool,
     contexts: Vec<control::Context>,
     /// Where `stop` and a return of the whole threadgroup lead.
     exit: u32,

@@ -12,6 +12,7 @@ use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNC
 
 use super::cold_gather::{self, cold_gather};
 use super::indexed_gather::{gather_indexed, scatter_indexed};
+use super::loaded_pointers;
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 
@@ -44,6 +45,14 @@ pub(super) enum Helper {
     StoreRows(u32),
     /// Copies a matrix of `float`s.
     CopyRows,
+    /// The tagged pointer of eight bytes from memory.
+    Pointer,
+    /// The same in each lane.
+    Pointers,
+    /// The eight bytes in a buffer of a tagged pointer.
+    Address,
+    /// The same in each lane.
+    Addresses,
 }
 
 impl Helper {
@@ -54,12 +63,16 @@ impl Helper {
                 Some(Self::Note)
             }
             Self::ColdGather(bits) => Some(Self::Gather(bits)),
+            Self::Pointers => Some(Self::Pointer),
+            Self::Addresses => Some(Self::Address),
             Self::GatherIndexed(..)
             | Self::ScatterIndexed(..)
             | Self::Note
             | Self::Report
             | Self::Gather(_)
             | Self::Places
+            | Self::Pointer
+            | Self::Address
             | Self::CopyRows => None,
         }
     }
@@ -114,6 +127,10 @@ impl Helper {
             Self::LoadRows(bits) => rows_loop(bits, true),
             Self::StoreRows(bits) => rows_loop(bits, false),
             Self::CopyRows => COPY_ROWS.to_owned(),
+            Self::Pointer => loaded_pointers::pointer(),
+            Self::Pointers => loaded_pointers::pointers(),
+            Self::Address => loaded_pointers::address(),
+            Self::Addresses => loaded_pointers::addresses(),
         }
     }
 }
@@ -150,7 +167,7 @@ good:
 {good}  br label %more
 bad:
   %thread = add i32 %first, %lane
-  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread)
+  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread, ptr %base)
   br label %more
 more:
   br label %loop
@@ -232,7 +249,7 @@ bad:
   %is.second = icmp ne i32 %second, 0
   %site = select i1 %is.second, i32 %site.1, i32 %site.0
   %thread = add i32 %first, %lane
-  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread)
+  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread, ptr %base)
   br label %more
 more:
   %next = add i32 %element, 1
@@ -291,9 +308,9 @@ pub(super) fn gather_by_lanes(
     text
 }
 
-/// The record: set, site, offset, length, thread.
+/// The record: set, site, offset, length, thread, base.
 const NOTE: &str =
-    "define internal void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread) alwaysinline nounwind {
+    "define internal void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread, ptr %base) alwaysinline nounwind {
 entry:
   %set = load i32, ptr %record, align 8
   %first = icmp eq i32 %set, 0
@@ -308,6 +325,8 @@ write:
   store i64 %len, ptr %len.p, align 8
   %thread.p = getelementptr i8, ptr %record, i64 24
   store i32 %thread, ptr %thread.p, align 8
+  %base.p = getelementptr i8, ptr %record, i64 32
+  store ptr %base, ptr %base.p, align 8
   br label %done
 done:
   ret void
@@ -352,7 +371,7 @@ done:
 ";
 
 /// Bytes of a record.
-pub(super) const RECORD_BYTES: u32 = 32;
+pub(super) const RECORD_BYTES: u32 = 40;
 /// Where the thread stands in it.
 pub(super) const RECORD_THREAD: i64 = 24;
 
@@ -370,6 +389,8 @@ entry:
   %len = load i64, ptr %len.p, align 8
   %thread.p = getelementptr i8, ptr %record, i64 24
   %thread = load i32, ptr %thread.p, align 8
+  %base.p = getelementptr i8, ptr %record, i64 32
+  %base = load i64, ptr %base.p, align 8
   %grid.p = getelementptr i8, ptr %launch, i64 {LAUNCH_GRID_THREADS}
   %grid = load <3 x i32>, ptr %grid.p, align 4
   %groups.p = getelementptr i8, ptr %launch, i64 {LAUNCH_GROUPS}
@@ -403,7 +424,7 @@ entry:
   %rows = add i32 %plane, %ty
   %before = mul i32 %rows, %fx
   %index = add i32 %before, %tx
-  call void @{FAULT_SYMBOL}(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %index)
+  call void @{FAULT_SYMBOL}(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %index, i64 %base)
   ret void
 }}
 "

@@ -54,8 +54,11 @@ impl Emitter<'_, '_> {
                 (0..count).map(pick).collect()
             }
             Op::Cast(CastOp::Bitcast, a) => self.bitcast(*a, result),
-            Op::Cast(CastOp::PtrToInt, a) => vec![self.encoded(*a)],
-            Op::Cast(CastOp::IntToPtr, a) => vec![self.lane(*a, 0)],
+            Op::Cast(CastOp::PtrToInt, a) => vec![self.addressed(*a)],
+            Op::Cast(CastOp::IntToPtr, a) => {
+                let bits = self.lane(*a, 0);
+                vec![self.loaded_pointer(result, &bits)]
+            }
             Op::ExtractDynamic(a, index) => vec![self.extract_dynamic(*a, *index, result)],
             Op::PtrAdd { .. } => vec![self.pointer_sum(inst, result)],
             Op::Select(c, a, b) if ty.is_ptr() => vec![self.select_pointer(*c, *a, *b, result)],

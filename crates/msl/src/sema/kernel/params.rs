@@ -129,7 +129,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn attribute_index(&mut self, attribute: &'a ast::Attribute, last: u32) -> Option<u32> {
+    pub(in crate::sema) fn attribute_index(
+        &mut self,
+        attribute: &'a ast::Attribute,
+        last: u32,
+    ) -> Option<u32> {
         let Some(arg) = attribute.args.first() else {
             self.error("attribute-argument", attribute.span, format!("`{}` takes an index", attribute.name));
             return None;

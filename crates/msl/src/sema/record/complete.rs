@@ -11,6 +11,9 @@ use crate::sema::checker::{Checker, Deferred, FnState, Returns};
 use crate::token::Name;
 use anymetal_diag::Span;
 
+/// The greatest number of a member of an argument buffer.
+const MAX_ARGUMENT_ID: u32 = u32::MAX >> 1;
+
 /// The members of a record while it is completed.
 #[derive(Default)]
 struct Members {
@@ -133,6 +136,7 @@ impl<'a> Checker<'a> {
                 offset: 0,
                 is_reference: false,
                 bits: None,
+                id: None,
             });
             self.records[id.0 as usize].field_inits.push(None);
         }
@@ -168,10 +172,19 @@ impl<'a> Checker<'a> {
             bits = Some(BitField { shift: 0, width, bytes: 0 });
         }
         self.declare_field(id, field, members.fields.len() as u32, ty.ty);
+        let Some(argument_id) = self.argument_id(field) else { return false };
         let name = field.name.unwrap_or(Name::EMPTY);
-        members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits });
+        members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits, id: argument_id });
         self.records[id.0 as usize].field_inits.push(field.init.as_ref());
         true
+    }
+
+    /// The number of `[[id(n)]]`: `Some(None)` when there is none.
+    fn argument_id(&mut self, field: &'a ast::Field) -> Option<Option<u32>> {
+        match field.attributes.iter().find(|found| found.name.as_str() == "id") {
+            Some(attribute) => Some(Some(self.attribute_index(attribute, MAX_ARGUMENT_ID)?)),
+            None => Some(None),
+        }
     }
 
     /// The width of a bit-field. `None` (reported) if the type or the width makes none.

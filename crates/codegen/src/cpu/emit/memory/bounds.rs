@@ -164,8 +164,8 @@ impl Emitter<'_, '_> {
         let thread = self.t.add("i32", &self.first.clone(), &lane);
         let record = self.slow_buffers().record;
         self.t.line(format_args!(
-            "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread})",
-            address.site, address.place.len
+            "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread}, ptr {})",
+            address.site, address.place.len, address.place.base
         ));
     }
 }

@@ -15,6 +15,7 @@ use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
+use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
@@ -43,8 +44,11 @@ impl Emitter<'_, '_> {
             self.load_shared(inst, pointer, 0, item)
         };
         if let (Type::Ptr(_), [code]) = (ty, lanes.as_slice()) {
-            // Memory holds codes.
-            lanes = vec![self.decode_lane(self.facts.storage.pointer(result).root, code)];
+            // Memory holds codes and addresses.
+            lanes = vec![match self.facts.storage.pointer(result).root {
+                Root::Many => self.loaded_pointer(result, code),
+                root => self.decode_lane(root, code),
+            }];
         }
         self.define(result, lanes);
     }

@@ -29,7 +29,12 @@ impl Emitter<'_, '_> {
             return;
         }
         let item = Item::of(ty);
+        let outlives = matches!(ptr_space(self.facts.function, pointer), Space::Device | Space::Constant);
         let lanes: Vec<Lane> = match ty {
+            Type::Ptr(_) if outlives => vec![match self.addressed(value) {
+                Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.addressed_vector(value)),
+                lane => lane,
+            }],
             Type::Ptr(_) => vec![match self.encoded(value) {
                 Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
                 lane => lane,

@@ -95,7 +95,14 @@ impl Pass<'_> {
         let many = self.facts.storage.pointer(a).root == Root::Many;
         match (op, function.ty(a).scalar(), to.scalar()) {
             (CastOp::PtrToInt, ..) if !many => vec![encoded(&shapes[0])],
-            (CastOp::PtrToInt | CastOp::IntToPtr, ..) => vec![shapes[0].clone()],
+            (CastOp::PtrToInt | CastOp::IntToPtr, ..) => {
+                let pointer = if op == CastOp::PtrToInt { function.ty(a) } else { to };
+                vec![match pointer {
+                    // Neighbouring addresses may be of different buffers, far apart in numbers.
+                    Type::Ptr(Space::Device | Space::Constant) => all_uniform([&shapes[0]]),
+                    _ => shapes[0].clone(),
+                }]
+            }
             (CastOp::Bitcast, Some(from), Some(to_scalar)) => {
                 if from == to_scalar || from.is_int() && to_scalar.is_int() && from.size() == to_scalar.size()
                 {

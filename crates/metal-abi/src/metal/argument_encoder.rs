@@ -1,0 +1,172 @@
+//! `MTLArgumentEncoder`: writes addresses and values into a structure by the numbers of its members.
+//!
+//! Owns [`ArgumentEncoder`]. Invariant: it writes within the length of the buffer that was set, and only at
+//! places of the layout. Textures and samplers have no handles here, so setting one is refused.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::buffer::Buffer;
+use super::device::Device;
+use super::label::Label;
+use super::violation;
+use crate::foundation::{NSString, Range};
+
+/// The instance variables of an argument encoder.
+#[derive(Debug)]
+pub(crate) struct EncoderIvars {
+    pub(crate) layout: ArgumentLayout,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+    /// Where the structure is.
+    pub(crate) target: Mutex<Option<(Retained<Buffer>, usize)>>,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalArgumentEncoder"]
+    #[ivars = EncoderIvars]
+    #[derive(Debug)]
+    pub(crate) struct ArgumentEncoder;
+
+    impl ArgumentEncoder {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(encodedLength))]
+        fn encoded_length(&self) -> usize {
+            self.length()
+        }
+
+        #[unsafe(method(alignment))]
+        fn alignment(&self) -> usize {
+            self.align()
+        }
+
+        #[unsafe(method(setArgumentBuffer:offset:))]
+        fn set_target(&self, buffer: Option<&Buffer>, offset: usize) {
+            self.point("MTLArgumentEncoder setArgumentBuffer:offset:", buffer, offset);
+        }
+
+        #[unsafe(method(setArgumentBuffer:startOffset:arrayElement:))]
+        fn set_element(&self, buffer: Option<&Buffer>, start: usize, element: usize) {
+            const METHOD: &str = "MTLArgumentEncoder setArgumentBuffer:startOffset:arrayElement:";
+            let offset = element.checked_mul(self.length()).and_then(|bytes| bytes.checked_add(start));
+            self.point(METHOD, buffer, offset.unwrap_or(usize::MAX));
+        }
+
+        #[unsafe(method(setBuffer:offset:atIndex:))]
+        fn set_buffer(&self, buffer: Option<&Buffer>, offset: usize, index: usize) {
+            self.put("MTLArgumentEncoder setBuffer:offset:atIndex:", buffer, offset, index);
+        }
+
+        #[unsafe(method(setBuffers:offsets:withRange:))]
+        fn set_buffers(&self, buffers: *const *const Buffer, offsets: *const usize, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setBuffers:offsets:withRange:";
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many buffers, or nil, and offsets.
+                let (buffer, offset) = unsafe { ((*buffers.add(n)).as_ref(), *offsets.add(n)) };
+                self.put(METHOD, buffer, offset, range.location.saturating_add(n));
+            }
+        }
+
+        #[unsafe(method(constantDataAtIndex:))]
+        fn constant_data(&self, index: usize) -> *mut c_void {
+            const METHOD: &str = "MTLArgumentEncoder constantDataAtIndex:";
+            let member = self.member(METHOD, index, ArgumentMemberKind::Constant);
+            self.place(METHOD, member).cast()
+        }
+
+        #[unsafe(method(setTexture:atIndex:))]
+        fn set_texture(&self, _texture: Option<&AnyObject>, _index: usize) {
+            violation("MTLArgumentEncoder setTexture:atIndex:", "anymetal has no textures in argument buffers");
+        }
+
+        #[unsafe(method(setSamplerState:atIndex:))]
+        fn set_sampler(&self, _sampler: Option<&AnyObject>, _index: usize) {
+            violation("MTLArgumentEncoder setSamplerState:atIndex:", "anymetal has no samplers in argument buffers");
+        }
+    }
+);
+
+impl ArgumentEncoder {
+    fn length(&self) -> usize {
+        self.ivars().layout.size as usize
+    }
+
+    fn align(&self) -> usize {
+        self.ivars().layout.align as usize
+    }
+
+    fn target(&self) -> MutexGuard<'_, Option<(Retained<Buffer>, usize)>> {
+        self.ivars().target.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn point(&self, method: &str, buffer: Option<&Buffer>, offset: usize) {
+        let length = self.length();
+        if let Some(buffer) = buffer {
+            buffer.part(method, offset, length);
+            if offset % self.align().max(1) != 0 {
+                violation(method, format_args!("the offset is a multiple of {}", self.align()));
+            }
+        }
+        let before = std::mem::replace(&mut *self.target(), buffer.map(|buffer| (buffer.retain(), offset)));
+        // Outside the lock: it may be the last reference.
+        drop(before);
+    }
+
+    fn member(&self, method: &str, index: usize, kind: ArgumentMemberKind) -> ArgumentMember {
+        let is_it = |member: &&ArgumentMember| member.id as usize == index;
+        let member = self.ivars().layout.members.iter().find(is_it);
+        let Some(member) = member else {
+            violation(method, format_args!("the structure has no member with the index {index}"));
+        };
+        if member.kind != kind {
+            let what = if kind == ArgumentMemberKind::Pointer { "pointer" } else { "value" };
+            violation(method, format_args!("the member with the index {index} is no {what}"));
+        }
+        member.clone()
+    }
+
+    /// The bytes of a member for the host.
+    fn place(&self, method: &str, member: ArgumentMember) -> *mut u8 {
+        let target = self.target().clone();
+        let Some((buffer, offset)) = target else { violation(method, "no argument buffer is set") };
+        let Some(start) = buffer.ivars().memory.hal().contents() else {
+            violation(method, "the argument buffer is private: the host cannot write to it");
+        };
+        // Within the buffer's length, as `point` checked.
+        start.as_ptr().wrapping_add(offset + member.offset as usize)
+    }
+
+    fn put(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {
+        let member = self.member(method, index, ArgumentMemberKind::Pointer);
+        let address = buffer.map_or(0, |buffer| {
+            buffer.from_offset(method, offset);
+            let address = buffer.ivars().memory.gpu_address();
+            address.unwrap_or_else(|error| violation(method, error)) + offset as u64
+        });
+        let place = self.place(method, member);
+        // SAFETY: the member's eight bytes are within the buffer that is set, which it holds; who writes to
+        // them while work uses them is the program's business, as in Metal.
+        unsafe { place.cast::<u64>().write_unaligned(address) };
+    }
+}
