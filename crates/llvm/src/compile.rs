@@ -38,8 +38,8 @@ const SHORT_PIPELINE: &CStr = c"always-inline,function(\
     loop(indvars,loop-deletion,loop-unroll-full),\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// The same for GPUs, where loops that ask for it (`llvm.loop.unroll.count`) have several rounds side by side,
-/// whatever their number. CPUs hide the latency of loads by themselves.
+/// The same for GPUs, where loops that ask for it (`llvm.loop.unroll.count`) have several rounds side by
+/// side, whatever their number. CPUs hide the latency of loads by themselves.
 const SHORT_GPU_PIPELINE: &CStr = c"always-inline,function(\
     sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
     loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\

@@ -1,5 +1,5 @@
-//! Matrix multiplication by 16×16 tiles, by 64×64 tiles with registers, and with SIMD-group matrices, of `float`
-//! and of `half`.
+//! Matrix multiplication by 16×16 tiles, by 64×64 tiles with registers, and with SIMD-group matrices, of
+//! `float` and of `half`.
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Pod, Queue};

@@ -1,8 +1,8 @@
 //! Arguments that a launch may give by value: small structures behind references that are only read, whole
 //! words of them, at places known here.
 //!
-//! Such an argument needs no memory of the card, which a launch would first have to write, and no thread waits
-//! for it.
+//! Such an argument needs no memory of the card, which a launch would first have to write, and no thread
+//! waits for it.
 
 use anymetal_ir::{ArgKind, Function, Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 

@@ -74,6 +74,8 @@ fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
         groups: [groups as u32, 1, 1],
         group_size: [1; 3],
         reserved: 0,
+        resident: std::ptr::null(),
+        resident_count: 0,
     };
     let needs = WorkerNeeds { threadgroup_bytes: 64, scratch_bytes: 64 };
     let cooperative = Cooperative {

@@ -5,9 +5,9 @@
 //! `outcome`, what it tells of all attempts in `path`.
 //!
 //! Invariants: a ladder ends, after at most `rounds × devices × (attempts + 1 + levels)` attempts, where
-//! `rounds` is 1, or `attempts` with the rung that waits; after its end it gives no attempt; an attempt after one that may have written something says that a
-//! snapshot must be restored first, unless the work is idempotent, and is not given at all if it
-//! may not run again.
+//! `rounds` is 1, or `attempts` with the rung that waits; after its end it gives no attempt; an attempt
+//! after one that may have written something says that a snapshot must be restored first, unless the work
+//! is idempotent, and is not given at all if it may not run again.
 
 mod outcome;
 mod path;

@@ -84,9 +84,9 @@ impl Emitter<'_> {
         Some(self.t.phi(ty, &[(&value?, from), (&zero, before)]))
     }
 
-    /// Does a load of the type `ty` at the address if it is valid; gives its value, or zeros. In global memory
-    /// the address is selected, not branched around: the assembler moves loads past each other only where no
-    /// branch is between them.
+    /// Does a load of the type `ty` at the address if it is valid; gives its value, or zeros. In global
+    /// memory the address is selected, not branched around: the assembler moves loads past each other only
+    /// where no branch is between them.
     fn guarded_load(
         &mut self,
         address: &Address,
@@ -133,7 +133,8 @@ impl Emitter<'_> {
             let Some((aligned, known)) = alignment else { return load(this, align, volatile) };
             let mut loads = Vec::new();
             this.by_alignment(&aligned, |this, is_aligned| {
-                // In pieces it is volatile, so that LLVM does not make one load with the lesser alignment of both.
+                // In pieces it is volatile, so that LLVM does not make one load with the lesser alignment
+                // of both.
                 let value = if is_aligned { load(this, align, volatile) } else { load(this, known, true) };
                 loads.push((value, this.t.current()));
             });

@@ -1,10 +1,10 @@
 //! What the threads of one threadgroup access, as far as the launch tells: bounds of offsets that the kernel
 //! computes once, at its start.
 //!
-//! Owns [`Bounds`]. A range is two operands of 64 bits and a condition under which it holds; all three are equal
-//! in all threads of a threadgroup. Invariants: nothing is computed from memory but arguments by value; where
-//! arithmetic of 32 bits could wrap around, the condition says that it does not; arithmetic on bounds does not
-//! wrap, because every bound is less than 2^62.
+//! Owns [`Bounds`]. A range is two operands of 64 bits and a condition under which it holds; all three are
+//! equal in all threads of a threadgroup. Invariants: nothing is computed from memory but arguments by
+//! value; where arithmetic of 32 bits could wrap around, the condition says that it does not; arithmetic on
+//! bounds does not wrap, because every bound is less than 2^62.
 
 use std::collections::BTreeMap;
 

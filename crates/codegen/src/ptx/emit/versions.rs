@@ -1,11 +1,11 @@
 //! Two versions of a kernel's body: one for threadgroups of which much is known, and one for any.
 //!
-//! The first takes the first bytes of buffers to be multiples of 16, and integers given by value that rows are
-//! long by to be multiples of 4: Metal asks a binding for no more than the alignment of its element, so vectors
-//! behind a pointer to scalars could be anywhere, and are accessed by elements, but nearly all are such
-//! multiples. And it checks no access that is in bounds in all threads of the threadgroup, which the kernel
-//! finds out at its start (see `region`). A branch or a selection at each access would cost more, most of all
-//! where they keep the assembler from moving accesses.
+//! The first takes the first bytes of buffers to be multiples of 16, and integers given by value that rows
+//! are long by to be multiples of 4: Metal asks a binding for no more than the alignment of its element, so
+//! vectors behind a pointer to scalars could be anywhere, and are accessed by elements, but nearly all are
+//! such multiples. And it checks no access that is in bounds in all threads of the threadgroup, which the
+//! kernel finds out at its start (see `region`). A branch or a selection at each access would cost more,
+//! most of all where they keep the assembler from moving accesses.
 
 use std::collections::BTreeSet;
 
