@@ -106,7 +106,7 @@ impl Executor {
         InterpreterFault::OutOfBounds {
             argument: argument.map(|argument| argument.index),
             argument_name: self.program.variable_name(fault.variable).to_owned(),
-            through,
+            through: through.map(Box::new),
             kind: fault.kind,
             byte_offset: fault.offset,
             bound_len: fault.bound,

@@ -483,7 +483,7 @@ fn interpreter_error(
                 kernel,
                 argument,
                 argument_name,
-                through,
+                through: through.map(|through| *through),
                 kind,
                 byte_offset,
                 element_index: element.map(|bytes| byte_offset.div_euclid(bytes)),

@@ -85,7 +85,7 @@ pub enum InterpreterFault {
         /// Its name, or the variable's; may be empty.
         argument_name: String,
         /// Where a pointer that was loaded from memory leads to, if it was accessed through one.
-        through: Option<LoadedPointer>,
+        through: Option<Box<LoadedPointer>>,
         /// What the access did.
         kind: AccessKind,
         /// The byte offset from the start of what was bound.

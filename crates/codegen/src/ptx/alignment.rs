@@ -56,7 +56,8 @@ impl<'a> Alignment<'a> {
         let locals = vec![MAX_BITS; function.locals.len()];
         let (pointers, asked) = (pointers.to_vec(), RefCell::default());
         let mut this = Self { module, kernel, function, pointers, locals, assumed, asked };
-        while order.iter().fold(false, |changed, &inst| this.note_store(inst) || changed) {}
+        // All of them each time, until none changes anything.
+        while order.iter().filter(|&&inst| this.note_store(inst)).count() > 0 {}
         this.asked.take();
         this
     }

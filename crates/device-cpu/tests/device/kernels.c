@@ -5,10 +5,11 @@
 typedef struct { uint8_t *base; uint64_t len; } BoundBuffer;
 typedef struct { uint64_t offset, len; } Slot;
 typedef struct {
-    const BoundBuffer *buffers; uint64_t buffer_count;
+    const BoundBuffer *buffers; uint64_t buffer_count; const uint64_t *before;
     const Slot *slots; uint64_t slot_count;
     const volatile uint32_t *stop; void *fault;
     uint32_t grid_threads[3], groups[3], group_size[3], reserved;
+    const BoundBuffer *resident; uint64_t resident_count;
 } Launch;
 typedef struct { uint8_t *threadgroup_memory; uint8_t *scratch; uint32_t worker_index, reserved; } Worker;
 

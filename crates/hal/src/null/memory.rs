@@ -94,6 +94,10 @@ impl Buffer for NullBuffer {
         NonNull::new(bytes.as_ptr().cast_mut().cast())
     }
 
+    fn device_address(&self) -> Option<u64> {
+        self.contents().map(|contents| contents.as_ptr() as u64)
+    }
+
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
         let source = self.range(offset, destination.len())?;
         let _copy = self.begin_copy(MapMode::Read)?;

@@ -99,7 +99,7 @@ fn printed_text_parses_to_the_same_text() {
 #[test]
 fn errors_have_a_position() {
     let error = parse_module(SAMPLE).unwrap_err();
-    assert_eq!((error.line, error.column), (7, 6));
+    assert_eq!((error.line, error.column), (8, 6));
     assert_eq!(error.message, "expected a value, found `v1_is_no_value`");
 }
 

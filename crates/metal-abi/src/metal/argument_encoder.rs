@@ -124,7 +124,7 @@ impl ArgumentEncoder {
         let length = self.length();
         if let Some(buffer) = buffer {
             buffer.part(method, offset, length);
-            if offset % self.align().max(1) != 0 {
+            if !offset.is_multiple_of(self.align().max(1)) {
                 violation(method, format_args!("the offset is a multiple of {}", self.align()));
             }
         }

@@ -26,7 +26,9 @@ impl Given {
     }
 
     pub(super) fn add_parameter(&mut self, argument: Option<usize>, word: Opd) {
-        argument.map(|argument| self.words[argument].push(word));
+        if let Some(argument) = argument {
+            self.words[argument].push(word);
+        }
     }
 
     pub(super) fn into_counts(self) -> Vec<u32> {
