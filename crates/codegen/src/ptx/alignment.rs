@@ -58,7 +58,6 @@ impl<'a> Alignment<'a> {
         let mut this = Self { module, kernel, function, pointers, locals, assumed, asked };
         // All of them each time, until none changes anything.
         while order.iter().filter(|&&inst| this.note_store(inst)).count() > 0 {}
-        this.asked.take();
         this
     }
 
@@ -94,9 +93,14 @@ impl<'a> Alignment<'a> {
         1 << self.zeros(pointer, DEPTH)
     }
 
-    /// The integers given by value that answers so far depend on.
-    pub(super) fn take_asked(&self) -> BTreeSet<(usize, u64)> {
-        self.asked.take()
+    /// The integers given by value that any answer about a pointer depends on.
+    pub(super) fn words(&self) -> BTreeSet<(usize, u64)> {
+        for pointer in (0..self.function.values.len()).map(|at| Value(at as u32)) {
+            if self.function.ty(pointer).is_ptr() {
+                self.of_pointer(pointer);
+            }
+        }
+        self.asked.borrow().clone()
     }
 
     /// The known number of zero bits at the end of a value or an address.

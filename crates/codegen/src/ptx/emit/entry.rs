@@ -124,7 +124,7 @@ impl Emitter<'_> {
                 "@am.global.{index} = internal addrspace(1) constant [{size} x i8] c\"{bytes}\", align {align}"
             );
         }
-        if self.input.options.checks {
+        if body.contains("@am.zeros") {
             let _ = writeln!(
                 text,
                 "@am.zeros = internal addrspace(1) constant [{ZEROS} x i8] zeroinitializer, align 16"

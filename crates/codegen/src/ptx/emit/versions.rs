@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use anymetal_ir::analysis::walk_insts;
-use anymetal_ir::{Inst, Op, Scalar, Type, Value};
+use anymetal_ir::{ArgKind, Inst, Op, Scalar, Type, Value};
 
 use super::super::alignment::{Alignment, Assumed};
 use super::Emitter;
@@ -52,13 +52,6 @@ impl Version {
     pub(super) fn is_in_bounds(&self) -> bool {
         self.is_in_bounds
     }
-}
-
-/// What makes vectors one access.
-struct Gains {
-    accesses: usize,
-    buffers: BTreeSet<usize>,
-    words: BTreeSet<(usize, u64)>,
 }
 
 impl<'a> Emitter<'a> {
@@ -105,7 +98,8 @@ impl<'a> Emitter<'a> {
 
     // --- alignment
 
-    /// The alignments of the first version, if they make vectors one access; adds their conditions.
+    /// The alignments of the first version, if they make vectors one access; adds their conditions, which are
+    /// of everything that an alignment may rest on.
     fn aligned_version(&mut self, holds: &mut Opd) -> Option<Alignment<'a>> {
         let of = |this: &Self, word_bits| {
             let assumed = Assumed { bindings: BINDINGS, word_bits };
@@ -114,20 +108,24 @@ impl<'a> Emitter<'a> {
             (alignment, gains)
         };
         let (with_words, plain) = (of(self, WORD_BITS), of(self, 0));
-        let are_given = with_words.1.words.iter().all(|&(argument, _)| self.is_given_argument(argument));
-        let use_words = are_given && with_words.1.accesses > plain.1.accesses;
+        let words = with_words.0.words();
+        let are_given = words.iter().all(|&(argument, _)| self.is_given_argument(argument));
+        let use_words = are_given && with_words.1 > plain.1;
         let (alignment, gains) = if use_words { with_words } else { plain };
-        if gains.accesses == 0 {
+        if gains == 0 {
             return None;
         }
-        for &index in &gains.buffers {
+        for index in 0..self.input.kernel.args.len() {
+            if self.input.kernel.args[index].kind != ArgKind::Buffer {
+                continue;
+            }
             let Some(base) = self.places.base(index) else { continue };
             let address = self.t.value(format_args!("ptrtoint ptr addrspace(1) {base} to i64"));
             let low = self.t.value(format_args!("and i64 {address}, {}", BINDINGS - 1));
             let is_multiple = self.t.icmp("eq", "i64", &low, &Opd::Int(0));
             *holds = self.t.and(holds, &is_multiple);
         }
-        for &(argument, offset) in gains.words.iter().filter(|_| use_words) {
+        for &(argument, offset) in words.iter().filter(|_| use_words) {
             let word = self.given_scalar(argument, offset, Scalar::I32)?;
             let low = self.t.value(format_args!("and i32 {word}, {}", (1 << WORD_BITS) - 1));
             let is_multiple = self.t.icmp("eq", "i32", &low, &Opd::Int(0));
@@ -136,21 +134,14 @@ impl<'a> Emitter<'a> {
         Some(alignment)
     }
 
-    fn gains(&self, assumed: &Alignment<'_>) -> Gains {
-        let (mut accesses, mut buffers, mut words) = (0, BTreeSet::new(), BTreeSet::new());
-        for &inst in self.input.order {
-            let Some((pointer, ty, align)) = self.access_of(inst) else { continue };
-            let Root::Argument(index) = self.root(pointer) else { continue };
+    /// How many vectors become one access.
+    fn gains(&self, assumed: &Alignment<'_>) -> usize {
+        let gains = |&&inst: &&Inst| {
+            let Some((pointer, ty, align)) = self.access_of(inst) else { return false };
             let known = self.alignment.of_pointer(pointer).max(align);
-            let gains = is_one_access(ty) && known < ty.size() && assumed.of_pointer(pointer) >= ty.size();
-            let asked = assumed.take_asked();
-            if gains {
-                accesses += 1;
-                buffers.insert(index);
-                words.extend(asked);
-            }
-        }
-        Gains { accesses, buffers, words }
+            is_one_access(ty) && known < ty.size() && assumed.of_pointer(pointer) >= ty.size()
+        };
+        self.input.order.iter().filter(gains).count()
     }
 
     // --- bounds
