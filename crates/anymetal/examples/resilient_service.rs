@@ -8,11 +8,14 @@
 //! `cargo run --release -p anymetal --example resilient_service -- --seconds 20 --threads 4`
 //!
 //! With `--soak` it prints memory and live resources twenty times on the way, which stay flat. With
-//! `--timeline FILE` it writes what the second device ran, for `anymetal report FILE -o report.html`. Metrics
-//! and an audit log are kept where `ANYMETAL_TELEMETRY_PROMETHEUS` and `ANYMETAL_AUDIT_FOLDER` say.
+//! `--timeline FILE` it writes what the first device ran before it was lost, for
+//! `anymetal report FILE -o report.html`. Metrics and an audit log are kept where
+//! `ANYMETAL_TELEMETRY_PROMETHEUS` and `ANYMETAL_AUDIT_FOLDER` say.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +35,8 @@ use anymetal::{
 };
 
 const COUNT: usize = 4096;
+/// The latest commands that a trace keeps: some seconds.
+const TRACED_COMMANDS: usize = 50_000;
 
 const SOURCE: &str = r"
 kernel void accumulate(device const uint* x, device uint* sums, uint i [[thread_position_in_grid]]) {
@@ -85,6 +90,7 @@ fn arguments() -> Result<Arguments, String> {
 struct Faulty {
     injecting: FaultInjectingDevice,
     latest: Arc<Mutex<Option<Device>>>,
+    /// Of the first generation.
     trace: Arc<Mutex<Option<Trace>>>,
     is_traced: bool,
 }
@@ -116,16 +122,17 @@ impl Faulty {
             let clock: Arc<dyn Clock> = SystemClock::shared();
             let device = Device::from_parts(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
             if is_traced {
-                *trace.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.start_trace());
+                let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+                trace.get_or_insert_with(|| device.start_trace_of(TRACED_COMMANDS));
             }
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.clone());
             Ok(device)
         }
     }
 
-    /// What its generations ran, the latest one's, if it is traced.
-    fn timeline(&self) -> Option<String> {
-        Some(self.trace.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.to_chrome_json())
+    /// The last of what its first generation ran, if it is traced.
+    fn trace(&self) -> Option<Trace> {
+        self.trace.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn latest(&self) -> Option<Device> {
@@ -213,10 +220,17 @@ fn serve(arguments: &Arguments) -> Result<(), String> {
     drop(calm);
     // Three kinds of faults, together 5 % of all attempts.
     let mut faulty = [Faulty::new(3, 17_000).map_err(told)?, Faulty::new(4, 17_000).map_err(told)?];
-    faulty[1].is_traced = arguments.timeline.is_some();
+    faulty[0].is_traced = arguments.timeline.is_some();
     phase(&faulty, total * 3 / 4, arguments, true)?.print("with 5 % faults and the loss of a device");
-    if let (Some(path), Some(timeline)) = (&arguments.timeline, faulty[1].timeline()) {
-        std::fs::write(path, timeline).map_err(|error| format!("{}: {error}", path.display()))?;
+    if let (Some(path), Some(trace)) = (&arguments.timeline, faulty[0].trace()) {
+        let file = File::create(path).map(BufWriter::new);
+        let written = file.and_then(|mut file| {
+            trace.write_chrome_json(&mut file)?;
+            file.flush()
+        });
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        let (kept, earlier) = (trace.submissions().len(), trace.left_out());
+        println!("{}: the last {kept} submissions before the loss; {earlier} before them", path.display());
     }
     for device in &faulty {
         let injected = device.injecting.injected();

@@ -314,9 +314,14 @@ impl Device {
     }
 
     /// Starts a trace of everything that the queues are given from now on, or gives the one that was started:
-    /// `trace.to_chrome_json()` is a file for Perfetto.
+    /// `trace.to_chrome_json()` is a file for Perfetto. It keeps the latest 131,072 commands.
     pub fn start_trace(&self) -> Trace {
         self.shared.context.start_trace()
+    }
+
+    /// As [`Device::start_trace`], with the latest `commands` commands, and at least one submission.
+    pub fn start_trace_of(&self, commands: usize) -> Trace {
+        self.shared.context.start_trace_of(commands)
     }
 
     /// The context of all queues, for what this crate does not wrap.

@@ -7,7 +7,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use anymetal::telemetry::export::scrape::{ScrapedFamily, parse};
-use anymetal::{Device, Error, Layers, NoticeKind, take_notices};
+use anymetal::{
+    Device, Error, IndirectCommandBufferDescriptor, Layers, Library, NoticeKind, Queue, take_notices,
+};
 
 const SOURCE: &str = "
 kernel void watched(device const float* x, device float* y, uint i [[thread_position_in_grid]]) { y[i] = x[i]; }
@@ -28,6 +30,26 @@ fn sum(families: &[ScrapedFamily], name: &str, label: (&str, &str)) -> f64 {
     samples.filter(|sample| sample.label(label.0) == Some(label.1)).map(|sample| sample.value).sum()
 }
 
+/// Two launches that a command buffer finds in memory.
+fn execute_encoded(device: &Device, library: &Library, queue: &Queue) -> Result<(), Error> {
+    let watched = library.pipeline("watched")?;
+    let (x, y) = (device.buffer(&[1f32; 8])?, device.buffer_zeroed::<f32>(8)?);
+    let indirect = device.indirect_command_buffer(&IndirectCommandBufferDescriptor::new(2, 2))?;
+    for number in 0..2 {
+        let mut command = indirect.command(number)?;
+        command.set_pipeline(&watched)?.set_buffer(0, &x, 0)?.set_buffer(1, &y, 0)?.dispatch_threads(8, 8)?;
+    }
+    let mut commands = queue.command_buffer()?;
+    let mut encoder = commands.compute_encoder().set_pipeline(&watched);
+    encoder.use_buffer(&x);
+    encoder.use_buffer(&y);
+    encoder.execute_commands(&indirect, 0..2)?;
+    encoder.end_encoding();
+    commands.commit()?.wait()?;
+    assert_eq!(y.read()?, [1.0; 8]);
+    Ok(())
+}
+
 #[test]
 fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     let mut settings = Layers::default();
@@ -36,13 +58,15 @@ fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     let telemetry = anymetal::telemetry::running().unwrap();
     let address = telemetry.address().unwrap();
     let queue = device.queue()?;
-    let watched = device.library_from_source(SOURCE)?.pipeline("watched")?;
+    let library = device.library_from_source(SOURCE)?;
+    let watched = library.pipeline("watched")?;
     let (x, y) = (device.buffer(&[1f32; 256])?, device.rent::<f32>(256)?);
     for _ in 0..5 {
         queue.launch(&watched).arg(&x).arg(&y).threads(256).submit()?.wait()?;
     }
     let refused = queue.launch(&watched).arg(&x).arg(&y.view(0..3)?).threads(256).submit()?.wait();
     assert!(refused.is_err(), "a store out of bounds");
+    execute_encoded(&device, &library, &queue)?;
 
     let (status, text) = get(address, "/metrics");
     assert_eq!(status, "HTTP/1.1 200 OK");
@@ -53,6 +77,10 @@ fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     assert!(of_kernel("anymetal_dispatch_duration_seconds_sum") > 0.0);
     assert_eq!(sum(&families, "anymetal_errors_total", ("class", "caller")), 1.0);
     assert_eq!(sum(&families, "anymetal_submissions_total", ("outcome", "failed")), 1.0);
+    let encoded = |name: &str| sum(&families, &format!("anymetal_encoded_{name}"), ("device", "cpu"));
+    assert_eq!((encoded("executions_total"), encoded("launches_total")), (1.0, 2.0));
+    assert_eq!((encoded("depth_count"), encoded("depth_sum")), (1.0, 1.0));
+    assert!(encoded("duration_seconds_sum") > 0.0);
     assert_eq!(sum(&families, "anymetal_pool_buffers", ("device", "cpu")), 1.0);
     assert!(sum(&families, "anymetal_pool_bytes", ("state", "used")) >= 1024.0);
     assert!(sum(&families, "anymetal_memory_bytes", ("device", "cpu")) >= 2048.0);

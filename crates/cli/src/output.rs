@@ -1,6 +1,7 @@
 //! Writing results to stdout and files: a reader that went away ends the program quietly, never with a panic.
 
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -30,6 +31,17 @@ pub(crate) fn json(value: &Value) -> Result<(), Failure> {
 
 /// Writes a file whole, or says why it cannot.
 pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
+    stream(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes a file piece by piece, or says why it cannot.
+pub(crate) fn stream(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let written = File::create(path).map(BufWriter::new).and_then(|mut out| {
+        write(&mut out)?;
+        out.flush()
+    });
+    written.map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
 }

@@ -119,7 +119,7 @@ pub(crate) fn run_traced(file: &Path, device: Option<&str>, family: Option<Famil
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     let Ran { trace, rounds, .. } = run_traced(&args.file, args.device.as_deref(), args.family)?;
     let submissions = trace.submissions().len();
-    output::file(&args.out, &trace.to_chrome_json())?;
+    output::stream(&args.out, |out| trace.write_chrome_json(out))?;
     let path = args.out.display();
     output::line(&format!("{rounds} rounds, {submissions} submissions; timeline in {path}"))
 }

@@ -4,6 +4,7 @@ mod code;
 #[cfg(feature = "nccl")]
 mod collectives;
 mod cooperative;
+mod encoded;
 mod graphs;
 mod links;
 mod stopping;

@@ -35,13 +35,13 @@ pub(crate) fn page(recorded: &Recorded) -> String {
         recorded.slices.len(),
         figures::time(recorded.end_ns() as f64)
     );
-    for failure in &recorded.failures {
-        let _ = writeln!(out, "<p class=\"failed\">failed: {}</p>", escape(failure));
+    for failure in summary::failures(recorded) {
+        let _ = writeln!(out, "<p class=\"failed\">failed: {}</p>", escape(&failure));
     }
     if recorded.left_out > 0 {
         let _ = writeln!(
             out,
-            "<p class=\"failed\">{} submissions were too many to record.</p>",
+            "<p class=\"failed\">{} earlier submissions made room for these.</p>",
             recorded.left_out
         );
     }
@@ -92,9 +92,10 @@ fn with_figures(out: &mut String, recorded: &Recorded) {
     out.push_str(&timeline::svg(recorded, &names));
     let others = if rows.len() > names.len() { "; the others are grey" } else { "" };
     note(out, &format!("Colours as in the latency figure{others}."));
-    if recorded.slices.len() > timeline::MAX_SLICES {
-        note(out, &format!("The first {} of {} runs.", timeline::MAX_SLICES, recorded.slices.len()));
-    }
+    note(
+        out,
+        "Runs too short to be told apart are one rectangle, whose height is the share of time that they take.",
+    );
     section(out, "Memory");
     match recorded.memory.is_empty() {
         true => note(out, "The memory that buffers take was not recorded."),

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use anymetal::{Device, TimeSource, Trace, TracedCommand};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::error::Category;
 
 use super::chrome;
 use super::summary;
@@ -199,20 +201,33 @@ pub(super) fn label(name: &str, detail: &str) -> Option<String> {
     detail.ends_with("bytes").then(|| format!("[{name}]"))
 }
 
+const NO_FORM: &str = "it is neither a saved report (`schema`) nor a timeline (`traceEvents`)";
+
+/// What tells the two forms apart.
+#[derive(Deserialize)]
+struct Form {
+    schema: Option<Value>,
+    #[serde(rename = "traceEvents")]
+    events: Option<IgnoredAny>,
+}
+
 /// A saved report or a timeline.
 pub(super) fn parse(text: &str, title: &str) -> Result<Recorded, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-    if value.get("traceEvents").is_some() {
-        return chrome::recorded(&value, title);
+    let form: Form = serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Data => NO_FORM.to_owned(),
+        _ => format!("it is no JSON: {error}"),
+    })?;
+    if form.events.is_some() {
+        return chrome::recorded(text, title);
     }
-    match value.get("schema").and_then(Value::as_u64) {
+    match form.schema.as_ref().and_then(Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {
-            let recorded: Recorded = serde_json::from_value(value).map_err(|error| error.to_string())?;
+            let recorded: Recorded = serde_json::from_str(text).map_err(|error| error.to_string())?;
             recorded.check()?;
             Ok(recorded.in_order())
         }
         Some(schema) => Err(format!("it has schema {schema}, and this program reads {SCHEMA}")),
-        None => Err("it is neither a saved report (`schema`) nor a timeline (`traceEvents`)".to_owned()),
+        None => Err(NO_FORM.to_owned()),
     }
 }
 

@@ -32,6 +32,25 @@ pub(super) fn profiles(recorded: &Recorded) -> BTreeMap<&str, Profile> {
     samples.into_iter().map(|(name, samples)| (name, profile(samples))).collect()
 }
 
+/// Failures that a report names; more are counted.
+const NAMED_FAILURES: usize = 20;
+
+/// What failed, each text once with how often, the most frequent first; what is beyond the first is counted.
+pub(super) fn failures(recorded: &Recorded) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    recorded.failures.iter().for_each(|failure| *counts.entry(failure).or_default() += 1);
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let (named, others) = counts.split_at(counts.len().min(NAMED_FAILURES));
+    let told = |&(failure, count): &(&str, usize)| match count {
+        1 => failure.to_owned(),
+        _ => format!("{failure} ({count} times)"),
+    };
+    let rest: usize = others.iter().map(|(_, count)| count).sum();
+    let rest = (rest > 0).then(|| format!("and {rest} more"));
+    named.iter().map(told).chain(rest).collect()
+}
+
 /// The longest in all first.
 pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
     let profiles = profiles(recorded);

@@ -92,11 +92,11 @@ pub(super) fn text(recorded: &Recorded, unit: TimeUnit) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     text.push_str(&format!("{}\n", table.trim_fmt()));
-    for failure in &recorded.failures {
+    for failure in summary::failures(recorded) {
         text.push_str(&format!("failed: {failure}\n"));
     }
     if recorded.left_out > 0 {
-        text.push_str(&format!("{} submissions were too many to record\n", recorded.left_out));
+        text.push_str(&format!("{} earlier submissions made room for these\n", recorded.left_out));
     }
     text
 }

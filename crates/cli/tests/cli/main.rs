@@ -1,5 +1,6 @@
 //! The command line from outside: what other programs and people see.
 
+mod analyze;
 mod audit;
 mod cache;
 mod check;

@@ -102,7 +102,7 @@ fn what_is_no_report_is_refused_with_the_reason() {
     refused("b.json", "[]", "neither a saved report");
     refused("c.json", "{\"schema\": 9}", "it has schema 9, and this program reads 1");
     refused("d.json", "{\"schema\": 1, \"title\": 3}", "invalid type");
-    refused("e.json", "{\"traceEvents\": 3}", "no list");
+    refused("e.json", "{\"traceEvents\": 3}", "expected a list of events");
     bench.run(&["report", "work.toml", "-o", "out.xyz"]).expect(2);
     bench.run(&["report", "a.json", "--device", "cpu"]).expect(2);
     bench.run(&["report", "missing.json"]).expect(1);

@@ -24,7 +24,7 @@ use crate::history::History;
 use crate::observe::device::DeviceSeries;
 use crate::observe::{KernelSlot, backend};
 use crate::stream::{Stream, StreamCore, StreamOptions};
-use crate::trace::Trace;
+use crate::trace::{DEFAULT_COMMANDS, Trace};
 
 /// How many streams the measurement tries.
 const TRIED_STREAMS: [usize; 4] = [1, 2, 4, 8];
@@ -116,9 +116,16 @@ impl Context {
     }
 
     /// Starts a trace of everything that streams of this context are given from now on, or gives the one that
-    /// was started. It ends with the context.
+    /// was started. It ends with the context, and keeps the latest 131,072 commands.
     pub fn start_trace(&self) -> Trace {
-        self.inner.trace.get_or_init(|| Trace::new(Arc::clone(&self.inner.device))).clone()
+        self.start_trace_of(DEFAULT_COMMANDS)
+    }
+
+    /// As [`Context::start_trace`], with the latest `commands` commands, and at least one submission. A trace
+    /// that was started before keeps its own number.
+    pub fn start_trace_of(&self, commands: usize) -> Trace {
+        let started = || Trace::bounded(Arc::clone(&self.inner.device), commands);
+        self.inner.trace.get_or_init(started).clone()
     }
 
     /// The trace, if one was started.

@@ -4,9 +4,12 @@
 //! inside it; an arrow leads from each submission to those that ran after it, and from each signal to the
 //! waits that it met; counters tell how many submissions wait and run, and how much memory buffers take.
 //! Invariant: times are microseconds since the first submission was handed over, and slices of one thread
-//! never overlap without containing each other, since a queue runs one submission after the other.
+//! never overlap without containing each other, since a queue runs one submission after the other. Events are
+//! written one by one, so that a long trace takes no more memory as a file than it has.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
 
 use anymetal_hal::completion::Timing;
 use anymetal_hal::device::Device;
@@ -17,40 +20,56 @@ use crate::trace::{EventKey, TracedSubmission};
 /// The one process.
 const PROCESS: u32 = 1;
 
-pub(crate) fn json(device: &dyn Device, submissions: &[TracedSubmission]) -> String {
+pub(crate) fn write(
+    device: &dyn Device,
+    submissions: &[Arc<TracedSubmission>],
+    left_out: usize,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let ran = || submissions.iter().filter_map(|submission| Some((submission, submission.timing?)));
     let zero = ran().map(|(_, timing)| timing.submitted_ns).min().unwrap_or_default();
-    let mut writer = Writer { zero, events: Vec::new(), arrows: 0 };
-    writer.names(device, submissions);
-    ran().for_each(|(submission, timing)| writer.submission(submission, timing));
-    submissions.iter().filter(|submission| submission.failure.is_some()).for_each(|failed| {
-        writer.failure(failed);
-    });
-    writer.dependencies(submissions);
-    writer.events(submissions);
-    writer.counters(submissions);
-    json!({ "displayTimeUnit": "ns", "traceEvents": writer.events }).to_string()
+    let other = json!({ "submissions_left_out": left_out });
+    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{other},\"traceEvents\":[")?;
+    let mut writer = Writer { zero, out, written: 0, arrows: 0 };
+    writer.names(device, submissions)?;
+    ran().try_for_each(|(submission, timing)| writer.submission(submission, timing))?;
+    let mut failed = submissions.iter().filter(|submission| submission.failure.is_some());
+    failed.try_for_each(|failed| writer.failure(failed))?;
+    writer.dependencies(submissions)?;
+    writer.events(submissions)?;
+    writer.counters(submissions)?;
+    out.write_all(b"]}\n")
 }
 
-struct Writer {
+struct Writer<'a> {
     zero: u64,
-    events: Vec<Value>,
+    out: &'a mut dyn io::Write,
+    /// Events so far.
+    written: u64,
     arrows: u64,
 }
 
 /// A place to begin or end an arrow: a stream and a time inside a slice of it.
 type Place = (u32, u64);
 
-impl Writer {
+impl Writer<'_> {
+    fn event(&mut self, event: &Value) -> io::Result<()> {
+        if self.written > 0 {
+            self.out.write_all(b",\n")?;
+        }
+        self.written += 1;
+        serde_json::to_writer(&mut *self.out, event).map_err(io::Error::from)
+    }
+
     fn micros(&self, nanoseconds: u64) -> f64 {
         nanoseconds.saturating_sub(self.zero) as f64 / 1e3
     }
 
-    fn names(&mut self, device: &dyn Device, submissions: &[TracedSubmission]) {
+    fn names(&mut self, device: &dyn Device, submissions: &[Arc<TracedSubmission>]) -> io::Result<()> {
         let name = format!("{}: {}", device.name(), device.capabilities().hardware_name);
-        self.events.push(json!({
+        self.event(&json!({
             "ph": "M", "name": "process_name", "pid": PROCESS, "args": { "name": name },
-        }));
+        }))?;
         let streams: BTreeMap<u32, &str> = submissions
             .iter()
             .map(|submission| (submission.stream.0, submission.stream.1.as_str()))
@@ -61,47 +80,62 @@ impl Writer {
                 ("thread_name", json!({ "name": name })),
                 ("thread_sort_index", json!({ "sort_index": number })),
             ] {
-                self.events.push(json!({
+                self.event(&json!({
                     "ph": "M", "name": event, "pid": PROCESS, "tid": number, "args": arguments,
-                }));
+                }))?;
             }
         }
+        Ok(())
     }
 
-    fn slice(&mut self, thread: u32, category: &str, name: &str, span: (u64, u64), arguments: Value) {
+    fn slice(
+        &mut self,
+        thread: u32,
+        category: &str,
+        name: &str,
+        span: (u64, u64),
+        arguments: Value,
+    ) -> io::Result<()> {
         let (start, end) = (self.micros(span.0), self.micros(span.1));
-        self.events.push(json!({
+        self.event(&json!({
             "ph": "X", "pid": PROCESS, "tid": thread, "cat": category, "name": name, "ts": start,
             "dur": end - start, "args": arguments,
-        }));
+        }))
     }
 
-    fn submission(&mut self, submission: &TracedSubmission, timing: Timing) {
+    fn submission(&mut self, submission: &TracedSubmission, timing: Timing) -> io::Result<()> {
         let thread = submission.stream.0;
         let arguments = json!({
             "number": submission.id,
             "waited_us": timing.started_ns.saturating_sub(timing.submitted_ns) as f64 / 1e3,
             "commands": submission.commands.len(),
         });
-        self.slice(thread, "submission", &title(submission), (timing.started_ns, timing.ended_ns), arguments);
+        self.slice(
+            thread,
+            "submission",
+            &title(submission),
+            (timing.started_ns, timing.ended_ns),
+            arguments,
+        )?;
         for command in submission.command_timings.iter() {
             if let Some(traced) = submission.commands.get(command.command) {
                 let span = (command.started_ns, command.ended_ns);
-                self.slice(thread, "command", &traced.name, span, json!({ "work": traced.detail }));
+                self.slice(thread, "command", &traced.name, span, json!({ "work": traced.detail }))?;
             }
         }
+        Ok(())
     }
 
-    fn failure(&mut self, failed: &TracedSubmission) {
+    fn failure(&mut self, failed: &TracedSubmission) -> io::Result<()> {
         // Where it got to, as far as the device told.
         let at = failed.command_timings.last().map_or(self.zero, |last| last.ended_ns);
-        self.events.push(json!({
+        self.event(&json!({
             "ph": "i", "s": "t", "pid": PROCESS, "tid": failed.stream.0, "ts": self.micros(at), "cat": "failure",
             "name": title(failed), "args": { "number": failed.id, "error": failed.failure },
-        }));
+        }))
     }
 
-    fn arrow(&mut self, category: &str, from: Place, to: Place) {
+    fn arrow(&mut self, category: &str, from: Place, to: Place) -> io::Result<()> {
         self.arrows += 1;
         for (phase, (thread, at)) in [("s", from), ("f", to)] {
             let mut event = json!({
@@ -112,26 +146,28 @@ impl Writer {
                 // Ends at the slice around it, not at the next one.
                 event["bp"] = json!("e");
             }
-            self.events.push(event);
+            self.event(&event)?;
         }
+        Ok(())
     }
 
     /// From each submission to those that ran after it.
-    fn dependencies(&mut self, submissions: &[TracedSubmission]) {
-        let by_id: BTreeMap<u64, &TracedSubmission> =
+    fn dependencies(&mut self, submissions: &[Arc<TracedSubmission>]) -> io::Result<()> {
+        let by_id: BTreeMap<u64, &Arc<TracedSubmission>> =
             submissions.iter().map(|submission| (submission.id, submission)).collect();
         for submission in submissions {
             let Some(to) = submission.timing else { continue };
             for before in submission.after.iter().filter_map(|before| by_id.get(before)) {
                 let Some(from) = before.timing else { continue };
                 let end = from.ended_ns.saturating_sub(1).max(from.started_ns);
-                self.arrow("dependency", (before.stream.0, end), (submission.stream.0, to.started_ns));
+                self.arrow("dependency", (before.stream.0, end), (submission.stream.0, to.started_ns))?;
             }
         }
+        Ok(())
     }
 
     /// From each signal to the waits that it met: the lowest signal that is enough.
-    fn events(&mut self, submissions: &[TracedSubmission]) {
+    fn events(&mut self, submissions: &[Arc<TracedSubmission>]) -> io::Result<()> {
         let mut signals: BTreeMap<EventKey, BTreeMap<u64, Place>> = BTreeMap::new();
         let mut waits = Vec::new();
         for submission in submissions {
@@ -150,12 +186,13 @@ impl Writer {
         for (event, value, to) in waits {
             let signal = signals.get(&event).and_then(|values| values.range(value..).next());
             if let Some((_, from)) = signal {
-                self.arrow("event", *from, to);
+                self.arrow("event", *from, to)?;
             }
         }
+        Ok(())
     }
 
-    fn counters(&mut self, submissions: &[TracedSubmission]) {
+    fn counters(&mut self, submissions: &[Arc<TracedSubmission>]) -> io::Result<()> {
         // At each moment: how many more wait, how many more run.
         let mut changes: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
         let mut memory: BTreeMap<u64, u64> = BTreeMap::new();
@@ -170,16 +207,15 @@ impl Writer {
         let (mut waiting, mut running) = (0, 0);
         for (at, change) in changes {
             (waiting, running) = (waiting + change.0, running + change.1);
-            self.counter("submissions", at, json!({ "waiting": waiting, "running": running }));
+            self.counter("submissions", at, json!({ "waiting": waiting, "running": running }))?;
         }
-        memory
-            .into_iter()
-            .for_each(|(at, bytes)| self.counter("device memory", at, json!({ "bytes": bytes })));
+        let mut memory = memory.into_iter();
+        memory.try_for_each(|(at, bytes)| self.counter("device memory", at, json!({ "bytes": bytes })))
     }
 
-    fn counter(&mut self, name: &str, at: u64, values: Value) {
+    fn counter(&mut self, name: &str, at: u64, values: Value) -> io::Result<()> {
         let at = self.micros(at);
-        self.events.push(json!({ "ph": "C", "pid": PROCESS, "name": name, "ts": at, "args": values }));
+        self.event(&json!({ "ph": "C", "pid": PROCESS, "name": name, "ts": at, "args": values }))
     }
 }
 

@@ -2,14 +2,16 @@
 //!
 //! Owns [`Trace`], which a context's streams tell of every submission that they hand to the device;
 //! [`chrome`] writes it as a file for Perfetto. Invariant: all times are the device's own, so submissions of
-//! different streams can be compared; a trace is bounded, and counts what it left out. While one is taken
-//! every command is timed, which costs two readings of the clock each.
+//! different streams can be compared; a trace is bounded: it keeps the latest submissions, and counts those
+//! that made room for them. While one is taken every command is timed, which costs two readings of the clock
+//! each.
 
 pub mod chrome;
 
-use std::fmt;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::{fmt, io};
 
 use anymetal_hal::command::{Command, Grid, Submission};
 use anymetal_hal::completion::{CommandTiming, Timing};
@@ -19,8 +21,8 @@ use anymetal_hal::event::Event;
 use crate::submission::Outcome;
 use crate::sync::{AtomicU64, Mutex, MutexGuard};
 
-/// The most commands that a trace keeps.
-const MAX_COMMANDS: usize = 1 << 20;
+/// The most commands that a trace keeps if nothing else is asked for: some 60 MB of memory.
+pub(crate) const DEFAULT_COMMANDS: usize = 1 << 17;
 
 /// What the streams of a device did. Clones are the same trace.
 #[derive(Clone)]
@@ -39,7 +41,7 @@ struct TraceShared {
 
 #[derive(Default)]
 struct State {
-    submissions: Vec<TracedSubmission>,
+    submissions: VecDeque<Arc<TracedSubmission>>,
     commands: usize,
     left_out: usize,
 }
@@ -85,11 +87,7 @@ pub struct TracedCommand {
 pub struct EventKey(usize);
 
 impl Trace {
-    pub(crate) fn new(device: Arc<dyn Device>) -> Self {
-        Trace::bounded(device, MAX_COMMANDS)
-    }
-
-    fn bounded(device: Arc<dyn Device>, most_commands: usize) -> Self {
+    pub(crate) fn bounded(device: Arc<dyn Device>, most_commands: usize) -> Self {
         let (next, state) = (AtomicU64::new(1), Mutex::default());
         Trace { shared: Arc::new(TraceShared { device, next, most_commands, state }) }
     }
@@ -137,32 +135,51 @@ impl Trace {
             Err(error) => traced.failure = Some(error.to_string()),
         }
         let mut state = self.lock();
-        let commands = state.commands + traced.commands.len().max(1);
-        if commands > self.shared.most_commands {
+        state.commands += traced.weight();
+        state.submissions.push_back(Arc::new(traced));
+        while state.commands > self.shared.most_commands && state.submissions.len() > 1 {
+            let Some(oldest) = state.submissions.pop_front() else { break };
+            state.commands -= oldest.weight();
             state.left_out += 1;
-            return;
         }
-        state.commands = commands;
-        state.submissions.push(traced);
     }
 
-    /// The submissions so far, in the order in which they ended.
-    pub fn submissions(&self) -> Vec<TracedSubmission> {
-        self.lock().submissions.clone()
+    /// The submissions that it has, in the order in which they ended.
+    pub fn submissions(&self) -> Vec<Arc<TracedSubmission>> {
+        self.lock().submissions.iter().cloned().collect()
     }
 
-    /// How many submissions were left out because the trace is full.
+    /// How many submissions are not in it any more, because later ones took their room.
     pub fn left_out(&self) -> usize {
         self.lock().left_out
     }
 
     /// As a file for Perfetto (ui.perfetto.dev) and `chrome://tracing`; see [`chrome`].
     pub fn to_chrome_json(&self) -> String {
-        chrome::json(&*self.shared.device, &self.submissions())
+        let mut text = Vec::new();
+        // Nothing that writes to memory fails, and JSON is UTF-8.
+        let _ = self.write_chrome_json(&mut text);
+        String::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Writes what [`Trace::to_chrome_json`] gives, event by event: give it a buffered writer.
+    pub fn write_chrome_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let (submissions, left_out) = {
+            let state = self.lock();
+            (state.submissions.iter().cloned().collect::<Vec<_>>(), state.left_out)
+        };
+        chrome::write(&*self.shared.device, &submissions, left_out, out)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         crate::sync::lock(&self.shared.state)
+    }
+}
+
+impl TracedSubmission {
+    /// What it takes of the commands that a trace keeps.
+    fn weight(&self) -> usize {
+        self.commands.len().max(1)
     }
 }
 
@@ -216,7 +233,7 @@ mod models {
     use crate::memory::test_device::TestDevice;
 
     /// Streams record while somebody reads: numbers are given once, nothing is lost or doubled, and no more
-    /// is kept than allowed.
+    /// is kept than allowed: the latest.
     #[test]
     fn every_submission_is_kept_once_or_counted_as_left_out() {
         loom::model(|| {
@@ -239,7 +256,10 @@ mod models {
             let kept = trace.submissions();
             assert_eq!((kept.len(), trace.left_out()), (2, 1));
             assert!(kept[0].id != kept[1].id);
-            assert!(seen.iter().zip(&kept).all(|(then, now)| then.id == now.id), "what was seen stays");
+            assert!(
+                kept.iter().any(|one| one.id == second),
+                "the last of its stream made room for no earlier one"
+            );
         });
     }
 }

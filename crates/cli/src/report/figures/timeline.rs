@@ -1,20 +1,78 @@
 //! The timeline: one row for each queue, a rectangle for each thing that ran.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
 use super::{Axis, LEFT, TOP, begin, caption, colour, escape, horizontal, shortened, time};
-use crate::report::recorded::Recorded;
+use crate::report::recorded::{Recorded, Slice};
 
 const RIGHT: f64 = 940.0;
 const ROW: f64 = 34.0;
 const LABELS: f64 = LEFT + 40.0;
-/// Rectangles; a page with more is slow to show.
-pub(crate) const MAX_SLICES: usize = 5000;
+/// The least width of a rectangle. Runs that are shorter share one with their neighbours.
+const NARROWEST: f64 = 0.6;
+
+/// A rectangle: one run, or several that are too short to be told apart.
+struct Mark {
+    from: f64,
+    width: f64,
+    queue: u32,
+    /// The name of the first.
+    name: usize,
+    runs: u64,
+    duration_ns: u64,
+}
+
+/// What is drawn: no more for each queue than there are columns, however many runs there were.
+fn marks(slices: &[Slice], x: &Axis, names: &[&str]) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let mut columns: BTreeMap<(u32, i64), usize> = BTreeMap::new();
+    for slice in slices {
+        let (from, to) = (x.at(slice.start_ns as f64), x.at((slice.start_ns + slice.duration_ns) as f64));
+        let name = names.iter().position(|name| *name == slice.name).unwrap_or(usize::MAX);
+        let (queue, duration_ns) = (slice.queue, slice.duration_ns);
+        let mark = Mark { from, width: (to - from).max(NARROWEST), queue, name, runs: 1, duration_ns };
+        if to - from >= NARROWEST {
+            marks.push(mark);
+            continue;
+        }
+        match columns.entry((queue, (from / NARROWEST).floor() as i64)) {
+            Entry::Vacant(first) => {
+                first.insert(marks.len());
+                marks.push(mark);
+            }
+            Entry::Occupied(there) => {
+                let there = &mut marks[*there.get()];
+                there.runs += 1;
+                there.duration_ns = there.duration_ns.saturating_add(duration_ns);
+            }
+        }
+    }
+    marks
+}
+
+impl Mark {
+    /// Its share of a row's height: that of the column's time which its runs take.
+    fn height(&self, column_ns: f64) -> f64 {
+        match self.runs {
+            1 => 1.0,
+            _ => (self.duration_ns as f64 / column_ns).clamp(0.1, 1.0),
+        }
+    }
+
+    fn title(&self, names: &[&str]) -> String {
+        let (name, took) = (names.get(self.name).copied().unwrap_or("other"), time(self.duration_ns as f64));
+        match self.runs {
+            1 => format!("{name}, {took}"),
+            runs => format!("{runs} runs from {name} on, {took}"),
+        }
+    }
+}
 
 /// The figure, with the colours of `names` in order.
 pub(crate) fn svg(recorded: &Recorded, names: &[&str]) -> String {
-    let slices = &recorded.slices[..recorded.slices.len().min(MAX_SLICES)];
+    let slices = recorded.slices.as_slice();
     let end = slices.iter().map(|slice| slice.start_ns + slice.duration_ns).max().unwrap_or(0);
     let used: BTreeMap<u32, usize> = {
         let mut queues: Vec<u32> = slices.iter().map(|slice| slice.queue).collect();
@@ -37,20 +95,38 @@ pub(crate) fn svg(recorded: &Recorded, names: &[&str]) -> String {
             escape(&shortened(&name, 15))
         );
     }
-    for slice in slices {
-        let (from, to) = (x.at(slice.start_ns as f64), x.at((slice.start_ns + slice.duration_ns) as f64));
-        let number = names.iter().position(|name| *name == slice.name).unwrap_or(usize::MAX);
+    let column_ns = end as f64 * NARROWEST / (RIGHT - LABELS);
+    for mark in marks(slices, &x, names) {
+        let height = (ROW - 12.0) * mark.height(column_ns);
         let _ = writeln!(
             out,
-            "<rect x=\"{from:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{:.1}\" fill=\"{}\"><title>{}, {}</title></rect>",
-            TOP + ROW * used[&slice.queue] as f64 + 6.0,
-            (to - from).max(0.6),
-            ROW - 12.0,
-            colour(number),
-            escape(&slice.name),
-            time(slice.duration_ns as f64)
+            "<rect x=\"{:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{height:.1}\" fill=\"{}\"><title>{}</title></rect>",
+            mark.from,
+            TOP + ROW * (used[&mark.queue] + 1) as f64 - 6.0 - height,
+            mark.width,
+            colour(mark.name),
+            escape(&mark.title(names))
         );
     }
     out.push_str("</svg>\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_share_a_column_and_all_of_them_are_shown() {
+        let slice = |start_ns, duration_ns| Slice { queue: 1, name: "k".to_owned(), start_ns, duration_ns };
+        let mut slices: Vec<Slice> = (0..100_000).map(|number| slice(number * 10, 5)).collect();
+        slices.push(slice(2_000_000, 1_000_000));
+        let marks = marks(&slices, &Axis::linear(0.0, 3e6, LABELS, RIGHT), &["k"]);
+        assert!(marks.len() < 600, "{} marks", marks.len());
+        assert_eq!(marks.iter().map(|mark| mark.runs).sum::<u64>(), 100_001);
+        let column_ns = 3e6 * NARROWEST / (RIGHT - LABELS);
+        let half = |mark: &&Mark| (0.4..0.6).contains(&mark.height(column_ns));
+        assert!(marks.iter().filter(half).count() > marks.len() - 10, "they take half of the time");
+        assert_eq!(marks.last().unwrap().title(&["k"]), "k, 1 ms");
+    }
 }

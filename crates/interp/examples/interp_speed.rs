@@ -1,6 +1,6 @@
 //! Measures the interpreter: lane-operations per second of a loop of float arithmetic, and of one with
 //! memory access; without an observer, with one that is told of all lanes at once, with one that is told of
-//! each lane, and with arithmetic lints. `cargo run --release -p anymetal-interp --example speed`
+//! each lane, and with arithmetic lints. `cargo run --release -p anymetal-interp --example interp_speed`
 #![expect(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::time::Instant;

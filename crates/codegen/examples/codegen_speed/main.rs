@@ -1,4 +1,4 @@
-//! Times a few kernels on this machine: `cargo run --release -p anymetal-codegen --example speed`.
+//! Times a few kernels on this machine: `cargo run --release -p anymetal-codegen --example codegen_speed`.
 //! With the name of a kernel and `text` it prints that kernel's LLVM IR, with `optimised` or
 //! `assembly` what LLVM makes of it; `object` writes a file.
 #![allow(clippy::print_stdout, reason = "a program whose output is its purpose")]
