@@ -20,6 +20,7 @@ pub mod if_convert;
 pub mod inline;
 pub mod licm;
 pub mod localize_divergent_exits;
+pub mod loop_simplify;
 pub mod manager;
 pub mod mem2reg;
 pub mod memcpy_idiom;

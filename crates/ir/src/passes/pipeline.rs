@@ -10,9 +10,9 @@ use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_s
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
     InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, excess_precision, fold,
-    hoist_common_code, hoist_divergent_barriers, if_convert, inline, licm, localize_divergent_exits, mem2reg,
-    memcpy_idiom, merge_stores, prefetch, schedule_long_latency, separable_filter, specialise,
-    speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
+    hoist_common_code, hoist_divergent_barriers, if_convert, inline, licm, localize_divergent_exits,
+    loop_simplify, mem2reg, memcpy_idiom, merge_stores, prefetch, schedule_long_latency, separable_filter,
+    specialise, speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
 
@@ -51,6 +51,8 @@ passes! {
         |function, _| licm::licm(function);
     DCE = "dce", "Remove dead code and dead stores to private memory.",
         |function, _| dce::dce(function);
+    LOOP_SIMPLIFY = "loop_simplify", "Move the step that ends a loop's body to its continuing block.",
+        |function, _| loop_simplify::loop_simplify(function);
     UNROLL = "unroll", "Unroll loops of a known trip count completely where that pays.",
         // An inner loop first, then the one around it.
         |function, context| context.round < 3 && unroll::unroll(function);
@@ -103,6 +105,7 @@ pub const SIMPLIFY: Step = Step::Fixpoint(
         &EARLY_CSE,
         &LICM,
         &DCE,
+        &LOOP_SIMPLIFY,
         &UNROLL,
     ],
     &COMPACT,
