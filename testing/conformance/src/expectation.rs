@@ -4,12 +4,18 @@
 
 use serde::Deserialize;
 
+/// What the names of executors end in that do not check accesses.
+pub const WITHOUT_CHECKS: &str = " without checks";
+
 /// A case that is known to fail.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The executor's name, or `*`.
+    /// The executor's name, or `*`. It stands for the executor without checks, too.
     pub executor: String,
+    /// It fails only where accesses are checked.
+    #[serde(default)]
+    pub checked: bool,
     /// The kernel's or the file's name; a `*` at its end matches any rest.
     pub case: String,
     /// Why, and what would have to change.
@@ -37,8 +43,10 @@ impl Expectations {
 
     /// The reason why a case is known to fail.
     pub fn reason(&self, executor: &str, case: &str) -> Option<&str> {
+        let unchecked = executor.strip_suffix(WITHOUT_CHECKS);
         let fits = |row: &&Expectation| {
-            (row.executor == "*" || row.executor == executor)
+            (row.executor == "*" || row.executor == unchecked.unwrap_or(executor))
+                && !(row.checked && unchecked.is_some())
                 && match row.case.strip_suffix('*') {
                     Some(start) => case.starts_with(start),
                     None => row.case == case,
@@ -59,6 +67,11 @@ mod tests {
         assert_eq!(rows.reason("cpu", "conv_f32"), Some("r"));
         assert_eq!(rows.reason("interpreter", "conv_f32"), None);
         assert_eq!(rows.reason("cpu", "cov"), None);
+        assert_eq!(rows.reason("cpu without checks", "conv_f32"), Some("r"));
+        let rows: Expectations =
+            toml::from_str(&(text.to_owned() + "checked = true")).expect("it is well formed");
+        assert_eq!(rows.reason("cpu", "conv_f32"), Some("r"));
+        assert_eq!(rows.reason("cpu without checks", "conv_f32"), None);
         Expectations::of_repository();
     }
 }

@@ -1,4 +1,4 @@
-// Vectors behind pointers to scalars that a loop moves by a row, of a length that is a multiple of their elements or not, and words behind bytes.
+// Vectors behind pointers to scalars that a loop moves by a row, of a length that is a multiple of their elements or not, and packed vectors behind bytes.
 //! threads: 1
 //! kernel: walk
 //! arg 0: f32 0..64
@@ -35,5 +35,5 @@ kernel void mixed(device const float* rows [[buffer(0)]], device const uchar* by
                   constant uint& stride [[buffer(3)]], device uint* out [[buffer(4)]], uint i [[thread_position_in_grid]]) {
     float4 row = *(device const float4*)(rows + (i + 1) * length);
     out[0] = uint(row.x + row.y + row.z + row.w);
-    out[1] = *(device const uint*)(bytes + (i + 1) * stride);
+    out[1] = as_type<uint>(uchar4(*(device const packed_uchar4*)(bytes + (i + 1) * stride)));
 }

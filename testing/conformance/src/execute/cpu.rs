@@ -58,6 +58,14 @@ fn executor_name() -> &'static str {
     }
 }
 
+/// That of the executor without checks.
+fn unchecked_executor_name() -> &'static str {
+    match executor_name() {
+        "nvidia" => "nvidia without checks",
+        _ => "cpu without checks",
+    }
+}
+
 /// The device that is tested: the guarded CPU device, or the one that `ANYMETAL_TEST_DEVICE` names.
 fn tested() -> Result<Device, Error> {
     match std::env::var("ANYMETAL_TEST_DEVICE") {
@@ -78,7 +86,7 @@ impl Executor for Cpu {
 
 impl Executor for UncheckedCpu {
     fn name(&self) -> &'static str {
-        executor_name()
+        unchecked_executor_name()
     }
 
     fn checks(&self) -> bool {
