@@ -7,10 +7,8 @@
 use std::collections::BTreeSet;
 
 use anymetal_ir::analysis::walk_insts;
-use anymetal_ir::{Block, Function, Inst, Label, MathFn, Op, Type};
+use anymetal_ir::{Block, Function, Inst, Label, Op, Type};
 use serde::Serialize;
-
-use crate::lanes::is_float_operation;
 
 /// What a region's number of executions depends on besides those of the region around it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -177,16 +175,16 @@ fn label_of(op: &Op) -> Option<Label> {
 fn add_operation(function: &Function, inst: Inst, counts: &mut Counts) {
     let data = function.inst(inst);
     let lanes = |value| u64::from(function.ty(value).lanes());
+    counts.float_operations += u64::from(data.op.float_operations()) * data.result.map_or(0, lanes);
     match &data.op {
-        Op::Binary(op, a, _) if is_float_operation(*op) => counts.float_operations += lanes(*a),
+        Op::Matrix(..) => counts.simd_operations += 1,
+        op if op.float_operations() > 0 => {}
         Op::Binary(_, a, _) | Op::Compare(_, a, _) => counts.integer_operations += lanes(*a),
         Op::Unary(_, a) | Op::Cast(_, a) if !matches!(function.ty(*a), Type::Ptr(_)) => {
             counts.integer_operations += lanes(*a);
         }
-        Op::Math(MathFn::Fma, args) => counts.float_operations += 2 * lanes(args[0]),
-        Op::Math(MathFn::Divide, args) => counts.float_operations += lanes(args[0]),
         Op::Math(_, args) => counts.math_calls += args.first().map_or(1, |&value| lanes(value)),
-        Op::Simd(..) | Op::Matrix(..) => counts.simd_operations += 1,
+        Op::Simd(..) => counts.simd_operations += 1,
         Op::Barrier(..) if data.op.is_threadgroup_barrier() => counts.barriers += 1,
         _ => {}
     }

@@ -1,6 +1,8 @@
 //! The analysis of one kernel.
 
-use anymetal_ir::{Kernel, Module, Op, Query};
+use std::collections::BTreeMap;
+
+use anymetal_ir::{Inst, Kernel, Module, Op, Query};
 use serde::Serialize;
 
 use crate::access::{self, AccessSite};
@@ -44,6 +46,16 @@ pub struct KernelAnalysis {
     pub occupancy: Vec<Occupancy>,
     /// What to change.
     pub advice: Vec<String>,
+    /// The region of each instruction.
+    #[serde(skip)]
+    region_of: BTreeMap<u32, usize>,
+}
+
+impl KernelAnalysis {
+    /// The region of an instruction of the kernel's function.
+    pub fn region_of(&self, inst: Inst) -> Option<usize> {
+        self.region_of.get(&inst.0).copied()
+    }
 }
 
 /// Analyzes a kernel of a module without calls and function constants; `None` if the module has no such
@@ -78,6 +90,7 @@ pub fn analyze(module: &Module, kernel: &str, options: &Options) -> Option<Kerne
         divergent_lines,
         registers,
         threadgroup_memory,
+        region_of: places.list().iter().map(|place| (place.inst.0, place.region)).collect(),
         occupancy: FAMILIES
             .iter()
             .map(|family| occupancy(family, threads, registers, threadgroup_memory))

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use anymetal_ir::eval::sign_extend;
-use anymetal_ir::{BinOp, CastOp, Function, Inst, Local, Op, Query, SimdOp, Space, Type, Value};
+use anymetal_ir::{CastOp, Function, Inst, Local, Op, Query, SimdOp, Space, Type, Value};
 
 use crate::count::{Place, Places};
 use crate::pattern::LANES;
@@ -272,9 +272,4 @@ impl<'f> Lanes<'f> {
         let zeros = if in_group { zeros } else { zeros.min(size(axis).trailing_zeros()) };
         Shape::based(Base::Multiple(zeros), of(0))
     }
-}
-
-/// Whether an operation combines integers, for the counts.
-pub(crate) fn is_float_operation(op: BinOp) -> bool {
-    matches!(op, BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem)
 }

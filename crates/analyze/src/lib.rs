@@ -7,11 +7,12 @@
 //!
 //! Invariant: nothing is guessed. What the IR does not decide is a [`Factor`] of a region, or
 //! [`Pattern::Gathered`]. Assumptions are made: 32-bit indices do not wrap around when they are widened, and
-//! threadgroups are whole and of the size in [`Options`].
+//! threadgroups are whole and of the size in [`Options`]. [`disagreements`] compares an analysis with a run.
 #![forbid(unsafe_code)]
 
 mod access;
 mod advice;
+mod agreement;
 mod count;
 mod intensity;
 mod kernel;
@@ -24,6 +25,7 @@ mod shape;
 mod size;
 
 pub use access::{AccessSite, Operation};
+pub use agreement::disagreements;
 pub use count::{Counts, Factor, FactorKind, Region};
 pub use intensity::Intensity;
 pub use kernel::{KernelAnalysis, Options, analyze};

@@ -25,16 +25,23 @@ pub struct RecordedSite {
     pub patterns: Vec<Pattern>,
 }
 
-/// Watches a run's accesses to shared memory.
+/// Watches a run's accesses to shared memory, and counts what it executes.
 #[derive(Debug, Default)]
 pub struct Recorder {
     sites: BTreeMap<(u32, bool), RecordedSite>,
+    /// By step.
+    executions: Vec<u64>,
 }
 
 impl Recorder {
     /// The instructions that were executed, in the order of the program.
     pub fn sites(&self) -> impl Iterator<Item = &RecordedSite> {
         self.sites.values()
+    }
+
+    /// How often threads executed each step of the program, by its number.
+    pub fn executions(&self) -> impl Iterator<Item = (u32, u64)> {
+        (0..).zip(self.executions.iter().copied()).filter(|&(_, times)| times > 0)
     }
 
     fn record(&mut self, accesses: &Accesses<'_>) {
@@ -69,7 +76,15 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn interests(&self) -> Interests {
-        Interests { shared: true, ..Interests::default() }
+        Interests { shared: true, steps: true, ..Interests::default() }
+    }
+
+    fn on_step(&mut self, site: u32, lanes: u32) {
+        let index = site as usize;
+        if index >= self.executions.len() {
+            self.executions.resize(index + 1, 0);
+        }
+        self.executions[index] += u64::from(lanes.count_ones());
     }
 
     fn on_accesses(&mut self, accesses: &Accesses<'_>) {

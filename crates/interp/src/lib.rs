@@ -49,7 +49,7 @@ pub use observer::{
     DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests, LanesExit, LocalStart, MemorySizes,
     NoObserver, Observer, Trace, Unfinished, VectorIndex,
 };
-pub use program::{Program, ProgramArgument};
+pub use program::{Program, ProgramArgument, StepOrigin};
 pub use report::{
     AccessKind, DivergentBarrier, Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable,
 };

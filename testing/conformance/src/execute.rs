@@ -1,9 +1,11 @@
 //! Executors: what runs kernels. Each opens a source, prepares a kernel, and runs launches of it.
 
+mod analysis;
 mod cpu;
 mod interpreter;
 mod sanitize;
 
+pub use analysis::Analysis;
 pub(crate) use cpu::guarded;
 pub use cpu::{Cpu, OnDevice, Sanitized, UncheckedCpu};
 pub(crate) use interpreter::module_of;

@@ -2,14 +2,20 @@
 
 use anymetal_conformance::candle::{self, family};
 use anymetal_conformance::case::Case;
-use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Sanitized, Source, UncheckedCpu};
+use anymetal_conformance::execute::{
+    Analysis, Cpu, Executor, Interpreter, Math, Sanitized, Source, UncheckedCpu,
+};
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
 use anymetal_conformance::{demo, llama, metal_examples};
 
 /// Devices are compared with the interpreter, too.
 fn oracle_of(executor: &dyn Executor) -> Oracle {
-    if ["interpreter", "sanitizer"].contains(&executor.name()) { Oracle::None } else { Oracle::Interpreter }
+    if ["interpreter", "sanitizer", "analysis"].contains(&executor.name()) {
+        Oracle::None
+    } else {
+        Oracle::Interpreter
+    }
 }
 
 fn check(executor: &dyn Executor, name: &str) {
@@ -185,6 +191,7 @@ suite!(interpreter, Interpreter::default());
 suite!(cpu, Cpu);
 suite!(unchecked_cpu, UncheckedCpu);
 suite!(sanitized, Sanitized);
+suite!(analysis, Analysis);
 
 /// One test per family, in safe math mode.
 macro_rules! bit_for_bit {
@@ -271,6 +278,7 @@ llama_suite!(llama_interpreter, Interpreter::default());
 llama_suite!(llama_cpu, Cpu);
 llama_suite!(llama_unchecked_cpu, UncheckedCpu);
 llama_suite!(llama_sanitized, Sanitized);
+llama_suite!(llama_analysis, Analysis);
 
 /// The demo's kernels, all of them.
 #[test]

@@ -135,10 +135,27 @@ impl Machine {
 
     /// Runs until the SIMD-group is done or has to wait.
     pub(crate) fn resume(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
-        if env.interests.arithmetic { self.execute::<true>(env) } else { self.execute::<false>(env) }
+        match env.interests.arithmetic | env.interests.steps {
+            true => self.execute::<true>(env),
+            false => self.execute::<false>(env),
+        }
     }
 
-    fn execute<const LINTS: bool>(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
+    /// What observers are told before a step.
+    fn tell_step(&mut self, env: &mut Environment<'_, '_>, pc: Pc, step: &Step) {
+        if env.interests.steps {
+            env.observer.on_step(pc, self.active);
+        }
+        if env.interests.arithmetic {
+            self.tell_arithmetic(env, pc, step);
+            self.follow_wraps(env, pc, step);
+        }
+    }
+
+    fn execute<const EACH_STEP: bool>(
+        &mut self,
+        env: &mut Environment<'_, '_>,
+    ) -> Result<Pause, InterpError> {
         let program = env.program;
         let mut turn = env.turns.length(TURN);
         let interrupts_accesses = env.turns.interrupts_accesses();
@@ -147,9 +164,8 @@ impl Machine {
             self.pc += 1;
             env.report.steps += 1;
             let step = &program.steps[pc as usize];
-            if LINTS {
-                self.tell_arithmetic(env, pc, step);
-                self.follow_wraps(env, pc, step);
+            if EACH_STEP {
+                self.tell_step(env, pc, step);
             }
             match *step {
                 Step::Apply1 { apply, dst, a, .. } => {

@@ -32,11 +32,13 @@ pub struct Interests {
     pub lanes: bool,
     /// Arithmetic with a result that the source hardly wants: [`ArithmeticLint`].
     pub arithmetic: bool,
+    /// Each step, with the lanes that execute it; it makes every one slower, too.
+    pub steps: bool,
 }
 
 impl Interests {
-    /// All but arithmetic, which makes every instruction slower.
-    pub const ALL: Self = Self { shared: true, private: true, lanes: true, arithmetic: false };
+    /// All but arithmetic and steps, which make every instruction slower.
+    pub const ALL: Self = Self { shared: true, private: true, lanes: true, arithmetic: false, steps: false };
 
     pub(crate) fn accesses(self) -> bool {
         self.shared | self.private
@@ -299,6 +301,8 @@ pub trait Observer {
     fn on_divergent_simd(&mut self, operation: &DivergentSimd) {}
     /// An index outside of a vector; the component is taken modulo their number.
     fn on_vector_index(&mut self, access: &VectorIndex) {}
+    /// Lanes, a bit for each, execute a step of the program ([`Program::step_origin`]).
+    fn on_step(&mut self, site: u32, lanes: u32) {}
     /// A division by zero, a shift by too many bits, or a NaN of operands that are none.
     fn on_arithmetic(&mut self, lint: &ArithmeticLint) {}
     /// Lanes return from the kernel. A SIMD-group's last ones may do so at the kernel's end.

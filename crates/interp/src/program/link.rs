@@ -35,6 +35,7 @@ pub(super) fn link(
 
     let mut steps = Vec::new();
     let mut locs = Vec::new();
+    let mut step_origins = Vec::new();
     let mut origins = Vec::new();
     let foreign = std::mem::take(&mut tables.foreign);
     for (id, function) in order.iter().zip(lowered) {
@@ -59,6 +60,7 @@ pub(super) fn link(
             }
         }
         steps.extend(code);
+        step_origins.extend(function.origins);
         let first = origins.len() as u32;
         let rebased = |loc: Loc| Loc { origin: loc.origin + if loc.origin == 0 { 0 } else { first }, ..loc };
         locs.extend(function.locs.into_iter().map(rebased));
@@ -76,6 +78,7 @@ pub(super) fn link(
         variable_names: layout.names,
         steps,
         locs,
+        step_origins,
         origins: origins.into(),
         operands: tables.operands,
         case_values: tables.case_values,

@@ -8,11 +8,11 @@
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::Persistent;
 use super::layout::{Layout, limit};
 use super::promote::Promoted;
 use super::registers::{self, FOREIGN, PERSISTENT};
 use super::step::{PtrSlots, Slot, SlotRange, Step};
+use super::{Persistent, StepOrigin};
 use crate::InterpError;
 
 /// Steps of one function; keeps step numbers far from overflow.
@@ -50,6 +50,7 @@ impl Tables {
 pub(super) struct Lowered {
     pub(super) steps: Vec<Step>,
     pub(super) locs: Vec<Loc>,
+    pub(super) origins: Vec<StepOrigin>,
     pub(super) places: u32,
 }
 
@@ -120,6 +121,8 @@ pub(super) struct Lowering<'a> {
     steps: Vec<Step>,
     locs: Vec<Loc>,
     loc: Loc,
+    origins: Vec<StepOrigin>,
+    origin: StepOrigin,
     virtuals: u32,
     open: Vec<Open>,
     pub(super) promoted: Promoted,
@@ -145,6 +148,8 @@ pub(super) fn lower(
         steps: Vec::new(),
         locs: Vec::new(),
         loc: Loc::default(),
+        origins: Vec::new(),
+        origin: StepOrigin::default(),
         virtuals: 0,
         open: Vec::new(),
         promoted: Promoted::default(),
@@ -153,10 +158,11 @@ pub(super) fn lower(
     let fixed = lowering.promote();
     lowering.start_locals()?;
     lowering.body()?;
-    let (mut steps, locs, virtuals) = (lowering.steps, lowering.locs, lowering.virtuals);
+    let (mut steps, locs, origins) = (lowering.steps, lowering.locs, lowering.origins);
+    let virtuals = lowering.virtuals;
     limit("steps of a function", steps.len() as u64, MAX_STEPS)?;
     let allocation = registers::allocate(&mut steps, &mut tables.operands, fixed, virtuals);
-    Ok(Lowered { steps, locs, places: allocation.places })
+    Ok(Lowered { steps, locs, origins, places: allocation.places })
 }
 
 impl Lowering<'_> {
@@ -214,6 +220,7 @@ impl Lowering<'_> {
     pub(super) fn emit(&mut self, step: Step) -> u32 {
         self.steps.push(step);
         self.locs.push(self.loc);
+        self.origins.push(self.origin);
         self.steps.len() as u32 - 1
     }
 
@@ -250,6 +257,7 @@ impl Lowering<'_> {
                 self.instruction(inst)?;
             } else {
                 let open = self.open.pop().expect("it was there");
+                self.origin = StepOrigin::default();
                 self.finish(open);
             }
         }
@@ -259,6 +267,13 @@ impl Lowering<'_> {
     fn instruction(&mut self, inst: Inst) -> Result<(), InterpError> {
         let data = self.function.inst(inst);
         self.loc = data.loc;
+        let is_plain = data.op.blocks().is_empty() && !data.op.is_terminator();
+        // Both elements that a lane has of a matrix are of one step; other vectors' components are of one each.
+        let components = if matches!(data.op, Op::Matrix(..)) { 2 } else { 1 };
+        self.origin = StepOrigin {
+            inst: is_plain.then_some(inst),
+            float_operations: components * data.op.float_operations(),
+        };
         match &data.op {
             Op::If { cond, then, otherwise } => {
                 let branch = self.emit(Step::If { cond: self.scalar(*cond), otherwise: 0 });

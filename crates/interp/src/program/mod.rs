@@ -18,7 +18,7 @@ pub(crate) mod step;
 
 use std::sync::Arc;
 
-use anymetal_ir::{ArgKind, Loc, Module, Origin, Query};
+use anymetal_ir::{ArgKind, Inst, Loc, Module, Origin, Query};
 
 use crate::InterpError;
 use crate::report::Variable;
@@ -49,6 +49,15 @@ pub struct ProgramArgument {
     pub enabled: bool,
 }
 
+/// What a step was made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StepOrigin {
+    /// The instruction, in its function; `None`: of constructs and jumps, and at ends of blocks.
+    pub inst: Option<Inst>,
+    /// Float operations of each execution, as [`anymetal_ir::Op::float_operations`] counts.
+    pub float_operations: u8,
+}
+
 /// A kernel, ready to run any number of times.
 #[derive(Debug)]
 pub struct Program {
@@ -59,6 +68,7 @@ pub struct Program {
     variable_names: Vec<String>,
     pub(crate) steps: Vec<Step>,
     pub(crate) locs: Vec<Loc>,
+    step_origins: Vec<StepOrigin>,
     /// Of all functions.
     origins: Arc<[Origin]>,
     pub(crate) operands: Vec<Slot>,
@@ -114,6 +124,11 @@ impl Program {
     /// The name of the file of a position; empty if unknown.
     pub fn file(&self, loc: Loc) -> &str {
         if loc.is_known() { self.files.get(loc.file as usize).map_or("", String::as_str) } else { "" }
+    }
+
+    /// What a step was made of, by the number that observers are given.
+    pub fn step_origin(&self, site: u32) -> StepOrigin {
+        self.step_origins.get(site as usize).copied().unwrap_or_default()
     }
 
     /// The source files, for [`Loc::file`].

@@ -5,7 +5,7 @@
 //! compile without an answer. What passes ask (may it be removed, may it be repeated, may later loads differ)
 //! are the methods below it.
 
-use super::{MatrixOp, Op};
+use super::{BinOp, MathFn, MatrixOp, Op};
 use crate::Value;
 
 /// What an operation does besides computing its result.
@@ -106,6 +106,18 @@ impl Op {
     /// alone.
     pub fn is_pure(&self) -> bool {
         self.effect() == Effect::Pure
+    }
+
+    /// The float additions, multiplications and divisions of one component of its result; a fused
+    /// multiply-add is two. An element of a matrix product has eight of these.
+    pub fn float_operations(&self) -> u8 {
+        match self {
+            Self::Binary(BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem, ..)
+            | Self::Math(MathFn::Divide, _) => 1,
+            Self::Math(MathFn::Fma, _) => 2,
+            Self::Matrix(MatrixOp::MultiplyAccumulate, _) => 16,
+            _ => 0,
+        }
     }
 
     /// Whether it only computes a result, be it an arbitrary one.
