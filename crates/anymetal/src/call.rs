@@ -271,7 +271,7 @@ macro_rules! call_setters {
         }
 
         /// Threads per threadgroup. Without it a grid of threads gets what the kernel demands, or what tuning
-        /// found ([`crate::tuning`]), or 256, 16×16 or 8×8×4.
+        /// found ([`crate::tuning`]), or 256, 32×8 or 32×4×2.
         pub fn group_size(mut self, size: impl Into<Extent>) -> Self {
             self.call.group_size(size.into());
             self

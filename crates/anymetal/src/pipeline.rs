@@ -132,7 +132,7 @@ impl Pipeline {
     /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`]
     /// is tried again.
     ///
-    /// Launches that give no size have 256, 16×16 or 8×8×4 threads, or what the kernel demands.
+    /// Launches that give no size have 256, 32×8 or 32×4×2 threads, or what the kernel demands.
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {
         let limits = self.shared.specialiser.device.capabilities();
         for size in sizes {

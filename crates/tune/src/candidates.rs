@@ -4,18 +4,18 @@
 /// or threadgroup memory do not allow them; the limit of the kernel comes on top.
 const MAX_THREADS: u32 = 1024;
 
-/// A threadgroup size for a grid of that many dimensions: 256, 16×16 or 8×8×4, made smaller until it fits
-/// the limit.
+/// A threadgroup size for a grid of that many dimensions: 256, 32×8 or 32×4×2, so that the lanes of a
+/// SIMD-group are neighbours along x; made smaller until it fits the limit.
 pub fn default_group_size(dimensions: usize, limit: u32) -> [u32; 3] {
     let mut size = match dimensions {
         0 | 1 => [256, 1, 1],
-        2 => [16, 16, 1],
-        _ => [8, 8, 4],
+        2 => [32, 8, 1],
+        _ => [32, 4, 2],
     };
     while size.iter().product::<u32>() > limit.max(1) {
-        // The last of the largest: keeps rows long.
-        let largest = (0..3).max_by_key(|&dimension: &usize| size[dimension]).unwrap_or(0);
-        size[largest] = (size[largest] / 2).max(1);
+        // The last axis first: keeps rows long.
+        let axis = size.iter().rposition(|&threads| threads > 1).unwrap_or(0);
+        size[axis] = (size[axis] / 2).max(1);
     }
     size
 }
@@ -54,9 +54,10 @@ mod tests {
     fn default_group_sizes_respect_the_limit() {
         assert_eq!(default_group_size(1, 1024), [256, 1, 1]);
         assert_eq!(default_group_size(1, 100), [64, 1, 1]);
-        assert_eq!(default_group_size(2, 1024), [16, 16, 1]);
-        assert_eq!(default_group_size(2, 128), [16, 8, 1]);
-        assert_eq!(default_group_size(3, 1024), [8, 8, 4]);
+        assert_eq!(default_group_size(2, 1024), [32, 8, 1]);
+        assert_eq!(default_group_size(2, 128), [32, 4, 1]);
+        assert_eq!(default_group_size(3, 1024), [32, 4, 2]);
+        assert_eq!(default_group_size(3, 64), [32, 2, 1]);
         assert_eq!(default_group_size(3, 1), [1, 1, 1]);
     }
 

@@ -268,7 +268,7 @@ impl Lowering<'_> {
         let data = self.function.inst(inst);
         self.loc = data.loc;
         let is_plain = data.op.blocks().is_empty() && !data.op.is_terminator();
-        // Both elements that a lane has of a matrix are of one step; other vectors' components are of one each.
+        // A lane has two elements of a matrix, made by one step; components of other vectors have their own.
         let components = if matches!(data.op, Op::Matrix(..)) { 2 } else { 1 };
         self.origin = StepOrigin {
             inst: is_plain.then_some(inst),
