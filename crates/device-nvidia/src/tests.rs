@@ -6,6 +6,7 @@ mod collectives;
 mod cooperative;
 mod graphs;
 mod links;
+mod products;
 mod stopping;
 mod streams;
 
