@@ -1,8 +1,8 @@
 //! Subscripts of Einstein sums: `bij,jk->bik`.
 //!
 //! Owns [`Subscripts`] and their parser. Letters name dimensions; `...` stands for leading ones that
-//! broadcast; spaces mean nothing. Invariant: an operand's labels are as many as its dimensions, and every label of the
-//! result is one of an operand.
+//! broadcast; spaces mean nothing. Invariant: an operand's labels are as many as its dimensions, and every
+//! label of the result is one of an operand.
 
 use std::collections::BTreeMap;
 
