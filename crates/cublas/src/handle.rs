@@ -37,12 +37,23 @@ impl Handle {
         let mut raw = ptr::null_mut();
         // SAFETY: a context is current, as the caller promises; the result outlives the call.
         check("cublasCreate", unsafe { (library.create)(&raw mut raw) })?;
-        let handle = Handle { library, raw };
-        // SAFETY: the handle was made above, and the stream is of its context.
-        check("cublasSetStream", unsafe { (library.set_stream)(raw, stream as usize as *mut c_void) })?;
-        // SAFETY: as above.
+        let mut handle = Handle { library, raw };
+        // SAFETY: the caller promises it.
+        unsafe { handle.set_stream(stream) }?;
+        // SAFETY: the handle was made above.
         check("cublasSetMathMode", unsafe { (library.set_math_mode)(raw, MATH_MODE) })?;
         Ok(handle)
+    }
+
+    /// Puts products into another stream from now on.
+    ///
+    /// # Safety
+    /// The stream is of the same context and outlives its use. Products in the stream before have ended: both
+    /// would use the library's memory at once.
+    pub unsafe fn set_stream(&mut self, stream: u64) -> Result<(), CublasError> {
+        // SAFETY: the handle is alive; the caller promises the rest.
+        let status = unsafe { (self.library.set_stream)(self.raw, stream as usize as *mut c_void) };
+        check("cublasSetStream", status)
     }
 
     /// Puts a product into the stream.

@@ -207,7 +207,8 @@ unsafe impl Driver for CudaDriver {
 
     fn destroy_stream(&self, stream: u64) {
         if self.enter().is_ok() {
-            self.products.forget(stream);
+            let has_work = !matches!(self.is_idle(stream), Ok(true));
+            self.products.forget(stream, has_work);
             // SAFETY: made by `create_stream`; work that it still has is let finish.
             let _ = check(unsafe { sys::cuStreamDestroy_v2(stream_of(stream)) });
         }

@@ -1,10 +1,12 @@
 //! Products of matrices by cuBLAS.
 //!
-//! Owns [`Products`]: what the library has for each stream, made at the stream's first product. It holds some
-//! 32 MiB of the card until the stream goes. Concurrency: a stream's handle is behind a lock of its own, so
-//! that streams do not wait for each other.
+//! Owns [`Products`]: what the library has for each stream, made at the stream's first product, with some 32
+//! MiB of the card. When the stream goes, the next one that needs a handle gets it. None is given back to the
+//! library, which would wait for all work of the card, a kernel that never ends included. Concurrency: a
+//! stream's handle is behind a lock of its own, so that streams do not wait for each other.
 
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_cublas::product::{Element, Matrix, Product};
@@ -14,10 +16,14 @@ use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 
 use crate::driver::DriverError;
 
-/// A card's handles by stream.
+/// Never dropped: see the module's documentation.
+type Kept = ManuallyDrop<Handle>;
+
+/// A card's handles: by stream, and those of streams that are gone.
 #[derive(Debug, Default)]
 pub(super) struct Products {
-    handles: Mutex<BTreeMap<u64, Arc<Mutex<Option<Handle>>>>>,
+    handles: Mutex<BTreeMap<u64, Arc<Mutex<Option<Kept>>>>>,
+    idle: Mutex<Vec<Kept>>,
 }
 
 /// The library, or why there is none.
@@ -44,22 +50,34 @@ impl Products {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = match &mut *slot {
             Some(handle) => handle,
-            None => {
-                // SAFETY: the context is current, and the stream is of it. The handle goes with `forget`,
-                // before the stream does.
-                let made = unsafe { Handle::new(library()?, stream) };
-                slot.insert(made.map_err(error_of)?)
-            }
+            None => slot.insert(self.handle(stream)?),
         };
         // SAFETY: the device checked the ranges of all three matrices against live memory, which stays until
         // the stream has ended, and that the result overlaps no factor.
         unsafe { handle.multiply(&product) }.map_err(error_of)
     }
 
-    /// Gives back what the library has for a stream that goes. The card's context is current.
-    pub(super) fn forget(&self, stream: u64) {
-        let handle = self.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
-        drop(handle);
+    /// A handle for a stream that has none.
+    fn handle(&self, stream: u64) -> Result<Kept, DriverError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(mut handle) = idle else {
+            // SAFETY: the card's context is current, and the stream is of it. Before the stream goes,
+            // `forget` sees to it that the handle is not used with it any more.
+            let made = unsafe { Handle::new(library()?, stream) };
+            return made.map(ManuallyDrop::new).map_err(error_of);
+        };
+        // SAFETY: as above; what is idle was in a stream without work.
+        unsafe { handle.set_stream(stream) }.map_err(error_of)?;
+        Ok(handle)
+    }
+
+    /// A stream goes; its handle is used again only if the stream has no work.
+    pub(super) fn forget(&self, stream: u64, has_work: bool) {
+        let slot = self.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
+        let handle = slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if !has_work {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(handle);
+        }
     }
 }
 
