@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-hal", &["anymetal-launch-abi", "anymetal-lent-memory"]),
     // A device never sees ir, msl or llvm.
     ("anymetal-device-cpu", &["anymetal-hal"]),
-    ("anymetal-device-nvidia", &["anymetal-hal"]),
+    ("anymetal-device-nvidia", &["anymetal-hal", "anymetal-cublas"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
     // Time and error classes; what is logged is the callers'.
     ("anymetal-audit", &["anymetal-hal"]),
@@ -59,13 +59,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
     ("anymetal-translate", &["anymetal-diag"]),
     ("anymetal-macros", &[]),
-    // Products of matrices over slices.
+    // Products of matrices over slices, and in NVIDIA GPUs.
     ("anymetal-host-gemm", &[]),
+    ("anymetal-cublas", &[]),
     ("anymetal", ANY),
     // A client like any other: what it does, a program that uses the crate can do.
     ("anymetal-ops", &["anymetal", "anymetal-host-gemm"]),
-    // Compares itself with others; of ours it knows only the safe form of one of them.
-    ("anymetal-bench-peers", &["anymetal-host-gemm"]),
+    // Compares itself with others; of ours it knows only the forms of two of them.
+    ("anymetal-bench-peers", &["anymetal-host-gemm", "anymetal-cublas"]),
     // The dashboard finds metrics by telemetry's names.
     (
         "anymetal-cli",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anymetal_hal::blit;
 use anymetal_hal::command::{Deadline, ResourceUsage, Timestamps};
+use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_runtime::event::Event;
 use anymetal_runtime::submission::command_buffer;
 use bytemuck::Pod;
@@ -90,6 +91,12 @@ impl CommandBuffer {
     /// Starts encoding copies and fills.
     pub fn blit_encoder(&mut self) -> BlitEncoder<'_> {
         BlitEncoder { inner: self.inner.blit() }
+    }
+
+    /// Multiplies matrices by the device's own library, if it has one ([`crate::Device::matrix_products`]):
+    /// cuBLAS on NVIDIA GPUs. Sums are in `float`, and factors of `float` are multiplied in full precision.
+    pub fn multiply(&mut self, product: MatrixProduct) -> Result<(), Error> {
+        Ok(self.inner.multiply(product)?)
     }
 
     /// What follows waits, without a thread, until the event reaches the value.

@@ -329,6 +329,12 @@ impl Device {
         &self.shared.context
     }
 
+    /// Whether it has a library of matrix products ([`crate::CommandBuffer::multiply`]); the error says why
+    /// not.
+    pub fn matrix_products(&self) -> Result<(), Error> {
+        Ok(self.shared.hal.matrix_products()?)
+    }
+
     /// The device below, for what this crate does not wrap.
     pub fn hal(&self) -> &Arc<dyn HalDevice> {
         &self.shared.hal

@@ -141,6 +141,7 @@ pub use anymetal_hal::error::{DeviceError, ErrorClass, LoadedPointer, OutOfBound
 pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;
 pub use anymetal_hal::logging::{DEFAULT_LOG_BYTES, LogLevel, LogMessage, Logs};
+pub use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anymetal::{
     Cancellation, Device, DeviceError, Error, ErrorClass, ExecError, Executable, GraphBuilder, GraphError,
-    Layer, Layers, MemoryError, PlanOptions, QueueOptions, QuotaError, Submission, TenantLimits, TimeShare,
-    WhenFull,
+    Layer, Layers, MatrixOperand, MatrixProduct, MemoryError, PlanOptions, QueueOptions, QuotaError,
+    ScalarType, Submission, TenantLimits, TimeShare, WhenFull,
 };
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::null::NullDevice;
@@ -271,5 +271,42 @@ fn every_end_is_told_with_the_one_error_type() -> Result<(), Error> {
     queue.resume();
     let late = fill("runs")?.elapsed_since(&waiting).unwrap_err();
     assert_eq!(late.to_string(), "no time between the two submissions: one has not ended well");
+    Ok(())
+}
+
+/// A device without a library of products says so before anything runs, and what is wrong is told when it is
+/// encoded.
+#[test]
+fn products_of_matrices_are_refused_with_the_reason() -> Result<(), Error> {
+    let product = |device: &Device| -> Result<MatrixProduct, Error> {
+        let operand = || -> Result<MatrixOperand, Error> {
+            let buffer = device.buffer_zeroed::<f32>(4)?;
+            let (element, region) = (ScalarType::F32, buffer.region());
+            let buffer = Arc::clone(region.buffer());
+            Ok(MatrixOperand {
+                buffer,
+                offset: 0,
+                element,
+                row_stride: 2,
+                batch_stride: 0,
+                transposed: false,
+            })
+        };
+        let (left, right, result) = (operand()?, operand()?, operand()?);
+        let (rows, columns, inner) = (2, 2, 2);
+        Ok(MatrixProduct { left, right, result, rows, columns, inner, batches: 1, alpha: 1.0, beta: 0.0 })
+    };
+    let cpu = Device::by_name("cpu")?;
+    let refused = cpu.queue()?.command_buffer()?.multiply(product(&cpu)?).unwrap_err();
+    for error in [refused, cpu.matrix_products().unwrap_err()] {
+        assert!(error.to_string().contains("does not support products of matrices"), "{error}");
+    }
+    let (null, _clock) = null("")?;
+    null.matrix_products()?;
+    let mut commands = null.queue()?.command_buffer()?;
+    let wrong = MatrixProduct { rows: 3, ..product(&null)? };
+    assert!(commands.multiply(wrong).is_err());
+    commands.multiply(product(&null)?)?;
+    commands.commit()?.wait()?;
     Ok(())
 }

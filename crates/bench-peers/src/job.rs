@@ -14,6 +14,25 @@ pub struct Job<'a> {
     pub steps: Vec<JobStep>,
     /// The buffer that holds the result.
     pub result: usize,
+    /// What the launches do, if it is a product of matrices, for libraries that have one.
+    pub product: Option<JobProduct>,
+}
+
+/// A product of matrices in rows: of the buffers with these indices, with a result of `float` elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobProduct {
+    /// Of `rows` by `inner` elements.
+    pub left: usize,
+    /// Of `inner` by `columns` elements.
+    pub right: usize,
+    /// Rows of the result.
+    pub rows: u32,
+    /// Columns of the result.
+    pub columns: u32,
+    /// Columns of the left factor.
+    pub inner: u32,
+    /// The factors are of `half`, not of `float`.
+    pub is_half: bool,
 }
 
 /// What a buffer holds at first.

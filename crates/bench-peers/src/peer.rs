@@ -45,6 +45,9 @@ pub enum PeerError {
     /// There is no CUDA driver on this machine.
     #[error("there is no CUDA driver (libcuda.so)")]
     NoDriver,
+    /// There is no cuBLAS.
+    #[error(transparent)]
+    NoLibrary(anymetal_cublas::CublasError),
     /// The compiler does not start.
     #[error("{compiler} does not start: {error}")]
     NoCompiler {

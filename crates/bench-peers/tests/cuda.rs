@@ -18,7 +18,7 @@ fn job(text: &'static str) -> Job<'static> {
     let step =
         JobStep { kernel: "scale", arguments: vec![Argument::Buffer(0)], global: [4, 1, 1], local: None };
     let buffers = vec![Contents::Zeroed(16)];
-    Job { opencl: Vec::new(), cuda: Some(text), buffers, steps: vec![step], result: 0 }
+    Job { opencl: Vec::new(), cuda: Some(text), buffers, steps: vec![step], result: 0, product: None }
 }
 
 fn script(folder: &Path, text: &str) -> PathBuf {

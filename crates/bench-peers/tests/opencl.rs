@@ -14,7 +14,7 @@ fn job<'a>(form: &'static str, x: &'a [u8], result: usize) -> Job<'a> {
         vec![Argument::Buffer(0), Argument::Buffer(1), Argument::F32(2.0), Argument::U32x2([1, 3])];
     let step = JobStep { kernel: "scale", arguments, global: [4, 1, 1], local: None };
     let buffers = vec![Contents::Bytes(x), Contents::Zeroed(16)];
-    Job { opencl: vec![form], cuda: None, buffers, steps: vec![step], result }
+    Job { opencl: vec![form], cuda: None, buffers, steps: vec![step], result, product: None }
 }
 
 fn floats(values: [f32; 4]) -> Vec<u8> {

@@ -180,6 +180,11 @@ pub(crate) fn all() -> Vec<Workload> {
     ]
 }
 
+/// Those that only GPUs do in a moment, after all others of a comparison there.
+pub(crate) fn large() -> Vec<Workload> {
+    vec![matmul::LARGE_FRAGMENTS, matmul::LARGE_HALF_FRAGMENTS]
+}
+
 /// The bytes of results, as [`Prepared::check`] takes them.
 fn bytes<T: bytemuck::NoUninit>(results: &[T]) -> Vec<u8> {
     bytemuck::cast_slice(results).to_vec()

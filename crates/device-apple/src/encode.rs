@@ -14,6 +14,7 @@ use anymetal_hal::command::{
     ThreadgroupMemory, Timestamps,
 };
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
@@ -116,6 +117,7 @@ impl<'a> Encoding<'a> {
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().try_for_each(|command| self.command(command))
             }
+            Command::MatrixProduct(_) => Err(matrix_product::unsupported(&self.device.name)),
             Command::ExecuteEncoded(_) => Err(launch::encoded_unsupported(self.device)),
             Command::WaitEvent { event, value } => {
                 let own = launch::event(self.device, event)?;

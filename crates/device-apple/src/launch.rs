@@ -12,6 +12,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::indirect::HostIndirect;
+use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate;
 
@@ -70,6 +71,7 @@ fn check(
             validate::check_indirect_dispatch(kernel, dispatch, limits)?;
         }
         Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
+        Command::MatrixProduct(_) => return Err(matrix_product::unsupported(&device.name)),
         Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
         Command::UpdateFence(known) | Command::WaitFence(known) => {
             let own = fence(device, known)?;

@@ -17,6 +17,7 @@ use anymetal_hal::encoded_commands::{EncodedExecution, ExecutedRange};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::launch::{BoundBuffer, ThreadgroupSlot};
+use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -160,6 +161,7 @@ impl Preparer<'_> {
                     validate::check_range(fill.offset, fill.length, buffer.length())?;
                     CommandStep::Other
                 }
+                Command::MatrixProduct(_) => return Err(matrix_product::unsupported(self.device)),
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
                     let own = own.ok_or_else(|| self.wrong_device("indirect command buffer"))?;

@@ -9,9 +9,11 @@ use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use anymetal_hal::matrix_product::MatrixProduct;
 use cudarc::driver::sys;
 
 mod card;
+mod cublas;
 mod linker;
 mod peer;
 mod words;
@@ -30,6 +32,7 @@ pub(crate) struct CudaDriver {
     card: Card,
     number: c_int,
     context: Context,
+    products: cublas::Products,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +115,8 @@ impl CudaDriver {
         let card = card::of(device)?;
         // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
-        Ok(CudaDriver { card, number, context: Context(context) })
+        let products = cublas::Products::default();
+        Ok(CudaDriver { card, number, context: Context(context), products })
     }
 
     /// Makes the card's context current.
@@ -203,6 +207,8 @@ unsafe impl Driver for CudaDriver {
 
     fn destroy_stream(&self, stream: u64) {
         if self.enter().is_ok() {
+            let has_work = !matches!(self.is_idle(stream), Ok(true));
+            self.products.forget(stream, has_work);
             // SAFETY: made by `create_stream`; work that it still has is let finish.
             let _ = check(unsafe { sys::cuStreamDestroy_v2(stream_of(stream)) });
         }
@@ -379,6 +385,15 @@ unsafe impl Driver for CudaDriver {
             )
         })?;
         Ok(u64::from(groups.max(0) as u32) * u64::from(self.card().multiprocessors))
+    }
+
+    fn can_multiply(&self) -> Result<(), DriverError> {
+        cublas::library().map(drop)
+    }
+
+    fn multiply(&self, product: &MatrixProduct<u64>, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        self.products.put(product, stream)
     }
 
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {

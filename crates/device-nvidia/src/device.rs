@@ -206,6 +206,11 @@ impl Device for NvidiaDevice {
         Ok(Arc::new(NvidiaLink::new(&self.shared, &to)?))
     }
 
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        let can = self.shared.driver.can_multiply();
+        can.map_err(|error| error.of(&self.shared.name, 0))
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.shared.allocated.load(Ordering::Relaxed)
     }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::matrix_product::MatrixProduct;
 
 /// What is known of a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub(crate) enum DriverError {
     OutOfMemory,
     /// The driver does not take the code, with its log.
     BadCode(String),
+    /// It, or a library, does not do that, with the reason.
+    Refused(String),
     /// Nothing works any more in this process.
     Lost(String),
     /// Anything else.
@@ -80,6 +83,11 @@ impl DriverError {
         match self {
             DriverError::OutOfMemory => DeviceError::OutOfMemory { requested },
             DriverError::BadCode(reason) => DeviceError::UnloadableCode { kernel: String::new(), reason },
+            DriverError::Refused(what) => DeviceError::Unsupported {
+                device: device.to_owned(),
+                what,
+                alternative: "make the product with a kernel".to_owned(),
+            },
             DriverError::Lost(reason) | DriverError::Other(reason) => {
                 DeviceError::DeviceLost { device: device.to_owned(), reason }
             }
@@ -128,6 +136,11 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     /// The threadgroups of a launch that can be in progress at once.
     fn resident_groups(&self, function: u64, threads: u32, shared_bytes: u32) -> Result<u64, DriverError>;
     fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError>;
+
+    /// Whether there is a library of matrix products; [`DriverError::Refused`] says why not.
+    fn can_multiply(&self) -> Result<(), DriverError>;
+    /// Puts a product of matrices at those addresses, which was checked, into the stream.
+    fn multiply(&self, product: &MatrixProduct<u64>, stream: u64) -> Result<(), DriverError>;
 
     /// From now on launches, copies and fills of the stream do not run, but become a graph.
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError>;

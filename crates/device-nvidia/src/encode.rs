@@ -5,9 +5,11 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
+use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::nvidia::{GRID_BARRIER_BYTES, grid_barrier_words};
+use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -15,6 +17,7 @@ use crate::arena::{Arena, Inline, Room, inline_room};
 use crate::device::DeviceShared;
 use crate::driver::{Driver, DriverError, KernelLaunch};
 use crate::launch::{self, Signals};
+use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
 
 /// One thing that a stream does.
@@ -23,6 +26,7 @@ pub(crate) enum Step {
     Launch { function: u64, shape: DispatchShape, shared_bytes: u32, cooperative: bool, parameters: Vec<u8> },
     Copy { to: u64, from: u64, bytes: u64 },
     Fill { to: u64, value: u8, bytes: u64 },
+    Multiply(Box<MatrixProduct<u64>>),
 }
 
 impl Step {
@@ -42,6 +46,7 @@ impl Step {
             }
             Step::Copy { to, from, bytes } => driver.copy(*to, *from, *bytes, stream),
             Step::Fill { to, value, bytes } => driver.fill(*to, *value, *bytes, stream),
+            Step::Multiply(product) => driver.multiply(product, stream),
         }
     }
 }
@@ -129,12 +134,12 @@ fn check_resident(
     Ok(())
 }
 
-/// Encodes a copy or a fill, which was checked; none if it does nothing or is another command.
+/// Encodes a copy, a fill or a product, which was checked; none if it does nothing or is another command.
 pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Option<Step>, DeviceError> {
-    let own = |buffer| launch::own(device, buffer).ok_or_else(|| device.wrong_device("buffer"));
     Ok(match command {
         Command::Copy(copy) if copy.length > 0 => {
-            let (source, destination) = (own(&copy.source)?, own(&copy.destination)?);
+            let (source, destination) =
+                (NvidiaBuffer::of(&copy.source, device)?, NvidiaBuffer::of(&copy.destination, device)?);
             Some(Step::Copy {
                 to: destination.address() + copy.destination_offset,
                 from: source.address() + copy.source_offset,
@@ -142,8 +147,13 @@ pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Opti
             })
         }
         Command::Fill(fill) if fill.length > 0 => {
-            let to = own(&fill.buffer)?.address() + fill.offset;
+            let to = NvidiaBuffer::of(&fill.buffer, device)?.address() + fill.offset;
             Some(Step::Fill { to, value: fill.value, bytes: fill.length })
+        }
+        Command::MatrixProduct(product) => {
+            let address =
+                |buffer: &Arc<dyn Buffer>| NvidiaBuffer::of(buffer, device).map(NvidiaBuffer::address);
+            Some(Step::Multiply(Box::new(product.try_map(address)?)))
         }
         _ => None,
     })

@@ -109,7 +109,11 @@ impl Execution {
                     encode::inline_bytes(dispatch.pipeline.kernel(), &dispatch.bindings) + GRID_BARRIER_BYTES;
                 true
             }
-            Command::Copy(_) | Command::Fill(_) | Command::UpdateFence(_) | Command::WaitFence(_) => true,
+            Command::Copy(_)
+            | Command::Fill(_)
+            | Command::MatrixProduct(_)
+            | Command::UpdateFence(_)
+            | Command::WaitFence(_) => true,
             _ => false,
         });
         plain && submission.timestamps != Timestamps::EachCommand && Slot::has_room(dispatches, inline)
@@ -229,7 +233,7 @@ impl Execution {
                 shape.map_or(Ok(()), |shape| self.dispatch(&dispatch.pipeline, shape, bound))
             }
             Command::DispatchIndirect(dispatch) => self.indirect(dispatch),
-            Command::Copy(_) | Command::Fill(_) => {
+            Command::Copy(_) | Command::Fill(_) | Command::MatrixProduct(_) => {
                 encode::blit(device, command)?.map_or(Ok(()), |step| self.put(step))
             }
             Command::ExecuteIndirect(indirect) => self.replay(indirect),

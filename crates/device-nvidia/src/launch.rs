@@ -62,6 +62,10 @@ fn check(
         }
         Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
         Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+        Command::MatrixProduct(product) => {
+            device.driver.can_multiply().map_err(|error| error.of(&device.name, 0))?;
+            product.check()?;
+        }
         Command::UpdateFence(fence) | Command::WaitFence(fence) => {
             let own = fence.as_any().downcast_ref::<HostFence>();
             let own = own.ok_or_else(|| device.wrong_device("fence"))?;

@@ -6,7 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `driver` | what is asked of a driver, and its errors |
-//! | `cuda` | the CUDA driver behind it |
+//! | `cuda` | the CUDA driver behind it, and cuBLAS beside it |
 //! | `device`, `capabilities` | devices |
 //! | `memory`, `heap` | buffers |
 //! | `pipeline`, `code` | loaded code, and what is kept of it between runs |

@@ -10,6 +10,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use anymetal_hal::artifact::ScalarType;
+use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
+
 use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
 
 /// The threadgroups that the stand-in has room for at once.
@@ -43,6 +46,8 @@ struct State {
     fail_after: Option<usize>,
     handles: isize,
     reaches_peers: bool,
+    /// Why it multiplies no matrices.
+    lacks_products: Option<String>,
 }
 
 /// Work of a stream.
@@ -66,6 +71,7 @@ enum Work {
         value: u8,
         bytes: u64,
     },
+    Multiply(MatrixProduct<u64>),
 }
 
 impl StandIn {
@@ -159,6 +165,7 @@ impl StandIn {
             Work::Copy { to, from, bytes } => unsafe {
                 pointer(*from).copy_to(pointer(*to), *bytes as usize);
             },
+            Work::Multiply(product) => multiply(product),
             // SAFETY: the device checked the range.
             Work::Fill { to, value, bytes } => unsafe {
                 pointer(*to).write_bytes(*value, *bytes as usize);
@@ -181,6 +188,11 @@ impl StandIn {
     /// From now on it reaches the memory of others.
     pub(crate) fn reach_peers(&self) {
         self.lock().reaches_peers = true;
+    }
+
+    /// From now on there is no library of matrix products.
+    pub(crate) fn lack_products(&self, reason: &str) {
+        self.lock().lacks_products = Some(reason.to_owned());
     }
 
     /// The next kernel does not end by itself.
@@ -207,6 +219,29 @@ impl fmt::Debug for StandIn {
 
 fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes.max(1), 256).expect("tests allocate little")
+}
+
+/// Products of `float` by their definition; those of other types are logged alone.
+fn multiply(product: &MatrixProduct<u64>) {
+    let MatrixProduct { left, right, result, rows, columns, inner, batches, alpha, beta } = product;
+    if left.element != ScalarType::F32 {
+        return;
+    }
+    let at = |operand: &MatrixOperand<u64>, batch: u32, row: u32, column: u32| {
+        let (row, column) = if operand.transposed { (column, row) } else { (row, column) };
+        let element = u64::from(batch) * operand.batch_stride + u64::from(row) * operand.row_stride;
+        pointer(operand.buffer + operand.offset + 4 * (element + u64::from(column))).cast::<f32>()
+    };
+    for batch in 0..*batches {
+        for (row, column) in (0..*rows).flat_map(|row| (0..*columns).map(move |column| (row, column))) {
+            // SAFETY: the device checked the ranges of all three matrices.
+            let term = |k| unsafe { at(left, batch, row, k).read() * at(right, batch, k, column).read() };
+            let sum: f32 = (0..*inner).map(term).sum();
+            let to = at(result, batch, row, column);
+            // SAFETY: as above.
+            unsafe { to.write(alpha * sum + if *beta == 0.0 { 0.0 } else { beta * to.read() }) };
+        }
+    }
 }
 
 fn pointer(address: u64) -> *mut u8 {
@@ -323,6 +358,19 @@ unsafe impl Driver for StandIn {
     fn resident_groups(&self, _function: u64, threads: u32, shared_bytes: u32) -> Result<u64, DriverError> {
         drop(self.log(format!("resident {threads} {shared_bytes}"))?);
         Ok(RESIDENT_GROUPS)
+    }
+
+    fn can_multiply(&self) -> Result<(), DriverError> {
+        let reason = self.lock().lacks_products.clone();
+        reason.map_or(Ok(()), |reason| Err(DriverError::Refused(reason)))
+    }
+
+    fn multiply(&self, product: &MatrixProduct<u64>, stream: u64) -> Result<(), DriverError> {
+        let MatrixProduct { rows, columns, inner, batches, .. } = product;
+        let (from, to) = (product.left.element.msl_name(), product.result.element.msl_name());
+        drop(self.log(format!("multiply {rows}x{inner}x{columns} by {batches}, {from} to {to}"))?);
+        self.work(stream, Work::Multiply(product.clone()));
+        Ok(())
     }
 
     fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {

@@ -7,6 +7,7 @@ mod cooperative;
 mod encoded;
 mod graphs;
 mod links;
+mod products;
 mod stopping;
 mod streams;
 

@@ -1,7 +1,7 @@
 //! Commands: what a command buffer holds.
 //!
-//! Owns plain data only: dispatches, copies, fills, event and fence signals and waits. Invariant: a command
-//! holds its resources alive (by `Arc`) and is validated by the device when it is submitted, in
+//! Owns plain data only: dispatches, copies, fills, products, event and fence signals and waits. Invariant: a
+//! command holds its resources alive (by `Arc`) and is validated by the device when it is submitted, in
 //! [`crate::validate`].
 
 use std::collections::BTreeSet;
@@ -15,6 +15,7 @@ use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
+use crate::matrix_product::MatrixProduct;
 use crate::pipeline::Pipeline;
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
@@ -153,6 +154,8 @@ pub enum Command {
     Copy(BufferCopy),
     /// Sets bytes of a buffer.
     Fill(BufferFill),
+    /// Multiplies matrices by the device's library, if it has one.
+    MatrixProduct(Box<MatrixProduct>),
     /// Executes commands that were encoded before.
     ExecuteIndirect(Arc<dyn IndirectCommandBuffer>),
     /// Executes commands that kernels have encoded.
@@ -246,6 +249,7 @@ impl Command {
             Command::DispatchIndirect(_) => "dispatch-indirect",
             Command::Copy(_) => "copy",
             Command::Fill(_) => "fill",
+            Command::MatrixProduct(_) => "matrix-product",
             Command::ExecuteIndirect(_) => "execute",
             Command::ExecuteEncoded(_) => "execute-encoded",
             Command::WaitEvent { .. } => "wait",
@@ -283,6 +287,11 @@ impl Command {
                 visit(&copy.destination);
             }
             Command::Fill(fill) => visit(&fill.buffer),
+            Command::MatrixProduct(product) => {
+                for operand in [&product.left, &product.right, &product.result] {
+                    visit(&operand.buffer);
+                }
+            }
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().for_each(|command| command.each_buffer(visit));
             }

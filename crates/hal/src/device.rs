@@ -23,6 +23,7 @@ use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
 use crate::indirect::IndirectCommandBuffer;
+use crate::matrix_product;
 use crate::peer::{PeerHandle, PeerLink};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
@@ -87,6 +88,11 @@ pub trait Device: Send + Sync + fmt::Debug {
             what: format!("an indirect command buffer of {} commands", commands.len()),
             alternative: "encode them into each command buffer".to_owned(),
         })
+    }
+
+    /// Whether it takes [`Command::MatrixProduct`]; the error says why not.
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        Err(matrix_product::unsupported(self.name()))
     }
 
     /// What another device of the same maker needs to copy to this one; `None` if it cannot.

@@ -286,6 +286,12 @@ pub enum DeviceError {
         /// The bytes to copy.
         len: u64,
     },
+    /// A product of matrices breaks a rule.
+    #[error("the product of matrices is refused: {rule}")]
+    InvalidMatrixProduct {
+        /// The rule.
+        rule: &'static str,
+    },
     /// The artifact has no such kernel.
     #[error("there is no kernel `{name}`; there are {}", describe_existing(existing))]
     UnknownKernel {
@@ -620,6 +626,7 @@ impl DeviceError {
             | E::InlineBytesTooLong { .. }
             | E::RangeOutsideBuffer { .. }
             | E::OverlappingCopy { .. }
+            | E::InvalidMatrixProduct { .. }
             | E::UnknownKernel { .. }
             | E::Unsupported { .. }
             | E::UnloadableCode { .. }

@@ -151,6 +151,10 @@ impl Device for FaultInjectingDevice {
         self.inner.indirect_command_buffer(commands)
     }
 
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        self.inner.matrix_products()
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
     }

@@ -11,7 +11,8 @@
 //!   [`split_mix`] their reproducible random numbers.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
-//!   [`indirect`] to encode some for good, [`encoded_commands`] for those that kernels encode) and
+//!   [`indirect`] to encode some for good, [`encoded_commands`] for those that kernels encode,
+//!   [`matrix_product`] for what a device's own library does) and
 //!   [`completion`], [`event`], [`fence`], [`peer`]. [`validate`]
 //!   holds the rules that all devices share, [`error`] the one error type (with
 //!   [`command_failure`]), [`capabilities`] what a device can do,
@@ -45,6 +46,7 @@ pub mod host_pages;
 pub mod indirect;
 pub mod launch;
 pub mod logging;
+pub mod matrix_product;
 pub mod metal_source;
 pub mod null;
 pub mod peer;

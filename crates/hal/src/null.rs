@@ -179,6 +179,10 @@ impl Device for NullDevice {
         Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
     }
 
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.shared.allocated.load(Ordering::Relaxed)
     }

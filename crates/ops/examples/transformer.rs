@@ -1,8 +1,9 @@
 //! A small decoder with random weights: it continues a prompt, a token at a time, with the keys and
 //! values of the tokens before kept; and checks that the logits are those of the whole sequence at
-//! once.
+//! once. Prints the device time and the rates of each operation of that; into a file as well, for
+//! `anymetal report`, if one is named.
 //!
-//! `cargo run -p anymetal-ops --example transformer`
+//! `cargo run -p anymetal-ops --example transformer -- step.json`
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
 use anymetal_ops::{AttentionOptions, DType, Generator, OpError, Ops, RopeOptions, Tensor};
@@ -137,10 +138,17 @@ pub(crate) fn main() -> Result<(), OpError> {
     }
     println!("{tokens:?}");
 
-    let whole = decoder.forward(&tokens, &mut Memory::default())?;
+    let (whole, profile) = ops.profile(|_| decoder.forward(&tokens, &mut Memory::default()))?;
     let last = whole.narrow(0, tokens.len() - 1..tokens.len())?;
     let difference = ops.max(&ops.abs(&ops.sub(&last, &logits)?)?, &[], false)?.item::<f32>()?;
     println!("largest difference from the logits of the whole sequence: {difference:e}");
+    print!("{profile}");
+    if let Some(file) = std::env::args().nth(1).filter(|name| name.ends_with(".json")) {
+        match std::fs::write(&file, profile.to_report("a decoder's step over all tokens")) {
+            Ok(()) => println!("anymetal report {file} -o step.html"),
+            Err(error) => println!("{file}: {error}"),
+        }
+    }
     assert!(difference < 1e-3, "a token at a time and all at once must agree");
     Ok(())
 }

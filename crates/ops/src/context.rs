@@ -13,6 +13,7 @@ use anymetal::{Buffer, CountedWork, Device, DeviceKind, Pipeline, Queue, Submiss
 use crate::counted::{CallLog, CallRecord, Path};
 use crate::error::OpError;
 use crate::kernels::{Defines, Kernels, Source};
+use crate::measured::CallTimes;
 use crate::recording::{OPEN, Recorder};
 
 /// Submissions that may be unfinished before the oldest is waited for.
@@ -32,6 +33,7 @@ struct ContextState {
     kernels: Kernels,
     pending: Mutex<Pending>,
     calls: Mutex<CallLog>,
+    times: CallTimes,
 }
 
 /// Work that nobody has waited for.
@@ -85,6 +87,7 @@ impl Ops {
             kernels: Kernels::default(),
             pending: Mutex::default(),
             calls: Mutex::default(),
+            times: CallTimes::default(),
         };
         Ops { state: Arc::new(state), path: None, recorder: None }
     }
@@ -176,6 +179,7 @@ impl Ops {
 
     /// Has the next wait look at how it ends.
     pub(crate) fn note_submission(&self, submission: Submission) {
+        self.state.times.made(&submission);
         let mut pending = self.pending();
         pending.drop_ended();
         pending.submissions.push_back(submission);
@@ -198,7 +202,22 @@ impl Ops {
                 pending.add_check(check);
             }
         }
-        self.call_log().add_all(self.device().name(), calls);
+        let name = self.device().name();
+        let mut log = self.call_log();
+        log.add_all(name, calls);
+        // Of several pieces in one submission only all together have a time.
+        let metrics = if let [call] = calls { log.metrics(call) } else { None };
+        drop(log);
+        let add = |of: fn(&CountedWork) -> u64| {
+            calls.iter().map(|call| of(&call.work)).fold(0, u64::saturating_add)
+        };
+        let record = CallRecord::new("replay", Path::Own, add(|work| work.flop), add(|work| work.bytes));
+        self.state.times.counted(record, self.state.times.take(), metrics);
+    }
+
+    /// What listens to the times of calls.
+    pub(crate) fn call_times(&self) -> &CallTimes {
+        &self.state.times
     }
 
     /// Has the next wait look at what a kernel noted.
@@ -215,7 +234,13 @@ impl Ops {
         let record = CallRecord::new(operation, path, flop, bytes);
         match self.recorder() {
             Some(recorder) => recorder.count(record),
-            None => self.call_log().add_all(self.device().name(), &[record]),
+            None => {
+                let mut log = self.call_log();
+                log.add_all(self.device().name(), &[record]);
+                let metrics = log.metrics(&record);
+                drop(log);
+                self.state.times.counted(record, self.state.times.take(), metrics);
+            }
         }
     }
 

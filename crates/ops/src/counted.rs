@@ -16,7 +16,7 @@ const MAX_CALLS: usize = 1024;
 pub enum Path {
     /// Kernels of this crate.
     Own,
-    /// A library made for the device: on CPUs the `gemm` crate.
+    /// A library made for the device: on CPUs the `gemm` crate, on NVIDIA GPUs cuBLAS.
     Vendor,
 }
 
@@ -73,6 +73,11 @@ impl CallLog {
             self.total.bytes = self.total.bytes.saturating_add(call.work.bytes);
             self.latest.push_back(*call);
         }
+    }
+
+    /// The metrics of such calls, if they are measured.
+    pub(crate) fn metrics(&self, call: &CallRecord) -> Option<OperationMetrics> {
+        self.metrics.get(&(call.operation, call.path)).cloned()
     }
 
     pub(crate) fn take(&mut self) -> Vec<CallRecord> {

@@ -25,7 +25,7 @@ const TILE: usize = 64;
 const TILE_THREADS: u32 = 128;
 
 /// Fewer rows than this are not worth tiles.
-const MIN_TILED_ROWS: usize = 8;
+pub(crate) const MIN_TILED_ROWS: usize = 8;
 
 /// What is done with a product before it is written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,6 +92,11 @@ impl Factors {
             inner: *inner,
             batches,
         })
+    }
+
+    /// The shape of the product.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        [&self.batches[..], &[self.rows, self.columns]].concat()
     }
 
     fn product(&self) -> Product {
@@ -180,28 +185,40 @@ impl Ops {
     ) -> Result<(Tensor, Path), OpError> {
         let dtype = out_type(a.dtype(), b.dtype(), options)?;
         let factors = Factors::of(a, b, options.bias)?;
-        let shape = [&factors.batches[..], &[factors.rows, factors.columns]].concat();
-        let out = self.empty(&shape, dtype)?;
-        if out.is_empty() {
-            return Ok((out, Path::Own));
+        let is_empty = factors.shape().contains(&0);
+        // What is still to be done with a product is done before it is rounded.
+        let is_finished = options.bias.is_none() && options.activation.is_none();
+        let made = if is_finished { dtype } else { dtype.promote(DType::F32) };
+        if !is_empty && let Some(product) = self.product_by_vendor(&factors, made)? {
+            // What follows counts itself.
+            let made = self.call_times().take();
+            let finished = self.finished(product, options, dtype)?;
+            self.call_times().give_back(made);
+            return Ok((finished, Path::Vendor));
         }
-        if self.product_by_vendor(&factors, &out)? {
-            return Ok((self.finished(out, options)?, Path::Vendor));
+        let out = self.empty(&factors.shape(), dtype)?;
+        if is_empty {
+            return Ok((out, Path::Own));
         }
         self.product_by_kernels(&factors, options, &out)?;
         Ok((out, Path::Own))
     }
 
-    /// Bias and activation of a product that was made without.
-    fn finished(&self, product: Tensor, options: &MatmulOptions<'_>) -> Result<Tensor, OpError> {
-        let dtype = product.dtype();
+    /// Bias, activation and type of a product that was made without.
+    fn finished(
+        &self,
+        product: Tensor,
+        options: &MatmulOptions<'_>,
+        dtype: DType,
+    ) -> Result<Tensor, OpError> {
         let mut result = product;
         if let Some(bias) = options.bias {
-            let computed = Computed { out: dtype, compute: DType::F32 };
+            let out = if options.activation.is_some() { result.dtype() } else { dtype };
+            let computed = Computed { out, compute: DType::F32 };
             result = self.map2("add", "op_add", computed, [&result, bias], None)?;
         }
         match options.activation {
-            Some(activation) => self.activation(activation, &result),
+            Some(activation) => self.cast(&self.activation(activation, &result)?, dtype),
             None => Ok(result),
         }
     }

@@ -126,6 +126,9 @@ fn products(ops: &Ops) -> Result<(), OpError> {
         ops.matmul_blocks(&weights.narrow(0, 0..2)?, &blocks)?;
         ops.dequantise(&blocks, DType::F16)?;
     }
+    let (a, b) = (random(ops, &[3, 5, 4])?, random(ops, &[3, 4, 6])?);
+    ops.einsum("bij,bjk->ki", &[&a, &b])?;
+    ops.einsum("bij,cjk,ii->bck", &[&a, &b, &random(ops, &[5, 5])?])?;
     Ok(())
 }
 

@@ -1,11 +1,11 @@
-//! What is recorded of tensor operations: how often, how much work.
+//! What is recorded of tensor operations: how often, how much work, how long.
 //!
 //! Owns [`OperationMetrics`], an operation's handles on one device. Invariant: the label `operation` has at
 //! most [`MAX_OPERATIONS`] values and `other`.
 
-use crate::handle::Counter;
+use crate::handle::{Counter, Histogram};
 use crate::kernel::Values;
-use crate::names::metrics::{OPERATION_BYTES, OPERATION_FLOP, OPERATIONS};
+use crate::names::metrics::{OPERATION_BYTES, OPERATION_DURATION, OPERATION_FLOP, OPERATIONS};
 
 /// The most names of operations that are told apart in a process.
 pub const MAX_OPERATIONS: usize = 200;
@@ -16,6 +16,7 @@ pub struct OperationMetrics {
     calls: Counter,
     flop: Counter,
     bytes: Counter,
+    duration: Histogram,
 }
 
 impl OperationMetrics {
@@ -27,6 +28,7 @@ impl OperationMetrics {
             calls: Counter::new(&OPERATIONS, &labels),
             flop: Counter::new(&OPERATION_FLOP, &labels),
             bytes: Counter::new(&OPERATION_BYTES, &labels),
+            duration: Histogram::new(&OPERATION_DURATION, &labels),
         }
     }
 
@@ -36,5 +38,11 @@ impl OperationMetrics {
         self.calls.add(1);
         self.flop.add(flop);
         self.bytes.add(bytes);
+    }
+
+    /// A call has ended that took the device so long.
+    #[inline]
+    pub fn took(&self, nanoseconds: u64) {
+        self.duration.record(nanoseconds as f64 * 1e-9);
     }
 }

@@ -214,6 +214,7 @@ fn every_name_that_is_emitted_is_in_the_tables() {
         let product = OperationMetrics::new("cpu", "matmul", "own");
         product.called(16, 48);
         product.called(4, 2);
+        product.took(500_000_000);
         Counter::new(&names::SUBMISSIONS, &[("device", "cpu"), ("outcome", "ok")]).add(7);
         event::notice("interpreted", "why");
         event::compiles_on_caller("why");
@@ -241,6 +242,7 @@ fn every_name_that_is_emitted_is_in_the_tables() {
     assert_eq!(value("anymetal_operations_total{device=cpu,operation=matmul,path=own}"), Some(2.0));
     assert_eq!(value("anymetal_operation_flop_total{device=cpu,operation=matmul,path=own}"), Some(20.0));
     assert_eq!(value("anymetal_operation_bytes_total{device=cpu,operation=matmul,path=own}"), Some(50.0));
+    assert_eq!(value("anymetal_operation_duration_seconds{device=cpu,operation=matmul,path=own}"), Some(0.5));
     assert_eq!(value("anymetal_retries_total{reason=transient}"), Some(1.0));
     assert_eq!(value("anymetal_fallbacks_total{from=nvidia:0,to=cpu,reason=lost}"), Some(1.0));
     assert_eq!(value("anymetal_breaker_state{device=cpu,kernel=k}"), Some(2.0));

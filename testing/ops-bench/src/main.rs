@@ -1,8 +1,10 @@
 //! Times of tensor operations, for a table beside PyTorch's: `bench.py` runs both.
 //!
-//! Prints a line for each operation: name, the least time of many runs in microseconds; some also
-//! of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing
-//! size by own kernels and by the library. With `recording`: recordings beside the same calls.
+//! Prints a line for each operation: name, the least time of many runs in microseconds; on processors some
+//! also of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing size
+//! by own kernels and by the library. With `recording`: recordings beside the same calls. `--device NAME`
+//! chooses the device; on GPUs tensors are larger and calls are waited for [`GPU_CALLS`] at a time, as
+//! `bench.py --device cuda` does: one call and its wait would measure the way to the card and back.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
@@ -12,30 +14,60 @@ mod recording;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use anymetal::{Device, DeviceKind};
 use anymetal_ops::{ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions, Tensor};
 
 /// How long each operation is repeated.
 const BUDGET: Duration = Duration::from_millis(400);
 
+/// Calls between two waits on GPUs.
+const GPU_CALLS: u32 = 10;
+
 fn main() -> Result<(), OpError> {
-    let ops = Ops::new(&anymetal::Device::system_default()?)?;
-    match std::env::args().nth(1).as_deref() {
+    let mut arguments = std::env::args().skip(1);
+    let (mut device, mut what) = (None, None);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--device" => device = arguments.next(),
+            _ => what = Some(argument),
+        }
+    }
+    let device = match device {
+        Some(name) => Device::by_name(&name)?,
+        None => Device::system_default()?,
+    };
+    let ops = Ops::new(&device)?;
+    match what.as_deref() {
         Some("crossover") => crossover(&ops),
         Some("recording") => recording::all(&ops),
-        _ => {
+        Some(other) => {
+            println!("there is no part `{other}`; there are: crossover, recording");
+            Ok(())
+        }
+        None => {
             all(&ops)?;
-            beside::ndarray();
+            if !is_gpu(&ops) {
+                beside::ndarray();
+            }
             Ok(())
         }
     }
 }
 
-/// The least time of a call and its wait.
-fn measure(ops: &Ops, mut call: impl FnMut() -> Result<Tensor, OpError>) -> Result<f64, OpError> {
-    least(|| {
-        black_box(call()?);
+fn is_gpu(ops: &Ops) -> bool {
+    ops.device().capabilities().kind != DeviceKind::Cpu
+}
+
+/// The least time of a call; on GPUs of several with one wait, divided.
+fn measure<T>(ops: &Ops, mut call: impl FnMut() -> Result<T, OpError>) -> Result<f64, OpError> {
+    let calls = if is_gpu(ops) { GPU_CALLS } else { 1 };
+    let time = least(|| {
+        for _ in 0..calls {
+            black_box(call()?);
+        }
         ops.wait()
-    })
+    })?;
+    Ok(time / f64::from(calls))
 }
 
 /// The least time of many runs, in microseconds.
@@ -51,29 +83,52 @@ fn least<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
 }
 
 fn crossover(ops: &Ops) -> Result<(), OpError> {
-    let generator = Generator::new(ops, 1);
-    for size in [8, 16, 32, 48, 64, 96, 128, 256, 512, 1024] {
-        let x = generator.uniform(&[size, size], -1.0, 1.0, DType::F32)?;
-        let of = |path| {
-            let ops = ops.forced(path);
-            measure(&ops, || ops.matmul(&x, &x))
-        };
-        let (own, vendor) = (of(Path::Own)?, of(Path::Vendor)?);
-        let rate = |us: f64| 2.0 * (size as f64).powi(3) / us / 1e3;
-        println!(
-            "{size:5}: own {own:9.1} us {:6.1} GFLOP/s, vendor {vendor:9.1} us {:6.1} GFLOP/s",
-            rate(own),
-            rate(vendor)
-        );
+    let sizes: &[usize] = match is_gpu(ops) {
+        true => &[16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+        false => &[8, 16, 32, 48, 64, 96, 128, 256, 512, 1024],
+    };
+    let types: &[DType] = if is_gpu(ops) { &[DType::F32, DType::F16, DType::BF16] } else { &[DType::F32] };
+    for &dtype in types {
+        for &size in sizes {
+            compare(ops, dtype, [size; 3])?;
+        }
+        if is_gpu(ops) {
+            for rows in [1, 4, 8, 16, 64] {
+                compare(ops, dtype, [rows, 4096, 4096])?;
+            }
+        }
     }
+    Ok(())
+}
+
+/// A product of rows by inner and inner by columns by both paths.
+fn compare(ops: &Ops, dtype: DType, [rows, inner, columns]: [usize; 3]) -> Result<(), OpError> {
+    let generator = Generator::new(ops, 1);
+    let a = generator.uniform(&[rows, inner], -1.0, 1.0, dtype)?;
+    let b = generator.uniform(&[inner, columns], -1.0, 1.0, dtype)?;
+    let of = |path| {
+        let ops = ops.forced(path);
+        measure(&ops, || ops.matmul(&a, &b))
+    };
+    let (own, vendor) = (of(Path::Own)?, of(Path::Vendor)?);
+    let rate = |us: f64| 2.0 * (rows * inner * columns) as f64 / us / 1e3;
+    println!(
+        "{dtype} {rows:5} x {inner:5} x {columns:5}: own {own:9.1} us {:8.1} GFLOP/s, vendor {vendor:9.1} us \
+         {:8.1} GFLOP/s",
+        rate(own),
+        rate(vendor)
+    );
     Ok(())
 }
 
 fn all(ops: &Ops) -> Result<(), OpError> {
     let generator = Generator::new(ops, 1);
-    let uniform = |shape: &[usize]| generator.uniform(shape, 0.1, 1.0, DType::F32);
-    let (x, y) = (uniform(&[4096, 1024])?, uniform(&[4096, 1024])?);
-    let row = uniform(&[1024])?;
+    let of_type = |shape: &[usize], dtype| generator.uniform(shape, 0.1, 1.0, dtype);
+    let uniform = |shape: &[usize]| of_type(shape, DType::F32);
+    // So that a GPU's memory, not its caches and the way there, takes the time.
+    let [rows, columns] = if is_gpu(ops) { [16384, 4096] } else { [4096, 1024] };
+    let (x, y) = (uniform(&[rows, columns])?, uniform(&[rows, columns])?);
+    let row = uniform(&[columns])?;
     let print = |name: &str, call: &dyn Fn() -> Result<Tensor, OpError>| -> Result<(), OpError> {
         println!("{name} {:.1}", measure(ops, call)?);
         Ok(())
@@ -91,11 +146,26 @@ fn all(ops: &Ops) -> Result<(), OpError> {
     print("argmax_rows", &|| ops.argmax(&x, 1, false))?;
     print("cumsum_rows", &|| ops.cumsum(&x, 1))?;
     print("sort_rows", &|| ops.sort(&x.narrow(0, 0..256)?, 1, false))?;
+    if is_gpu(ops) {
+        let (half, other) = (ops.cast(&x, DType::F16)?, ops.cast(&y, DType::F16)?);
+        print("add_f16", &|| ops.add(&half, &other))?;
+        print("softmax_f16", &|| ops.softmax(&half, -1))?;
+        // Nothing but the way to the card.
+        let few = row.narrow(0, 0..1024)?;
+        print("add_1024_elements", &|| ops.add(&few, &few))?;
+    }
+    drop((x, y));
     let own = ops.forced(Path::Own);
-    for size in [128, 512, 1024] {
+    let sizes: &[usize] = if is_gpu(ops) { &[512, 1024, 4096] } else { &[128, 512, 1024] };
+    for &size in sizes {
         let (a, b) = (uniform(&[size, size])?, uniform(&[size, size])?);
         print(&format!("matmul_{size}"), &|| ops.matmul(&a, &b))?;
         print(&format!("matmul_{size}_own"), &|| own.matmul(&a, &b))?;
+        if is_gpu(ops) {
+            let (a, b) = (ops.cast(&a, DType::F16)?, ops.cast(&b, DType::F16)?);
+            print(&format!("matmul_{size}_f16"), &|| ops.matmul(&a, &b))?;
+            print(&format!("matmul_{size}_f16_own"), &|| own.matmul(&a, &b))?;
+        }
     }
     let (left, right) = (uniform(&[64, 288])?, uniform(&[8, 288, 3136])?);
     print("matmul_as_conv2d", &|| ops.matmul(&left, &right))?;

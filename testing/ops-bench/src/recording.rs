@@ -2,7 +2,7 @@
 
 use anymetal_ops::{DType, Generator, OpError, Ops, Path, Tensor};
 
-use crate::least;
+use crate::measure;
 
 /// A chain of six elementwise operations, of which the second tensor is a row.
 fn chain(ops: &Ops, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -33,16 +33,10 @@ pub(crate) fn all(ops: &Ops) -> Result<(), OpError> {
         ("layers_64", layers, vec![uniform(&[16, 64])?, uniform(&[64, 64])?, uniform(&[64, 64])?]),
     ];
     for (name, body, inputs) in programs {
-        let eager = least(|| {
-            drop(body(ops, &inputs)?);
-            ops.wait()
-        })?;
+        let eager = measure(ops, || body(ops, &inputs))?;
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         let mut recording = ops.record(name, &inputs, body)?;
-        let replay = least(|| {
-            drop(recording.replay(&inputs)?);
-            ops.wait()
-        })?;
+        let replay = measure(ops, || recording.replay(&inputs))?;
         println!("{name} {replay:.1} eager {eager:.1} us, {:.2} times as fast", eager / replay);
     }
     Ok(())

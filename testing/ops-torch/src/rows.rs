@@ -13,6 +13,7 @@ pub(crate) fn write(cases: &mut Cases<impl Write>) -> Result<(), OpError> {
         reductions(cases, dtype)?;
         norms(cases, dtype)?;
         products(cases, dtype)?;
+        sums(cases, dtype)?;
         attention(cases, dtype)?;
     }
     indices(cases)?;
@@ -126,6 +127,42 @@ fn products(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError> 
         let options = MatmulOptions { bias: Some(&bias), activation, out: None };
         let y = cases.ops().matmul_with(&a, &b, &options)?;
         cases.forward("matmul fused", "F.gelu(x0 @ x1 + x2)", &[&a, &b, &bias], &[&y])?;
+    }
+    Ok(())
+}
+
+fn sums(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError> {
+    let ops = cases.ops();
+    let (a, b) = (cases.floats(&[3, 5, 4], dtype, -1.0, 1.0)?, cases.floats(&[3, 4, 6], dtype, -1.0, 1.0)?);
+    let (c, square) = (cases.floats(&[6, 5], dtype, -1.0, 1.0)?, cases.floats(&[4, 4], dtype, -1.0, 1.0)?);
+    let one = [
+        ("bij->jib", &a),
+        ("bij->b", &a),
+        ("...j->...", &a),
+        ("ii", &square),
+        ("ii->i", &square),
+        ("ba", &c),
+    ];
+    for (text, x) in one {
+        cases.forward("einsum", format!("torch.einsum('{text}', x0)"), &[x], &[&ops.einsum(text, &[x])?])?;
+    }
+    let two = [
+        ("bij,bjk->bik", &a, &b),
+        ("bij,bjk->kb", &a, &b),
+        ("bij,cjk->bick", &a, &b),
+        ("...ij,...jk->...ik", &a, &b),
+        ("bij,jk", &a, &square),
+        ("bij,ki->bkj", &a, &c),
+        ("ij,ij->", &square, &square),
+        ("ij,kl->ikjl", &square, &c),
+    ];
+    for (text, x, y) in two {
+        let expr = format!("torch.einsum('{text}', x0, x1)");
+        cases.forward("einsum", expr, &[x, y], &[&ops.einsum(text, &[x, y])?])?;
+    }
+    for text in ["bij,bjk,kl->bil", "bij,bjk,ki->b", "bij,bjk,ki->"] {
+        let expr = format!("torch.einsum('{text}', x0, x1, x2)");
+        cases.forward("einsum", expr, &[&a, &b, &c], &[&ops.einsum(text, &[&a, &b, &c])?])?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime;
 //! `--against oclgrind`: our sanitizer beside that of OpenCL; `--against nvcc`: the same algorithms in CUDA C
-//! by the bare driver of the same GPU.
+//! by the bare driver of the same GPU, and products of matrices by cuBLAS.
 //!
 //! All contenders take turns within each round: ours, every runtime, and the best Rust on processors. A
 //! ratio is their time over ours, so more than 1 means that we are faster. Every peer's result is compared
@@ -29,7 +29,7 @@ pub(crate) enum Peers {
     Opencl,
     /// Oclgrind looking for data races, beside our kernels under the sanitizer
     Oclgrind,
-    /// CUDA C by `nvcc` on the same NVIDIA GPU, by the bare driver; needs `--device nvidia`
+    /// CUDA C by `nvcc` on the same NVIDIA GPU, by the bare driver, and cuBLAS; needs `--device nvidia`
     Nvcc,
 }
 
@@ -53,7 +53,14 @@ impl Peers {
         match self {
             Self::Opencl => Ok(opencl_runtimes()?.into_iter().map(boxed).collect()),
             Self::Oclgrind => Ok(opencl_runtimes()?.into_iter().filter(is_oclgrind).map(boxed).collect()),
-            Self::Nvcc => Ok(vec![Box::new(cuda.open(device)?)]),
+            Self::Nvcc => cuda.runtimes(device),
+        }
+    }
+
+    fn workloads(self) -> Vec<Workload> {
+        match self {
+            Self::Opencl | Self::Oclgrind => workload::all(),
+            Self::Nvcc => workload::all().into_iter().chain(workload::large()).collect(),
         }
     }
 }
@@ -189,7 +196,7 @@ pub(super) fn run(
     }
     let queue = device.queue()?;
     let mut rows = Vec::new();
-    for workload in workload::all().iter().filter(|workload| chosen(suite, workload.name)) {
+    for workload in peers.workloads().iter().filter(|workload| chosen(suite, workload.name)) {
         if !json {
             eprintln!("{} …", workload.name);
         }

@@ -110,6 +110,7 @@ fn recorded(device: &Device, rows: &[DemoRow], limits: &Limits) -> Recorded {
             name: row.name.to_owned(),
             start_ns: nanoseconds(start.saturating_sub(zero)),
             duration_ns: nanoseconds(time),
+            work: None,
         };
         let before = recorded.slices.len();
         recorded.slices.extend(row.runs.iter().map(slice));

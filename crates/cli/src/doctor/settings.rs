@@ -16,6 +16,7 @@ const PREFIX: &str = "ANYMETAL_";
 /// Variables that are read outside of the layered settings.
 const OTHERS: &[&str] = &[
     "ANYMETAL_LLVM",
+    "ANYMETAL_CUBLAS",
     "ANYMETAL_CACHE",
     "ANYMETAL_CHECK_REPORT",
     "ANYMETAL_CPU_THREADS",

@@ -69,7 +69,7 @@ fn note(recorded: &mut Recorded, event: &Value) {
         (Some("X"), Some("command")) => {
             let work = arguments["work"].as_str().unwrap_or_default();
             let (start_ns, duration_ns) = (nanoseconds(&event["ts"]), nanoseconds(&event["dur"]));
-            let slice = |name| Slice { queue, name, start_ns, duration_ns };
+            let slice = |name| Slice { queue, name, start_ns, duration_ns, work: None };
             recorded.slices.extend(label(name, work).map(slice));
         }
         (Some("i"), Some("failure")) => {
@@ -111,8 +111,13 @@ mod tests {
             7, null, { "ph": 3 },
         ]});
         let recorded = recorded(&timeline.to_string(), "t").unwrap();
-        let slice =
-            |name: &str, start_ns, duration_ns| Slice { queue: 2, name: name.into(), start_ns, duration_ns };
+        let slice = |name: &str, start_ns, duration_ns| Slice {
+            queue: 2,
+            name: name.into(),
+            start_ns,
+            duration_ns,
+            work: None,
+        };
         assert_eq!(recorded.slices, [slice("k", 1500, 2250), slice("[copy]", 4000, 1000)]);
         assert_eq!(recorded.memory, [MemoryPoint { at_ns: 5000, bytes: 64 }]);
         assert_eq!((recorded.device.as_str(), recorded.queues[&2].as_str()), ("cpu: fast", "compute"));

@@ -66,7 +66,7 @@ fn section(out: &mut String, title: &str) {
 fn summary_table(out: &mut String, recorded: &Recorded) {
     section(out, "Summary");
     let (header, rows) = table::cells(recorded, TimeUnit::Us);
-    let row = |cells: &[String; 9], tag: &str| {
+    let row = |cells: &[String], tag: &str| {
         let cells = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell)));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
@@ -107,10 +107,17 @@ fn roofline_figure(out: &mut String, recorded: &Recorded, profiles: &[(&str, Pro
     let Some(ceilings) = &recorded.ceilings else {
         return note(out, "The machine's ceilings were not measured when this was recorded.");
     };
+    let counted = summary::counted(recorded);
     let point = |(name, profile): &(&str, Profile)| {
-        let work = recorded.work.get(*name)?;
-        let seconds = profile.median().as_secs_f64();
         let colour = names.iter().position(|known| known == name).unwrap_or(usize::MAX);
+        let (work, seconds) = match recorded.work.get(*name) {
+            Some(work) => (*work, profile.median().as_secs_f64()),
+            // Runs differ: all of them together.
+            None => {
+                let (work, nanoseconds) = counted.get(name)?;
+                (*work, *nanoseconds as f64 / 1e9)
+            }
+        };
         Some(Point { name: (*name).to_owned(), flop: work.flop, bytes: work.bytes, seconds, colour })
     };
     let points: Vec<Point> = profiles.iter().filter_map(point).collect();
@@ -139,7 +146,13 @@ mod tests {
             recorded.queues.insert(queue, format!("queue <{queue}>"));
             for run in 0..runs {
                 let (start_ns, duration_ns) = (1000 * run, 100 + run % 50 * u64::from(queue + 1));
-                recorded.slices.push(Slice { queue, name: (*name).to_owned(), start_ns, duration_ns });
+                recorded.slices.push(Slice {
+                    queue,
+                    name: (*name).to_owned(),
+                    start_ns,
+                    duration_ns,
+                    work: None,
+                });
             }
             recorded.work.insert((*name).to_owned(), Work { flop: 1e6, bytes: 1e5 * f64::from(queue) });
         }

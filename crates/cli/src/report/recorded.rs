@@ -83,7 +83,7 @@ impl Ceilings {
 }
 
 /// Something that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Slice {
     pub(crate) queue: u32,
@@ -91,6 +91,9 @@ pub(crate) struct Slice {
     pub(crate) name: String,
     pub(crate) start_ns: u64,
     pub(crate) duration_ns: u64,
+    /// Its counted work, where runs of one name differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) work: Option<Work>,
 }
 
 /// Bytes that buffers took at a time.
@@ -147,6 +150,7 @@ impl Recorded {
                     name,
                     start_ns: timing.started_ns.saturating_sub(zero),
                     duration_ns: timing.ended_ns.saturating_sub(timing.started_ns),
+                    work: None,
                 }));
             }
             recorded.memory.extend(submission.timing.map(|timing| MemoryPoint {
@@ -198,7 +202,8 @@ pub(super) fn label(name: &str, detail: &str) -> Option<String> {
     if runs.iter().any(|end| detail.ends_with(end)) {
         return Some(name.to_owned());
     }
-    detail.ends_with("bytes").then(|| format!("[{name}]"))
+    // A copy or a fill, or a product of matrices by the device's library.
+    (detail.ends_with("bytes") || detail.contains(" by ")).then(|| format!("[{name}]"))
 }
 
 const NO_FORM: &str = "it is neither a saved report (`schema`) nor a timeline (`traceEvents`)";
@@ -234,7 +239,8 @@ pub(super) fn parse(text: &str, title: &str) -> Result<Recorded, String> {
 impl Recorded {
     /// Numbers that figures can show.
     fn check(&self) -> Result<(), String> {
-        let works = self.work.values().flat_map(|work| [work.flop, work.bytes]);
+        let of_slices = self.slices.iter().filter_map(|slice| slice.work.as_ref());
+        let works = self.work.values().chain(of_slices).flat_map(|work| [work.flop, work.bytes]);
         let ceilings = self.ceilings.iter().flat_map(|roof| [roof.flop_per_second, roof.bytes_per_second]);
         let is_count = |number: f64| number.is_finite() && number >= 0.0;
         match works.chain(ceilings).all(is_count) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anymetal::{CountedWork, Profile};
 use serde::Serialize;
 
-use super::recorded::Recorded;
+use super::recorded::{Recorded, Work};
 
 /// One name's times, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +20,11 @@ pub(super) struct Row {
     pub(super) min_ns: u64,
     pub(super) max_ns: u64,
     pub(super) stddev_ns: u64,
+    /// Of the counted work, over the time of the runs that it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gflop_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gigabytes_per_second: Option<f64>,
 }
 
 /// The times of each name, sorted, with their statistics.
@@ -51,9 +56,27 @@ pub(super) fn failures(recorded: &Recorded) -> Vec<String> {
     named.iter().map(told).chain(rest).collect()
 }
 
+/// The counted work of each name's runs, and their time in nanoseconds.
+pub(super) fn counted(recorded: &Recorded) -> BTreeMap<&str, (Work, u64)> {
+    let mut counted: BTreeMap<&str, (Work, u64)> = BTreeMap::new();
+    for slice in &recorded.slices {
+        let Some(work) = slice.work.as_ref().or_else(|| recorded.work.get(&slice.name)) else { continue };
+        let (sum, time) = counted.entry(&slice.name).or_insert((Work { flop: 0.0, bytes: 0.0 }, 0));
+        sum.flop += work.flop;
+        sum.bytes += work.bytes;
+        *time = time.saturating_add(slice.duration_ns);
+    }
+    counted
+}
+
 /// The longest in all first.
 pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
-    let profiles = profiles(recorded);
+    let (profiles, counted) = (profiles(recorded), counted(recorded));
+    // Per nanosecond is 10⁹ per second.
+    let rate = |name: &str, of: fn(&Work) -> f64| {
+        let (work, time) = counted.get(name)?;
+        (of(work) > 0.0 && *time > 0).then(|| of(work) / *time as f64)
+    };
     let total =
         |profile: &Profile| profile.samples_ns().iter().fold(0u64, |sum, one| sum.saturating_add(*one));
     let all: u64 = profiles.values().map(total).fold(0, u64::saturating_add);
@@ -70,6 +93,8 @@ pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
             min_ns: nanoseconds(0.0),
             max_ns: nanoseconds(100.0),
             stddev_ns: profile.deviation().as_nanos() as u64,
+            gflop_per_second: rate(name, |work| work.flop),
+            gigabytes_per_second: rate(name, |work| work.bytes),
         }
     };
     let mut rows: Vec<Row> = profiles.into_iter().map(row).collect();

@@ -7,6 +7,9 @@ use comfy_table::{CellAlignment, Table};
 use super::recorded::Recorded;
 use super::summary::{self, Row};
 
+/// Columns of counted work over time, which `nsys` does not have.
+const RATES: [&str; 2] = ["GFLOP/s", "GB/s"];
+
 /// `--timeunit`, as `nsys stats` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeUnit {
@@ -41,10 +44,11 @@ impl TimeUnit {
         format!("{:.digits$}", nanoseconds / unit)
     }
 
-    fn header(self) -> [String; 9] {
+    /// With rates where work was counted.
+    fn header(self, rates: bool) -> Vec<String> {
         let unit = self.name();
         let timed = |what: &str| format!("{what} ({unit})");
-        [
+        let mut header = vec![
             "Time (%)".to_owned(),
             timed("Total Time"),
             "Instances".to_owned(),
@@ -53,16 +57,20 @@ impl TimeUnit {
             timed("Min"),
             timed("Max"),
             timed("StdDev"),
-            "Name".to_owned(),
-        ]
+        ];
+        if rates {
+            header.extend(RATES.map(str::to_owned));
+        }
+        header.push("Name".to_owned());
+        header
     }
 
-    fn cells(self, row: &Row) -> [String; 9] {
+    fn cells(self, row: &Row, rates: bool) -> Vec<String> {
         let average = match self {
             TimeUnit::Ns => format!("{:.1}", row.avg_ns),
             _ => self.show(row.avg_ns),
         };
-        [
+        let mut cells = vec![
             format!("{:.1}", row.time_percent),
             self.show(row.total_ns as f64),
             row.instances.to_string(),
@@ -71,24 +79,31 @@ impl TimeUnit {
             self.show(row.min_ns as f64),
             self.show(row.max_ns as f64),
             self.show(row.stddev_ns as f64),
-            row.name.clone(),
-        ]
+        ];
+        if rates {
+            let rate = |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.2}"));
+            cells.extend([rate(row.gflop_per_second), rate(row.gigabytes_per_second)]);
+        }
+        cells.push(row.name.clone());
+        cells
     }
 }
 
 /// The cells of the summary with their header, for other forms.
-pub(super) fn cells(recorded: &Recorded, unit: TimeUnit) -> ([String; 9], Vec<[String; 9]>) {
+pub(super) fn cells(recorded: &Recorded, unit: TimeUnit) -> (Vec<String>, Vec<Vec<String>>) {
     let rows = summary::rows(recorded);
-    (unit.header(), rows.iter().map(|row| unit.cells(row)).collect())
+    let rates = rows.iter().any(|row| row.gflop_per_second.or(row.gigabytes_per_second).is_some());
+    (unit.header(rates), rows.iter().map(|row| unit.cells(row, rates)).collect())
 }
 
 /// For people.
 pub(super) fn text(recorded: &Recorded, unit: TimeUnit) -> String {
     let mut text = format!("{} on {}\n", recorded.title, recorded.device);
     let (header, rows) = cells(recorded, unit);
+    let numbers = header.len() - 1;
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(header).add_rows(rows);
-    for column in table.column_iter_mut().take(8) {
+    for column in table.column_iter_mut().take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     text.push_str(&format!("{}\n", table.trim_fmt()));
@@ -104,7 +119,8 @@ pub(super) fn text(recorded: &Recorded, unit: TimeUnit) -> String {
 /// For programs.
 pub(super) fn csv(recorded: &Recorded, unit: TimeUnit) -> String {
     let (header, rows) = cells(recorded, unit);
-    let line = |cells: &[String; 9]| cells.each_ref().map(|cell| quoted(cell)).join(",") + "\n";
+    let line =
+        |cells: &Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
     std::iter::once(&header).chain(&rows).map(line).collect()
 }
 
@@ -121,13 +137,18 @@ fn quoted(cell: &str) -> String {
 mod tests {
     use anymetal::TimeSource;
 
-    use super::super::recorded::Slice;
+    use super::super::recorded::{Slice, Work};
     use super::*;
 
     fn recorded() -> Recorded {
         let mut recorded = Recorded::new("work", "cpu", TimeSource::Device);
-        let slice =
-            |name: &str, start_ns, duration_ns| Slice { queue: 0, name: name.into(), start_ns, duration_ns };
+        let slice = |name: &str, start_ns, duration_ns| Slice {
+            queue: 0,
+            name: name.into(),
+            start_ns,
+            duration_ns,
+            work: None,
+        };
         recorded.slices = vec![
             slice("scale<float, 4>", 0, 100),
             slice("[copy]", 100, 100),
@@ -149,6 +170,24 @@ mod tests {
         let text = text(&recorded(), TimeUnit::Us);
         assert!(text.starts_with("work on cpu\n") && text.contains("Total Time (us)"), "{text}");
         assert!(text.contains("0.600") && !text.contains("failed"), "{text}");
+    }
+
+    #[test]
+    fn counted_work_has_rates_of_the_runs_that_it_is_of() {
+        let mut work = recorded();
+        // 600 ns in all: by each run, and by name.
+        for (slice, flop) in
+            work.slices.iter_mut().filter(|slice| slice.name != "[copy]").zip([300.0, 300.0, 600.0])
+        {
+            slice.work = Some(Work { flop, bytes: 0.0 });
+        }
+        work.work.insert("[copy]".to_owned(), Work { flop: 0.0, bytes: 250.0 });
+        assert_eq!(
+            csv(&work, TimeUnit::Ns),
+            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),GFLOP/s,GB/s,Name\n\
+             85.7,600,3,200.0,200,100,300,100,2.00,,\"scale<float, 4>\"\n\
+             14.3,100,1,100.0,100,100,100,0,,2.50,[copy]\n"
+        );
     }
 
     #[test]

@@ -145,6 +145,7 @@ impl Prepared for Attention {
                 local: Some([GROUP, 1, 1]),
             }],
             result: 3,
+            product: None,
         })
     }
 

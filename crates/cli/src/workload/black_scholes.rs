@@ -129,6 +129,7 @@ impl Prepared for BlackScholes {
                 local: None,
             }],
             result: 3,
+            product: None,
         })
     }
 

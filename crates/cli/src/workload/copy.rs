@@ -146,6 +146,7 @@ impl Prepared for Copy {
             buffers: vec![values, Contents::Zeroed(4 * self.values.len()), small[0], small[1]],
             steps: vec![step],
             result: 1,
+            product: None,
         })
     }
 

@@ -84,6 +84,7 @@ impl Prepared for Histogram {
                 local: Some([256, 1, 1]),
             }],
             result: 1,
+            product: None,
         })
     }
 

@@ -118,6 +118,7 @@ impl Prepared for LayerNorm {
                 local: Some([GROUP, 1, 1]),
             }],
             result: 1,
+            product: None,
         })
     }
 

@@ -96,6 +96,7 @@ impl Prepared for Mandelbrot {
                 local: None,
             }],
             result: 0,
+            product: None,
         })
     }
 

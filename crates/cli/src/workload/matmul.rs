@@ -3,7 +3,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Pod, Queue};
-use anymetal_bench_peers::job::{Argument, Contents, JobStep};
+use anymetal_bench_peers::job::{Argument, Contents, JobProduct, JobStep};
 use anymetal_bench_peers::matrix::{Threads, multiply};
 use half::f16;
 
@@ -61,6 +61,28 @@ pub(super) const HALF_FRAGMENTS: Workload = Workload {
         let grid = Grid { tile: 64, group: (128, 1) };
         prepare_of::<f16>(device, library, scale.of(64, 768, 1024), "gemm_half", grid, peer)
     },
+};
+
+/// The same of matrices that keep a large GPU busy.
+pub(super) const LARGE_FRAGMENTS: Workload = Workload {
+    name: "GEMM simdgroup_matrix 4096",
+    prepare: |device, library, scale| {
+        let peer = Peer { opencl: &[], cuda: include_str!("../demo/kernels/gemm.cu") };
+        let grid = Grid { tile: 64, group: (128, 1) };
+        prepare_of::<f32>(device, library, scale.of(64, 1024, 4096), "gemm", grid, peer)
+    },
+    ..FRAGMENTS
+};
+
+/// The same in half.
+pub(super) const LARGE_HALF_FRAGMENTS: Workload = Workload {
+    name: "GEMM simdgroup_matrix f16 4096",
+    prepare: |device, library, scale| {
+        let peer = Peer { opencl: &[], cuda: include_str!("../demo/kernels/gemm_half.cu") };
+        let grid = Grid { tile: 64, group: (128, 1) };
+        prepare_of::<f16>(device, library, scale.of(64, 1024, 4096), "gemm_half", grid, peer)
+    },
+    ..HALF_FRAGMENTS
 };
 
 /// The side of the square that a threadgroup computes, and its threads.
@@ -167,15 +189,17 @@ impl<T: Element> Prepared for Matmul<T> {
     }
 
     fn check(&self, results: &[u8]) -> Verdict {
-        // Every 37th element, in double precision.
+        // Some thirty thousand elements of all rows and columns, in double precision.
         let n = self.n;
+        let step = (37 * n * n / (1024 * 1024)).max(37) | 1;
         let got: Vec<f32> = values(results);
-        let picks: Vec<usize> = (0..n * n).step_by(37).collect();
+        let picks: Vec<usize> = (0..n * n).step_by(step).collect();
         let got: Vec<f32> = picks.iter().map(|&at| got[at]).collect();
         let dot = |at: usize| {
             (0..n).map(|k| f64::from(self.a[at / n * n + k]) * f64::from(self.b[k * n + at % n])).sum()
         };
-        compare(&got, picks.iter().map(|&at| dot(at)), 1.0, 1e-5)
+        let tolerance = 1e-5 * (n as f64 / 1024.0).sqrt().max(1.0);
+        compare(&got, picks.iter().map(|&at| dot(at)), 1.0, tolerance)
     }
 
     fn job(&self) -> Option<Job<'_>> {
@@ -194,6 +218,14 @@ impl<T: Element> Prepared for Matmul<T> {
                 local: Some([width, height, 1]),
             }],
             result: 2,
+            product: Some(JobProduct {
+                left: 0,
+                right: 1,
+                rows: self.n as u32,
+                columns: self.n as u32,
+                inner: self.n as u32,
+                is_half: size_of::<T>() == size_of::<f16>(),
+            }),
         })
     }
 

@@ -104,6 +104,7 @@ impl Prepared for NBody {
                 local: None,
             }],
             result: 1,
+            product: None,
         })
     }
 

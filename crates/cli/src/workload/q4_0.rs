@@ -124,6 +124,7 @@ impl Prepared for MatVec {
                 local: Some([GROUP, 1, 1]),
             }],
             result: 2,
+            product: None,
         })
     }
 

@@ -85,6 +85,7 @@ impl Prepared for Reduce {
                 local: Some([GROUP, 1, 1]),
             }],
             result: 1,
+            product: None,
         })
     }
 

@@ -90,6 +90,7 @@ impl Prepared for Saxpy {
                 local: None,
             }],
             result: 1,
+            product: None,
         })
     }
 

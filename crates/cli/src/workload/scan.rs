@@ -122,7 +122,7 @@ impl Prepared for Scan {
             include_str!("../demo/kernels/collective.cu"),
             include_str!("../demo/kernels/scan.cu")
         ));
-        Some(Job { opencl: vec![source], cuda, buffers, steps, result: 1 })
+        Some(Job { opencl: vec![source], cuda, buffers, steps, result: 1, product: None })
     }
 
     fn work(&self) -> Work {

@@ -94,6 +94,7 @@ impl Prepared for Softmax {
                 local: Some([256, 1, 1]),
             }],
             result: 1,
+            product: None,
         })
     }
 

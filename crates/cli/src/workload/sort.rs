@@ -82,6 +82,7 @@ impl Prepared for Sort {
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.keys))],
             steps: steps.collect(),
             result: 0,
+            product: None,
         })
     }
 

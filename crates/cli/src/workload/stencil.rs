@@ -125,6 +125,7 @@ impl Prepared for Stencil {
                 local: None,
             }],
             result: 1,
+            product: None,
         })
     }
 

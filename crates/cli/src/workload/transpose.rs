@@ -85,6 +85,7 @@ impl Prepared for Transpose {
                 local: Some([TILE, 8, 1]),
             }],
             result: 1,
+            product: None,
         })
     }
 

@@ -48,7 +48,7 @@ fn a_workload_is_reported_in_every_format() {
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(
         rows[0],
-        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),GFLOP/s,GB/s,Name"
     );
     assert_eq!(rows.len(), 3);
     assert!(rows[1..].iter().all(|row| row.split(',').nth(2) == Some("20")), "{csv}");
@@ -74,6 +74,32 @@ fn a_saved_report_and_a_timeline_give_the_same_numbers_again() {
     assert!(csv.lines().count() == 3 && csv.contains(",scale\n") && csv.contains(",[copy]\n"), "{csv}");
     let page = again("timeline.json", "html");
     assert!(page.contains("ceilings were not measured") && page.matches("<svg ").count() == 3);
+}
+
+/// As `anymetal_ops::OpProfile::to_report` writes it.
+const OPERATIONS: &str = r#"{"schema":1,"title":"a step","device":"cpu","clock":"device","left_out":0,"slices":[
+{"queue":0,"name":"matmul (vendor)","start_ns":0,"duration_ns":1000,"work":{"flop":2000,"bytes":500}},
+{"queue":0,"name":"matmul (vendor)","start_ns":1000,"duration_ns":3000,"work":{"flop":10000,"bytes":1500}},
+{"queue":0,"name":"copy","start_ns":4000,"duration_ns":100,"work":{"flop":0,"bytes":800}}
+]}
+"#;
+
+#[test]
+fn operations_are_reported_with_their_rates() {
+    let bench = bench();
+    bench.write("ops.json", OPERATIONS);
+    let csv = bench.run(&["report", "ops.json", "--format", "csv"]).expect(0).stdout;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows[1].ends_with(",3.00,0.50,matmul (vendor)"), "{csv}");
+    assert!(rows[2].ends_with(",,8.00,copy"), "{csv}");
+    let page = bench.run(&["report", "ops.json", "--format", "html"]).expect(0).stdout;
+    assert!(page.contains("<th>GFLOP/s</th><th>GB/s</th>") && page.contains("<td>3.00</td>"), "{page}");
+    let json = bench.run(&["report", "ops.json", "--format", "json"]).expect(0).stdout;
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["slices"][1]["work"]["flop"], 10000.0);
+    assert_eq!(value["summary"][0]["gflop_per_second"], 3.0);
+    bench.write("odd.json", &OPERATIONS.replace("10000", "-1"));
+    bench.run(&["report", "odd.json"]).expect(1).says(&["work and ceilings are numbers from 0 on"]);
 }
 
 #[test]

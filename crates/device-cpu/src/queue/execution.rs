@@ -13,6 +13,7 @@ use anymetal_hal::command::{Binding, Command, Submission, Timestamps};
 use anymetal_hal::completion::{CommandTiming, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
+use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
 use anymetal_hal::validate;
@@ -208,6 +209,8 @@ impl CommandBuffer {
                 event.signal(*value);
                 Ok(())
             }
+            // Refused at submission.
+            (Command::MatrixProduct(_), _) => Err(matrix_product::unsupported(&device.name)),
             // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and
             // what is executed indirectly comes one by one.
             (Command::Dispatch(_) | Command::DispatchIndirect(_), _)

@@ -134,6 +134,10 @@ impl Device for EmulatedDevice {
         self.inner.link_to(peer)
     }
 
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        self.inner.matrix_products()
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
     }

@@ -32,6 +32,10 @@ impl WrittenMemory {
                     note(&copy.destination, copy.destination_offset, copy.length, &mut written);
                 }
                 Command::Fill(fill) => note(&fill.buffer, fill.offset, fill.length, &mut written),
+                Command::MatrixProduct(product) => {
+                    let result = &product.result;
+                    note(&result.buffer, result.offset, product.result_bytes(), &mut written);
+                }
                 // Which kernels there are is not known yet.
                 Command::ExecuteEncoded(_)
                 | Command::ExecuteIndirect(_)

@@ -219,6 +219,7 @@ impl QueueCore {
                 validate::check_copy(copy, crate::blit::same_buffer(&copy.source, &copy.destination))?;
             }
             Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+            Command::MatrixProduct(product) => product.check()?,
             Command::UpdateFence(fence) | Command::WaitFence(fence) => {
                 let own = fence.as_any().downcast_ref::<HostFence>();
                 let own = own.ok_or_else(|| self.shared.wrong_device("fence"))?;

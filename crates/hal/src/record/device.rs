@@ -93,6 +93,10 @@ impl Device for RecordingDevice {
         self.inner.indirect_command_buffer(commands)
     }
 
+    fn matrix_products(&self) -> Result<(), DeviceError> {
+        self.inner.matrix_products()
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
     }

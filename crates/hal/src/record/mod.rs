@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
 use crate::buffer::StorageMode;
+use crate::matrix_product::{MatrixOperand, MatrixProduct};
 
 /// A recording: entries and what they name.
 #[derive(Debug, Clone, Default)]
@@ -96,7 +97,7 @@ pub enum RecordedOutcome {
 }
 
 /// One command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RecordedCommand {
     /// A dispatch.
@@ -133,6 +134,8 @@ pub enum RecordedCommand {
         /// The byte.
         value: u8,
     },
+    /// A product of matrices, in buffers of those numbers.
+    MatrixProduct(Box<MatrixProduct<u32>>),
     /// A wait for an event.
     WaitEvent {
         /// The event's number.
@@ -252,6 +255,7 @@ impl RecordedCommand {
             RecordedCommand::Fill { target, length, value } => {
                 format!("fill {length} bytes of buffer {}+{} with {value:#04x}", target.0, target.1)
             }
+            RecordedCommand::MatrixProduct(product) => describe_product(product),
             RecordedCommand::WaitEvent { event, value } => format!("wait for event {event} to reach {value}"),
             RecordedCommand::SignalEvent { event, value } => format!("signal event {event} to {value}"),
             RecordedCommand::ExecuteEncoded => "execute commands that kernels encoded".to_owned(),
@@ -286,6 +290,17 @@ impl fmt::Display for RecordedBinding {
             RecordedBinding::Unbound => formatter.write_str("nothing"),
         }
     }
+}
+
+fn describe_product(product: &MatrixProduct<u32>) -> String {
+    let MatrixProduct { left, right, result, rows, columns, inner, batches, .. } = product;
+    let place = |operand: &MatrixOperand<u32>| format!("buffer {}+{}", operand.buffer, operand.offset);
+    format!(
+        "multiply {batches} of {rows}x{inner} in {} by {inner}x{columns} in {} into {}",
+        place(left),
+        place(right),
+        place(result)
+    )
 }
 
 fn extent([x, y, z]: [u32; 3]) -> String {

@@ -6,6 +6,7 @@
 //! recorder's life.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::artifact::{Artifact, ArtifactCode};
@@ -256,6 +257,11 @@ impl State {
                 group_size: dispatch.group_size,
                 cooperative: false,
             },
+            Command::MatrixProduct(product) => {
+                let numbered = product.try_map(|buffer| Ok::<_, Infallible>(self.buffers.of(buffer).0));
+                let Ok(numbered) = numbered;
+                RecordedCommand::MatrixProduct(Box::new(numbered))
+            }
             Command::Copy(copy) => RecordedCommand::Copy {
                 source: (self.buffers.of(&copy.source).0, copy.source_offset),
                 destination: (self.buffers.of(&copy.destination).0, copy.destination_offset),

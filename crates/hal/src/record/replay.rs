@@ -218,6 +218,9 @@ impl<'a> Stage<'a> {
                 length: *length,
                 value: *value,
             }),
+            RecordedCommand::MatrixProduct(product) => {
+                Command::MatrixProduct(Box::new(product.try_map(|buffer| self.buffer(*buffer))?))
+            }
             RecordedCommand::WaitEvent { event, value } => {
                 let event = self.event(*event)?;
                 // Whoever signalled it ran before, or is not part of the recording.

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::artifact::ScalarType;
 use crate::buffer::BufferDescriptor;
 use crate::command::{BufferFill, Command, Submission};
 use crate::device::Device;
+use crate::matrix_product::{MatrixOperand, MatrixProduct};
 use crate::null::NullDevice;
 use crate::queue::QueueDescriptor;
 use crate::record::Recording;
@@ -60,4 +62,33 @@ fn a_recording_survives_the_file_and_damage_is_noticed() {
     }
     let missing = Recording::load(std::path::Path::new("no such file"));
     assert!(matches!(missing, Err(RecordingError::File { .. })));
+}
+
+#[test]
+fn a_product_of_matrices_is_told_kept_and_run_again() {
+    let null = Arc::new(NullDevice::new());
+    let device = RecordingDevice::new(null, RecorderOptions::replayable(4));
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let buffers = [(); 3].map(|()| device.buffer(&BufferDescriptor::shared(64)).unwrap());
+    let operand = |index: usize| MatrixOperand {
+        buffer: Arc::clone(&buffers[index]),
+        offset: 4 * index as u64,
+        element: ScalarType::F32,
+        row_stride: 3,
+        batch_stride: 0,
+        transposed: index == 1,
+    };
+    let [left, right, result] = [0, 1, 2].map(operand);
+    let (rows, columns, inner) = (2, 3, 3);
+    let product =
+        MatrixProduct { left, right, result, rows, columns, inner, batches: 1, alpha: 0.5, beta: -1.0 };
+    let commands = vec![Command::MatrixProduct(Box::new(product))];
+    queue.submit(Submission { commands, ..Submission::default() }).unwrap().wait().unwrap();
+    let recording = device.recorder().recording();
+    let line = "multiply 1 of 2x3 in buffer 0+0 by 3x3 in buffer 1+4 into buffer 2+8";
+    assert!(recording.text().contains(line), "{}", recording.text());
+    let read = Recording::from_bytes(&recording.to_bytes().unwrap()).unwrap();
+    assert_eq!(read.entries[0].commands, recording.entries[0].commands);
+    let replayed = read.replay(&NullDevice::new(), &|_, _| None).unwrap();
+    assert!(replayed.len() == 1 && replayed[0].outcome.is_ok(), "{replayed:?}");
 }

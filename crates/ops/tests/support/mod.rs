@@ -9,8 +9,13 @@ use anymetal_ops::{DType, Element, Ops, Tensor, bf16, f16};
 
 /// One context for all tests of a program, so that pipelines are made once.
 pub(crate) fn ops() -> &'static Ops {
+    ops_on(|| anymetal::Device::system_default().unwrap())
+}
+
+/// The same, on that device if it is the first call.
+pub(crate) fn ops_on(device: impl FnOnce() -> anymetal::Device) -> &'static Ops {
     static OPS: OnceLock<Ops> = OnceLock::new();
-    OPS.get_or_init(|| Ops::new(&anymetal::Device::system_default().unwrap()).unwrap())
+    OPS.get_or_init(|| Ops::new(&device()).unwrap())
 }
 
 /// A tensor and its elements in row-major order.

@@ -207,6 +207,7 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
         Command::DispatchIndirect(dispatch) => Some(&*dispatch.pipeline),
         Command::Copy(_)
         | Command::Fill(_)
+        | Command::MatrixProduct(_)
         | Command::ExecuteIndirect(_)
         | Command::ExecuteEncoded(_)
         | Command::WaitEvent { .. }
@@ -270,6 +271,7 @@ impl Counts<'_> {
             Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
             Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
             Command::Fill(_)
+            | Command::MatrixProduct(_)
             | Command::ExecuteEncoded(_)
             | Command::WaitEvent { .. }
             | Command::SignalEvent { .. }

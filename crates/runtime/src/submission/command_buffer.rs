@@ -36,6 +36,7 @@ use anymetal_hal::command::{
     Command, Deadline, ResidentBuffer, ResourceUsage, Submission as Commands, Timestamps,
 };
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::matrix_product::MatrixProduct;
 
 use crate::event::{Bridge, Event};
 use crate::observe::Observation;
@@ -129,6 +130,17 @@ impl CommandBuffer {
     /// Encodes copies and fills. The encoder ends when it is dropped.
     pub fn blit(&mut self) -> BlitEncoder<'_> {
         BlitEncoder::new(&mut self.commands.commands)
+    }
+
+    /// Multiplies matrices by the device's own library.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] if it has none, and those of [`MatrixProduct::check`].
+    pub fn multiply(&mut self, product: MatrixProduct) -> Result<(), DeviceError> {
+        self.stream.context.inner.device.matrix_products()?;
+        product.check()?;
+        self.commands.commands.push(Command::MatrixProduct(Box::new(product)));
+        Ok(())
     }
 
     /// What follows waits, without a thread, until the event reaches the value. The event may be of another

@@ -17,6 +17,7 @@ use anymetal_hal::command::{Command, Grid, Submission};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::event::Event;
+use anymetal_hal::matrix_product::MatrixProduct;
 
 use crate::submission::Outcome;
 use crate::sync::{AtomicU64, Mutex, MutexGuard};
@@ -199,6 +200,10 @@ fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
         }
         Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length)),
         Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length)),
+        Command::MatrixProduct(product) => {
+            let MatrixProduct { rows, columns, inner, batches, .. } = **product;
+            (command.word(), format!("{batches} of {rows}x{inner} by {inner}x{columns}"))
+        }
         Command::WaitEvent { value, .. } | Command::SignalEvent { value, .. } => {
             (command.word(), format!("value {value}"))
         }

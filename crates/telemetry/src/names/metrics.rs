@@ -242,6 +242,15 @@ pub const OPERATION_BYTES: Metric = metric(
     &["device", "operation", "path"],
     "Bytes of their tensors, each read or written once.",
 );
+/// Their device time.
+pub const OPERATION_DURATION: Metric = metric(
+    Layer::Operations,
+    MetricKind::Histogram,
+    Unit::Seconds,
+    "anymetal_operation_duration_seconds",
+    &["device", "operation", "path"],
+    "Device time of calls of them that ended well, the work that a call leads to added up. FLOP over its sum is the rate while they run.",
+);
 /// Live buffers, idle ones of pools included.
 pub const BUFFERS: Metric = metric(
     Layer::Memory,
@@ -566,6 +575,7 @@ pub const METRICS: &[&Metric] = &[
     &OPERATIONS,
     &OPERATION_FLOP,
     &OPERATION_BYTES,
+    &OPERATION_DURATION,
     &BUFFERS,
     &MEMORY_BYTES,
     &MEMORY_LIMIT,

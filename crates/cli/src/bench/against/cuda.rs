@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use anymetal::Device;
+use anymetal_bench_peers::cublas::Blas;
 use anymetal_bench_peers::cuda::{Cuda, Modules};
+use anymetal_bench_peers::peer::Runtime;
 use anymetal_compiler::CacheConfig;
 
 use super::told;
@@ -40,15 +42,21 @@ impl CudaArgs {
         Ok(true)
     }
 
-    /// The GPU that the device is, by the bare driver.
-    pub(super) fn open(&self, device: &Device) -> Result<Cuda, Failure> {
+    /// The GPU that the device is, by the bare driver, and by cuBLAS if there is one.
+    pub(super) fn runtimes(&self, device: &Device) -> Result<Vec<Box<dyn Runtime>>, Failure> {
         let number = device.name().strip_prefix("nvidia").map(|rest| rest.trim_start_matches(':'));
         let number = number.and_then(|number| if number.is_empty() { Some(0) } else { number.parse().ok() });
         let Some(number) = number else {
             let message = format!("`--against nvcc` needs `--device nvidia`, not `{}`", device.name());
             return Err(Failure::Input(message));
         };
-        Cuda::open(number, self.modules()?).map_err(|error| told(&error.to_string()))
+        let cuda = Cuda::open(number, self.modules()?).map_err(|error| told(&error.to_string()))?;
+        let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(cuda)];
+        match Blas::open(number) {
+            Ok(blas) => runtimes.push(Box::new(blas)),
+            Err(error) => eprintln!("note: without cuBLAS: {error}"),
+        }
+        Ok(runtimes)
     }
 
     fn modules(&self) -> Result<Modules, Failure> {

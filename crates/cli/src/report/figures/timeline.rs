@@ -118,7 +118,13 @@ mod tests {
 
     #[test]
     fn short_runs_share_a_column_and_all_of_them_are_shown() {
-        let slice = |start_ns, duration_ns| Slice { queue: 1, name: "k".to_owned(), start_ns, duration_ns };
+        let slice = |start_ns, duration_ns| Slice {
+            queue: 1,
+            name: "k".to_owned(),
+            start_ns,
+            duration_ns,
+            work: None,
+        };
         let mut slices: Vec<Slice> = (0..100_000).map(|number| slice(number * 10, 5)).collect();
         slices.push(slice(2_000_000, 1_000_000));
         let marks = marks(&slices, &Axis::linear(0.0, 3e6, LABELS, RIGHT), &["k"]);

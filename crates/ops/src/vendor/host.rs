@@ -1,15 +1,11 @@
-//! Products by a library made for the device: on CPUs the `gemm` crate, over the buffers' own
-//! memory.
+//! Products by the `gemm` crate, over the buffers' own memory.
 //!
 //! Invariant: the buffers are mapped while the library works on them, so no kernel uses them
 //! meanwhile; making the mappings waits for the work before that does.
 
-use anymetal::DeviceKind;
 use anymetal_host_gemm::{Matrix, Threads, multiply};
 
 use crate::context::Ops;
-use crate::counted::Path;
-use crate::dtype::DType;
 use crate::error::OpError;
 use crate::matmul::Factors;
 use crate::shape::contiguous_strides;
@@ -25,11 +21,8 @@ const MAX_PRODUCTS: usize = 112 * 112 * 112;
 const MIN_THREADED: usize = 128 * 128 * 128;
 
 impl Ops {
-    /// Makes the product by the library if there is one for it that pays or is forced; else false.
-    pub(crate) fn product_by_vendor(&self, factors: &Factors, out: &Tensor) -> Result<bool, OpError> {
-        if !self.takes_vendor(factors, out) {
-            return Ok(false);
-        }
+    /// Makes the product of `float` matrices if the host sees their memory; else false.
+    pub(super) fn product_by_host(&self, factors: &Factors, out: &Tensor) -> Result<bool, OpError> {
         // Memory that the host does not see is left to kernels.
         let maps = (factors.a.buffer().map(), factors.b.buffer().map(), out.buffer().map_mut());
         let (Ok(a), Ok(b), Ok(mut target)) = maps else { return Ok(false) };
@@ -53,21 +46,12 @@ impl Ops {
         }
         Ok(true)
     }
+}
 
-    fn takes_vendor(&self, factors: &Factors, out: &Tensor) -> bool {
-        let types = [factors.a.dtype(), factors.b.dtype(), out.dtype()];
-        let possible = types == [DType::F32; 3]
-            && self.recorder().is_none()
-            && !self.is_unfinished(factors.a.buffer())
-            && !self.is_unfinished(factors.b.buffer())
-            && self.device().capabilities().kind == DeviceKind::Cpu
-            && factors.inner > 0;
-        let pays = || {
-            let batches: usize = factors.batches.iter().product();
-            batches * factors.rows * factors.columns * factors.inner < MAX_PRODUCTS
-        };
-        possible && self.forced_path().map_or_else(pays, |path| path == Path::Vendor)
-    }
+/// Whether the library is expected to be faster than kernels.
+pub(super) fn pays(factors: &Factors) -> bool {
+    let batches: usize = factors.batches.iter().product();
+    batches * factors.rows * factors.columns * factors.inner < MAX_PRODUCTS
 }
 
 /// One batch's matrix of a tensor.
