@@ -66,8 +66,8 @@ const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
 const WHEEL: Step = step("wheel", &wheel::CHECK);
 /// Apple's device for real Macs, as far as the compiler can tell.
 const APPLE_TYPES: Step = step("apple types", &apple::TYPES);
-/// Apple's device over Metal's API on the CPU device: its tests, the runtime's, and a sample of the comparison; the
-/// arguments of `cargo xtask apple`.
+/// Apple's device over Metal's API on the CPU device: its tests, the runtime's, and a sample of the
+/// comparison; the arguments of `cargo xtask apple`.
 const APPLE: Step = step("apple", &apple::SAMPLE);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for

@@ -167,8 +167,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Whether an access outside of a variable in thread memory is a fault. With the bounds of Metal's GPUs it is
-    /// not: there it stays within the thread's own memory, and nobody else sees it.
+    /// Whether an access outside of a variable in thread memory is a fault. With the bounds of Metal's GPUs
+    /// it is not: there it stays within the thread's own memory, and nobody else sees it.
     pub fn reports_thread_accesses(&self) -> bool {
         self.threadgroup_reserve == 0
     }
