@@ -11,11 +11,14 @@ use std::process::{Command, Stdio};
 pub(crate) const TYPES: [&str; 6] =
     ["check", "--locked", "-p", "anymetal-device-apple", "--target", "aarch64-apple-darwin"];
 
-/// Runs the tests of the device, the runtime's tests on it, and the comparison with the CPU device with
-/// those arguments; true if all passed.
+/// What continuous integration compares: as many programs and kernels as take a minute.
+pub(crate) const SAMPLE: [&str; 2] = ["--every", "400"];
+
+/// Runs the device's unit tests and its tests, the runtime's tests on it, and the comparison with the CPU
+/// device with those arguments; true if all passed.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let workspace = Workspace::prepare(root)?;
-    Ok(workspace.cargo(&["test", "--quiet", "--test", "device", "--test", "runtime"])?
+    Ok(workspace.cargo(&["test", "--test", "unit", "--test", "device", "--test", "runtime"])?
         && workspace.cargo(&[&["test", "--quiet", "--test", "compare", "--"], arguments].concat())?)
 }
 

@@ -66,6 +66,9 @@ const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
 const WHEEL: Step = step("wheel", &wheel::CHECK);
 /// Apple's device for real Macs, as far as the compiler can tell.
 const APPLE_TYPES: Step = step("apple types", &apple::TYPES);
+/// Apple's device over Metal's API on the CPU device: its tests, the runtime's, and a sample of the
+/// comparison; the arguments of `cargo xtask apple`.
+const APPLE: Step = step("apple", &apple::SAMPLE);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for
 /// it: with that it takes longer to build than to run.
@@ -99,7 +102,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
     let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    let last = [METRICS, PTXAS, WHEEL, APPLE_TYPES, MODELS];
+    let last = [METRICS, PTXAS, WHEEL, APPLE_TYPES, APPLE, MODELS];
     for step in fixed.chain(FEATURES).chain(EXAMPLES).chain(last) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
@@ -135,6 +138,12 @@ fn run_step(root: &Path, step: &Step) -> bool {
             false
         });
     }
+    if step.name == APPLE.name {
+        return apple::run(root, APPLE.cargo).unwrap_or_else(|error| {
+            eprintln!("apple: {error}");
+            false
+        });
+    }
     let variables = step.environment.iter().copied();
     match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
         Ok(status) => status.success(),
@@ -153,6 +162,7 @@ fn shown(step: &Step) -> String {
         let task = match step.name {
             name if name == PTXAS.name => "xtask ptxas ",
             name if name == WHEEL.name => "xtask wheel ",
+            name if name == APPLE.name => "xtask apple ",
             _ => "",
         };
         format!("{}cargo {task}{}", variables.collect::<String>(), step.cargo.join(" "))

@@ -222,6 +222,30 @@ fn with_a_reserve_threadgroup_memory_ends_where_all_of_it_does() {
 }
 
 #[test]
+fn with_a_reserve_accesses_outside_of_a_threads_array_are_dropped_in_silence() {
+    let run = |reserve: u64| {
+        let mut module = Module::new();
+        module.threadgroup_reserve = reserve;
+        add_kernel(&mut module, &[Space::Device], |b, p| {
+            let x = thread_x(b);
+            let local = b.func.add_local("array", 16, 4);
+            let array = b.local_addr(local);
+            b.store(array, x, 4);
+            let before = b.ptr_offset(array, -4);
+            b.store(before, x, 4);
+            let beyond = b.ptr_offset(array, 16);
+            let (first, zero) = (b.load(array, Type::I32, 4), b.load(beyond, Type::I32, 4));
+            let sum = add(b, first, zero);
+            store_at(b, p[0], x, sum);
+        });
+        let mut buffer = bytes_i32(&[9; 4]);
+        let report = run_k(&module, grid(4, 4), &mut Memory::new().bind(&mut buffer)).expect("it runs");
+        (report.faults.len(), i32s(&buffer))
+    };
+    assert_eq!((run(0), run(256)), ((8, vec![0, 1, 2, 3]), (0, vec![0, 1, 2, 3])));
+}
+
+#[test]
 fn a_trace_is_cut_off_at_its_limit() {
     let module = kernel(&[Space::Device], |b, p| {
         let x = thread_x(b);

@@ -153,7 +153,9 @@ pub struct Module {
     pub threadgroup_vars: Vec<ThreadgroupVar>,
     /// 0: each variable and argument in threadgroup memory is an allocation of its own. Else their
     /// accesses are bounded together: from the start of each on to the end of the threadgroup's
-    /// memory, which has that many bytes at least. What is read beyond a variable is arbitrary.
+    /// memory, which has that many bytes at least. What is read beyond a variable is arbitrary. And an access
+    /// outside of a thread's own variable is dropped without a fault, a load gives zero
+    /// ([`Module::reports_thread_accesses`]).
     pub threadgroup_reserve: u64,
     /// What is bound to a buffer argument at an offset reaches back to the buffer's first byte: an access
     /// before the offset is in bounds within the buffer. The pointer is still the one to the offset.
@@ -165,6 +167,12 @@ pub struct Module {
 }
 
 impl Module {
+    /// Whether an access outside of a variable in thread memory is a fault. With the bounds of Metal's GPUs
+    /// it is not: there it stays within the thread's own memory, and nobody else sees it.
+    pub fn reports_thread_accesses(&self) -> bool {
+        self.threadgroup_reserve == 0
+    }
+
     /// An empty module.
     pub fn new() -> Self {
         Self::default()

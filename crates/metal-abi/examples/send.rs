@@ -1,5 +1,5 @@
 //! What a message, a pair of reference counts and an empty command buffer cost: the median of many
-//! rounds.
+//! rounds. And by how much memory grows over a million command buffers without an autorelease pool.
 //!
 //! `cargo run --release -p anymetal-metal-abi --example send`
 #![allow(clippy::print_stdout, reason = "an example reports to its terminal")]
@@ -19,6 +19,8 @@ unsafe extern "C-unwind" {
 const ROUNDS: usize = 101;
 /// Command buffers of a round that are committed before the last is waited for.
 const COMMITTED: usize = 50;
+/// Command buffers over which memory is watched.
+const MANY: usize = 1_000_000;
 
 /// The median nanoseconds of a call, where a round of calls takes as long as `round` says.
 fn median(calls: usize, mut round: impl FnMut() -> u128) -> f64 {
@@ -54,6 +56,23 @@ fn main() {
         time
     });
     println!("an empty command buffer, encoded and committed: {encoded:.0} ns");
+    let before = resident_kib();
+    (0..MANY / COMMITTED).for_each(|_| {
+        let last = (0..COMMITTED).map(|_| committed(&queue)).last();
+        last.iter().for_each(wait);
+    });
+    let grown = resident_kib().zip(before).map(|(after, before)| after as i64 - before as i64);
+    match grown {
+        Some(kib) => println!("memory over {MANY} of them: grows by {kib} KiB"),
+        None => println!("memory: /proc/self/status does not tell"),
+    }
+}
+
+/// The memory of this process that is resident.
+fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// A command buffer with an encoder and no commands.

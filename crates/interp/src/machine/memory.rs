@@ -92,6 +92,9 @@ impl Machine {
     ) {
         for lane in lanes_in(bad) {
             let region = *env.region(regions[lane]);
+            if region.arena == Arena::Private && !env.program.reports_thread_accesses {
+                continue;
+            }
             env.fault(Fault {
                 kind: request.op.kind(),
                 variable: region.variable,

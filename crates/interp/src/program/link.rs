@@ -90,6 +90,7 @@ pub(super) fn link(
         globals: layout.globals.iter().map(|id| module.globals[id.index()].bytes.clone()).collect(),
         static_threadgroup_bytes: layout.threadgroup_bytes,
         threadgroup_reserve: module.threadgroup_reserve,
+        reports_thread_accesses: module.reports_thread_accesses(),
         whole_buffers: module.whole_buffers,
         private_bytes,
     })

@@ -86,6 +86,8 @@ pub struct Program {
     pub(crate) static_threadgroup_bytes: u64,
     /// As [`Module::threadgroup_reserve`].
     pub(crate) threadgroup_reserve: u64,
+    /// As [`Module::reports_thread_accesses`].
+    pub(crate) reports_thread_accesses: bool,
     /// As [`Module::whole_buffers`].
     pub(crate) whole_buffers: bool,
     pub(crate) private_bytes: u64,

@@ -18,7 +18,7 @@ use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
 };
 use super::event::{Event, EventIvars, Fence, FenceIvars};
-use super::heap::{Heap, HeapIvars};
+use super::heap::{Heap, HeapIvars, bytes_in_heap};
 use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
 use super::library::{Function, Library, LibraryIvars};
@@ -228,8 +228,9 @@ define_class!(
 
         #[unsafe(method(heapBufferSizeAndAlignWithLength:options:))]
         fn heap_size(&self, length: usize, _options: usize) -> SizeAndAlign {
-            let size = length.max(1).checked_next_multiple_of(HEAP_ALIGNMENT).unwrap_or(usize::MAX);
-            SizeAndAlign { size, align: HEAP_ALIGNMENT }
+            let bytes = bytes_in_heap(self.inner(), length.max(1));
+            let size = bytes.and_then(|bytes| bytes.checked_next_multiple_of(HEAP_ALIGNMENT));
+            SizeAndAlign { size: size.unwrap_or(usize::MAX), align: HEAP_ALIGNMENT }
         }
 
         #[unsafe(method_id(newTextureWithDescriptor:))]

@@ -116,6 +116,15 @@ define_class!(
     }
 );
 
+/// The bytes of a heap that a buffer takes, all of which kernels may access: on a GPU a buffer ends with its
+/// heap, so programs stray into the next one. One more unit is theirs. `None`: there are not so many.
+pub(crate) fn bytes_in_heap(device: &anymetal::Device, length: usize) -> Option<usize> {
+    if is_exact(device) {
+        return Some(length);
+    }
+    length.checked_next_multiple_of(HEAP_ALIGNMENT)?.checked_add(HEAP_ALIGNMENT)
+}
+
 impl Heap {
     fn cut(&self, length: usize, options: ResourceOptions) -> Option<Retained<Buffer>> {
         let HeapIvars { block, device, options: own, .. } = self.ivars();
@@ -123,8 +132,7 @@ impl Heap {
             let rule = "a buffer has the storage mode of its heap";
             violation("MTLHeap newBufferWithLength:options:", rule);
         }
-        let reach = if is_exact(device.inner()) { length } else { length.next_multiple_of(HEAP_ALIGNMENT) };
-        let memory = block.buffer_zeroed::<u8>(reach).ok()?;
+        let memory = block.buffer_zeroed::<u8>(bytes_in_heap(device.inner(), length)?).ok()?;
         let (device, heap, options) = (device.clone(), Some(self.retain()), *own);
         let label = Label::default();
         Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))

@@ -141,7 +141,7 @@ fn many_submissions_end_once_each_and_leave_the_queue_empty() {
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
     let submit = |commands| bench.queue.submit(Submission { commands, ..Submission::default() }).unwrap();
     let ends: Vec<_> = (0..200).map(|at| submit(vec![scale(&pipeline, &x, 1 + at % 2 * 2, 1)])).collect();
-    ends.iter().for_each(|end| drop(end.wait().unwrap()));
+    ends.iter().for_each(|end| _ = end.wait().unwrap());
     assert_eq!(bench.queue.in_flight(), 0);
     let expected = (0..200).fold(1u32, |value, at| value.wrapping_mul(1 + at % 2 * 2));
     assert_eq!(values(&x), [expected]);

@@ -101,8 +101,9 @@ fn captures_are_made_or_refused_with_the_reason() {
 fn a_page_fault_arrives_with_its_code_and_class_and_later_work_runs() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
+    // Metal's bounds are those of pages (decision 0025).
     let submission = Submission {
-        commands: vec![scale(&pipeline, &x, 2, 5)],
+        commands: vec![scale(&pipeline, &x, 2, 16384 / 4 + 1)],
         label: "strays".to_owned(),
         ..Submission::default()
     };

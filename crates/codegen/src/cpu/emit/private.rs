@@ -120,12 +120,22 @@ impl Emitter<'_, '_> {
         if ok.is_text("true") {
             return (start, None);
         }
-        let (bad, join) = (self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, join, bad);
-        self.t.label(bad);
-        self.report(&spot.address, &start);
-        self.t.label(join);
+        if self.shared.module.reports_thread_accesses() {
+            let (bad, join) = (self.t.block(), self.t.block());
+            self.t.branch_likely(&ok, join, bad);
+            self.t.label(bad);
+            self.report(&spot.address, &start);
+            self.t.label(join);
+        }
         (self.t.select("i1", &ok, "i64", &start, &Opd::Int(0)), Some(ok))
+    }
+
+    /// Reports an access that is larger than its array.
+    fn report_outside(&mut self, spot: &Spot) {
+        if self.shared.module.reports_thread_accesses() {
+            let start = spot.address.offset.at(&mut self.t, "i64", 0);
+            self.report(&spot.address, &start);
+        }
     }
 
     /// The lanes' offsets, made harmless, and the lanes that may go on.
@@ -136,7 +146,7 @@ impl Emitter<'_, '_> {
         let inside = self.t.value(format_args!("icmp ult <32 x i64> {offsets}, {limits}"));
         let mask = self.mask.clone();
         let good = self.both(&mask, &inside);
-        if self.shared.options.checks {
+        if self.shared.options.checks && self.shared.module.reports_thread_accesses() {
             let bad = self.without(&mask, &inside);
             let any = self.any(&Mask::Some(bad));
             let (report, join) = (self.t.block(), self.t.block());
@@ -163,8 +173,7 @@ impl Emitter<'_, '_> {
     fn load_spot(&mut self, spot: &Spot, item: Item) -> Vec<Lane> {
         let is_uniform = spot.address.offset.is_uniform();
         if matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes()) {
-            let start = spot.address.offset.at(&mut self.t, "i64", 0);
-            self.report(&spot.address, &start);
+            self.report_outside(spot);
             return vec![Lane::Varying(Opd::text("zeroinitializer")); item.count];
         }
         let base = spot.address.place.base.clone();
@@ -245,8 +254,7 @@ impl Emitter<'_, '_> {
         let join = self.t.block();
         let fits = !matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes());
         if !fits {
-            let start = spot.address.offset.at(&mut self.t, "i64", 0);
-            return self.report(&spot.address, &start);
+            return self.report_outside(spot);
         }
         let (offset, good) = if is_uniform {
             let (offset, ok) = self.uniform_offset(spot, item);

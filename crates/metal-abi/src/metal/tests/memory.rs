@@ -209,6 +209,45 @@ fn threadgroup_memory_ends_where_that_of_a_gpu_does() {
     assert_page_fault(&error.expect("an error"), "own");
 }
 
+const ROW_SUM: &str = "
+    kernel void row_sum(device int* y, constant int& count, uint i [[thread_position_in_grid]]) {
+        int row[4];
+        int left = count - 4 * int(i);
+        for (int k = 0; k < (left < 4 ? left : 4); k++) row[k] = 4 * int(i) + k;
+        for (int k = left; k < 4; k++) row[k] = 0;
+        y[i] = row[0] + row[1] + row[2] + row[3] + (left < -4 ? row[left] + row[4 - left] : 0);
+    }
+";
+
+#[test]
+fn what_strays_out_of_a_threads_array_reaches_nobody_unless_bounds_are_exact() {
+    let row_sums = |check| {
+        let setup = Setup::of(device_with(check));
+        let library = library(&setup.device, ROW_SUM).unwrap();
+        let row_sum = pipeline(&setup.device, &library, "row_sum");
+        let (commands, y) = (setup.command_buffer(), buffer(&setup.device, 32));
+        let count = 10i32;
+        // SAFETY: the classes have these methods.
+        unsafe {
+            let encoder: Id = msg_send![&*commands, computeCommandEncoder];
+            let () = msg_send![&*encoder, setComputePipelineState: &*row_sum];
+            let () = msg_send![&*encoder, setBuffer: &*y, offset: 0usize, atIndex: 0usize];
+            let () = msg_send![&*encoder, setBytes: (&raw const count).cast::<std::ffi::c_void>(), length: 4usize, atIndex: 1usize];
+            let () = msg_send![&*encoder, dispatchThreads: line(32), threadsPerThreadgroup: line(32)];
+            let () = msg_send![&*encoder, endEncoding];
+            let status = commit_and_wait(&commands);
+            let error: Option<Retained<NSError>> = msg_send![&*commands, error];
+            (status, contents(&y, 32), error)
+        }
+    };
+    let (status, found, error) = row_sums(CheckSetting::Library);
+    let expected: Vec<i32> = [6, 22, 17].into_iter().chain([0; 29]).collect();
+    assert!(status == 4 && found == expected, "{found:?} {error:?}");
+    let (status, _, error) = row_sums(CheckSetting::Bounds);
+    assert_eq!(status, 5);
+    assert_page_fault(&error.expect("an error"), "`row` at byte -");
+}
+
 /// The status of a kernel that has a reference which it does not read, and to which nothing is bound.
 fn with_unread_reference(device: Id) -> (usize, Vec<i32>) {
     let setup = Setup::of(device);
@@ -239,6 +278,26 @@ fn a_reference_that_is_not_bound_may_be_left_unread() {
 }
 
 #[test]
+fn a_kernel_strays_a_little_behind_a_buffer_of_a_heap_unless_bounds_are_exact() {
+    let filled = |check, threads: usize| {
+        let setup = Setup::of(device_with(check));
+        // SAFETY: the classes have these methods.
+        let x: Id = unsafe {
+            let descriptor: Id = msg_send![class!(MTLHeapDescriptor), new];
+            let () = msg_send![&*descriptor, setSize: 4096usize];
+            let () = msg_send![&*descriptor, setStorageMode: 0usize];
+            let heap: Id = msg_send![&*setup.device, newHeapWithDescriptor: &*descriptor];
+            msg_send![&*heap, newBufferWithLength: 64usize, options: 0usize]
+        };
+        let commands = setup.command_buffer();
+        setup.encode_fill(&commands, &x, threads);
+        commit_and_wait(&commands)
+    };
+    assert_eq!([16, 17, 32, 33].map(|threads| filled(CheckSetting::Library, threads)), [4, 4, 4, 5]);
+    assert_eq!([16, 17].map(|threads| filled(CheckSetting::Bounds, threads)), [4, 5]);
+}
+
+#[test]
 fn heaps_private_buffers_and_residency_sets_know_what_they_hold() {
     let setup = Setup::new();
     // SAFETY: the classes have these methods.
@@ -263,7 +322,7 @@ fn heaps_private_buffers_and_residency_sets_know_what_they_hold() {
         let () = msg_send![&*set, addAllocation: &*private];
         let (count, bytes): (usize, u64) =
             (msg_send![&*set, allocationCount], msg_send![&*set, allocatedSize]);
-        assert_eq!((count, bytes), (2, 128 + 16384));
+        assert_eq!((count, bytes), (2, 128 + 64 + 16384));
         let () = msg_send![&*set, removeAllocation: &*cut];
         let holds: bool = msg_send![&*set, containsAllocation: &*cut];
         assert!(!holds);
