@@ -34,3 +34,4 @@ mod llvm_text;
 pub mod ptx;
 mod requested_kernel;
 mod roots;
+mod uniformity;

@@ -59,6 +59,7 @@ use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
 use bundles::Bundles;
+use emit::Subroutines;
 use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
@@ -119,7 +120,11 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
-    emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry.size()) {
+    let mut subroutines = Subroutines::new(module, kernel, &options.features)?;
+    for caller in [Some(&general), whole.as_ref()].into_iter().flatten() {
+        subroutines.note_calls(caller.function, &|pointer| caller.storage.pointer(pointer));
+    }
+    emit::generate_module(module, kernel, options, &subroutines, |geometry| match (&whole, geometry.size()) {
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })

@@ -5,7 +5,7 @@
 
 use anymetal_ir::{Function, Inst, Local, MatrixOp, Op, Type, Value};
 
-use super::uniformity::Uniformity;
+use crate::uniformity::Uniformity;
 use crate::roots::{Pointer, Root};
 
 /// Who holds what; each lane has two elements side by side.
