@@ -64,7 +64,7 @@ pub(crate) fn prepare_for_sanitizer(
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
     module.whole_buffers = specialisation.whole_buffers;
-    let options = PrepareOptions { constants: &values, whole_group_size: None, max_inlined: None };
+    let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
     passes::prepare_unchanged(&mut module, &options)
         .map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "inliner")?;

@@ -51,7 +51,7 @@ mod target;
 pub(crate) mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Inst, Kernel, Module};
+use anymetal_ir::{Function, Inst, Kernel, Module, Op, Value};
 
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
 
@@ -64,8 +64,8 @@ use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
 use shape::queries::Geometry;
-use storage::Storage;
 use storage::threadgroup::ThreadgroupVariables;
+use storage::{Root, Storage};
 
 /// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
@@ -154,10 +154,26 @@ struct Analysed<'a> {
     bundles: Bundles,
 }
 
+/// Calls take pointers to arrays of this function's that are addressed in no other way. The passes see to that.
+fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result<(), CodegenError> {
+    for &inst in order {
+        let Op::Call(callee, args) = &function.inst(inst).op else { continue };
+        let is_own = |arg: &Value| match storage.pointer(*arg).root {
+            Root::Local(local) => !storage.is_exposed(local),
+            _ => false,
+        };
+        if args.iter().any(|arg| function.ty(*arg).is_ptr() && !is_own(arg)) {
+            return Err(CodegenError::NotInlined { callee: *callee });
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Analysed<'a> {
     fn new(function: &'a Function, kernel: &Kernel) -> Result<Self, CodegenError> {
         let order = checked_instructions(function)?;
         let storage = Storage::new(function, kernel, &order);
+        check_calls(function, &storage, &order)?;
         let liveness = Liveness::new(function, &storage);
         let group_level = GroupLevel::new(function);
         Ok(Self { function, storage, liveness, group_level, bundles: Bundles::new(function) })

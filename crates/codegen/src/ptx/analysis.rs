@@ -22,10 +22,10 @@ pub(super) struct Analysis {
 impl Analysis {
     /// Analyses a kernel's function, whose instructions in program order are `order`.
     pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
-        let pointers = Roots::solve(function, kernel.args.iter().map(|argument| argument.enabled), order).pointers;
+        let pointers =
+            Roots::solve(function, kernel.args.iter().map(|argument| argument.enabled), order).pointers;
         let loads = |root, from| load_varies(function, kernel, root, from);
-        let uniformity =
-            Uniformity::new(function, &Varying { params: &|_| false, loads: &loads }, &pointers);
+        let uniformity = Uniformity::new(function, &Varying { params: &|_| false, loads: &loads }, &pointers);
         let convergence = Convergence::new(function, order, &uniformity);
         let matrix_layout = MatrixLayout::of(function, order, &pointers, &uniformity);
         Self { pointers, convergence, value_words: value_words(function, kernel, order), matrix_layout }

@@ -101,7 +101,8 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
 fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
     let order = walk::instructions(function)?;
     let calls = order.iter().map(|inst| &function.inst(*inst).op);
-    let callee = calls.filter_map(|op| if let Op::Call(callee, _) = op { Some(*callee) } else { None }).next();
+    let callee =
+        calls.filter_map(|op| if let Op::Call(callee, _) = op { Some(*callee) } else { None }).next();
     if let Some(callee) = callee {
         return Err(CodegenError::NotInlined { callee });
     }

@@ -65,7 +65,10 @@ pub(super) fn written_params(function: &Function, writes: &[Vec<bool>]) -> Vec<b
 /// The pointers that an operation writes through, nested ones apart.
 fn written_pointers(op: &Op, writes: &[Vec<bool>]) -> Vec<Value> {
     match op {
-        Op::Store { ptr, .. } | Op::AtomicStore(ptr, _) | Op::AtomicRmw(_, ptr, _) | Op::AtomicCas(ptr, ..) => {
+        Op::Store { ptr, .. }
+        | Op::AtomicStore(ptr, _)
+        | Op::AtomicRmw(_, ptr, _)
+        | Op::AtomicCas(ptr, ..) => {
             vec![*ptr]
         }
         Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => vec![*dst],

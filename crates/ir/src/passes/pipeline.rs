@@ -10,9 +10,10 @@ use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_s
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
     InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, excess_precision, fold,
-    hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm, localize_divergent_exits, mem2reg,
-    memcpy_idiom, merge_stores, prefetch, schedule_long_latency, separable_filter, specialise,
-    speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
+    hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
+    localize_divergent_exits, mem2reg, memcpy_idiom, merge_stores, prefetch, schedule_long_latency,
+    separable_filter, specialise, speculate_select_loads, split_accumulators, sroa, uniform_div_versioning,
+    unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
 

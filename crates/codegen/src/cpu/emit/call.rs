@@ -26,9 +26,8 @@ impl Emitter<'_, '_> {
         let arguments: Vec<Argument> = args.iter().map(|&arg| self.argument(arg)).collect();
         let result_ty = result.map(|result| self.function().ty(result));
         let into = result_ty.map(|ty| self.passed_vectors(ty));
-        let differ = |argument: &Argument| {
-            matches!(argument, Argument::Pointer { offset: Offset::OfLanes(_), .. })
-        };
+        let differ =
+            |argument: &Argument| matches!(argument, Argument::Pointer { offset: Offset::OfLanes(_), .. });
         let mask = self.mask.clone();
         let bits = self.mask_bits(&mask);
         if arguments.iter().any(differ) {
@@ -59,9 +58,7 @@ impl Emitter<'_, '_> {
         // No lane that is off has one.
         let value = self.t.value(format_args!("freeze {vector} {value}"));
         Lane::Varying(match ty.scalar() {
-            Some(Scalar::Bool) => {
-                self.t.value(format_args!("icmp ne {vector} {value}, zeroinitializer"))
-            }
+            Some(Scalar::Bool) => self.t.value(format_args!("icmp ne {vector} {value}, zeroinitializer")),
             _ => value,
         })
     }

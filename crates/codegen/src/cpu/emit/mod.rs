@@ -84,9 +84,9 @@ use anymetal_launch_abi::AccessKind;
 use crate::elementwise::{arith, cast};
 
 pub(super) use entry::generate_module;
-pub(super) use subroutine::{Subroutines, UNIT};
 use lane::{Lane, Width};
 use mask::Mask;
+pub(super) use subroutine::{Subroutines, UNIT};
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;

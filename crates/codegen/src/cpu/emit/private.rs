@@ -80,7 +80,8 @@ impl Emitter<'_, '_> {
 
     /// The fault site of an access; none is noted for one that is known to be in bounds.
     fn private_site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, extra: i64, item: Item) -> u32 {
-        if let Pointer { root: Root::Local(local), offset: Some(offset) } = self.facts.storage.pointer(pointer)
+        if let Pointer { root: Root::Local(local), offset: Some(offset) } =
+            self.facts.storage.pointer(pointer)
         {
             let start = offset.saturating_add(extra);
             let size = self.facts.function.locals[local.index()].size;
@@ -297,15 +298,9 @@ impl Emitter<'_, '_> {
             let value = lane.vector(&mut self.t, scalar_type(item.scalar));
             let start = size * k as i64;
             match &places {
-                Some(places) => self.store_units(
-                    &base,
-                    places,
-                    good.as_ref(),
-                    start * 32,
-                    spot.unit,
-                    item.scalar,
-                    &value,
-                ),
+                Some(places) => {
+                    self.store_units(&base, places, good.as_ref(), start * 32, spot.unit, item.scalar, &value)
+                }
                 None => {
                     let parts = Parts { base: &base, offset: &offset, is_uniform, unit: spot.unit };
                     self.store_part(&parts, good.as_ref(), start, item.scalar, &value);

@@ -61,10 +61,7 @@ impl Emitter<'_, '_> {
         } else {
             let places = self.lane_places(&units, parts.unit);
             self.need(Helper::Gather(bits));
-            self.t.value(format_args!(
-                "call {ty} @am.gather.{bits}(ptr {}, <32 x i64> {places})",
-                parts.base
-            ))
+            self.t.value(format_args!("call {ty} @am.gather.{bits}(ptr {}, <32 x i64> {places})", parts.base))
         };
         let shift = self.shift_of_parts(parts, &inside);
         let shifted = self.t.value(format_args!("lshr {ty} {raw}, {shift}"));

@@ -84,7 +84,9 @@ impl Emitter<'_, '_> {
         let (mut own, mut targets, mut returns) = (Vec::new(), Vec::new(), false);
         for &block in blocks {
             walk_insts(function, block, &mut |inst| match &function.inst(inst).op {
-                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => own.push(*label),
+                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
+                    own.push(*label)
+                }
                 Op::Break(label) | Op::Continue(label) => targets.push(*label),
                 Op::Return(_) => returns = true,
                 _ => {}
@@ -244,7 +246,13 @@ impl Emitter<'_, '_> {
         self.close(&construct, before, changes);
     }
 
-    fn uniform_switch(&mut self, construct: &Construct, selector: Value, cases: &[SwitchCase], default: Block) {
+    fn uniform_switch(
+        &mut self,
+        construct: &Construct,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+    ) {
         let before = self.mask.clone();
         for case in cases {
             let is_case = self.is_case(selector, case, Width::One);
@@ -262,7 +270,13 @@ impl Emitter<'_, '_> {
         self.keep_mask(construct.exit_slot.as_ref());
     }
 
-    fn masked_switch(&mut self, construct: &Construct, selector: Value, cases: &[SwitchCase], default: Block) {
+    fn masked_switch(
+        &mut self,
+        construct: &Construct,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+    ) {
         let mut left = self.mask_operand();
         for case in cases {
             let is_case = self.is_case(selector, case, self.width());
@@ -377,7 +391,8 @@ impl Emitter<'_, '_> {
     // --- jumps
 
     fn leave(&mut self, label: Label, is_continue: bool) {
-        let Some(construct) = self.constructs.iter().rev().find(|construct| construct.label == label).cloned()
+        let Some(construct) =
+            self.constructs.iter().rev().find(|construct| construct.label == label).cloned()
         else {
             return;
         };

@@ -64,9 +64,13 @@ impl Emitter<'_, '_> {
                 let base = self.local_memory(local.index(), size, stride);
                 Memory { base, start: zero, len: Opd::Int(size as i64), stride, is_own: true }
             }
-            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => {
-                Memory { base: Opd::text("null"), start: zero.clone(), len: zero, stride: None, is_own: false }
-            }
+            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => Memory {
+                base: Opd::text("null"),
+                start: zero.clone(),
+                len: zero,
+                stride: None,
+                is_own: false,
+            },
         }
     }
 

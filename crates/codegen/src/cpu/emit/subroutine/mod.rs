@@ -28,8 +28,8 @@ use crate::cpu::options::{CpuFeatures, FaultSite};
 use crate::elementwise::Width;
 use crate::roots::Root;
 
-pub(in crate::cpu) use plan::Subroutines;
 use plan::Subroutine;
+pub(in crate::cpu) use plan::Subroutines;
 
 /// Bytes of a unit of a variable's memory.
 pub(in crate::cpu) const UNIT: u32 = 4;

@@ -84,7 +84,9 @@ impl<'m> Subroutines<'m> {
     /// of the functions that it calls. To be told of all of a kernel's functions before code is written.
     pub(in crate::cpu) fn note_calls(&mut self, function: &Function, pointers: &dyn Fn(Value) -> Pointer) {
         let room = |value| match pointers(value) {
-            Pointer { root: Root::Local(local), offset: Some(offset) } => local_room(function, local).at(offset),
+            Pointer { root: Root::Local(local), offset: Some(offset) } => {
+                local_room(function, local).at(offset)
+            }
             _ => Room::NONE,
         };
         self.note(function, &room);

@@ -53,7 +53,14 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn pointer_sum(&mut self, base: Value, index: Option<Value>, scale: u32, offset: i64, width: Width) -> Opd {
+    fn pointer_sum(
+        &mut self,
+        base: Value,
+        index: Option<Value>,
+        scale: u32,
+        offset: i64,
+        width: Width,
+    ) -> Opd {
         if width == Width::One {
             let base = self.component(base, 0);
             let steps = index.map_or(Opd::Int(0), |index| self.component(index, 0));
@@ -142,7 +149,15 @@ impl Emitter<'_, '_> {
         self.t.select(&width.of("i1"), &condition, &ty, &x, &y)
     }
 
-    fn math(&mut self, name: MathFn, args: &[Value], result: Value, fp: FpMode, k: usize, width: Width) -> Opd {
+    fn math(
+        &mut self,
+        name: MathFn,
+        args: &[Value],
+        result: Value,
+        fp: FpMode,
+        k: usize,
+        width: Width,
+    ) -> Opd {
         let scalars: Vec<Scalar> = args.iter().map(|&arg| self.scalar(arg)).collect();
         let operands: Vec<Opd> = args.iter().map(|&arg| self.at(arg, k, width)).collect();
         if name == MathFn::Fma && fp != FpMode::Safe && scalars[0] == Scalar::F32 {
@@ -164,8 +179,7 @@ impl Emitter<'_, '_> {
     fn is_index(&mut self, index: Value, length: usize, k: usize, width: Width) -> Opd {
         let ints = width.of("i32");
         let index = self.at(index, 0, width);
-        let rest =
-            self.t.value(format_args!("urem {ints} {index}, {}", width.int("i32", length as i64)));
+        let rest = self.t.value(format_args!("urem {ints} {index}, {}", width.int("i32", length as i64)));
         self.t.value(format_args!("icmp eq {ints} {rest}, {}", width.int("i32", k as i64)))
     }
 
