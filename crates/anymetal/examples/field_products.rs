@@ -1,9 +1,10 @@
-//! Products modulo a 256-bit prime, in MSL on the CPU device and in Rust on as many threads: results and speed.
+//! Products modulo a 256-bit prime, in MSL on the CPU device and in Rust on as many threads: results and
+//! speed.
 //!
-//! `cargo run --release -p anymetal --example field_products [THREADS_OF_THE_GRID [ROUNDS]]` runs the kernel of
-//! `tests/exec/functions/called-field-products.metal`, 128 products, 64 sums and differences a thread, in turn with
-//! the same in Rust on 64-bit words, and prints the medians of the times and their ratio: above 1 the kernel is
-//! faster. Exits with 1 if a result differs.
+//! `cargo run --release -p anymetal --example field_products [THREADS_OF_THE_GRID [ROUNDS]]` runs the kernel
+//! of `tests/exec/functions/called-field-products.metal`, 128 products, 64 sums and differences a thread, in
+//! turn with the same in Rust on 64-bit words, and prints the medians of the times and their ratio: above 1
+//! the kernel is faster. Exits with 1 if a result differs.
 #![allow(clippy::print_stdout, reason = "an example reports to its terminal")]
 
 use std::num::NonZero;

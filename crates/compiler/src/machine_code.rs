@@ -23,8 +23,8 @@ use crate::reflection::{ENTRY_SYMBOL, address_space};
 /// for 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
 const MAX_SITES_TO_OPTIMISE: usize = 1500;
 
-/// Bytes of LLVM text above which there is no time to optimise either: the largest kernels of attention have half
-/// of that.
+/// Bytes of LLVM text above which there is no time to optimise either: the largest kernels of attention have
+/// half of that.
 const MAX_BYTES_TO_OPTIMISE: usize = 24 << 20;
 
 /// What the code generator may take from a processor with these vector instructions. The two crates do not

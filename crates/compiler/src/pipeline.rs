@@ -1,7 +1,7 @@
 //! The stages between the front end's module and an executor's input.
 //!
-//! Invariant: what [`prepare`] returns is verified, holds one kernel, has no function constants, and calls only
-//! where they may stay.
+//! Invariant: what [`prepare`] returns is verified, holds one kernel, has no function constants, and calls
+//! only where they may stay.
 
 use anymetal_ir::passes::{self, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel};
 use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};

@@ -154,7 +154,8 @@ struct Analysed<'a> {
     bundles: Bundles,
 }
 
-/// Calls take pointers to arrays of this function's that are addressed in no other way. The passes see to that.
+/// Calls take pointers to arrays of this function's that are addressed in no other way. The passes see to
+/// that.
 fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result<(), CodegenError> {
     for &inst in order {
         let Op::Call(callee, args) = &function.inst(inst).op else { continue };

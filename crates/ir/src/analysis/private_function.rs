@@ -9,8 +9,8 @@ use super::walk_insts;
 use crate::{CastOp, Function, Local, Op, Space, Type, Value};
 
 /// For each value: whether it is a pointer to private memory made of a parameter or a local's address by
-/// adding to it. Locals whose addresses are used in other ways, or that are accessed at bytes where no scalar of
-/// the access's type lies, are left out.
+/// adding to it. Locals whose addresses are used in other ways, or that are accessed at bytes where no scalar
+/// of the access's type lies, are left out.
 pub fn private_pointers(function: &Function) -> Vec<bool> {
     let mut known = pointers_in(function, Space::Thread);
     let mut plain = vec![true; function.locals.len()];

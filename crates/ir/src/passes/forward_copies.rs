@@ -1,9 +1,9 @@
 //! Passes variables themselves where a call takes copies of them, and results where they go.
 //!
-//! The front end copies what is passed by value, and assigns from where a result is returned. A copy that only
-//! a call reads, which does not write it, is left out if the original does not change in between; so is the
-//! place of a result that is only copied on. Works within blocks. Invariant: no pointer of a call that the
-//! function called writes through is to the same variable as another pointer of it, unless it was before.
+//! The front end copies what is passed by value, and assigns from where a result is returned. A copy that
+//! only a call reads, which does not write it, is left out if the original does not change in between; so is
+//! the place of a result that is only copied on. Works within blocks. Invariant: no pointer of a call that
+//! the function called writes through is to the same variable as another pointer of it, unless it was before.
 
 use crate::analysis::walk_insts;
 use crate::{Block, Function, Inst, Local, Op, Space, Type, Value, ValueDef};

@@ -3,9 +3,9 @@
 //! Inlining everything multiplies: a point addition of an elliptic curve has sixteen products of 256-bit
 //! numbers, a scalar multiplication hundreds of additions. Kernels that would be larger than [`MAX_INLINED`]
 //! keep the calls of functions that touch private memory only
-//! ([`is_private_function`](crate::analysis::is_private_function)), that are larger than [`MIN_KEPT`] and have
-//! more than one call. Invariant: afterwards every call is of such a function, and its pointers are of the
-//! caller's locals or parameters.
+//! ([`is_private_function`](crate::analysis::is_private_function)), that are larger than [`MIN_KEPT`] and
+//! have more than one call. Invariant: afterwards every call is of such a function, and its pointers are of
+//! the caller's locals or parameters.
 
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};

@@ -1,7 +1,7 @@
 //! Calls of subroutines from a kernel, for all lanes that are on.
 //!
-//! What is passed is written to memory as `subroutine` says. Pointers are to private arrays, at an offset that
-//! is the same in all lanes: lanes whose offsets differ call one set after the other.
+//! What is passed is written to memory as `subroutine` says. Pointers are to private arrays, at an offset
+//! that is the same in all lanes: lanes whose offsets differ call one set after the other.
 
 use anymetal_ir::{FuncId, Scalar, Type, Value};
 

@@ -6,9 +6,9 @@
 //! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
 //!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd`
 //!   (cross-lane operations), `matrix` (8×8 matrices).
-//! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one thread), `allocation`,
-//!   `access`, `copy`, `atomic`; varying addresses: `contiguity_check`, `permute_gather`, `gather`,
-//!   `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`, `stencil_rows`,
+//! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one
+//!   thread), `allocation`, `access`, `copy`, `atomic`; varying addresses: `contiguity_check`,
+//!   `permute_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`, `stencil_rows`,
 //!   `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`; `under_mask` (masked vectors);
 //!   bounds checks: `available_checks`, `loop_bounds`, `interior`; caches: `prefetch`, `tile_prefetch`,
 //!   `nontemporal`.

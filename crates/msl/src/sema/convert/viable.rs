@@ -31,7 +31,8 @@ impl Checker<'_> {
                 && (to.is_volatile || !expr.ty.is_volatile);
             if ok {
                 let adds_volatile = to.is_volatile && !expr.ty.is_volatile;
-                // Fewer qualifiers are better. An xvalue goes to an rvalue reference rather than to a const one.
+                // Fewer qualifiers are better. An xvalue goes to an rvalue reference rather than to a const
+                // one.
                 let adds =
                     u8::from(adds_const) + u8::from(adds_volatile) + 3 * u8::from(is_xvalue && !rvalue);
                 let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };

@@ -5,12 +5,13 @@
 //! code is a fraction of what it would be inlined.
 //!
 //! # Calling convention
-//! `am.call.N(mask, record, first, stop, arguments…)` takes the mask of the SIMD-group, where faults are noted,
-//! the number of its first thread and the address of the stop flag. It calls `am.sub.N` for each batch, with
-//! the batch's own mask and first thread. A pointer is three arguments: the variable's memory, the offset in
-//! it, and its bytes. Any other argument, and a result, which comes last, is the address of vectors of all
-//! lanes, one for each component. Variables are in units of four bytes that are interleaved by lane: unit `u` of
-//! lane `l` is at byte `(u × 32 + l) × 4`. So the memory of a batch is that of its first lane on.
+//! `am.call.N(mask, record, first, stop, arguments…)` takes the mask of the SIMD-group, where faults are
+//! noted, the number of its first thread and the address of the stop flag. It calls `am.sub.N` for each
+//! batch, with the batch's own mask and first thread. A pointer is three arguments: the variable's memory,
+//! the offset in it, and its bytes. Any other argument, and a result, which comes last, is the address of
+//! vectors of all lanes, one for each component. Variables are in units of four bytes that are interleaved by
+//! lane: unit `u` of lane `l` is at byte `(u × 32 + l) × 4`. So the memory of a batch is that of its first
+//! lane on.
 //!
 //! Invariant: lanes that are off compute, but write no memory that a caller sees.
 
