@@ -44,7 +44,7 @@ pub use extract::extract_kernel;
 pub use inline::{InlineError, inline};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
-pub use selective_inline::{MAX_INLINED, inline_selectively, is_large_inlined};
+pub use selective_inline::{MAX_INLINED, inline_selectively};
 pub use specialise::{MissingConstant, SpecialiseError, specialise};
 
 use crate::Module;

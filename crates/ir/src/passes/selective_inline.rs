@@ -68,11 +68,6 @@ pub fn inline_selectively(
     Ok(module.functions.iter().any(|function| function.insts.iter().any(|data| callee_of(data).is_some())))
 }
 
-/// Whether a kernel would be larger than `max_inlined` instructions with all calls inlined.
-pub fn is_large_inlined(module: &Module, max_inlined: usize) -> bool {
-    inlined_size(module, &used_functions(module, &roots(module))) > max_inlined
-}
-
 fn roots(module: &Module) -> Vec<FuncId> {
     let kernels = module.kernels.iter();
     kernels

@@ -483,7 +483,7 @@ impl Emitter<'_, '_> {
         self.pieces(size, align, |this, extra, piece| {
             let bytes = i64::from(piece.size());
             let from = this.spot(inst, (src, AccessKind::Load), extra, bytes);
-            let width = this.width_of_copy(dst, src);
+            let width = this.width_of_stores(dst);
             let value = match from {
                 Some(from) => this.load_from(&from, 0, piece, width),
                 None => zero(width, piece),
@@ -495,16 +495,14 @@ impl Emitter<'_, '_> {
     }
 
     /// What is copied to a uniform variable is never interleaved.
-    fn width_of_copy(&mut self, dst: Value, src: Value) -> Width {
-        let to_uniform = self.memory(dst).stride.is_none();
-        let _ = src;
-        if to_uniform { Width::One } else { self.width() }
+    fn width_of_stores(&mut self, dst: Value) -> Width {
+        if self.memory(dst).stride.is_none() { Width::One } else { self.width() }
     }
 
     pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, align: u32) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         self.pieces(size, align, |this, extra, piece| {
-            let width = if this.memory(dst).stride.is_none() { Width::One } else { this.width() };
+            let width = this.width_of_stores(dst);
             let bytes = i64::from(piece.size());
             if let Some(to) = this.spot(inst, (dst, AccessKind::Store), extra, bytes) {
                 this.store_to(&to, piece, &[zero(width, piece)]);
