@@ -1,8 +1,8 @@
 //! IR to LLVM text: SPMD on SIMD for CPUs ([`cpu`]), one thread's view for NVIDIA GPUs ([`ptx`]).
 //!
-//! A verified, specialised and inlined kernel, written from one thread's view, becomes LLVM text in which the
-//! 32 threads of a SIMD-group are the lanes of vectors. Nothing here runs LLVM: the text goes to
-//! `anymetal-llvm`.
+//! A verified, specialised kernel, inlined but for calls of functions on private memory (`cpu` alone),
+//! written from one thread's view, becomes LLVM text in which the 32 threads of a SIMD-group are the lanes of
+//! vectors. Nothing here runs LLVM: the text goes to `anymetal-llvm`.
 //!
 //! # Stages of [`cpu::generate`]
 //!
@@ -34,3 +34,4 @@ mod llvm_text;
 pub mod ptx;
 mod requested_kernel;
 mod roots;
+mod uniformity;

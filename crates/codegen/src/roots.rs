@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Function, GlobalId, Inst, Kernel, Local, Op, Scalar, ThreadgroupId, Type, Value};
+use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, ThreadgroupId, Type, Value};
 
 /// The allocation that a pointer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub(crate) enum Root {
     Unset,
     /// The null pointer.
     Null,
-    /// An argument of the kernel.
+    /// An argument of the kernel, or a parameter of a function that it calls.
     Argument(usize),
     /// A threadgroup variable.
     Threadgroup(ThreadgroupId),
@@ -53,7 +53,12 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    pub(crate) fn solve(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
+    /// `enabled` says of each parameter whether it is bound.
+    pub(crate) fn solve(
+        function: &Function,
+        enabled: impl IntoIterator<Item = bool>,
+        order: &[Inst],
+    ) -> Self {
         let unset = Pointer { root: Root::Unset, offset: None };
         let mut this = Self {
             pointers: vec![unset; function.values.len()],
@@ -62,8 +67,8 @@ impl Roots {
             exposed: vec![false; function.locals.len()],
             changed: true,
         };
-        for (index, (&param, argument)) in function.params.iter().zip(&kernel.args).enumerate() {
-            let root = if argument.enabled { Root::Argument(index) } else { Root::Null };
+        for (index, (&param, enabled)) in function.params.iter().zip(enabled).enumerate() {
+            let root = if enabled { Root::Argument(index) } else { Root::Null };
             this.pointers[param.index()] = Pointer { root, offset: Some(0) };
         }
         // Each round can only raise roots in a lattice of height three.

@@ -39,6 +39,8 @@ pub(crate) trait Subject: Sync {
     fn key(&self, target: &str) -> Key;
     /// The module for executors, and the function constants for reflection.
     fn prepared(&self) -> Result<Arc<Prepared>, CompileError>;
+    /// The same without any calls.
+    fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError>;
     /// The source for a device that compiles it.
     fn metal_source(&self) -> Result<MetalSource, CompileError>;
 }
@@ -107,7 +109,7 @@ pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Opti
 fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
-        let (llvm, prepared) = prepared_beside_llvm(subject)?;
+        let (llvm, prepared) = prepared_beside_llvm(subject, target)?;
         let (module, specialisation) = (&prepared.module, subject.specialisation());
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
@@ -128,7 +130,7 @@ fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, Com
 pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
-        let (llvm, prepared) = prepared_beside_llvm(subject)?;
+        let (llvm, prepared) = prepared_beside_llvm(subject, target)?;
         let (module, specialisation) = (&prepared.module, subject.specialisation());
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
@@ -151,8 +153,14 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
     kept(shared, &name, || subject.key(&fingerprint), || big_stack::run("code generator", make))
 }
 
-fn prepared_beside_llvm(subject: &impl Subject) -> Result<(Arc<Llvm>, Arc<Prepared>), CompileError> {
-    let (llvm, prepared) = with_llvm(|| subject.prepared());
+fn prepared_beside_llvm(
+    subject: &impl Subject,
+    target: Target,
+) -> Result<(Arc<Llvm>, Arc<Prepared>), CompileError> {
+    let (llvm, prepared) = with_llvm(|| match target {
+        Target::Nvidia { .. } => subject.prepared_inlined(),
+        Target::Cpu | Target::CpuLlvm | Target::Metal | Target::Interpreter => subject.prepared(),
+    });
     // The first error to report: without LLVM the rest is not done.
     Ok((llvm?, prepared?))
 }

@@ -242,6 +242,10 @@ impl Subject for Fusion<'_> {
         Ok(Arc::new(Prepared { module, constants: Vec::new(), depends_on_group_size: true }))
     }
 
+    fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError> {
+        self.prepared()
+    }
+
     fn metal_source(&self) -> Result<MetalSource, CompileError> {
         let reason = "fused kernels have no source".to_owned();
         Err(CompileError::Unsupported { kernel: Fusion::name(self), reason })

@@ -37,7 +37,7 @@ use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::metal;
 use crate::observe::stage;
-use crate::pipeline::{prepare, prepare_for_sanitizer};
+use crate::pipeline::{Calls, prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
 use crate::reflection;
 use crate::source::Source;
@@ -490,7 +490,24 @@ impl Library {
         &self.state.shared
     }
 
-    /// The module for executors, and the constants for reflection: kept, or made now.
+    /// As [`Self::prepared`], with all calls inlined whatever the kernel's size.
+    pub(crate) fn prepared_inlined(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<Arc<Prepared>, CompileError> {
+        let prepared = self.prepared(kernel, specialisation)?;
+        if !prepared.has_calls() {
+            return Ok(prepared);
+        }
+        let size = specialisation.whole_group_size();
+        let key = self.prepared_key(kernel, specialisation, size, Calls::Inlined);
+        let make = || self.prepare(kernel, specialisation, Calls::Inlined).map(Arc::new);
+        self.shared().prepared.get_or_make(key, |_| true, make)
+    }
+
+    /// The module for executors, and the constants for reflection: kept, or made now. Large kernels have
+    /// calls.
     pub(crate) fn prepared(
         &self,
         kernel: &str,
@@ -501,21 +518,27 @@ impl Library {
         self.state.front()?;
         let kept = &self.shared().prepared;
         let size = specialisation.whole_group_size();
-        let key = |size| self.prepared_key(kernel, specialisation, size);
+        let key = |size| self.prepared_key(kernel, specialisation, size, Calls::Kept);
         if size.is_some()
             && let Some(any_size) = kept.get(key(None)).filter(|prepared| !prepared.depends_on_group_size)
         {
             return Ok(any_size);
         }
-        kept.get_or_make(key(size), |_| true, || self.prepare(kernel, specialisation).map(Arc::new))
+        let make = || self.prepare(kernel, specialisation, Calls::Kept).map(Arc::new);
+        kept.get_or_make(key(size), |_| true, make)
     }
 
-    fn prepare(&self, kernel: &str, specialisation: &Specialisation) -> Result<Prepared, CompileError> {
+    fn prepare(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        calls: Calls,
+    ) -> Result<Prepared, CompileError> {
         let made = self.state.module(kernel)?;
         self.shared().counts.add_prepared();
         let prepare = || {
             let constants = made.constants(kernel).to_vec();
-            let module = prepare(&made.module, kernel, specialisation, &mut PassManager::default())?;
+            let module = prepare(&made.module, kernel, specialisation, calls, &mut PassManager::default())?;
             let depends_on_group_size = made.module.functions.iter().any(depends_on_group_size);
             Ok(Prepared { module, constants, depends_on_group_size })
         };
@@ -523,14 +546,24 @@ impl Library {
     }
 
     /// The key of a prepared module: all that [`prepare`] depends on.
-    fn prepared_key(&self, kernel: &str, specialisation: &Specialisation, size: Option<[u32; 3]>) -> Key {
+    fn prepared_key(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        size: Option<[u32; 3]>,
+        calls: Calls,
+    ) -> Key {
         let specialisation = Specialisation {
             group_size: size,
             whole_threadgroups_only: size.is_some(),
             checks: false,
             ..specialisation.clone()
         };
-        self.key(kernel, &specialisation, "prepared")
+        let name = match calls {
+            Calls::Kept => "prepared",
+            Calls::Inlined => "prepared inlined",
+        };
+        self.key(kernel, &specialisation, name)
     }
 
     pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
@@ -566,6 +599,10 @@ impl Subject for OneKernel<'_> {
 
     fn prepared(&self) -> Result<Arc<Prepared>, CompileError> {
         self.library.prepared(self.kernel, self.specialisation)
+    }
+
+    fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError> {
+        self.library.prepared_inlined(self.kernel, self.specialisation)
     }
 
     fn metal_source(&self) -> Result<MetalSource, CompileError> {

@@ -23,6 +23,10 @@ use crate::reflection::{ENTRY_SYMBOL, address_space};
 /// for 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
 const MAX_SITES_TO_OPTIMISE: usize = 1500;
 
+/// Bytes of LLVM text above which there is no time to optimise either: the largest kernels of attention have
+/// half of that.
+const MAX_BYTES_TO_OPTIMISE: usize = 24 << 20;
+
 /// What the code generator may take from a processor with these vector instructions. The two crates do not
 /// share types.
 pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
@@ -102,7 +106,7 @@ pub(crate) fn through_llvm(
 
 fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
     let too_many = code.fault_sites.len() > MAX_SITES_TO_OPTIMISE;
-    let opt = if too_many { OptLevel::O0 } else { options.opt };
+    let opt = if too_many || code.llvm_ir.len() > MAX_BYTES_TO_OPTIMISE { OptLevel::O0 } else { options.opt };
     CompileOptions { opt, ..options.clone() }
 }
 

@@ -16,7 +16,7 @@ use crate::error::CompileError;
 use crate::library::Specialisation;
 use crate::machine_code::{codegen_error, fault_site, internal, note_specialisation};
 use crate::observe::stage;
-use crate::pipeline::check_size_for_machine_code;
+use crate::pipeline::check_size_for_gpus;
 use crate::prepared::Counts;
 use crate::reflection::ENTRY_SYMBOL;
 
@@ -62,7 +62,7 @@ pub(crate) fn generate(
     sm: u32,
     counts: &Counts,
 ) -> Result<PtxCode, CompileError> {
-    check_size_for_machine_code(module, &kernel.name)?;
+    check_size_for_gpus(module, &kernel.name)?;
     let options = options(kernel, specialisation, sm)?;
     counts.add_generated();
     let generate = || ptx::generate(module, &kernel.name, &options);
@@ -119,7 +119,7 @@ pub(crate) fn describe(
     specialisation: &Specialisation,
     sm: u32,
 ) -> Result<KernelInfo, CompileError> {
-    check_size_for_machine_code(module, &kernel.name)?;
+    check_size_for_gpus(module, &kernel.name)?;
     let options = options(kernel, specialisation, sm)?;
     let described = ptx::describe(module, &kernel.name, &options);
     let described = described.map_err(|error| codegen_error(kernel, &error))?;

@@ -1,6 +1,7 @@
 //! The stages between the front end's module and an executor's input.
 //!
-//! Invariant: what [`prepare`] returns is verified, holds one kernel, has no calls and no function constants.
+//! Invariant: what [`prepare`] returns is verified, holds one kernel, has no function constants, and calls
+//! only where they may stay.
 
 use anymetal_ir::passes::{self, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel};
 use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
@@ -12,20 +13,43 @@ use crate::library::Specialisation;
 /// Instructions that a kernel may have before its calls are inlined. Real kernels have thousands; macros and
 /// unrolled sources make any number, and memory and time grow with it.
 const MAX_INSTRUCTIONS: usize = 500_000;
-/// Instructions that code is generated for. LLVM takes seconds well below that.
-const MAX_INSTRUCTIONS_TO_COMPILE: usize = 40_000;
+/// Instructions that code is generated for. Time is linear in them; kernels that are large because they call
+/// much have far fewer.
+const MAX_INSTRUCTIONS_TO_COMPILE: usize = 500_000;
+/// Those for GPUs, where everything is inlined and one more compiler follows.
+const MAX_INSTRUCTIONS_FOR_GPUS: usize = 40_000;
+
+/// Whether large kernels keep calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Calls {
+    /// All are inlined: what most targets and tools take.
+    Inlined,
+    /// Those of large functions stay: for the CPU and the interpreter.
+    Kept,
+}
+
+impl Calls {
+    fn max_inlined(self) -> Option<usize> {
+        (self == Self::Kept).then_some(passes::MAX_INLINED)
+    }
+}
 
 /// Specialises, inlines and optimises one kernel of a module that the front end just made.
 pub(crate) fn prepare(
     module: &Module,
     kernel: &str,
     specialisation: &Specialisation,
+    calls: Calls,
     manager: &mut PassManager<'_>,
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
     module.threadgroup_reserve = specialisation.threadgroup_reserve;
     module.whole_buffers = specialisation.whole_buffers;
-    let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
+    let options = PrepareOptions {
+        constants: &values,
+        whole_group_size: specialisation.whole_group_size(),
+        max_inlined: calls.max_inlined(),
+    };
     passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;
     Ok(module)
@@ -40,7 +64,7 @@ pub(crate) fn prepare_for_sanitizer(
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
     module.whole_buffers = specialisation.whole_buffers;
-    let options = PrepareOptions { constants: &values, whole_group_size: None };
+    let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
     passes::prepare_unchanged(&mut module, &options)
         .map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "inliner")?;
@@ -71,7 +95,12 @@ fn extract(
     Ok((module, values))
 }
 
-/// Refuses a prepared module that would occupy LLVM for minutes.
+/// Refuses a prepared module that would occupy the compilers for GPUs for minutes.
+pub(crate) fn check_size_for_gpus(module: &Module, kernel: &str) -> Result<(), CompileError> {
+    refuse_more_than(MAX_INSTRUCTIONS_FOR_GPUS, module, kernel)
+}
+
+/// Refuses a prepared module that no program is: macros make any size.
 pub(crate) fn check_size_for_machine_code(module: &Module, kernel: &str) -> Result<(), CompileError> {
     refuse_more_than(MAX_INSTRUCTIONS_TO_COMPILE, module, kernel)
 }

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anymetal_hal::artifact::FunctionConstantInfo;
-use anymetal_ir::Module;
+use anymetal_ir::{Module, Op};
 
 /// Instructions of all prepared modules that a compiler keeps; real kernels have hundreds to thousands.
 pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
@@ -16,7 +16,7 @@ pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
 /// A kernel as executors take it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Verified; one kernel without calls and function constants.
+    /// Verified; one kernel without function constants.
     pub(crate) module: Module,
     /// The function constants of the kernel before they were given values.
     pub(crate) constants: Vec<FunctionConstantInfo>,
@@ -25,6 +25,12 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Whether calls are left in it.
+    pub(crate) fn has_calls(&self) -> bool {
+        let mut insts = self.module.functions.iter().flat_map(|function| &function.insts);
+        insts.any(|data| matches!(data.op, Op::Call(..)))
+    }
+
     /// Its size, as the cache weighs it; never 0.
     pub(crate) fn instructions(&self) -> usize {
         self.module.functions.iter().fold(1, |sum, function| sum.saturating_add(function.insts.len()))

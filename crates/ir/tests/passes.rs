@@ -48,6 +48,11 @@ const MODULE_PASSES: &[(&str, Pass)] = &[
         passes::optimise(module);
         Ok(())
     }),
+    ("selective-inline", |module, _| {
+        let mut manager = passes::PassManager::default();
+        passes::inline_selectively(module, 0, &mut manager).map_err(|error| error.to_string())?;
+        Ok(())
+    }),
     ("specialise", specialise),
 ];
 

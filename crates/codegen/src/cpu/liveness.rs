@@ -199,7 +199,8 @@ impl Pass<'_> {
             Op::AtomicLoad(ptr) | Op::AtomicRmw(_, ptr, _) | Op::AtomicCas(ptr, ..) => {
                 self.read(*ptr, 8, live)
             }
-            Op::Matrix(_, args) => {
+            // What it writes may be a part of the variable.
+            Op::Matrix(_, args) | Op::Call(_, args) => {
                 for &arg in args.iter().filter(|&&arg| self.function.ty(arg).is_ptr()) {
                     self.read(arg, 8, live);
                 }

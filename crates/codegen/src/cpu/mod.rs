@@ -51,7 +51,7 @@ mod target;
 pub(crate) mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Inst, Kernel, Module};
+use anymetal_ir::{Function, Inst, Kernel, Module, Op, Value};
 
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
 
@@ -59,12 +59,13 @@ use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
 use bundles::Bundles;
+use emit::Subroutines;
 use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
 use shape::queries::Geometry;
-use storage::Storage;
 use storage::threadgroup::ThreadgroupVariables;
+use storage::{Root, Storage};
 
 /// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
@@ -119,7 +120,11 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
-    emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry.size()) {
+    let mut subroutines = Subroutines::new(module, kernel, &options.features)?;
+    for caller in [Some(&general), whole.as_ref()].into_iter().flatten() {
+        subroutines.note_calls(caller.function, &|pointer| caller.storage.pointer(pointer));
+    }
+    emit::generate_module(module, kernel, options, &subroutines, |geometry| match (&whole, geometry.size()) {
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })
@@ -149,10 +154,27 @@ struct Analysed<'a> {
     bundles: Bundles,
 }
 
+/// Calls take pointers to arrays of this function's that are addressed in no other way. The passes see to
+/// that.
+fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result<(), CodegenError> {
+    for &inst in order {
+        let Op::Call(callee, args) = &function.inst(inst).op else { continue };
+        let is_own = |arg: &Value| match storage.pointer(*arg).root {
+            Root::Local(local) => !storage.is_exposed(local),
+            _ => false,
+        };
+        if args.iter().any(|arg| function.ty(*arg).is_ptr() && !is_own(arg)) {
+            return Err(CodegenError::NotInlined { callee: *callee });
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Analysed<'a> {
     fn new(function: &'a Function, kernel: &Kernel) -> Result<Self, CodegenError> {
         let order = checked_instructions(function)?;
         let storage = Storage::new(function, kernel, &order);
+        check_calls(function, &storage, &order)?;
         let liveness = Liveness::new(function, &storage);
         let group_level = GroupLevel::new(function);
         Ok(Self { function, storage, liveness, group_level, bundles: Bundles::new(function) })

@@ -26,7 +26,6 @@ fn collect(
     for &inst in function.block(block) {
         let op = &function.inst(inst).op;
         match op {
-            Op::Call(callee, _) => return Err(CodegenError::NotInlined { callee: *callee }),
             Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
                 return Err(CodegenError::NotSpecialised);
             }

@@ -1,12 +1,12 @@
 //! What is known of a function before it is written.
 
-use anymetal_ir::{Function, Inst, Kernel};
+use anymetal_ir::{Access, Function, Inst, Kernel, Space, Type, Value};
 
 use super::by_value::value_words;
 use super::convergence::Convergence;
 use super::matrix_layout::MatrixLayout;
-use super::uniformity::Uniformity;
-use crate::roots::{Pointer, Roots};
+use crate::roots::{Pointer, Root, Roots};
+use crate::uniformity::{Uniformity, Varying};
 
 /// The results of the analyses of one function.
 #[derive(Debug)]
@@ -22,10 +22,24 @@ pub(super) struct Analysis {
 impl Analysis {
     /// Analyses a kernel's function, whose instructions in program order are `order`.
     pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
-        let pointers = Roots::solve(function, kernel, order).pointers;
-        let uniformity = Uniformity::new(function, kernel, &pointers);
+        let pointers =
+            Roots::solve(function, kernel.args.iter().map(|argument| argument.enabled), order).pointers;
+        let loads = |root, from| load_varies(function, kernel, root, from);
+        let uniformity = Uniformity::new(function, &Varying { params: &|_| false, loads: &loads }, &pointers);
         let convergence = Convergence::new(function, order, &uniformity);
         let matrix_layout = MatrixLayout::of(function, order, &pointers, &uniformity);
         Self { pointers, convergence, value_words: value_words(function, kernel, order), matrix_layout }
+    }
+}
+
+/// Memory that no thread writes gives all lanes the same. What other threads write meanwhile may not.
+fn load_varies(function: &Function, kernel: &Kernel, root: Root, from: Value) -> bool {
+    match root {
+        Root::Global(_) => false,
+        Root::Argument(index) => {
+            let constant = function.ty(from) == Type::Ptr(Space::Constant);
+            !constant && kernel.args[index].access != Access::Read
+        }
+        _ => true,
     }
 }

@@ -12,7 +12,7 @@
 
 use anymetal_ir::{BarrierScope, Block, Function, Inst, Label, Op};
 
-use super::uniformity::Uniformity;
+use crate::uniformity::Uniformity;
 
 /// The constructs that are tracked.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@
 
 use anymetal_ir::{Function, Inst, Local, MatrixOp, Op, Type, Value};
 
-use super::uniformity::Uniformity;
 use crate::roots::{Pointer, Root};
+use crate::uniformity::Uniformity;
 
 /// Who holds what; each lane has two elements side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

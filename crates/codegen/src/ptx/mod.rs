@@ -36,10 +36,9 @@ mod loop_plan;
 mod matrix_layout;
 mod options;
 mod target;
-mod uniformity;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Inst, Kernel, Module};
+use anymetal_ir::{Function, Inst, Kernel, Module, Op};
 
 pub use options::{PtxCode, PtxDescription, PtxOptions};
 
@@ -101,6 +100,12 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
 /// The instructions of a lowered function in program order, if the code generator takes it.
 fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
     let order = walk::instructions(function)?;
+    let calls = order.iter().map(|inst| &function.inst(*inst).op);
+    let callee =
+        calls.filter_map(|op| if let Op::Call(callee, _) = op { Some(*callee) } else { None }).next();
+    if let Some(callee) = callee {
+        return Err(CodegenError::NotInlined { callee });
+    }
     let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
     if bytes > MAX_PRIVATE_BYTES {
         return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });

@@ -16,7 +16,7 @@ impl Library {
         specialisation: &Specialisation,
         options: &Options,
     ) -> Result<KernelAnalysis, CompileError> {
-        let prepared = self.prepared(kernel, specialisation)?;
+        let prepared = self.prepared_inlined(kernel, specialisation)?;
         anymetal_analyze::analyze(&prepared.module, kernel, options).ok_or_else(|| no_kernel(kernel))
     }
 
@@ -30,7 +30,7 @@ impl Library {
         specialisation: &Specialisation,
         request: &SizeRequest<'_>,
     ) -> Result<SizeChoice, CompileError> {
-        let prepared = self.prepared(kernel, specialisation)?;
+        let prepared = self.prepared_inlined(kernel, specialisation)?;
         anymetal_analyze::choose_size(&prepared.module, kernel, request).ok_or_else(|| no_kernel(kernel))
     }
 }

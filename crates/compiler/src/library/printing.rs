@@ -15,7 +15,7 @@ use crate::compiler::Compiler;
 use crate::error::CompileError;
 use crate::machine_code;
 use crate::nvidia;
-use crate::pipeline::prepare;
+use crate::pipeline::{Calls, prepare};
 
 /// The stage of compilation to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,7 +111,12 @@ impl Library {
         if emit == Emit::FrontEndIr {
             return Ok(print_module(&self.state.module(kernel)?.module));
         }
-        let prepared = self.prepared(kernel, specialisation)?;
+        let prepared = match emit {
+            Emit::NvidiaIr(_) | Emit::NvidiaLlvm(_) | Emit::Ptx(_) => {
+                self.prepared_inlined(kernel, specialisation)?
+            }
+            _ => self.prepared(kernel, specialisation)?,
+        };
         let module = &prepared.module;
         let generate = |comments| {
             let found = kernel_of(module, kernel)?;
@@ -168,7 +173,11 @@ impl Library {
                 }
             };
             let mut manager = PassManager::watched(&mut after);
-            let module = prepare(&made.module, kernel, specialisation, &mut manager)?;
+            let calls = match target {
+                Target::Nvidia { .. } => Calls::Inlined,
+                _ => Calls::Kept,
+            };
+            let module = prepare(&made.module, kernel, specialisation, calls, &mut manager)?;
             let found = kernel_of(&module, kernel)?;
             match target {
                 Target::Cpu | Target::CpuLlvm => {

@@ -8,6 +8,7 @@ mod linear;
 mod locals;
 mod memory;
 mod narrow;
+mod private_function;
 mod uses;
 mod walk;
 
@@ -17,5 +18,6 @@ pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};
+pub use private_function::{has_private_arguments, is_private_function, private_pointers};
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

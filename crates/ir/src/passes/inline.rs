@@ -55,7 +55,7 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     for &id in &order {
         let mut function =
             std::mem::replace(&mut module.functions[id.index()], Function::new(String::new(), &[], None));
-        inline_into(&mut function, &prepared, &library)?;
+        inline_into(&mut function, &prepared, &library, &EVERY_SITE)?;
         total += function.insts.len();
         if function.insts.len() > MAX_INSTRUCTIONS || total > 4 * MAX_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name });
@@ -83,7 +83,7 @@ pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<()
     let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
     prepared[callee.index()] = Some(Callee::new(module.function(callee)));
     let library = library_files(module);
-    inline_into(&mut module.functions[caller.index()], &prepared, &library)
+    inline_into(&mut module.functions[caller.index()], &prepared, &library, &EVERY_SITE)
 }
 
 /// Inlines the calls of one function of a verified module whose callee, with everything that it calls, has at
@@ -103,17 +103,17 @@ pub(super) fn inline_small(module: &mut Module, caller: FuncId, most: usize) -> 
             continue;
         }
         let mut function = function.clone();
-        inline_into(&mut function, &prepared, &library_files(module))?;
+        inline_into(&mut function, &prepared, &library_files(module), &EVERY_SITE)?;
         if function.insts.len() <= most {
             prepared[id.index()] = Some(Callee::new(&function));
         }
     }
     let library = library_files(module);
-    inline_into(&mut module.functions[caller.index()], &prepared, &library)
+    inline_into(&mut module.functions[caller.index()], &prepared, &library, &EVERY_SITE)
 }
 
 /// By file: whether it is a header of the Metal library, whose names are in angle brackets.
-fn library_files(module: &Module) -> Vec<bool> {
+pub(super) fn library_files(module: &Module) -> Vec<bool> {
     module.files.iter().map(|name| name.starts_with('<')).collect()
 }
 
@@ -128,12 +128,12 @@ fn called_functions(module: &Module, order: &[FuncId]) -> Vec<bool> {
     called
 }
 
-fn callee_of(data: &InstData) -> Option<FuncId> {
+pub(super) fn callee_of(data: &InstData) -> Option<FuncId> {
     if let Op::Call(callee, _) = data.op { Some(callee) } else { None }
 }
 
 /// Drops all other functions and renumbers the references to these.
-fn keep_functions(module: &mut Module, roots: &[FuncId]) {
+pub(super) fn keep_functions(module: &mut Module, roots: &[FuncId]) {
     let mut numbers = vec![None; module.functions.len()];
     let mut kept = Vec::new();
     let mut kept_ids: Vec<FuncId> = roots.to_vec();
@@ -144,6 +144,13 @@ fn keep_functions(module: &mut Module, roots: &[FuncId]) {
         kept.push(std::mem::replace(&mut module.functions[id.index()], Function::new("", &[], None)));
     }
     module.functions = kept;
+    for function in &mut module.functions {
+        for data in &mut function.insts {
+            if let Op::Call(callee, _) = &mut data.op {
+                *callee = numbers[callee.index()].unwrap_or(*callee);
+            }
+        }
+    }
     for kernel in &mut module.kernels {
         kernel.function = numbers[kernel.function.index()].expect("a kernel's function is kept");
         for arg in &mut kernel.args {
@@ -153,7 +160,7 @@ fn keep_functions(module: &mut Module, roots: &[FuncId]) {
 }
 
 /// A function as its callers copy it.
-struct Callee {
+pub(super) struct Callee {
     prepared: Prepared,
     /// As the last thing that a caller without a result does: then the callee's returns are the
     /// caller's, and stay. Only worth it where a barrier follows: threads that have returned from a
@@ -162,7 +169,7 @@ struct Callee {
 }
 
 impl Callee {
-    fn new(function: &Function) -> Self {
+    pub(super) fn new(function: &Function) -> Self {
         let has_barrier = function.insts.iter().any(|data| matches!(data.op, Op::Barrier(..)));
         let tail = (has_barrier && function.ret.is_none()).then(|| prepare_tail(function.clone()));
         Self { prepared: prepare(function.clone()), tail }
@@ -178,11 +185,18 @@ fn is_tail(function: &Function, body: &[Inst], at: usize) -> bool {
     }
 }
 
-/// Inlines the calls of prepared callees; other calls are kept.
-fn inline_into(
+/// Whether a call is inlined: the caller, the function called and the arguments.
+pub(super) type Site<'a> = dyn Fn(&Function, FuncId, &[Value]) -> bool + 'a;
+
+/// All calls.
+const EVERY_SITE: fn(&Function, FuncId, &[Value]) -> bool = |_, _, _| true;
+
+/// Inlines the calls of prepared callees that `site` is for; other calls are kept.
+pub(super) fn inline_into(
     function: &mut Function,
     prepared: &[Option<Callee>],
     library: &[bool],
+    site: &Site<'_>,
 ) -> Result<(), InlineError> {
     let mut substitution = Substitution::default();
     let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
@@ -196,7 +210,8 @@ fn inline_into(
                     out.push(inst);
                     continue;
                 };
-                let Some(callee) = &prepared[callee.index()] else {
+                let inlined = site(function, *callee, args);
+                let Some(callee) = prepared[callee.index()].as_ref().filter(|_| inlined) else {
                     out.push(inst);
                     continue;
                 };

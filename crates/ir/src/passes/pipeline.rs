@@ -10,9 +10,10 @@ use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_s
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
     InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, excess_precision, fold,
-    hoist_common_code, hoist_divergent_barriers, if_convert, inline, licm, localize_divergent_exits,
-    loop_simplify, mem2reg, memcpy_idiom, merge_stores, prefetch, schedule_long_latency, separable_filter,
-    specialise, speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
+    hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
+    localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores, prefetch,
+    schedule_long_latency, separable_filter, specialise, speculate_select_loads, split_accumulators, sroa,
+    uniform_div_versioning, unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
 
@@ -155,6 +156,8 @@ pub struct PrepareOptions<'a> {
     pub constants: &'a [(FunctionConstantId, Option<u64>)],
     /// The size of every threadgroup, if the module is for whole threadgroups of one size only.
     pub whole_group_size: Option<[u32; 3]>,
+    /// Kernels that would be larger than so many instructions keep calls; `None`: all calls are inlined.
+    pub max_inlined: Option<usize>,
 }
 
 /// Why a module could not be prepared. It is of no use then.
@@ -201,7 +204,17 @@ pub const PREPARE: &[ModulePass] = &[
             None => Ok(()),
         },
     },
-    ModulePass { name: "inline", summary: "Inline every call.", run: |module, _, _| Ok(inline(module)?) },
+    ModulePass {
+        name: "inline",
+        summary: "Inline every call; of large kernels for CPUs not those of large functions on private memory.",
+        run: |module, options, manager| {
+            match options.max_inlined {
+                Some(most) => inline_selectively(module, most, manager).map(|_| ())?,
+                None => inline(module)?,
+            }
+            Ok(())
+        },
+    },
     ModulePass {
         name: "simplify",
         summary: "Run the simplification passes over every function until nothing changes.",

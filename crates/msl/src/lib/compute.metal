@@ -1,6 +1,32 @@
 // <metal_compute>. Every barrier orders threadgroup and device memory, whatever the flags: real
 // programs rely on `mem_none` doing so.
 
+// What a host reads, or an indirect dispatch: the names are the host's.
+struct MTLDispatchThreadgroupsIndirectArguments {
+  uint threadgroupsPerGrid[3];
+};
+struct MTLDispatchThreadsIndirectArguments {
+  uint threadsPerGrid[3];
+  uint threadsPerThreadgroup[3];
+};
+struct MTLStageInRegionIndirectArguments {
+  uint stageInOrigin[3];
+  uint stageInSize[3];
+};
+struct MTLDrawPrimitivesIndirectArguments {
+  uint vertexCount;
+  uint instanceCount;
+  uint vertexStart;
+  uint baseInstance;
+};
+struct MTLDrawIndexedPrimitivesIndirectArguments {
+  uint indexCount;
+  uint instanceCount;
+  uint indexStart;
+  int baseVertex;
+  uint baseInstance;
+};
+
 namespace metal {
 
 enum class mem_flags : uint {

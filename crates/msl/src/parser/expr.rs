@@ -218,7 +218,8 @@ impl Parser<'_> {
             p.eat(Punct::RParen).then_some(())?;
             // `(f<T>())` reads as a function type too, but nothing can be cast to one.
             let is_function = matches!(ty.kind, TypeKind::Function { .. });
-            (!is_function && (known || p.unknown_cast_operand())).then_some(ty)
+            let fits = if known { p.may_start_cast_operand() } else { p.unknown_cast_operand() };
+            (!is_function && fits).then_some(ty)
         });
         self.angle = angle;
         let ty = ty?;
@@ -246,6 +247,29 @@ impl Parser<'_> {
                 matches!(self.classify(name), NameKind::Type | NameKind::TypeTemplate | NameKind::Namespace)
             }
             _ => false,
+        }
+    }
+
+    /// After `(something of a type)`: what follows is no operand if it can only follow one, as in
+    /// `(Traits::value) ? a : b`.
+    fn may_start_cast_operand(&self) -> bool {
+        match self.peek() {
+            TokenKind::Punct(punct) => matches!(
+                punct,
+                Punct::LParen
+                    | Punct::LBrace
+                    | Punct::LBracket
+                    | Punct::Plus
+                    | Punct::Minus
+                    | Punct::Bang
+                    | Punct::Tilde
+                    | Punct::Star
+                    | Punct::Amp
+                    | Punct::PlusPlus
+                    | Punct::MinusMinus
+                    | Punct::ColonColon
+            ),
+            _ => true,
         }
     }
 

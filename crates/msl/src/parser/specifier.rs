@@ -56,7 +56,8 @@ impl Parser<'_> {
             TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
             TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
             TokenKind::Keyword(Kw::Threadgroup) => Some(AddressSpace::Threadgroup),
-            TokenKind::Keyword(Kw::Thread) => Some(AddressSpace::Thread),
+            // The payload of object and mesh functions, none of which is compiled: their parameters parse.
+            TokenKind::Keyword(Kw::Thread | Kw::ObjectData) => Some(AddressSpace::Thread),
             _ => None,
         }
     }
@@ -350,6 +351,7 @@ pub(super) fn is_type_keyword(keyword: Kw) -> bool {
             | Kw::Constant
             | Kw::Threadgroup
             | Kw::Thread
+            | Kw::ObjectData
             | Kw::Struct
             | Kw::Class
             | Kw::Union

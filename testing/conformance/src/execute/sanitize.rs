@@ -27,7 +27,7 @@ pub fn sanitizer_module(
         let mut module = passes::extract_kernel(&module, kernel)
             .ok_or_else(|| ExecError::Compile(format!("the module has no kernel `{kernel}`")))?;
         let values = constant_values(&module, constants)?;
-        let options = PrepareOptions { constants: &values, whole_group_size: None };
+        let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
         passes::prepare_unchanged(&mut module, &options).map_err(|error| internal("inlining", &error))?;
         check(&module, "the inlined module")?;
         Ok(module)

@@ -15,7 +15,7 @@ use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
 use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
-use super::{Emitter, GroupValues, Mask, Shared};
+use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
@@ -46,6 +46,7 @@ pub(in crate::cpu) fn generate_module<'a>(
     module: &Module,
     kernel: &Kernel,
     options: &CpuOptions,
+    subroutines: &Subroutines<'_>,
     facts: impl Fn(Geometry) -> (u32, Facts<'a>),
 ) -> Result<CpuCode, CodegenError> {
     let mut shared = Shared::new(module, kernel, options)?;
@@ -60,6 +61,7 @@ pub(in crate::cpu) fn generate_module<'a>(
         functions.push_str(&version(&mut shared, facts, &flow, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
+    functions.push_str(&subroutine::texts(&mut shared, subroutines));
     let entry = entry_text(options, &versions, shared.fences);
     let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
     let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);

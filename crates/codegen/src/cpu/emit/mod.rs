@@ -6,17 +6,18 @@
 //! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
 //!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd`
 //!   (cross-lane operations), `matrix` (8×8 matrices).
-//! - Loads and stores: `memory` (shared memory), `promoted`, `private` (arrays of one thread), `allocation`,
-//!   `access`, `copy`, `atomic`; varying addresses: `contiguity_check`, `permute_gather`, `gather`,
-//!   `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`, `stencil_rows`,
-//!   `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`; `under_mask` (masked vectors);
-//!   bounds checks: `available_checks`, `loop_bounds`, `interior`; caches: `prefetch`, `tile_prefetch`,
-//!   `nontemporal`.
+//! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one
+//!   thread), `allocation`, `access`, `copy`, `atomic`; varying addresses: `contiguity_check`,
+//!   `permute_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`,
+//!   `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`; `under_mask`
+//!   (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches: `prefetch`,
+//!   `tile_prefetch`, `nontemporal`.
 //! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
 //!   `unmasked_loop`, `bounded_loops`.
 //! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
 //!   `context_save` (values live across regions), `group_loop` (threadgroups).
-//! - Around the versions: `entry`, `out_of_line` (functions written once per module).
+//! - Around the versions: `entry`, `out_of_line` (functions written once per module), `call` and `subroutine`
+//!   (functions of the program that are called, not inlined).
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
@@ -28,6 +29,7 @@ mod atomic;
 mod available_checks;
 mod bounded_loops;
 mod bundle;
+mod call;
 mod clamped_rows;
 mod cold_gather;
 mod context_save;
@@ -58,6 +60,7 @@ mod permute_gather;
 mod pointers;
 mod prefetch;
 mod private;
+mod private_parts;
 mod promoted;
 mod pure;
 mod query;
@@ -66,6 +69,7 @@ mod scatter;
 mod simd;
 mod simdgroups;
 mod stencil_rows;
+mod subroutine;
 mod tile_prefetch;
 mod transpose;
 mod under_mask;
@@ -82,6 +86,7 @@ use crate::elementwise::{arith, cast};
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 use mask::Mask;
+pub(super) use subroutine::{Subroutines, UNIT};
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
@@ -359,6 +364,9 @@ impl Emitter<'_, '_> {
                 self.atomic(inst)
             }
             Op::Prefetch { ptr, bytes, access } => self.prefetch(*ptr, i64::from(*bytes), *access),
+            Op::Call(callee, args) => {
+                self.with_no_available_checks(|this| this.call(*callee, args, data.result));
+            }
             Op::Fence(_) => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");

@@ -1,7 +1,8 @@
 //! Loads and stores of private arrays, interleaved by lane.
 //!
 //! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. A uniform offset is a plain vector access, which
-//! LLVM turns into registers when the offset is constant.
+//! LLVM turns into registers when the offset is constant. Arrays that are passed to functions have scalars
+//! smaller than their unit: these are parts of it.
 
 use anymetal_ir::{Inst, Scalar, Value};
 use anymetal_launch_abi::AccessKind;
@@ -9,9 +10,10 @@ use anymetal_launch_abi::AccessKind;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item, SlowOffsets};
 use super::out_of_line::Helper;
+use super::private_parts::Parts;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::storage::{Array, Root};
+use crate::cpu::storage::{Array, Pointer, Root};
 
 /// The largest array that is on the stack; larger ones are in the worker's scratch memory.
 const MAX_STACK_BYTES: u64 = 32 * 1024;
@@ -76,8 +78,23 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// The fault site of an access; none is noted for one that is known to be in bounds.
+    fn private_site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, extra: i64, item: Item) -> u32 {
+        if let Pointer { root: Root::Local(local), offset: Some(offset) } =
+            self.facts.storage.pointer(pointer)
+        {
+            let start = offset.saturating_add(extra);
+            let size = self.facts.function.locals[local.index()].size;
+            let end = u64::try_from(start).ok().and_then(|start| start.checked_add(item.bytes() as u64));
+            if end.is_some_and(|end| end <= size) {
+                return 0;
+            }
+        }
+        self.site(inst, pointer, kind, item.bytes() as u32)
+    }
+
     pub(super) fn load_private(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item) -> Vec<Lane> {
-        let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
+        let site = self.private_site(inst, pointer, AccessKind::Load, extra, item);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
             return self.waterfall(&codes, true, item, |this, address| {
@@ -97,7 +114,7 @@ impl Emitter<'_, '_> {
         item: Item,
         lanes: &[Lane],
     ) {
-        let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
+        let site = self.private_site(inst, pointer, AccessKind::Store, extra, item);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
@@ -163,11 +180,19 @@ impl Emitter<'_, '_> {
     }
 
     /// The byte at which each lane's unit lies, from offsets.
-    fn lane_places(&mut self, offsets: &Opd, unit: u32) -> Opd {
+    pub(super) fn lane_places(&mut self, offsets: &Opd, unit: u32) -> Opd {
         let ty = lanes_type("i64");
         let scaled = self.t.value(format_args!("shl {ty} {offsets}, splat (i64 5)"));
         let lanes = crate::cpu::llvm_text::vector_const("i64", (0..32).map(|lane| lane * i64::from(unit)));
         self.t.value(format_args!("add {ty} {scaled}, {lanes}"))
+    }
+
+    /// Where units of interleaved memory are, from their offsets.
+    fn places(&mut self, offset: &Opd, is_uniform: bool, unit: u32) -> Opd {
+        match is_uniform {
+            true => self.t.mul("i64", offset, &Opd::Int(32)),
+            false => self.lane_places(offset, unit),
+        }
     }
 
     fn load_spot(&mut self, spot: &Spot, item: Item) -> Vec<Lane> {
@@ -180,15 +205,23 @@ impl Emitter<'_, '_> {
         let size = i64::from(item.scalar.size());
         let mut results = Vec::new();
         let (offset, good) = if is_uniform {
-            let (offset, ok) = self.uniform_offset(spot, item);
-            (self.t.mul("i64", &offset, &Opd::Int(32)), ok)
+            self.uniform_offset(spot, item)
         } else {
             let (offsets, good) = self.lane_offsets(spot, item);
-            (self.lane_places(&offsets, spot.unit), Some(good))
+            (offsets, Some(good))
         };
+        let places = (item.scalar.size() >= spot.unit).then(|| self.places(&offset, is_uniform, spot.unit));
         for k in 0..item.count {
-            let start = size * k as i64 * 32;
-            let loaded = self.load_units(&base, &offset, is_uniform, start, spot.unit, item.scalar);
+            let start = size * k as i64;
+            let loaded = match &places {
+                Some(places) => {
+                    self.load_units(&base, places, is_uniform, start * 32, spot.unit, item.scalar)
+                }
+                None => {
+                    let parts = Parts { base: &base, offset: &offset, is_uniform, unit: spot.unit };
+                    self.load_part(&parts, start, item.scalar)
+                }
+            };
             let loaded = match &good {
                 None => loaded,
                 Some(ok) => {
@@ -263,15 +296,24 @@ impl Emitter<'_, '_> {
                 self.t.branch_likely(&ok, go, join);
                 self.t.label(go);
             }
-            (self.t.mul("i64", &offset, &Opd::Int(32)), None)
+            (offset, None)
         } else {
             let (offsets, good) = self.lane_offsets(spot, item);
-            (self.lane_places(&offsets, spot.unit), Some(good))
+            (offsets, Some(good))
         };
+        let places = (item.scalar.size() >= spot.unit).then(|| self.places(&offset, is_uniform, spot.unit));
         for (k, lane) in lanes.iter().enumerate() {
             let value = lane.vector(&mut self.t, scalar_type(item.scalar));
-            let start = size * k as i64 * 32;
-            self.store_units(&base, &offset, good.as_ref(), start, spot.unit, item.scalar, &value);
+            let start = size * k as i64;
+            match &places {
+                Some(places) => {
+                    self.store_units(&base, places, good.as_ref(), start * 32, spot.unit, item.scalar, &value)
+                }
+                None => {
+                    let parts = Parts { base: &base, offset: &offset, is_uniform, unit: spot.unit };
+                    self.store_part(&parts, good.as_ref(), start, item.scalar, &value);
+                }
+            }
         }
         self.t.label(join);
     }
@@ -310,20 +352,24 @@ impl Emitter<'_, '_> {
                 self.t.store(&ty, &value, &at, unit);
                 continue;
             };
-            let bits = unit * 8;
-            self.need(Helper::Store(bits));
-            let int = format!("i{bits}");
+            let int = format!("i{}", unit * 8);
             let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
-            let slow = self.slow_buffers();
-            self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
-            let place = super::allocation::Place::known(at, Opd::Int(i64::MAX), Root::Many);
-            let address =
-                Address { place, offset: Lane::Varying(offset.clone()), value: None, extra: 0, site: 0 };
-            let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));
-            let offsets = SlowOffsets::All(offset.clone());
-            self.call_slow(&format!("am.store.{bits}"), &address, &offsets, 1, 0);
-            self.mask = outer;
+            self.scatter_private(&at, offset, good, unit * 8, &raw);
         }
+    }
+
+    /// Stores so many bits of each lane that is good, at the lanes' places in private memory.
+    pub(super) fn scatter_private(&mut self, base: &Opd, places: &Opd, good: &Opd, bits: u32, value: &Opd) {
+        self.need(Helper::Store(bits));
+        let slow = self.slow_buffers();
+        self.t.store(&lanes_type(&format!("i{bits}")), value, &slow.values, 64);
+        let place = super::allocation::Place::known(base.clone(), Opd::Int(i64::MAX), Root::Many);
+        let address =
+            Address { place, offset: Lane::Varying(places.clone()), value: None, extra: 0, site: 0 };
+        let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));
+        let offsets = SlowOffsets::All(places.clone());
+        self.call_slow(&format!("am.store.{bits}"), &address, &offsets, 1, 0);
+        self.mask = outer;
     }
 }
 

@@ -10,8 +10,9 @@ use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane, zero_of};
-use crate::cpu::llvm_text::{MASK, Opd, scalar_type, wrap_int};
+use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
 use crate::cpu::shape::{Affine, Shape, transfer};
+use crate::elementwise::constant;
 
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.
@@ -68,14 +69,7 @@ impl Emitter<'_, '_> {
 
     fn constant(&self, ty: Type, bits: u64) -> Lane {
         let opd = match ty.scalar() {
-            Some(Scalar::F32) => {
-                let wide = f64::from(f32::from_bits(bits as u32)).to_bits();
-                // LLVM writes `float` constants as the `double` of the same value; a signalling NaN
-                // would turn quiet on the way, which nothing promises to keep.
-                Opd::text(format!("0x{wide:016X}"))
-            }
-            Some(Scalar::F16) => Opd::text(format!("0xH{:04X}", bits as u16)),
-            Some(Scalar::Bf16) => Opd::Int(wrap_int("i16", bits as i64)),
+            Some(scalar @ (Scalar::F32 | Scalar::F16 | Scalar::Bf16)) => constant(scalar, bits),
             scalar => {
                 let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), bits);
                 return Lane::known(Affine::known([value; 32]));

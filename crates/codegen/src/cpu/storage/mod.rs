@@ -81,7 +81,8 @@ pub(super) struct Storage {
 impl Storage {
     /// Analyses a function.
     pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
-        let roots = Roots::solve(function, kernel, order);
+        let enabled = kernel.args.iter().map(|argument| argument.enabled);
+        let roots = Roots::solve(function, enabled, order);
         let mut partition = Partition::new(function, order, &roots.pointers, &roots.exposed);
         partition.solve();
         let mut storage = Self {

@@ -33,6 +33,8 @@ pub(super) struct LocalParts {
     pub(super) parts: BTreeMap<i64, Part>,
     pub(super) dynamic: bool,
     pub(super) unit: u32,
+    /// It is passed to a function, which takes units of a fixed size.
+    pub(super) passed: bool,
 }
 
 /// How the accesses divide each local into scalars.
@@ -82,6 +84,14 @@ impl Partition {
                 Op::AtomicLoad(p) | Op::AtomicStore(p, _) | Op::AtomicRmw(_, p, _) | Op::AtomicCas(p, ..) => {
                     if let Root::Local(local) = pointers[p.index()].root {
                         this.locals[local.index()].dynamic = true;
+                    }
+                }
+                Op::Call(_, args) => {
+                    for arg in args {
+                        if let Root::Local(local) = pointers[arg.index()].root {
+                            let parts = &mut this.locals[local.index()];
+                            (parts.dynamic, parts.passed) = (true, true);
+                        }
                     }
                 }
                 Op::Matrix(_, args) => {
@@ -158,6 +168,9 @@ impl Partition {
             }
             if !filled {
                 self.share_units();
+                for parts in self.locals.iter_mut().filter(|parts| parts.passed) {
+                    parts.unit = crate::cpu::emit::UNIT;
+                }
                 return;
             }
         }
@@ -169,6 +182,9 @@ impl Partition {
         loop {
             let mut changed = false;
             for &(a, b) in &self.links {
+                if self.locals[a.index()].passed || self.locals[b.index()].passed {
+                    continue;
+                }
                 let unit = self.locals[a.index()].unit.min(self.locals[b.index()].unit);
                 for local in [a, b] {
                     changed |= std::mem::replace(&mut self.locals[local.index()].unit, unit) != unit;

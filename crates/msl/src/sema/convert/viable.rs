@@ -30,9 +30,11 @@ impl Checker<'_> {
             let ok = (to.is_const || !expr.ty.is_const || to.space == Space::Constant)
                 && (to.is_volatile || !expr.ty.is_volatile);
             if ok {
-                let adds_qualifier = adds_const || (to.is_volatile && !expr.ty.is_volatile);
-                // An xvalue goes to an rvalue reference rather than to a const one.
-                let adds = u8::from(adds_qualifier) + 2 * u8::from(is_xvalue && !rvalue);
+                let adds_volatile = to.is_volatile && !expr.ty.is_volatile;
+                // Fewer qualifiers are better. An xvalue goes to an rvalue reference rather than to a const
+                // one.
+                let adds =
+                    u8::from(adds_const) + u8::from(adds_volatile) + 3 * u8::from(is_xvalue && !rvalue);
                 let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };
                 return Some(Conversion::new(rank, adds));
             }

@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
     }
 
-    fn stop_pointer(&mut self) -> Opd {
+    pub(in crate::cpu::emit) fn stop_pointer(&mut self) -> Opd {
         if let Some(slot) = &self.stop {
             return slot.clone();
         }

@@ -4,13 +4,21 @@
 //! varies if a varying value is stored to it, or if only some of the lanes store. Where this says uniform
 //! lanes branch together; where it says varying nothing is assumed.
 
-use anymetal_ir::{Access, Block, Function, Inst, Kernel, Label, Op, Query, SimdOp, Space, Type, Value};
+use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Query, SimdOp, Value};
 
 use crate::roots::{Pointer, Root};
 
+/// What differs between lanes by where it comes from.
+pub(crate) struct Varying<'a> {
+    /// Whether a parameter does.
+    pub(crate) params: &'a dyn Fn(Value) -> bool,
+    /// Whether what is loaded through a uniform pointer does, by the allocation, which is no local.
+    pub(crate) loads: &'a dyn Fn(Root, Value) -> bool,
+}
+
 /// The result of the analysis.
 #[derive(Debug)]
-pub(super) struct Uniformity {
+pub(crate) struct Uniformity {
     values: Vec<bool>,
     locals: Vec<bool>,
     /// Labels that some lanes leave for while others stay.
@@ -19,7 +27,7 @@ pub(super) struct Uniformity {
 
 struct Solver<'a> {
     function: &'a Function,
-    kernel: &'a Kernel,
+    sources: &'a Varying<'a>,
     pointers: &'a [Pointer],
     varying: Uniformity,
     changed: bool,
@@ -29,13 +37,16 @@ struct Solver<'a> {
 
 impl Uniformity {
     /// Analyses a function.
-    pub(super) fn new(function: &Function, kernel: &Kernel, pointers: &[Pointer]) -> Self {
-        let varying = Self {
+    pub(crate) fn new(function: &Function, sources: &Varying<'_>, pointers: &[Pointer]) -> Self {
+        let mut varying = Self {
             values: vec![false; function.values.len()],
             locals: vec![false; function.locals.len()],
             divergent_exits: vec![false; function.labels as usize],
         };
-        let mut solver = Solver { function, kernel, pointers, varying, changed: true, around: Vec::new() };
+        for &param in &function.params {
+            varying.values[param.index()] = (sources.params)(param);
+        }
+        let mut solver = Solver { function, sources, pointers, varying, changed: true, around: Vec::new() };
         while std::mem::take(&mut solver.changed) {
             solver.block(function.body, false);
         }
@@ -43,8 +54,18 @@ impl Uniformity {
     }
 
     /// Whether the value is equal in all lanes that execute its definition together.
-    pub(super) fn is_uniform(&self, value: Value) -> bool {
+    pub(crate) fn is_uniform(&self, value: Value) -> bool {
         !self.values[value.index()]
+    }
+
+    /// Whether all lanes have the same in the local, as far as they will look.
+    pub(crate) fn is_uniform_local(&self, local: Local) -> bool {
+        !self.locals[local.index()]
+    }
+
+    /// Whether some lanes leave for the label while others stay.
+    pub(crate) fn exits_diverge(&self, label: Label) -> bool {
+        self.divergent_exits[label.index()]
     }
 }
 
@@ -66,6 +87,7 @@ impl Solver<'_> {
             Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => {
                 self.store(*dst, true);
             }
+            Op::Call(_, args) => args.iter().for_each(|arg| self.store(*arg, true)),
             Op::Break(label) | Op::Continue(label) => self.exit(*label, divergent),
             Op::If { cond, then, otherwise } => {
                 let varies = !self.uniform(*cond);
@@ -157,16 +179,10 @@ impl Solver<'_> {
         }
     }
 
-    /// Memory that no thread writes gives all lanes the same. What other threads write meanwhile may not.
     fn load_varies(&self, from: Value) -> bool {
         match self.pointers[from.index()].root {
             Root::Local(local) => self.varying.locals[local.index()],
-            Root::Global(_) => false,
-            Root::Argument(index) => {
-                let constant = self.function.ty(from) == Type::Ptr(Space::Constant);
-                !constant && self.kernel.args[index].access != Access::Read
-            }
-            _ => true,
+            root => (self.sources.loads)(root, from),
         }
     }
 }

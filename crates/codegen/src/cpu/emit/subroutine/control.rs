@@ -1,0 +1,436 @@
+//! Control flow of subroutines: branches that all lanes take together, masks where they part.
+//!
+//! A jump is *direct* if all lanes that are on take it, and none waits on its way: it is a branch. Lanes that
+//! jump otherwise are noted at the target, and off until then. Invariant: where lanes wait the masks say so,
+//! so code may run under a mask without lanes, as long as it ends: loops ask for lanes each time around.
+
+use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value, analysis::walk_insts};
+
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{BlockName, Opd};
+use crate::elementwise::Width;
+
+/// A construct with a label around the position.
+#[derive(Clone, Debug)]
+pub(super) struct Construct {
+    label: Label,
+    is_direct: bool,
+    exit: BlockName,
+    /// Of a loop that is left directly: where `continue` goes.
+    continuing: Option<BlockName>,
+    /// The lanes that come to the exit, unless they are those that came in.
+    exit_slot: Option<Opd>,
+    continue_slot: Option<Opd>,
+}
+
+impl Emitter<'_, '_> {
+    pub(super) fn block(&mut self, block: Block) {
+        for &inst in self.sub.function.block(block) {
+            self.inst(inst);
+            if self.t.is_ended() {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn control(&mut self, inst: Inst) {
+        let function = self.sub.function;
+        match &function.inst(inst).op {
+            Op::If { cond, then, otherwise } => self.if_else(*cond, *then, *otherwise),
+            Op::Loop { label, body, continuing } if self.is_direct_loop(*label, *body, *continuing) => {
+                self.direct_loop(*label, *body, *continuing);
+            }
+            Op::Loop { label, body, continuing } => self.masked_loop(*label, *body, *continuing),
+            Op::Scope { label, body } => self.scope(*label, *body),
+            Op::Switch { label, selector, cases, default } => {
+                self.switch(*label, *selector, cases, *default);
+            }
+            Op::Break(label) => self.leave(*label, false),
+            Op::Continue(label) => self.leave(*label, true),
+            Op::Return(value) => self.return_(*value),
+            _ => {}
+        }
+    }
+
+    fn new_mask(&mut self, initial: &Opd) -> Opd {
+        let ty = self.mask_type();
+        let slot = self.t.alloca(&ty, 4);
+        self.t.store(&ty, initial, &slot, 4);
+        slot
+    }
+
+    fn keep_mask(&mut self, slot: Option<&Opd>) {
+        if let Some(slot) = slot {
+            let (ty, mask) = (self.mask_type(), self.mask_operand());
+            self.t.store(&ty, &mask, slot, 4);
+        }
+    }
+
+    fn kept_mask(&mut self, slot: &Opd) -> Opd {
+        let ty = self.mask_type();
+        self.t.load(&ty, slot, 4)
+    }
+
+    fn add_lanes(&mut self, slot: &Opd, lanes: &Opd) {
+        let old = self.kept_mask(slot);
+        let new = self.either(&old, lanes);
+        let ty = self.mask_type();
+        self.t.store(&ty, &new, slot, 4);
+    }
+
+    /// Whether lanes may leave the blocks other than at their ends and together.
+    fn changes_mask(&self, blocks: &[Block]) -> bool {
+        let function = self.sub.function;
+        let (mut own, mut targets, mut returns) = (Vec::new(), Vec::new(), false);
+        for &block in blocks {
+            walk_insts(function, block, &mut |inst| match &function.inst(inst).op {
+                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
+                    own.push(*label)
+                }
+                Op::Break(label) | Op::Continue(label) => targets.push(*label),
+                Op::Return(_) => returns = true,
+                _ => {}
+            });
+        }
+        let is_masked = |label: &Label| {
+            let construct = self.constructs.iter().find(|construct| construct.label == *label);
+            construct.is_some_and(|construct| !construct.is_direct)
+        };
+        returns || targets.iter().any(|label| !own.contains(label) && is_masked(label))
+    }
+
+    fn returns(&self, blocks: &[Block]) -> bool {
+        let function = self.sub.function;
+        let mut found = false;
+        for &block in blocks {
+            walk_insts(function, block, &mut |inst| {
+                found |= matches!(function.inst(inst).op, Op::Return(_));
+            });
+        }
+        found
+    }
+
+    fn is_direct_loop(&self, label: Label, body: Block, continuing: Block) -> bool {
+        !self.sub.exits_diverge(label) && !self.returns(&[body, continuing])
+    }
+
+    // --- branches
+
+    fn if_else(&mut self, cond: Value, then: Block, otherwise: Block) {
+        let changes = self.changes_mask(&[then, otherwise]);
+        if self.sub.is_uniform(cond) {
+            let condition = self.component(cond, 0);
+            return self.uniform_if(&condition, then, otherwise, changes);
+        }
+        let condition = self.at(cond, 0, self.width());
+        let before = self.mask.clone();
+        let mask = self.mask_operand();
+        let on = self.both(&mask, &condition);
+        let unmet = self.not(&condition);
+        let off = self.both(&mask, &unmet);
+        let first = self.arm(then, on, changes);
+        let second = self.arm(otherwise, off, changes);
+        self.mask = if changes { Mask::Some(self.either(&first, &second)) } else { before };
+    }
+
+    fn uniform_if(&mut self, condition: &Opd, then: Block, otherwise: Block, changes: bool) {
+        let before = self.mask.clone();
+        let slot = changes.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(condition, yes, no);
+        for (label, block) in [(yes, then), (no, otherwise)] {
+            self.start(label);
+            self.mask = before.clone();
+            self.block(block);
+            self.keep_mask(slot.as_ref());
+            self.t.branch(join);
+        }
+        self.start(join);
+        self.mask = match slot {
+            Some(slot) => Mask::Some(self.kept_mask(&slot)),
+            None => before,
+        };
+    }
+
+    /// Starts a block that the one before does not fall into.
+    fn start(&mut self, label: BlockName) {
+        debug_assert!(self.t.is_ended(), "the block before ends");
+        self.t.label(label);
+    }
+
+    /// Runs a block for lanes, if there are any; gives those that come to its end.
+    fn arm(&mut self, block: Block, lanes: Opd, changes: bool) -> Opd {
+        if self.sub.function.block(block).is_empty() {
+            return lanes;
+        }
+        let slot = changes.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let (run, end) = (self.t.block(), self.t.block());
+        let any = self.any(&lanes);
+        self.t.branch_if(&any, run, end);
+        self.t.label(run);
+        self.mask = Mask::Some(lanes.clone());
+        self.part(block, slot.as_ref(), end);
+        match slot {
+            Some(slot) => self.kept_mask(&slot),
+            None => lanes,
+        }
+    }
+
+    /// The rest of an arm: lanes that jump out of the block wait at `end`.
+    fn part(&mut self, block: Block, slot: Option<&Opd>, end: BlockName) {
+        self.arms.push(end);
+        self.block(block);
+        self.arms.pop();
+        self.keep_mask(slot);
+        self.t.branch(end);
+        self.t.label(end);
+    }
+
+    // --- constructs with labels
+
+    /// Opens a construct that is no loop.
+    fn open(&mut self, label: Label, changes: bool) -> (Construct, Mask) {
+        let is_direct = !self.sub.exits_diverge(label);
+        let exit = self.t.block();
+        let wants_slot = changes || !is_direct;
+        let exit_slot = wants_slot.then(|| self.new_mask(&Opd::text("zeroinitializer")));
+        let construct =
+            Construct { label, is_direct, exit, continuing: None, exit_slot, continue_slot: None };
+        self.constructs.push(construct.clone());
+        (construct, self.mask.clone())
+    }
+
+    /// Closes it: the lanes that came to the exit are on.
+    fn close(&mut self, construct: &Construct, before: Mask, changes: bool) {
+        self.t.branch(construct.exit);
+        self.t.label(construct.exit);
+        self.constructs.pop();
+        self.mask = match &construct.exit_slot {
+            Some(slot) if changes => Mask::Some(self.kept_mask(slot)),
+            _ => before,
+        };
+    }
+
+    fn scope(&mut self, label: Label, body: Block) {
+        let changes = self.changes_mask(&[body]);
+        let (construct, before) = self.open(label, changes);
+        if construct.is_direct {
+            self.block(body);
+            self.keep_mask(construct.exit_slot.as_ref());
+        } else {
+            let end = self.t.block();
+            let slot = self.new_mask(&Opd::text("zeroinitializer"));
+            self.part(body, Some(&slot), end);
+            self.add_to_exit(&construct, &slot);
+        }
+        self.close(&construct, before, changes);
+    }
+
+    fn add_to_exit(&mut self, construct: &Construct, slot: &Opd) {
+        let lanes = self.kept_mask(slot);
+        if let Some(exit) = &construct.exit_slot {
+            self.add_lanes(exit, &lanes);
+        }
+    }
+
+    fn switch(&mut self, label: Label, selector: Value, cases: &[SwitchCase], default: Block) {
+        let mut blocks: Vec<Block> = cases.iter().map(|case| case.body).collect();
+        blocks.push(default);
+        let changes = self.changes_mask(&blocks);
+        let (construct, before) = self.open(label, changes);
+        if self.sub.is_uniform(selector) && construct.is_direct {
+            self.uniform_switch(&construct, selector, cases, default);
+        } else {
+            self.masked_switch(&construct, selector, cases, default);
+        }
+        self.close(&construct, before, changes);
+    }
+
+    fn uniform_switch(
+        &mut self,
+        construct: &Construct,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+    ) {
+        let before = self.mask.clone();
+        for case in cases {
+            let is_case = self.is_case(selector, case, Width::One);
+            let (run, next) = (self.t.block(), self.t.block());
+            self.t.branch_if(&is_case, run, next);
+            self.start(run);
+            self.mask = before.clone();
+            self.block(case.body);
+            self.keep_mask(construct.exit_slot.as_ref());
+            self.t.branch(construct.exit);
+            self.start(next);
+        }
+        self.mask = before;
+        self.block(default);
+        self.keep_mask(construct.exit_slot.as_ref());
+    }
+
+    fn masked_switch(
+        &mut self,
+        construct: &Construct,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+    ) {
+        let mut left = self.mask_operand();
+        for case in cases {
+            let is_case = self.is_case(selector, case, self.width());
+            let on = self.both(&left, &is_case);
+            let others = self.not(&is_case);
+            left = self.both(&left, &others);
+            self.exit_arm(construct, case.body, on);
+        }
+        self.exit_arm(construct, default, left);
+    }
+
+    /// An arm whose end is the construct's exit.
+    fn exit_arm(&mut self, construct: &Construct, block: Block, lanes: Opd) {
+        let ended = self.arm(block, lanes, true);
+        if let Some(exit) = &construct.exit_slot {
+            self.add_lanes(exit, &ended);
+        }
+    }
+
+    fn is_case(&mut self, selector: Value, case: &SwitchCase, width: Width) -> Opd {
+        let element = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
+        let (ty, mask) = (width.of(element), width.of("i1"));
+        let value = self.at(selector, 0, width);
+        let mut is_case: Option<Opd> = None;
+        for &number in &case.values {
+            let equal = self.t.value(format_args!("icmp eq {ty} {value}, {}", width.int(element, number)));
+            is_case = Some(match is_case {
+                None => equal,
+                Some(others) => self.t.value(format_args!("or {mask} {others}, {equal}")),
+            });
+        }
+        is_case.unwrap_or_else(|| width.constant("i1", &Opd::text("false")))
+    }
+
+    // --- loops
+
+    fn direct_loop(&mut self, label: Label, body: Block, continuing: Block) {
+        let before = self.mask.clone();
+        let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.label(head);
+        self.constructs.push(Construct {
+            label,
+            is_direct: true,
+            exit,
+            continuing: Some(next),
+            exit_slot: None,
+            continue_slot: None,
+        });
+        self.block(body);
+        self.t.label(next);
+        self.mask = before.clone();
+        self.block(continuing);
+        self.poll();
+        self.t.branch(head);
+        self.constructs.pop();
+        self.start(exit);
+        self.mask = before;
+    }
+
+    fn masked_loop(&mut self, label: Label, body: Block, continuing: Block) {
+        let changes = self.changes_mask(&[body, continuing]);
+        let before = self.mask.clone();
+        let none = Opd::text("zeroinitializer");
+        let mask = self.mask_operand();
+        let (on, exit_slot) = (self.new_mask(&mask), self.new_mask(&none));
+        let continue_slot = self.new_mask(&none);
+        let (head, run, exit) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.label(head);
+        let lanes = self.kept_mask(&on);
+        let ty = self.mask_type();
+        self.t.store(&ty, &none, &continue_slot, 4);
+        let any = self.any(&lanes);
+        self.t.branch_if(&any, run, exit);
+        self.start(run);
+        self.mask = Mask::Some(lanes);
+        self.constructs.push(Construct {
+            label,
+            is_direct: false,
+            exit,
+            continuing: None,
+            exit_slot: Some(exit_slot.clone()),
+            continue_slot: Some(continue_slot.clone()),
+        });
+        for (at, block) in [body, continuing].into_iter().enumerate() {
+            let (end, slot) = (self.t.block(), self.new_mask(&none));
+            self.part(block, Some(&slot), end);
+            let mut lanes = self.kept_mask(&slot);
+            if at == 0 {
+                let continued = self.kept_mask(&continue_slot);
+                lanes = self.either(&lanes, &continued);
+            }
+            self.mask = Mask::Some(lanes);
+        }
+        self.constructs.pop();
+        self.keep_mask(Some(&on));
+        self.poll();
+        self.t.branch(head);
+        self.start(exit);
+        self.mask = if changes { Mask::Some(self.kept_mask(&exit_slot)) } else { before };
+    }
+
+    /// Leaves soon after the device asks.
+    fn poll(&mut self) {
+        let stop = self.t.value(format_args!("load volatile i32, ptr {}, align 4", self.stop));
+        let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
+        let go = self.t.block();
+        let exit = self.exit;
+        self.t.branch_likely(&go_on, go, exit);
+        self.t.label(go);
+    }
+
+    // --- jumps
+
+    fn leave(&mut self, label: Label, is_continue: bool) {
+        let Some(construct) =
+            self.constructs.iter().rev().find(|construct| construct.label == label).cloned()
+        else {
+            return;
+        };
+        if construct.is_direct {
+            if !is_continue {
+                self.keep_mask(construct.exit_slot.as_ref());
+            }
+            let to = if is_continue { construct.continuing } else { None };
+            return self.t.branch(to.unwrap_or(construct.exit));
+        }
+        let slot = if is_continue { construct.continue_slot } else { construct.exit_slot };
+        if let Some(slot) = slot {
+            let lanes = self.mask_operand();
+            self.add_lanes(&slot, &lanes);
+        }
+        self.wait();
+    }
+
+    /// No lane is left in this block.
+    fn wait(&mut self) {
+        let to = self.arms.last().copied().unwrap_or(self.exit);
+        self.t.branch(to);
+    }
+
+    fn return_(&mut self, value: Option<Value>) {
+        if let (Some(value), Some(into)) = (value, self.result.clone()) {
+            let ty = self.sub.function.ty(value);
+            for k in 0..usize::from(ty.lanes()) {
+                let mut new = self.at(value, k, self.width());
+                let place = self.passed(&into, ty, k);
+                if let Mask::Some(mask) = self.mask.clone() {
+                    let old = self.load_passed(ty, &place);
+                    let vector = self.width().ty(self.scalar(value));
+                    new = self.t.select(&self.mask_type(), &mask, &vector, &new, &old);
+                }
+                self.store_passed(ty, &new, &place);
+            }
+        }
+        self.wait();
+    }
+}

@@ -1,0 +1,560 @@
+//! Loads and stores of subroutines: variables interleaved by lane, uniform ones, and constant data.
+//!
+//! Invariant: with checks no access leaves its allocation; what would is left out and noted.
+
+use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
+
+use super::plan::{LocalKind, Room};
+use super::{Emitter, Mask, Parameter, UNIT};
+use crate::cpu::emit::out_of_line::Helper;
+use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type, vector_const};
+use crate::elementwise::{Width, cast};
+use crate::roots::Root;
+
+/// Copies of more pieces than this are loops.
+const MAX_PIECES: i64 = 64;
+
+/// The allocation of a pointer.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub(super) base: Opd,
+    /// What the pointer's offset counts from.
+    pub(super) start: Opd,
+    /// Bytes of the allocation.
+    pub(super) len: Opd,
+    /// Lanes side by side; `None`: not interleaved, one for all lanes.
+    stride: Option<usize>,
+    /// It is one of this subroutine's, so lanes that were off when it was called have no use for it.
+    is_own: bool,
+}
+
+/// An access to `bytes` bytes at `offset` in a memory. The lanes of `good` may go on.
+struct Spot {
+    memory: Memory,
+    width: Width,
+    offset: Opd,
+    good: Option<Opd>,
+}
+
+impl Emitter<'_, '_> {
+    /// The memory that a pointer is to.
+    pub(super) fn memory(&mut self, pointer: Value) -> Memory {
+        let zero = Opd::Int(0);
+        match self.sub.pointer(pointer).root {
+            Root::Argument(param) => match self.parameters[param].clone() {
+                Parameter::Pointer { base, start, len } => {
+                    Memory { base, start, len, stride: Some(LANES), is_own: false }
+                }
+                Parameter::Vectors(base) => {
+                    Memory { base, start: zero.clone(), len: zero, stride: None, is_own: false }
+                }
+            },
+            Root::Global(global) => {
+                let bytes = self.shared.module.globals[global.index()].bytes.len() as i64;
+                let base = Opd::text(format!("@am.global.{}", global.0));
+                Memory { base, start: zero, len: Opd::Int(bytes), stride: None, is_own: false }
+            }
+            Root::Local(local) => {
+                let size = self.sub.function.locals[local.index()].size;
+                let stride = match self.sub.local(local) {
+                    LocalKind::Uniform => None,
+                    LocalKind::Lanes(lanes) => Some(lanes),
+                };
+                let base = self.local_memory(local.index(), size, stride);
+                Memory { base, start: zero, len: Opd::Int(size as i64), stride, is_own: true }
+            }
+            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => Memory {
+                base: Opd::text("null"),
+                start: zero.clone(),
+                len: zero,
+                stride: None,
+                is_own: false,
+            },
+        }
+    }
+
+    fn local_memory(&mut self, local: usize, size: u64, stride: Option<usize>) -> Opd {
+        if let Some(memory) = &self.locals[local] {
+            return memory.clone();
+        }
+        let unit = u64::from(UNIT);
+        let bytes = size.next_multiple_of(unit) * stride.unwrap_or(1) as u64;
+        let memory = self.t.alloca(&format!("[{bytes} x i8]"), 64);
+        self.locals[local] = Some(memory.clone());
+        memory
+    }
+
+    /// Checks an access to `bytes` bytes from `extra` on; `None` if it never is in bounds.
+    fn spot(
+        &mut self,
+        inst: Inst,
+        (pointer, kind): (Value, AccessKind),
+        extra: &Opd,
+        bytes: i64,
+    ) -> Option<Spot> {
+        let memory = self.memory(pointer);
+        let width = self.width_of(pointer);
+        let own = self.component(pointer, 0);
+        if width == Width::One {
+            let from_start = self.t.add("i64", &own, extra);
+            let offset = self.t.add("i64", &memory.start, &from_start);
+            let good = match &from_start {
+                Opd::Int(_) if self.has_room(pointer, extra, bytes) => None,
+                _ => self.check_one(inst, (pointer, kind), &memory, &offset, bytes)?,
+            };
+            return Some(Spot { memory, width, offset, good });
+        }
+        let ty = width.of("i64");
+        let start = self.t.add("i64", &memory.start, extra);
+        let start = self.t.splat_to(self.lanes, "i64", &start);
+        let offset = self.t.value(format_args!("add {ty} {own}, {start}"));
+        let (offset, good) = self.check_lanes(inst, (pointer, kind), &memory, &offset, bytes);
+        Some(Spot { memory, width, offset, good: Some(good) })
+    }
+
+    /// Whether an access at a constant offset from a pointer is in bounds whoever passed it.
+    fn has_room(&self, pointer: Value, extra: &Opd, bytes: i64) -> bool {
+        let Opd::Int(extra) = extra else { return false };
+        let Room { before, after } = self.sub.room(pointer);
+        before != i64::MIN && before.saturating_add(*extra) >= 0 && extra.saturating_add(bytes) <= after
+    }
+
+    /// The limit that offsets of accesses to so many bytes are below.
+    fn limit(&mut self, memory: &Memory, bytes: i64) -> Opd {
+        if let Opd::Int(len) = memory.len {
+            return Opd::Int((len - bytes + 1).max(0));
+        }
+        let fits = self.t.value(format_args!("icmp uge i64 {}, {bytes}", memory.len));
+        let room = self.t.value(format_args!("sub i64 {}, {}", memory.len, bytes - 1));
+        self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
+    }
+
+    /// Whether an offset that all lanes share is good: `Some(None)` always, `None` never.
+    fn check_one(
+        &mut self,
+        inst: Inst,
+        (pointer, kind): (Value, AccessKind),
+        memory: &Memory,
+        offset: &Opd,
+        bytes: i64,
+    ) -> Option<Option<Opd>> {
+        let exists = !matches!(memory.len, Opd::Int(len) if len < bytes);
+        if exists && !self.shared.options.checks {
+            return Some(None);
+        }
+        let limit = self.limit(memory, bytes);
+        let good = match (offset, &limit) {
+            (Opd::Int(offset), Opd::Int(limit)) => Opd::bool((*offset as u64) < *limit as u64),
+            _ => self.t.value(format_args!("icmp ult i64 {offset}, {limit}")),
+        };
+        if good.is_text("true") {
+            return Some(None);
+        }
+        let (bad, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&good, join, bad);
+        self.t.label(bad);
+        let lanes = self.mask_operand();
+        let all = self.t.splat_to(self.lanes, "i64", offset);
+        self.report(inst, (pointer, kind), memory, (&lanes, &all), bytes);
+        self.t.label(join);
+        exists.then_some(Some(good))
+    }
+
+    /// The lanes' offsets, made harmless, and the lanes that may go on.
+    fn check_lanes(
+        &mut self,
+        inst: Inst,
+        (pointer, kind): (Value, AccessKind),
+        memory: &Memory,
+        offsets: &Opd,
+        bytes: i64,
+    ) -> (Opd, Opd) {
+        let (ty, mask_ty) = (self.width().of("i64"), self.mask_type());
+        let mask = self.mask_operand();
+        let limit = self.limit(memory, bytes);
+        let limits = self.t.splat_to(self.lanes, "i64", &limit);
+        let inside = self.t.value(format_args!("icmp ult {ty} {offsets}, {limits}"));
+        let good = self.both(&mask, &inside);
+        if self.shared.options.checks {
+            let outside = self.not(&inside);
+            let bad = self.both(&mask, &outside);
+            let any = self.any(&bad);
+            let fine = self.t.value(format_args!("xor i1 {any}, true"));
+            let (report, join) = (self.t.block(), self.t.block());
+            self.t.branch_likely(&fine, join, report);
+            self.t.label(report);
+            self.report(inst, (pointer, kind), memory, (&bad, offsets), bytes);
+            self.t.label(join);
+        }
+        let safe = self.t.select(&mask_ty, &good, &ty, offsets, &Opd::text("zeroinitializer"));
+        (safe, good)
+    }
+
+    /// Notes the fault of the first of some lanes, if there is one.
+    fn report(
+        &mut self,
+        inst: Inst,
+        (pointer, kind): (Value, AccessKind),
+        memory: &Memory,
+        (lanes, offsets): (&Opd, &Opd),
+        bytes: i64,
+    ) {
+        if !self.shared.options.checks {
+            return;
+        }
+        let site = self.site(inst, pointer, kind, bytes as u32);
+        self.shared.helpers.insert(Helper::Note);
+        let (some, join) = (self.t.block(), self.t.block());
+        let any = self.any(lanes);
+        self.t.branch_if(&any, some, join);
+        self.t.label(some);
+        let (lane, count) = (self.first_lane(lanes), self.lanes);
+        let offset = self.t.value(format_args!("extractelement <{count} x i64> {offsets}, i32 {lane}"));
+        let thread = self.t.add("i32", &self.first.clone(), &lane);
+        self.t.line(format_args!(
+            "call void @am.note(ptr {}, i32 {site}, i64 {offset}, i64 {}, i32 {thread}, ptr {})",
+            self.record, memory.len, memory.base
+        ));
+        self.t.label(join);
+    }
+
+    // --- loads
+
+    pub(super) fn load(&mut self, inst: Inst, pointer: Value, result: Value) {
+        let ty = self.sub.function.ty(result);
+        let scalar = ty.scalar().unwrap_or(Scalar::I64);
+        let (count, size) = (usize::from(ty.lanes()), i64::from(scalar.size()));
+        let spot = self.spot(inst, (pointer, AccessKind::Load), &Opd::Int(0), size * count as i64);
+        let width = self.width_of(result);
+        let components = match spot {
+            None => vec![zero(width, scalar); count],
+            Some(spot) => (0..count).map(|k| self.load_from(&spot, size * k as i64, scalar, width)).collect(),
+        };
+        self.values[result.index()] = Some(components);
+    }
+
+    /// One scalar, at the width of the result; lanes that may not go on get zero.
+    fn load_from(&mut self, spot: &Spot, extra: i64, scalar: Scalar, width: Width) -> Opd {
+        let stored = if scalar == Scalar::Bool { Scalar::I8 } else { scalar };
+        let loaded = match (spot.memory.stride, spot.width) {
+            (None, Width::One) => {
+                let value = self.load_one(spot, extra, stored);
+                match width {
+                    Width::One => value,
+                    _ => self.t.splat_to(self.lanes, scalar_type(stored), &value),
+                }
+            }
+            (None, _) => self.gather(spot, extra, stored),
+            (Some(_), _) if stored.size() < UNIT => self.load_part(spot, extra, stored),
+            (Some(_), _) => self.load_units(spot, extra, stored),
+        };
+        let loaded = match (&spot.good, spot.width) {
+            (Some(good), Width::One) => {
+                self.t.select("i1", good, &width.ty(stored), &loaded, &zero(width, stored))
+            }
+            _ => loaded,
+        };
+        if scalar == Scalar::Bool {
+            let ty = width.of("i8");
+            return self.t.value(format_args!("icmp ne {ty} {loaded}, {}", zero(width, Scalar::I8)));
+        }
+        loaded
+    }
+
+    /// A scalar of memory that is not interleaved.
+    fn load_one(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
+        let offset = self.harmless(spot);
+        let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+        let at = self.t.offset(&spot.memory.base, &offset);
+        let ty = scalar_type(scalar);
+        let value = self.t.load(ty, &at, 1);
+        self.t.value(format_args!("freeze {ty} {value}"))
+    }
+
+    /// An offset that all lanes share: zero if it is bad.
+    fn harmless(&mut self, spot: &Spot) -> Opd {
+        match &spot.good {
+            Some(good) => self.t.select("i1", good, "i64", &spot.offset, &Opd::Int(0)),
+            None => spot.offset.clone(),
+        }
+    }
+
+    /// Each lane's scalar of memory that is not interleaved.
+    fn gather(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
+        let at = self.t.offset(&spot.memory.base, &Opd::Int(extra));
+        self.gather_at(&at, &spot.offset, spot.good.as_ref(), scalar)
+    }
+
+    fn gather_at(&mut self, base: &Opd, offsets: &Opd, good: Option<&Opd>, scalar: Scalar) -> Opd {
+        let lanes = self.lanes;
+        let ty = self.width().ty(scalar);
+        let suffix = mangle(&ty);
+        let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <{lanes} x i64> {offsets}"));
+        let mask = good.cloned().unwrap_or_else(|| self.mask_operand());
+        self.t.declare(format!(
+            "declare {ty} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {ty})"
+        ));
+        self.t.value(format_args!(
+            "call {ty} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, {ty} zeroinitializer)"
+        ))
+    }
+
+    /// What the place of a unit is counted from, and the lanes' places: offsets in units' bytes become bytes
+    /// in interleaved memory. Offsets of parts of a unit are those of the unit.
+    fn unit_places(&mut self, spot: &Spot, extra: i64, stride: usize) -> (Opd, Opd) {
+        let below = i64::from(UNIT) - 1;
+        if spot.width == Width::One {
+            let offset = self.harmless(spot);
+            let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+            let unit = match &offset {
+                Opd::Int(offset) => Opd::Int(offset & !below),
+                offset => self.t.value(format_args!("and i64 {offset}, {}", !below)),
+            };
+            return (self.t.mul("i64", &unit, &Opd::Int(stride as i64)), offset);
+        }
+        let (width, ty) = (self.width(), self.width().of("i64"));
+        let offsets = self.t.value(format_args!("add {ty} {}, {}", spot.offset, width.int("i64", extra)));
+        let units = self.t.value(format_args!("and {ty} {offsets}, {}", width.int("i64", !below)));
+        let places = self.t.value(format_args!("mul {ty} {units}, {}", width.int("i64", stride as i64)));
+        let lanes = vector_const("i64", (0..self.lanes as i64).map(|lane| lane * i64::from(UNIT)));
+        (self.t.value(format_args!("add {ty} {places}, {lanes}")), offsets)
+    }
+
+    /// One unit's worth of a scalar type in each lane.
+    fn load_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, stride: usize) -> Opd {
+        let bytes = part * i64::from(UNIT) * stride as i64;
+        let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
+        if spot.width != Width::One {
+            return self.gather_at(&at, places, spot.good.as_ref(), unit);
+        }
+        let at = self.t.offset(&at, places);
+        let ty = self.width().ty(unit);
+        let raw = self.t.load(&ty, &at, UNIT);
+        // What was never written is arbitrary, but must not be undefined to LLVM.
+        self.t.value(format_args!("freeze {ty} {raw}"))
+    }
+
+    /// A scalar of one or two units.
+    fn load_units(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
+        let stride = spot.memory.stride.unwrap_or(LANES);
+        let (places, _) = self.unit_places(spot, extra, stride);
+        let count = i64::from(scalar.size() / UNIT);
+        let unit = if count == 1 { scalar } else { Scalar::I32 };
+        let units: Vec<Opd> =
+            (0..count).map(|part| self.load_unit(spot, &places, part, unit, stride)).collect();
+        let width = self.width();
+        cast::bitcast(&mut self.t, width, unit, &units, scalar).remove(0)
+    }
+
+    /// A scalar that is a part of a unit.
+    fn load_part(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
+        let stride = spot.memory.stride.unwrap_or(LANES);
+        let (places, offset) = self.unit_places(spot, extra, stride);
+        let unit = self.load_unit(spot, &places, 0, Scalar::I32, stride);
+        let shift = self.bit_offset(spot.width, &offset);
+        let (ints, to) = (self.width().of("i32"), self.width().of(int_of(scalar)));
+        let shifted = self.t.value(format_args!("lshr {ints} {unit}, {shift}"));
+        let raw = self.t.value(format_args!("trunc {ints} {shifted} to {to}"));
+        let width = self.width();
+        cast::reinterpret(&mut self.t, width, int_of(scalar), scalar_type(scalar), &raw)
+    }
+
+    /// At which bit of its unit a part begins, in every lane.
+    fn bit_offset(&mut self, width: Width, offset: &Opd) -> Opd {
+        let below = i64::from(UNIT) - 1;
+        if let (Width::One, Opd::Int(offset)) = (width, offset) {
+            return self.width().int("i32", (offset & below) * 8);
+        }
+        let (from, to) = (width.of("i64"), width.of("i32"));
+        let inside = self.t.value(format_args!("and {from} {offset}, {}", width.int("i64", below)));
+        let bits = self.t.value(format_args!("shl {from} {inside}, {}", width.int("i64", 3)));
+        let bits = self.t.value(format_args!("trunc {from} {bits} to {to}"));
+        match width {
+            Width::One => self.t.splat_to(self.lanes, "i32", &bits),
+            _ => bits,
+        }
+    }
+
+    // --- stores
+
+    pub(super) fn store(&mut self, inst: Inst, pointer: Value, value: Value) {
+        let ty = self.sub.function.ty(value);
+        let scalar = ty.scalar().unwrap_or(Scalar::I64);
+        let (count, size) = (usize::from(ty.lanes()), i64::from(scalar.size()));
+        let spot = self.spot(inst, (pointer, AccessKind::Store), &Opd::Int(0), size * count as i64);
+        let Some(spot) = spot else { return };
+        let width = if spot.memory.stride.is_none() { Width::One } else { self.width() };
+        let components: Vec<Opd> = (0..count).map(|k| self.at(value, k, width)).collect();
+        self.store_to(&spot, scalar, &components);
+    }
+
+    fn store_to(&mut self, spot: &Spot, scalar: Scalar, components: &[Opd]) {
+        let join = self.t.block();
+        if let (Some(good), Width::One) = (&spot.good, spot.width) {
+            let go = self.t.block();
+            self.t.branch_likely(good, go, join);
+            self.t.label(go);
+        }
+        for (k, value) in components.iter().enumerate() {
+            self.store_scalar(spot, k as i64 * i64::from(scalar.size()), scalar, value);
+        }
+        self.t.label(join);
+    }
+
+    fn store_scalar(&mut self, spot: &Spot, extra: i64, scalar: Scalar, value: &Opd) {
+        let width = if spot.memory.stride.is_none() { Width::One } else { self.width() };
+        let (scalar, value) = match scalar {
+            Scalar::Bool => {
+                let (from, to) = (width.of("i1"), width.of("i8"));
+                (Scalar::I8, self.t.value(format_args!("zext {from} {value} to {to}")))
+            }
+            scalar => (scalar, value.clone()),
+        };
+        let Some(stride) = spot.memory.stride else {
+            // A uniform variable's offsets are uniform where it is stored to.
+            let offset = self.harmless(spot);
+            let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+            let at = self.t.offset(&spot.memory.base, &offset);
+            return self.t.store(scalar_type(scalar), &value, &at, 1);
+        };
+        if scalar.size() < UNIT {
+            return self.store_part(spot, extra, scalar, &value, stride);
+        }
+        let (places, _) = self.unit_places(spot, extra, stride);
+        let count = i64::from(scalar.size() / UNIT);
+        let unit = if count == 1 { scalar } else { Scalar::I32 };
+        let units = cast::bitcast(&mut self.t, width, scalar, &[value], unit);
+        for (part, unit_value) in units.iter().enumerate() {
+            self.store_unit(spot, &places, part as i64, unit, unit_value, stride);
+        }
+    }
+
+    /// Stores to the part of each lane's unit.
+    fn store_part(&mut self, spot: &Spot, extra: i64, scalar: Scalar, value: &Opd, stride: usize) {
+        let (places, offset) = self.unit_places(spot, extra, stride);
+        let shift = self.bit_offset(spot.width, &offset);
+        let old = self.load_unit(spot, &places, 0, Scalar::I32, stride);
+        let (width, ints) = (self.width(), self.width().of("i32"));
+        let from = width.of(int_of(scalar));
+        let value = cast::reinterpret(&mut self.t, width, scalar_type(scalar), int_of(scalar), value);
+        let wide = self.t.value(format_args!("zext {from} {value} to {ints}"));
+        let own = self.t.value(format_args!("shl {ints} {wide}, {shift}"));
+        let all = width.int("i32", (1 << scalar.bits()) - 1);
+        let place = self.t.value(format_args!("shl {ints} {all}, {shift}"));
+        let others = self.t.value(format_args!("xor {ints} {place}, {}", width.int("i32", -1)));
+        let kept = self.t.value(format_args!("and {ints} {old}, {others}"));
+        let new = self.t.value(format_args!("or {ints} {kept}, {own}"));
+        self.store_unit(spot, &places, 0, Scalar::I32, &new, stride);
+    }
+
+    /// Stores one unit of the lanes that may; others keep theirs if they are of use.
+    fn store_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, value: &Opd, stride: usize) {
+        let bytes = part * i64::from(UNIT) * stride as i64;
+        let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
+        let (lanes, ty) = (self.lanes, self.width().ty(unit));
+        if spot.width != Width::One {
+            let mask = spot.good.clone().unwrap_or_else(|| self.mask_operand());
+            let suffix = mangle(&ty);
+            let to = self.t.value(format_args!("getelementptr i8, ptr {at}, <{lanes} x i64> {places}"));
+            self.t.declare(format!(
+                "declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({ty}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
+            ));
+            return self.t.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({ty} {value}, <{lanes} x ptr> {to}, i32 1, <{lanes} x i1> {mask})"
+            ));
+        }
+        let at = self.t.offset(&at, places);
+        let new = match self.mask {
+            Mask::Entry if spot.memory.is_own => value.clone(),
+            _ => {
+                let old = self.t.load(&ty, &at, UNIT);
+                let mask = self.mask_operand();
+                self.t.select(&self.mask_type(), &mask, &ty, value, &old)
+            }
+        };
+        self.t.store(&ty, &new, &at, UNIT);
+    }
+
+    // --- copies
+
+    pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        self.pieces(size, align, |this, extra, piece| {
+            let bytes = i64::from(piece.size());
+            let from = this.spot(inst, (src, AccessKind::Load), extra, bytes);
+            let width = this.width_of_stores(dst);
+            let value = match from {
+                Some(from) => this.load_from(&from, 0, piece, width),
+                None => zero(width, piece),
+            };
+            if let Some(to) = this.spot(inst, (dst, AccessKind::Store), extra, bytes) {
+                this.store_to(&to, piece, &[value]);
+            }
+        });
+    }
+
+    /// What is copied to a uniform variable is never interleaved.
+    fn width_of_stores(&mut self, dst: Value) -> Width {
+        if self.memory(dst).stride.is_none() { Width::One } else { self.width() }
+    }
+
+    pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, align: u32) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        self.pieces(size, align, |this, extra, piece| {
+            let width = this.width_of_stores(dst);
+            let bytes = i64::from(piece.size());
+            if let Some(to) = this.spot(inst, (dst, AccessKind::Store), extra, bytes) {
+                this.store_to(&to, piece, &[zero(width, piece)]);
+            }
+        });
+    }
+
+    /// Does something for each piece of a range: what follows, or a loop over it.
+    fn pieces(&mut self, size: i64, align: u32, mut each: impl FnMut(&mut Self, &Opd, Scalar)) {
+        let piece = match align {
+            1 => Scalar::I8,
+            2 | 3 => Scalar::I16,
+            _ => Scalar::I32,
+        };
+        let step = i64::from(piece.size());
+        let (whole, mut at) = (size / step, 0);
+        if whole > MAX_PIECES {
+            let slot = self.t.alloca("i64", 8);
+            self.t.store("i64", &Opd::Int(0), &slot, 8);
+            let (head, done) = (self.t.block(), self.t.block());
+            self.t.label(head);
+            let extra = self.t.load("i64", &slot, 8);
+            each(self, &extra, piece);
+            let next = self.t.value(format_args!("add i64 {extra}, {step}"));
+            self.t.store("i64", &next, &slot, 8);
+            let more = self.t.icmp("ult", "i64", &next, &Opd::Int(whole * step));
+            self.t.branch_if(&more, head, done);
+            self.t.label(done);
+            at = whole * step;
+        }
+        while at < size {
+            let fits = size - at >= step;
+            each(self, &Opd::Int(at), if fits { piece } else { Scalar::I8 });
+            at += if fits { step } else { 1 };
+        }
+    }
+}
+
+/// Zero in every lane.
+fn zero(width: Width, scalar: Scalar) -> Opd {
+    match width {
+        Width::One => super::zero_of(scalar),
+        _ => Opd::text("zeroinitializer"),
+    }
+}
+
+/// The integer type of a scalar's size.
+fn int_of(scalar: Scalar) -> &'static str {
+    match scalar.size() {
+        1 => "i8",
+        2 => "i16",
+        4 => "i32",
+        _ => "i64",
+    }
+}
