@@ -13,6 +13,7 @@ from typing import Any
 from collections.abc import Mapping, Sequence
 
 from . import _foreign, _native
+from .errors import AnymetalError
 from ._shader import ShaderLibrary, compile_shader
 
 __all__ = ["MetalKernel", "metal_kernel"]
@@ -176,6 +177,8 @@ class MetalKernel:
         stream: Any = None,
     ) -> list[Any]:
         self._check_counts(inputs, output_shapes, output_dtypes, grid, threadgroup)
+        if self._results == "mlx":
+            _evaluate(self.name, inputs)
         kind = self._results or next(filter(None, map(_foreign.kind_of, inputs)), "numpy")
         arrays = [self._input(name, value) for name, value in zip(self.input_names, inputs)]
         described = [_describe(array) for array in arrays]
@@ -363,6 +366,23 @@ def _output(kind: str, shape: Sequence[int], dtype: str, init_value: float | Non
         return numpy.full(shape, bits, numpy.uint16), lambda array: mx.array(array).view(mx.bfloat16)
     value = 0 if init_value is None else init_value
     return numpy.full(shape, value, dtype), mx.array
+
+
+class TracedError(AnymetalError, ValueError):
+    """A kernel was called while MLX traces a function, so that its inputs have no values yet."""
+
+
+def _evaluate(name: str, inputs: Sequence[Any]) -> None:
+    mx = _mlx()
+    try:
+        mx.eval([value for value in inputs if isinstance(value, mx.array)])
+    except ValueError as error:
+        if "transformations" not in str(error):
+            raise
+        raise TracedError(
+            f"kernel `{name}` runs at once and needs values: it cannot be inside of `mx.vmap`, and inside of "
+            "`mx.compile` only of a function that was compiled after `anymetal.mlx_fast.install()`"
+        ) from None
 
 
 def _mlx() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from collections.abc import Callable
 
 from .. import _native
@@ -74,12 +74,12 @@ def _position(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the greatest element."""
-    return _position("argmax", x, axis, keepdims)
+    return astype(_position("argmax", x, axis, keepdims), "int64")
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the least element."""
-    return _position("argmin", x, axis, keepdims)
+    return astype(_position("argmin", x, axis, keepdims), "int64")
 
 
 def one_axis(x: Array, axis: int | None, name: str) -> int:
@@ -107,7 +107,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The positions of the elements along an axis in their order."""
-    return _native.along("argsort_descending" if descending else "argsort", x, axis)
+    return astype(_native.along("argsort_descending" if descending else "argsort", x, axis), "int64")
 
 
 def unique_values(x: Array, /) -> Array:
@@ -115,9 +115,17 @@ def unique_values(x: Array, /) -> Array:
     return _native.unique(x)[0]
 
 
-def unique_counts(x: Array, /) -> tuple[Array, Array]:
+class UniqueCounts(NamedTuple):
     """The different elements, in order, and how often each occurs."""
-    return _native.unique(x)
+
+    values: Array
+    counts: Array
+
+
+def unique_counts(x: Array, /) -> UniqueCounts:
+    """The different elements, in order, and how often each occurs."""
+    values, counts = _native.unique(x)
+    return UniqueCounts(values, astype(counts, "int64"))
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
