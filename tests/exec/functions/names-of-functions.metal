@@ -17,5 +17,5 @@ kernel void names(device int* out)
     out[0] = __func__[0];
     out[1] = helper(0);
     out[2] = length(__func__) + 1;
-    out[3] = sizeof(__FUNCTION__);
+    out[3] = length(__FUNCTION__) + 1;
 }

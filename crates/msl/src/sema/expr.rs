@@ -110,13 +110,20 @@ impl<'a> Checker<'a> {
     fn path_expr(&mut self, path: &'a ast::Path) -> Expr {
         match self.resolve_path(path) {
             Ok(target) => self.target_value(target, path),
-            Err(Miss::Unknown { name, within: None, .. }) if is_function_name(name.as_str()) => {
+            Err(miss) => self.missed(miss, path.span),
+        }
+    }
+
+    /// What stands for a name that names nothing: that of the function around it, or an error.
+    pub(super) fn missed(&mut self, miss: Miss, span: Span) -> Expr {
+        match miss {
+            Miss::Unknown { name, within: None, .. } if is_function_name(name.as_str()) => {
                 let name = self.function.name.clone();
-                self.text(&name, path.span)
+                self.text(&name, span)
             }
-            Err(miss) => {
+            miss => {
                 self.report_miss(miss, "name");
-                self.poison(path.span)
+                self.poison(span)
             }
         }
     }

@@ -132,13 +132,15 @@ class MetalKernel:
     ) -> None:
         if not output_names:
             raise ValueError(f"metal_kernel `{name}` has no output; give at least one name in `output_names`")
-        if not re.fullmatch(r"\w+", name):
-            raise ValueError(f"`{name}` cannot be the name of a function")
+        if not name:
+            raise ValueError("metal_kernel has an empty name")
         options = dict(compile_options or {})
         self._math_mode = options.pop("math_mode", "safe")
         if options:
             raise ValueError(f'compile_options has no {", ".join(map(repr, options))}; there is "math_mode"')
         self.name = name
+        #: The name of the function: with underscores for what MSL's names cannot have.
+        self._function = "custom_kernel_" + re.sub(r"\W", "_", name)
         self.input_names = list(input_names)
         self.output_names = list(output_names)
         self.source = source
@@ -188,7 +190,7 @@ class MetalKernel:
         found = self._compiled.get(key)
         if found is None:
             text = self._write(described, types, arguments)
-            found = self._compiled[key] = (text, _compile(text, self.name, self._math_mode))
+            found = self._compiled[key] = (text, _compile(text, self._function, self._math_mode))
         text, kernel = found
         if verbose:
             print(f"Generated source code for `{self.name}`:\n{text}")
@@ -250,7 +252,7 @@ class MetalKernel:
             element = f"atomic<{_TYPES[dtype]}>" if self._atomic_outputs else _TYPES[dtype]
             parameter(f"device {element}* {name}")
         parameters += [f"{kind} {name} [[{name}]]" for name, kind in self._attributes]
-        function = f"custom_kernel_{self.name}"
+        function = self._function
         lines = [_PRELUDE + self.header]
         if template:
             lines.append(f"template <{', '.join(f'{_parameter_kind(value)} {name}' for name, value in template)}>")
@@ -331,9 +333,10 @@ def _casts(names: Sequence[str], inputs: Sequence[_About], infos: Mapping[str, l
     return casts
 
 
-def _compile(text: str, name: str, math_mode: str) -> _native.Kernel:
-    library: ShaderLibrary = compile_shader(text, file_name=f"{name}.metal", math_mode=math_mode, strided=True)
-    return library[f"custom_kernel_{name}"]
+def _compile(text: str, function: str, math_mode: str) -> _native.Kernel:
+    file_name = f"{function.removeprefix('custom_kernel_')}.metal"
+    library: ShaderLibrary = compile_shader(text, file_name=file_name, math_mode=math_mode, strided=True)
+    return library[function]
 
 
 def _scalar(name: str, value: bool | int | float) -> Any:

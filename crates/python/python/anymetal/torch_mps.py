@@ -19,7 +19,7 @@ from typing import Any
 from ._kernel_errors import raise_pending
 from ._shader import ShaderLibrary, compile_shader as _compile
 
-__all__ = ["ShaderLibrary", "compile_shader", "install", "load_metallib", "synchronize", "uninstall"]
+__all__ = ["compile_shader", "install", "load_metallib", "synchronize", "uninstall"]
 
 #: What was replaced in `torch.mps`, by name; empty while nothing is installed.
 _originals: dict[str, Any] = {}

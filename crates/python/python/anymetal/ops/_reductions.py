@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 from collections.abc import Callable
 
 from .. import _native
 from .._native import Array
+from ._creation import full
 from ._dtypes import Axes, astype
 
 
@@ -50,14 +52,30 @@ def prod(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = 
     return _plain_prod(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
 
 
-def var(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+def var(x: Array, /, *, axis: Axes = None, correction: int | float = 0, keepdims: bool = False) -> Array:
     """The variance."""
-    return _native.spread("var", x, _axes(x, axis), correction, keepdims)
+    return _deviation("var", x, axis, correction, keepdims)
 
 
-def std(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+def std(x: Array, /, *, axis: Axes = None, correction: int | float = 0, keepdims: bool = False) -> Array:
     """The standard deviation."""
-    return _native.spread("std", x, _axes(x, axis), correction, keepdims)
+    return _deviation("std", x, axis, correction, keepdims)
+
+
+def _deviation(name: str, x: Array, axis: Axes, correction: int | float, keepdims: bool) -> Array:
+    axes = _axes(x, axis)
+    if not axes and x.ndim:  # Over no axis: of one element each.
+        row = _native.reshaped("expand_dims", x, [x.ndim])
+        return _deviation(name, row, x.ndim, correction, False)
+    if int(correction) == correction:
+        return _native.spread(name, x, axes, int(correction), keepdims)
+    count = 1
+    for one in axes:
+        count *= x.shape[one]
+    factor = count / max(count - correction, 0) if count > correction else math.inf
+    whole = _native.spread(name, x, axes, 0, keepdims)
+    factor = _native.cast(full([], math.sqrt(factor) if name == "std" else factor), x.dtype_name)
+    return _native.binary("mul", whole, factor)
 
 
 def logsumexp(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:

@@ -100,10 +100,12 @@ def elements_at(x: Array, positions: tuple[Array | int, ...]) -> Array:
     return reshape(found, [*flat.shape, *rest])
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array | int | float, /, *, side: str = "left", sorter: Array | None = None) -> Array:
     """Where in a sorted array each value would be put: before its equals, or with `side="right"` after them."""
     if x1.ndim != 1 or side not in ("left", "right"):
         raise ValueError(f'`searchsorted` of {x1.ndim} dimensions, side {side!r}; side is "left" or "right"')
+    if not isinstance(x2, Array):
+        x2 = asarray(x2, dtype=x1.dtype)
     if sorter is not None:
         x1 = take(x1, sorter, axis=0)
     is_before = less if side == "left" else less_equal
