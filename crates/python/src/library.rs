@@ -20,7 +20,8 @@ use crate::kernel::PyKernel;
 pub(crate) struct Conventions {
     /// Arrays with any positive strides, as they are in memory.
     pub(crate) strided: bool,
-    /// As PyTorch's own kernels: arrays of any type, and errors of a kernel told when the program synchronises.
+    /// As PyTorch's own kernels: arrays of any type, and what a kernel reports is told when the
+    /// program synchronises.
     pub(crate) torch: bool,
 }
 

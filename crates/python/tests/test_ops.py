@@ -134,8 +134,14 @@ def test_reductions():
     same(ops.argmax(a), A.argmax())
     same(ops.argmin(a, axis=0), A.argmin(0))
     same(ops.cumulative_sum(a, axis=1), A.cumsum(1), 1e-4)
+    initial = numpy.concatenate([numpy.zeros((A.shape[0], 1)), A.cumsum(1)], 1)
+    same(ops.cumulative_sum(a, axis=1, include_initial=True), initial.astype("float32"), 1e-4)
+    assert ops.cumulative_prod(i[0], dtype="int32", include_initial=True).tolist()[:2] == [1, I[0, 0]]
     assert ops.any(a > 1).item() == (A > 1).any() and ops.all(a > -9).item()
     assert ops.sum(anymetal.asarray(2.0)).item() == 2
+    assert ops.sum(ops.asarray([200, 100], dtype="uint8"), dtype="uint8").dtype is ops.uint8
+    same(ops.std(a, axis=0, correction=0.5), A.std(0, ddof=0.5), 1e-4)
+    same(ops.var(a, axis=()), numpy.zeros_like(A))
 
 
 def test_shapes():

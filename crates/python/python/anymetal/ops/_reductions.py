@@ -44,12 +44,16 @@ _plain_prod = _reduction("prod")
 
 def sum(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over axes, or of all elements; of integers it is int64."""
-    return _plain_sum(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+    if dtype is None:
+        return _plain_sum(x, axis=axis, keepdims=keepdims)
+    return astype(_plain_sum(astype(x, dtype, copy=False), axis=axis, keepdims=keepdims), dtype, copy=False)
 
 
 def prod(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The product over axes, or of all elements; of integers it is int64."""
-    return _plain_prod(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+    if dtype is None:
+        return _plain_prod(x, axis=axis, keepdims=keepdims)
+    return astype(_plain_prod(astype(x, dtype, copy=False), axis=axis, keepdims=keepdims), dtype, copy=False)
 
 
 def var(x: Array, /, *, axis: Axes = None, correction: int | float = 0, keepdims: bool = False) -> Array:
@@ -72,7 +76,7 @@ def _deviation(name: str, x: Array, axis: Axes, correction: int | float, keepdim
     count = 1
     for one in axes:
         count *= x.shape[one]
-    factor = count / max(count - correction, 0) if count > correction else math.inf
+    factor = count / (count - correction) if count > correction else math.inf
     whole = _native.spread(name, x, axes, 0, keepdims)
     factor = _native.cast(full([], math.sqrt(factor) if name == "std" else factor), x.dtype_name)
     return _native.binary("mul", whole, factor)
@@ -108,14 +112,34 @@ def one_axis(x: Array, axis: int | None, name: str) -> int:
     return axis
 
 
-def cumulative_sum(x: Array, /, *, axis: int | None = None) -> Array:
-    """The sums of all elements up to each."""
-    return _native.along("cumsum", x, one_axis(x, axis, "cumulative_sum"))
+def cumulative_sum(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The sums of all elements up to each, with ``include_initial`` after that of none."""
+    axis = one_axis(x, axis, "cumulative_sum")
+    return _with_initial(_running("cumsum", x, axis, dtype), axis, 0 if include_initial else None)
 
 
-def cumulative_prod(x: Array, /, *, axis: int | None = None) -> Array:
-    """The products of all elements up to each."""
-    return _native.along("cumprod", x, one_axis(x, axis, "cumulative_prod"))
+def cumulative_prod(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The products of all elements up to each, with ``include_initial`` after that of none."""
+    axis = one_axis(x, axis, "cumulative_prod")
+    return _with_initial(_running("cumprod", x, axis, dtype), axis, 1 if include_initial else None)
+
+
+def _running(name: str, x: Array, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        return _native.along(name, x, axis)
+    return astype(_native.along(name, astype(x, dtype, copy=False), axis), dtype, copy=False)
+
+
+def _with_initial(x: Array, axis: int, value: int | None) -> Array:
+    if value is None:
+        return x
+    shape = list(x.shape)
+    shape[axis] = 1
+    return _native.join("concat", [full(shape, value, dtype=x.dtype_name, device=x.device), x], axis)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
