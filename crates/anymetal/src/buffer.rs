@@ -213,15 +213,13 @@ impl<T: Pod> BufferView<T> {
     /// # Errors
     /// As of that.
     pub fn gpu_address(&self) -> Result<u64, Error> {
-        let region = self.region();
-        match region.buffer().gpu_address() {
-            Some(address) => Ok(address + region.offset()),
-            None => Err(Error::Device(DeviceError::Unsupported {
+        self.region().gpu_address().ok_or_else(|| {
+            Error::Device(DeviceError::Unsupported {
                 device: "the device".to_owned(),
                 what: format!("the address of buffer `{}` in kernels", self.buffer.label()),
                 alternative: "bind the buffer as an argument".to_owned(),
-            })),
-        }
+            })
+        })
     }
 
     /// The buffer that it is a part of.

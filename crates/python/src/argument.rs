@@ -6,15 +6,17 @@
 
 use anymetal::hal::command::BoundResource;
 use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, DeviceError};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::array::PyArray;
 use crate::borrowed::{HostArray, facts};
 use crate::casts::{Casts, is_value};
 use crate::element::Element;
 use crate::lend::Region;
+use crate::library::Conventions;
 
 /// What an argument is bound to.
 #[derive(Debug, Clone)]
@@ -40,14 +42,21 @@ pub(crate) enum Sorted {
     Given(Given, Option<usize>),
     /// An array in the host's memory, to be lent.
     Host(HostArray),
+    /// Arrays whose addresses the kernel is given.
+    Table(Vec<Tabled>),
+}
+
+/// An array whose address the kernel is given.
+pub(crate) enum Tabled {
+    Device(Region),
+    Host(HostArray),
 }
 
 /// What a call allows.
 pub(crate) struct Rules<'a> {
     pub(crate) kernel: &'a str,
     pub(crate) casts: &'a Casts,
-    /// Arrays with any positive strides.
-    pub(crate) strided: bool,
+    pub(crate) conventions: Conventions,
 }
 
 /// Sorts an object that is given for an argument at a position.
@@ -57,6 +66,10 @@ pub(crate) fn sort(
     argument: &ArgumentInfo,
     rules: &Rules<'_>,
 ) -> PyResult<Sorted> {
+    if let Some(items) = arrays_in(object)? {
+        let arrays: PyResult<_> = items.iter().map(|item| tabled(item, position, argument)).collect();
+        return arrays.map(Sorted::Table);
+    }
     if is_value(object) {
         return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
     }
@@ -82,17 +95,61 @@ pub(crate) fn sort(
         return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
     }
     let array = HostArray::required(object).map_err(|error| at(object.py(), position, argument, &error))?;
+    if array.shape().is_empty() && argument.is_reference && !array.element().fits(argument) {
+        // A tensor without dimensions is a number: `torch.tensor(0.5, dtype=torch.float64)`.
+        let number = object.call_method0(intern!(object.py(), "item"))?;
+        return value(rules.casts.bytes(&number, position, argument)?, position, argument, rules);
+    }
     check_host(&array, position, argument, rules)?;
     Ok(Sorted::Host(array))
+}
+
+/// The items of a list that begins with an array; `None` for everything else, lists of numbers included.
+fn arrays_in<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+        return Ok(None);
+    }
+    let Ok(first) = object.get_item(0) else { return Ok(None) };
+    if is_value(&first) || facts(&first.get_type())?.is_numpy_scalar {
+        return Ok(None);
+    }
+    object.try_iter()?.collect::<PyResult<Vec<_>>>().map(Some)
+}
+
+/// An array of a list.
+fn tabled(item: &Bound<'_, PyAny>, position: usize, argument: &ArgumentInfo) -> PyResult<Tabled> {
+    if let Ok(array) = item.cast::<PyArray>() {
+        return array.get().region().map(Tabled::Device);
+    }
+    let array = HostArray::required(item).map_err(|error| at(item.py(), position, argument, &error))?;
+    if array.is_read_only {
+        return Err(PyValueError::new_err(format!(
+            "argument {position} (`{}`) has a read-only array, and what a kernel reaches by a pointer it may write; \
+             give a copy: `x.copy()`",
+            argument.name
+        )));
+    }
+    if array.extent().is_none() {
+        return Err(PyValueError::new_err(format!(
+            "argument {position} (`{}`) has an array with a negative stride; give `numpy.ascontiguousarray(x)`",
+            argument.name
+        )));
+    }
+    Ok(Tabled::Host(array))
 }
 
 fn value(bytes: Vec<u8>, position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyResult<Sorted> {
     if argument.access != Access::Read {
         let (kernel, name) = (rules.kernel, &argument.name);
-        return Err(PyTypeError::new_err(format!(
+        let message = format!(
             "kernel `{kernel}` writes argument {position} (`{name}`): give it an array, in which the result can be \
              seen"
-        )));
+        );
+        // PyTorch's own is a `RuntimeError`.
+        return Err(match rules.conventions.torch {
+            true => PyRuntimeError::new_err(message),
+            false => PyTypeError::new_err(message),
+        });
     }
     Ok(Sorted::Given(Given::Bytes(bytes), None))
 }
@@ -108,7 +165,7 @@ fn check_host(
     if array.is_read_only && argument.access != Access::Read {
         return Err(read_only(position, argument, rules));
     }
-    let fits = if rules.strided { array.extent().is_some() } else { array.is_contiguous() };
+    let fits = if rules.conventions.strided { array.extent().is_some() } else { array.is_contiguous() };
     if !fits {
         return Err(not_contiguous(
             position,
@@ -129,7 +186,7 @@ fn check_host(
 }
 
 fn check_type(element: Element, position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyResult<()> {
-    if element.fits(argument) {
+    if rules.conventions.torch || element.fits(argument) {
         return Ok(());
     }
     let (name, declared) = (&argument.name, &argument.type_name);

@@ -17,7 +17,7 @@ use crate::element::{Element, Kind, dtype_name, dtype_named};
 use crate::errors::Raise;
 use crate::export;
 use crate::fork;
-use crate::lend::{Loans, Region};
+use crate::lend::{Loans, Place, Region};
 
 /// An array of a device.
 #[pyclass(frozen, subclass, name = "Array", module = "anymetal._native")]
@@ -121,7 +121,7 @@ impl PyArray {
                 return Err(PyValueError::new_err("the array is not aligned to its elements; copy it"));
             }
             let mut loans = Loans::default();
-            loans.add(0, array, false);
+            loans.add(Place::Argument(0), array, false);
             let buffer = loans.lend_whole(&state.device)?;
             let tensor = state.ops.from_bytes(&buffer, dtype, &shape).or_raise()?;
             return Ok(PyArray { state, tensor, is_read_only });

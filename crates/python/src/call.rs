@@ -3,15 +3,16 @@
 //! Owns [`Call`], which direct calls, submissions, profiles and graphs share. Invariant: a call
 //! that was made has an argument for each that the kernel declares, and holds what it lends.
 
-use anymetal::{ArgumentInfo, Device, Launch, Pipeline, Queue};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use anymetal::{ArgumentInfo, Device, Launch, Pipeline, Queue, ResourceUsage};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::argument::{Given, Rules, Sorted, sort};
+use crate::argument::{Given, Rules, Sorted, Tabled, sort};
 use crate::casts::Casts;
 use crate::extent::Extents;
-use crate::lend::Loans;
+use crate::lend::{Loans, Place, Region};
+use crate::library::Conventions;
 
 /// What is said about a launch besides its arguments.
 pub(crate) struct LaunchShape<'a, 'py> {
@@ -29,7 +30,7 @@ pub(crate) struct Callee<'a> {
     pub(crate) arguments: &'a [ArgumentInfo],
     pub(crate) max_threads: u32,
     pub(crate) required_group: Option<[u32; 3]>,
-    pub(crate) strided: bool,
+    pub(crate) conventions: Conventions,
 }
 
 impl Callee<'_> {
@@ -48,6 +49,8 @@ pub(crate) struct Call {
     threads: [u32; 3],
     group_size: [u32; 3],
     threadgroup_memory: Vec<(u32, u64)>,
+    /// Arrays that the kernel reaches through tables of pointers.
+    resident: Vec<Region>,
     lends: bool,
     pub(crate) loans: Loans,
 }
@@ -60,8 +63,9 @@ impl Call {
         shape: &LaunchShape<'_, '_>,
     ) -> PyResult<Call> {
         let casts = Casts::of(shape.arg_casts)?;
-        let rules = Rules { kernel: callee.name, casts: &casts, strided: callee.strided };
+        let rules = Rules { kernel: callee.name, casts: &casts, conventions: callee.conventions };
         let mut loans = Loans::default();
+        let mut tables = Vec::new();
         let mut given = Vec::with_capacity(callee.arguments.len());
         let mut first_count = None;
         for (position, argument) in places(callee, args.len())? {
@@ -73,7 +77,12 @@ impl Call {
                 }
                 Sorted::Host(array) => {
                     first_count = first_count.or(Some(array.count()));
-                    loans.add(given.len(), array, argument.access != anymetal::Access::Read);
+                    let written = argument.access != anymetal::Access::Read;
+                    loans.add(Place::Argument(given.len()), array, written);
+                    given.push((argument.index, Given::Nothing));
+                }
+                Sorted::Table(arrays) => {
+                    tables.push(Table::of(given.len(), arrays, &mut loans));
                     given.push((argument.index, Given::Nothing));
                 }
             }
@@ -82,10 +91,23 @@ impl Call {
         let regions = loans.lend(callee.device)?;
         let lends = !regions.is_empty();
         for (place, region) in regions {
-            given[place].1 = Given::Region(region);
+            match place {
+                Place::Argument(at) => given[at].1 = Given::Region(region),
+                Place::Element { argument, at } => {
+                    let table = tables.iter_mut().find(|table| table.argument == argument);
+                    if let Some(table) = table {
+                        table.regions[at] = Some(region);
+                    }
+                }
+            }
+        }
+        let mut resident = Vec::new();
+        for table in tables {
+            given[table.argument].1 = Given::Bytes(table.addresses(callee.device)?);
+            resident.extend(table.regions.into_iter().flatten());
         }
         let threadgroup_memory = threadgroup_memory(shape.threadgroup_memory)?;
-        Ok(Call { given, threads, group_size, threadgroup_memory, lends, loans })
+        Ok(Call { given, threads, group_size, threadgroup_memory, resident, lends, loans })
     }
 
     /// A launch of it.
@@ -97,7 +119,15 @@ impl Call {
         for &(index, bytes) in &self.threadgroup_memory {
             launch = launch.threadgroup_memory(index, bytes);
         }
+        if !self.resident.is_empty() {
+            launch = launch.use_resources(self.resident.iter().cloned(), ResourceUsage::ReadWrite);
+        }
         launch.threads(self.threads).group_size(self.group_size)
+    }
+
+    /// Whether the kernel gets pointers to arrays in memory.
+    pub(crate) fn has_tables(&self) -> bool {
+        !self.resident.is_empty()
     }
 
     /// Whether it uses memory of another library's arrays.
@@ -120,6 +150,46 @@ impl Call {
 
     pub(crate) fn threadgroup_memory(&self) -> &[(u32, u64)] {
         &self.threadgroup_memory
+    }
+}
+
+/// An argument buffer: the addresses of arrays, one after the other.
+struct Table {
+    /// Which of the call's arguments it is.
+    argument: usize,
+    /// Where the arrays are; those of the host once they are lent.
+    regions: Vec<Option<Region>>,
+}
+
+impl Table {
+    fn of(argument: usize, arrays: Vec<Tabled>, loans: &mut Loans) -> Table {
+        let mut regions = Vec::with_capacity(arrays.len());
+        for (at, array) in arrays.into_iter().enumerate() {
+            match array {
+                Tabled::Device(region) => regions.push(Some(region)),
+                Tabled::Host(array) => {
+                    loans.add(Place::Element { argument, at }, array, true);
+                    regions.push(None);
+                }
+            }
+        }
+        Table { argument, regions }
+    }
+
+    /// What the kernel reads.
+    fn addresses(&self, device: &Device) -> PyResult<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(self.regions.len() * size_of::<u64>());
+        for region in self.regions.iter().flatten() {
+            let address = region.gpu_address().ok_or_else(|| {
+                PyNotImplementedError::new_err(format!(
+                    "kernels of device `{}` cannot follow pointers in memory, so that they take no lists of arrays; \
+                     pass each array as an argument of its own",
+                    device.name()
+                ))
+            })?;
+            bytes.extend(address.to_ne_bytes());
+        }
+        Ok(bytes)
     }
 }
 

@@ -79,8 +79,8 @@ impl Casts {
             let number = number(&item)?.ok_or_else(|| {
                 let kind = item.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
                 PyTypeError::new_err(format!(
-                    "argument {position} (`{}`) is a list with a {kind}; lists hold numbers only. Lists of tensors \
-                     (argument buffers) are not supported: pass each tensor as an argument of its own",
+                    "argument {position} (`{}`) is a list of numbers with a {kind} in it; lists hold numbers, or arrays \
+                     whose addresses the kernel is given",
                     argument.name
                 ))
             })?;

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use anymetal::{Executable, GraphBuilder, PlanOptions, Queue, Scalar, ValueId};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
@@ -99,6 +99,11 @@ impl PyGraph {
         let plain = PyTuple::new(py, plain)?;
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
         let call = Call::new(&callee, &plain, &shape)?;
+        if call.has_tables() {
+            return Err(PyNotImplementedError::new_err(
+                "a list of arrays (pointers in memory) cannot be an argument in a graph; bind each array",
+            ));
+        }
         if call.lends() {
             return Err(PyTypeError::new_err(
                 "a graph keeps its arrays: give arrays of anymetal, `anymetal.asarray(x)` for a copy or \

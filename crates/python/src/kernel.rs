@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anymetal::{ArgumentInfo, ArgumentKind, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue};
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -58,7 +58,7 @@ impl PyKernel {
             arguments: &self.arguments,
             max_threads: kernel.max_threads_per_threadgroup,
             required_group: kernel.required_threads_per_threadgroup,
-            strided: self.library.strided,
+            conventions: self.library.conventions,
         }
     }
 
@@ -80,6 +80,24 @@ impl PyKernel {
             self.library.checked()?.pipeline(descriptor)
         });
         made.as_ref().map_err(Error::clone)
+    }
+
+    /// A call with one more buffer, to which the kernel reports errors.
+    fn call_with_error_buffer(
+        kernel: &Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        index: &Bound<'_, PyAny>,
+        keywords: [Option<&Bound<'_, PyAny>>; 5],
+    ) -> PyResult<()> {
+        let py = kernel.py();
+        let given = PyDict::new(py);
+        let names = ["threads", "group_size", "arg_casts", "threadgroup_memory", "queue"];
+        for (name, value) in names.into_iter().zip(keywords) {
+            given.set_item(name, value)?;
+        }
+        let deferred = kernel.get().library.conventions.torch;
+        let call = py.import("anymetal._kernel_errors")?.getattr("call")?;
+        call.call1((kernel, args, index, given, deferred)).map(drop)
     }
 
     fn queue_or_default<'a>(&'a self, queue: Option<&'a Bound<'_, PyAny>>) -> PyResult<&'a Queue> {
@@ -112,8 +130,7 @@ impl PyKernel {
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn __call__(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         args: &Bound<'_, PyTuple>,
         threads: Option<&Bound<'_, PyAny>>,
         group_size: Option<&Bound<'_, PyAny>>,
@@ -123,20 +140,20 @@ impl PyKernel {
         queue: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         fork::check()?;
-        if error_buf_idx.is_some() {
-            return Err(PyNotImplementedError::new_err(
-                "`error_buf_idx` (device-side errors of c10/metal/error.h) is not supported; write errors to a \
-                 tensor of your own",
-            ));
+        let this = slf.get();
+        if let Some(index) = error_buf_idx {
+            let keywords = [threads, group_size, arg_casts, threadgroup_memory.map(Bound::as_any), queue];
+            return PyKernel::call_with_error_buffer(slf, args, index, keywords);
         }
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
-        let call = Call::new(&self.callee(), args, &shape)?;
-        let queue = self.queue_or_default(queue)?;
-        py.detach(|| {
-            call.launch(queue, self.pipeline()?).submit()?.wait()?;
-            call.loans.write_back()
-        })
-        .or_raise()
+        let call = Call::new(&this.callee(), args, &shape)?;
+        let queue = this.queue_or_default(queue)?;
+        slf.py()
+            .detach(|| {
+                call.launch(queue, this.pipeline()?).submit()?.wait()?;
+                call.loans.write_back()
+            })
+            .or_raise()
     }
 
     /// Starts the kernel and returns its submission, which can be waited for or awaited.
@@ -248,6 +265,7 @@ impl PyKernel {
             described.set_item("index", argument.index)?;
             described.set_item("name", &argument.name)?;
             described.set_item("type", &argument.type_name)?;
+            described.set_item("element_size", argument.element_size)?;
             described.set_item("is_reference", argument.is_reference)?;
             let access = match argument.access {
                 anymetal::Access::Read => "read",

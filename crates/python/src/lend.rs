@@ -17,11 +17,19 @@ use crate::errors::Raise;
 /// A view of a loan: what an argument is bound to.
 pub(crate) type Region = anymetal::runtime::memory::view::BufferView;
 
+/// What a lent array is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// An argument of the call, counted among those that are given.
+    Argument(usize),
+    /// An element of a table of pointers.
+    Element { argument: usize, at: usize },
+}
+
 /// The arrays of a launch.
 #[derive(Default)]
 pub(crate) struct Loans {
-    /// By argument position.
-    arrays: Vec<(usize, HostArray, bool)>,
+    arrays: Vec<(Place, HostArray, bool)>,
     copies: Vec<Copy>,
 }
 
@@ -38,20 +46,20 @@ unsafe impl Send for Loans {}
 unsafe impl Sync for Loans {}
 
 impl Loans {
-    /// Takes the array of an argument; `written`: whether the kernel writes it.
-    pub(crate) fn add(&mut self, position: usize, array: HostArray, written: bool) {
+    /// Takes an array; `written`: whether the kernel may write it.
+    pub(crate) fn add(&mut self, position: Place, array: HostArray, written: bool) {
         self.arrays.push((position, array, written));
     }
 
-    /// Lends all to the device: the region for each position. What is not lent in place is kept for
+    /// Lends all to the device: the region for each place. What is not lent in place is kept for
     /// [`Loans::write_back`].
-    pub(crate) fn lend(&mut self, device: &Device) -> PyResult<Vec<(usize, Region)>> {
+    pub(crate) fn lend(&mut self, device: &Device) -> PyResult<Vec<(Place, Region)>> {
         let arrays = std::mem::take(&mut self.arrays);
         if !device.capabilities().unified_memory {
             return self.copy(device, arrays);
         }
         if arrays.len() == 1 || !overlap(&arrays) {
-            let lend = |(position, array, _): (usize, HostArray, bool)| {
+            let lend = |(position, array, _): (Place, HostArray, bool)| {
                 let (start, length) = (array.start(), array.extent().unwrap_or(0));
                 Ok((position, lent(device, start, length, array.into_owner())?.region()))
             };
@@ -70,8 +78,8 @@ impl Loans {
     fn copy(
         &mut self,
         device: &Device,
-        arrays: Vec<(usize, HostArray, bool)>,
-    ) -> PyResult<Vec<(usize, Region)>> {
+        arrays: Vec<(Place, HostArray, bool)>,
+    ) -> PyResult<Vec<(Place, Region)>> {
         let mut regions = Vec::with_capacity(arrays.len());
         for (position, array, written) in arrays {
             let length = array.extent().unwrap_or(0);
@@ -129,7 +137,7 @@ fn range(array: &HostArray) -> (usize, usize) {
     (array.address(), array.address() + array.extent().unwrap_or(0))
 }
 
-fn overlap(arrays: &[(usize, HostArray, bool)]) -> bool {
+fn overlap(arrays: &[(Place, HostArray, bool)]) -> bool {
     arrays.iter().enumerate().any(|(at, (_, one, _))| {
         let (start, end) = range(one);
         arrays[..at].iter().any(|(_, other, _)| {
@@ -140,7 +148,7 @@ fn overlap(arrays: &[(usize, HostArray, bool)]) -> bool {
 }
 
 /// Loans of the unions of arrays that overlap.
-fn merged(device: &Device, mut arrays: Vec<(usize, HostArray, bool)>) -> PyResult<Vec<(usize, Region)>> {
+fn merged(device: &Device, mut arrays: Vec<(Place, HostArray, bool)>) -> PyResult<Vec<(Place, Region)>> {
     arrays.sort_by_key(|(_, array, _)| array.address());
     let mut regions = Vec::with_capacity(arrays.len());
     let mut arrays = arrays.into_iter().peekable();

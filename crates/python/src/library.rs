@@ -15,14 +15,23 @@ use crate::errors::Raise;
 use crate::fork;
 use crate::kernel::PyKernel;
 
+/// How freely kernels take arrays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Conventions {
+    /// Arrays with any positive strides, as they are in memory.
+    pub(crate) strided: bool,
+    /// As PyTorch's own kernels: arrays of any type, and what a kernel reports is told when the
+    /// program synchronises.
+    pub(crate) torch: bool,
+}
+
 /// Compiled source with what it was made of.
 #[derive(Debug)]
 pub(crate) struct LibraryState {
     pub(crate) device: Arc<DeviceState>,
     pub(crate) source: String,
     pub(crate) options: CompileOptions,
-    /// Whether kernels are given arrays with any positive strides as they are in memory.
-    pub(crate) strided: bool,
+    pub(crate) conventions: Conventions,
     library: Library,
     checked: OnceLock<Result<Library, Error>>,
 }
@@ -50,7 +59,8 @@ impl LibraryState {
         keywords.set_item("defines", &self.options.defines)?;
         keywords.set_item("include_folders", folders)?;
         keywords.set_item("math_mode", math_mode_name(self.options.math_mode))?;
-        keywords.set_item("strided", self.strided)?;
+        keywords.set_item("strided", self.conventions.strided)?;
+        keywords.set_item("torch", self.conventions.torch)?;
         Ok((&self.source, self.device.device.name(), keywords))
     }
 }
@@ -67,7 +77,7 @@ impl PyLibrary {
     #[new]
     #[pyo3(signature = (
         source, device=None, *, file_name="source.metal", defines=Vec::new(), include_folders=Vec::new(),
-        math_mode="safe", strided=false
+        math_mode="safe", strided=false, torch=false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -79,6 +89,7 @@ impl PyLibrary {
         include_folders: Vec<std::path::PathBuf>,
         math_mode: &str,
         strided: bool,
+        torch: bool,
     ) -> PyResult<PyLibrary> {
         let device = match device {
             Some(device) => Arc::clone(&device.get().state),
@@ -94,7 +105,9 @@ impl PyLibrary {
         };
         let library = py.detach(|| device.device.library_from_source_with(source, &options)).or_raise()?;
         let (source, checked) = (source.to_owned(), OnceLock::new());
-        Ok(PyLibrary { state: Arc::new(LibraryState { device, source, options, strided, library, checked }) })
+        let conventions = Conventions { strided, torch };
+        let state = LibraryState { device, source, options, conventions, library, checked };
+        Ok(PyLibrary { state: Arc::new(state) })
     }
 
     /// The kernels' names, in source order.

@@ -223,6 +223,12 @@ fn unique(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<(PyArray, PyArray)
     Ok((PyArray::new(Arc::clone(state), values), PyArray::new(Arc::clone(state), counts)))
 }
 
+/// The positions of elements that are not zero: a row for each, a column for each axis.
+#[pyfunction]
+fn nonzero(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<PyArray> {
+    on(py, x, Ops::nonzero)
+}
+
 #[pyfunction]
 fn layer_norm(
     py: Python<'_>,
@@ -339,6 +345,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather, module)?)?;
     module.add_function(wrap_pyfunction!(triangle, module)?)?;
     module.add_function(wrap_pyfunction!(unique, module)?)?;
+    module.add_function(wrap_pyfunction!(nonzero, module)?)?;
     module.add_function(wrap_pyfunction!(layer_norm, module)?)?;
     module.add_function(wrap_pyfunction!(rms_norm, module)?)?;
     module.add_function(wrap_pyfunction!(reshaped, module)?)?;

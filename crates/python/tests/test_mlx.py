@@ -193,3 +193,48 @@ def test_wrong_calls_say_what_to_do():
         kernel(inputs=[mx.ones(1)], **call)
     with pytest.raises(TypeError, match="no type"):
         kernel(inputs=[numpy.ones(1)], **call)
+
+
+def double(x):
+    kernel = mx.fast.metal_kernel(
+        name="double_it", input_names=["x"], output_names=["y"],
+        source="y[thread_position_in_grid.x] = 2 * x[thread_position_in_grid.x];",
+    )  # fmt: skip
+    grid = (x.size, 1, 1)
+    shapes, types = [x.shape], [x.dtype]
+    return kernel(inputs=[x], output_shapes=shapes, output_dtypes=types, grid=grid, threadgroup=(32, 1, 1))[0]
+
+
+def test_functions_with_kernels_are_compiled_as_they_are():
+    state = {"steps": [mx.array(0.0)]}
+
+    def step(x):
+        state["steps"][0] = state["steps"][0] + 1
+        return double(x) + 1
+
+    compiled = mx.compile(step, inputs=state, outputs=state)
+    for count in range(1, 4):
+        assert mx.array_equal(compiled(mx.arange(5)), mx.arange(5) * 2 + 1)
+        assert state["steps"][0].item() == count
+    outer = mx.compile(lambda x: mx.compile(step)(x) * 3)
+    assert mx.array_equal(outer(mx.arange(5)), (mx.arange(5) * 2 + 1) * 3)
+
+
+def test_functions_without_kernels_are_compiled():
+    traced = []
+
+    @mx.compile
+    def plain(x):
+        traced.append(x)
+        return mx.exp(-x)
+
+    for _ in range(3):
+        assert mx.allclose(plain(mx.ones(4)), mx.exp(-mx.ones(4)))
+    assert len(traced) == 1
+    with pytest.raises(ValueError, match="division by zero is mine"):
+        mx.compile(lambda x: (_ for _ in ()).throw(ValueError("division by zero is mine")))(mx.ones(1))
+
+
+def test_a_kernel_within_vmap_says_why_not():
+    with pytest.raises(ValueError, match="`double_it` runs at once.*mx.vmap"):
+        mx.vmap(double)(mx.ones((2, 3)))

@@ -134,8 +134,14 @@ def test_reductions():
     same(ops.argmax(a), A.argmax())
     same(ops.argmin(a, axis=0), A.argmin(0))
     same(ops.cumulative_sum(a, axis=1), A.cumsum(1), 1e-4)
+    initial = numpy.concatenate([numpy.zeros((A.shape[0], 1)), A.cumsum(1)], 1)
+    same(ops.cumulative_sum(a, axis=1, include_initial=True), initial.astype("float32"), 1e-4)
+    assert ops.cumulative_prod(i[0], dtype="int32", include_initial=True).tolist()[:2] == [1, I[0, 0]]
     assert ops.any(a > 1).item() == (A > 1).any() and ops.all(a > -9).item()
     assert ops.sum(anymetal.asarray(2.0)).item() == 2
+    assert ops.sum(ops.asarray([200, 100], dtype="uint8"), dtype="uint8").dtype is ops.uint8
+    same(ops.std(a, axis=0, correction=0.5), A.std(0, ddof=0.5), 1e-4)
+    same(ops.var(a, axis=()), numpy.zeros_like(A))
 
 
 def test_shapes():
@@ -266,3 +272,53 @@ def test_mistakes():
     with pytest.raises(ValueError, match="different lengths"):
         anymetal.asarray([[1, 2], [3]])
     assert a.__array_namespace__() is ops
+
+
+def test_positions():
+    a, i = anymetal.asarray(A), anymetal.asarray(I)
+    for ours, numpys in zip(ops.nonzero(a > 0), numpy.nonzero(A > 0)):
+        assert ours.dtype is ops.int64
+        same(ours, numpys)
+    same(a[a > 0], A[A > 0])
+    same(a[anymetal.asarray(A[:, 0] > 0)], A[A[:, 0] > 0])
+    rows = numpy.array([[2, 0], [-1, 1]])
+    same(a[anymetal.asarray(rows), 1], A[rows, 1])
+    same(a[anymetal.asarray(rows)], A[rows])
+    same(ops.repeat(a, 3), numpy.repeat(A, 3))
+    same(ops.repeat(a, 2, axis=1), numpy.repeat(A, 2, axis=1))
+    counts = numpy.arange(A.shape[0])
+    same(ops.repeat(a, anymetal.asarray(counts), axis=0), numpy.repeat(A, counts, axis=0))
+    for side in ("left", "right"):
+        ordered = numpy.array([-1.0, 0, 0, 0, 2, 2, 5], "float32")
+        asked = numpy.array([[-2.0, -1, 0], [2, 5, 9]], "float32")
+        found = ops.searchsorted(anymetal.asarray(ordered), anymetal.asarray(asked), side=side)
+        same(found, numpy.searchsorted(ordered, asked, side=side))
+    same(ops.isin(i, anymetal.asarray(I[0])), numpy.isin(I, I[0]))
+    same(ops.isin(i, anymetal.asarray(I[0]), invert=True), ~numpy.isin(I, I[0]))
+    assert not ops.any(ops.isin(i, ops.zeros((0,), dtype=i.dtype))).item()
+    values, indices, inverse, counts = numpy.unique(I, return_index=True, return_inverse=True, return_counts=True)
+    ours = ops.unique_all(i)
+    same(ours.values, values)
+    same(ours.indices, indices)
+    same(ours.inverse_indices, inverse.reshape(I.shape))
+    same(ours.counts, counts)
+    with_nan = anymetal.asarray(numpy.array([3.0, numpy.nan, 1, numpy.nan, 3], "float32"))
+    assert ops.unique_all(with_nan).inverse_indices.tolist() == [1, 2, 0, 3, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_the_next_number(dtype):
+    edges = [0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, numpy.finfo(dtype).tiny, numpy.finfo(dtype).max]
+    x, y = (part.reshape(-1).copy() for part in numpy.meshgrid(numpy.array(edges, dtype), numpy.array(edges, dtype)))
+    ours = ops.nextafter(anymetal.asarray(x), anymetal.asarray(y)).numpy()
+    expected = numpy.nextafter(x, y)
+    assert numpy.array_equal(ours, expected, equal_nan=True)
+    assert numpy.array_equal(numpy.signbit(ours), numpy.signbit(expected))
+
+
+def test_ramps_end_where_they_should_and_diagonals_move():
+    same(ops.linspace(0.1, 7.3, 13), numpy.linspace(0.1, 7.3, 13, dtype="float32"), 1e-6)
+    assert ops.linspace(0.1, 7.3, 13)[-1].item() == numpy.float32(7.3)
+    same(ops.linspace(1.0, 2.0, 4, endpoint=False), numpy.linspace(1, 2, 4, endpoint=False, dtype="float32"), 1e-6)
+    for rows, columns, k in [(3, 5, 1), (5, 3, -2), (2, 2, 7), (0, 3, 0)]:
+        same(ops.eye(rows, columns, k=k), numpy.eye(rows, columns, k, dtype="float32"))

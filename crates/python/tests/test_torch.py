@@ -152,3 +152,147 @@ def test_tensors_and_arrays_share_memory():
     tensor += 1
     assert shared.tolist() == [3, 4, 5]
     assert torch.from_dlpack(anymetal.ops.astype(array, "bfloat16")).dtype == torch.bfloat16
+
+
+def test_names_of_a_library_are_its_kernels(mps):
+    lib = torch.mps.compile_shader("kernel void f(device half* x) { x[0] = 1; } kernel void g(device half* x) {}")
+    assert dir(lib) == ["f", "g"]
+    for error in (RuntimeError, AttributeError):
+        with pytest.raises(error, match="no kernel `h`"):
+            lib.h(torch.zeros(1))
+    assert not hasattr(lib, "h")
+    with pytest.raises(RuntimeError):
+        lib.f(12)
+    with pytest.raises(SyntaxError):
+        torch.mps.compile_shader("nonsense")
+    with pytest.raises(ValueError):
+        lib.f(torch.zeros(3), group_size=lib.f.max_threads_per_threadgroup + 5)
+
+
+def test_tensors_without_dimensions_are_numbers(mps):
+    lib = torch.mps.compile_shader(
+        "kernel void set(device float* x, constant float& v, constant int& n, uint i [[thread_position_in_grid]]) "
+        "{ x[i] = v * n; }"
+    )
+    x = torch.zeros(3)
+    for value in (torch.tensor(0.5), torch.tensor(0.5, dtype=torch.float64)):
+        lib.set(x, value, torch.tensor(4))
+        assert x.tolist() == [2, 2, 2]
+
+
+def test_lists_of_tensors_are_tables_of_pointers(mps):
+    lib = torch.mps.compile_shader("""
+        struct Table { metal::array<device float*, 5> rows; };
+        kernel void sum(device float* out, constant Table& table, uint i [[thread_position_in_grid]]) {
+            out[i] = 0;
+            for (int k = 0; k < 5; k++) { out[i] += table.rows[k][i]; table.rows[k][i] = k; }
+        }
+        kernel void first(device float* out, device float* const constant* rows,
+                          uint i [[thread_position_in_grid]]) { out[i] = rows[i][0]; }
+    """)
+    whole = torch.rand(4, 7)
+    expected = whole.sum(0)
+    # Adjacent parts of one tensor, and one that overlaps another.
+    parts = [*whole.unbind(0), whole[0]]
+    out = torch.empty(7)
+    lib.sum(out, parts)
+    assert torch.allclose(out, expected, atol=1e-6) and whole[1].tolist() == [1] * 7
+    out = torch.empty(3)
+    lib.first(out, [torch.full((2,), float(k)) for k in range(3)])
+    assert out.tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="no array"):
+        lib.first(out, [torch.zeros(1), "text"])
+    with pytest.raises(IndexError):
+        lib.first(out, [torch.zeros(1), torch.zeros(1)])
+
+
+REPORTING = """
+    #include <c10/metal/error.h>
+    kernel void check(device float* x, constant int& limit, device c10::metal::ErrorMessages* errors,
+                      uint i [[thread_position_in_grid]]) {
+        if (int(i) >= limit) TORCH_REPORT_ERROR(errors, "index ", i, " exceeds ", limit);
+        x[i] = i;
+    }
+"""
+
+
+def test_errors_that_kernels_report(mps):
+    lib = torch.mps.compile_shader(REPORTING)
+    x = torch.zeros(40)
+    lib.check(x, 40, error_buf_idx=2)
+    torch.mps.synchronize()
+    lib.check(x, 5, error_buf_idx=2)
+    assert x[39] == 39
+    with pytest.raises(RuntimeError, match=r"`check` reported 35 errors:\n.*in `check`: index \d+ exceeds 5") as raised:
+        torch.mps.synchronize()
+    assert len(raised.value.messages) == 30
+    torch.mps.synchronize()
+    with pytest.raises(ValueError, match="no buffer of that index"):
+        lib.check(x, 5, error_buf_idx=9)
+    with pytest.raises(TypeError, match="no `c10::metal::ErrorMessages`"):
+        lib.check(x, x, error_buf_idx=1)
+    plain = anymetal.compile_shader(REPORTING, include_folders=anymetal.torch_mps._headers())
+    with pytest.raises(anymetal.KernelError, match="35 errors"):
+        plain.check(x, 5, error_buf_idx=2)
+
+
+@pytest.fixture
+def device():
+    anymetal.torch_mps.install(device=True)
+    yield
+    anymetal.torch_mps.uninstall()
+
+
+def test_the_device_that_there_is_not(device):
+    lib = torch.mps.compile_shader(
+        "kernel void inc(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }"
+    )
+    assert torch.backends.mps.is_available()
+    x = torch.zeros(4, device="mps")
+    assert x.device == torch.device("mps", 0) and x.is_mps and not x.is_cpu
+    assert all(y.is_mps for y in (x + 1, torch.empty_like(x), x[1:], torch.stack([x, x]), x.new_ones(2)))
+    host = x.cpu()
+    lib.inc(x)
+    assert host.device.type == "cpu" and host.tolist() == [0] * 4 and x.tolist() == [1] * 4
+    moved = host.to(torch.device("mps"))
+    lib.inc(moved)
+    assert host.tolist() == [0] * 4 and moved.to("mps") is moved
+    with torch.device("mps"):
+        assert torch.arange(3).is_mps
+    assert torch.zeros(2).is_cpu
+
+
+def test_modules_and_gradients_on_it(device):
+    model = torch.nn.Linear(3, 2).to("mps")
+    assert isinstance(model.weight, torch.nn.Parameter) and model.weight.is_mps
+    seen = []
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            return x * 2
+
+        @staticmethod
+        def backward(context, gradient):
+            seen.append(gradient.device.type)
+            return gradient * 2
+
+    x = torch.ones(3, device="mps", requires_grad=True)
+    Twice.apply(model(x)).sum().backward()
+    assert x.is_leaf and x.grad.is_mps and model.weight.grad.is_mps and seen == ["mps"]
+    assert torch.allclose(x.grad.cpu(), 2 * model.weight.detach().cpu().sum(0))
+    y = torch.ones(3, requires_grad=True)
+    Twice.apply(y).sum().backward()
+    assert seen == ["mps", "cpu"] and y.grad.is_cpu
+
+
+def test_operators_for_it_and_its_end(device):
+    library = torch.library.Library("anymetal_test", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: torch.empty(x.shape, device="mps").copy_(x * 2), "MPS")
+    assert torch.ops.anymetal_test.twice(torch.ones(2, device="mps")).tolist() == [2, 2]
+    assert torch.compile(lambda x: x + 1)(torch.ones(1, device="mps")).tolist() == [2]
+    anymetal.torch_mps.uninstall()
+    assert not torch.backends.mps.is_available()
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        torch.zeros(1, device="mps")

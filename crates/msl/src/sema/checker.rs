@@ -116,6 +116,8 @@ pub(super) enum AutoReturn {
 pub(super) struct FnState {
     /// Tells the variables of nested functions apart.
     pub(super) serial: u32,
+    /// What `__func__` says; empty outside of functions.
+    pub(super) name: String,
     pub(super) locals: Vec<hir::Local>,
     /// The pointer parameter and the object type (with space and const).
     pub(super) this: Option<(LocalId, QualTy)>,
@@ -270,7 +272,16 @@ impl<'a> Checker<'a> {
 
 impl FnState {
     pub(super) fn new(serial: u32, returns: Returns) -> Self {
-        Self { serial, locals: Vec::new(), this: None, returns, loops: 0, switches: 0, auto_return: None }
+        Self {
+            serial,
+            name: String::new(),
+            locals: Vec::new(),
+            this: None,
+            returns,
+            loops: 0,
+            switches: 0,
+            auto_return: None,
+        }
     }
 }
 

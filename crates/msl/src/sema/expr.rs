@@ -3,7 +3,7 @@
 use super::checker::{Checker, LocalDecl, TArg};
 use super::construct::ConstructArgs;
 use super::lookup::Found;
-use super::path::Target;
+use super::path::{Miss, Target};
 use super::spelling;
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, ScalarTy, Ty, TyKind};
@@ -30,12 +30,7 @@ impl<'a> Checker<'a> {
             Ast::Float { value, suffix } => self.float_literal(*value, *suffix, span),
             Ast::Bool(value) => self.bool_const(*value, span),
             Ast::Char(code) => scalar_const(ScalarTy::I8, u64::from(*code) & 0xff, span),
-            Ast::Str(text) => {
-                let mut bytes = text.as_str().as_bytes().to_vec();
-                bytes.push(0);
-                let ty = self.types.array(Ty::scalar(ScalarTy::I8), bytes.len() as u64);
-                self.constant_table(ty, bytes, span)
-            }
+            Ast::Str(text) => self.text(text.as_str(), span),
             Ast::Nullptr => Expr::value(ExprKind::Const(ConstValue::Null), Ty::NULLPTR, span),
             Ast::This => self.this_expr(span),
             Ast::Path(path) => self.path_expr(path),
@@ -115,11 +110,30 @@ impl<'a> Checker<'a> {
     fn path_expr(&mut self, path: &'a ast::Path) -> Expr {
         match self.resolve_path(path) {
             Ok(target) => self.target_value(target, path),
-            Err(miss) => {
+            Err(miss) => self.missed(miss, path.span),
+        }
+    }
+
+    /// What stands for a name that names nothing: that of the function around it, or an error.
+    pub(super) fn missed(&mut self, miss: Miss, span: Span) -> Expr {
+        match miss {
+            Miss::Unknown { name, within: None, .. } if is_function_name(name.as_str()) => {
+                let name = self.function.name.clone();
+                self.text(&name, span)
+            }
+            miss => {
                 self.report_miss(miss, "name");
-                self.poison(path.span)
+                self.poison(span)
             }
         }
+    }
+
+    /// A string literal: an array of characters with an end.
+    fn text(&mut self, text: &str, span: Span) -> Expr {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.push(0);
+        let ty = self.types.array(Ty::scalar(ScalarTy::I8), bytes.len() as u64);
+        self.constant_table(ty, bytes, span)
     }
 
     /// The value (usually a place) that a resolved path stands for.
@@ -388,4 +402,9 @@ fn int_literal(value: u64, unsigned: bool, long: bool, decimal: bool, span: Span
         ScalarTy::U64
     };
     scalar_const(scalar, value, span)
+}
+
+/// The predefined variables that hold the name of the function around them.
+fn is_function_name(name: &str) -> bool {
+    matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
 }

@@ -9,6 +9,7 @@ mod local;
 
 use super::checker::{Checker, TArg};
 use super::lookup::VarDecl;
+use super::pattern::Pat;
 use crate::ast::{self, ExprKind as Ast, Initialiser, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
 use anymetal_diag::Span;
@@ -138,7 +139,11 @@ impl<'a> Checker<'a> {
             self.error("void-variable", span, "a variable cannot have type `void`");
             return None;
         }
-        let pattern = self.pattern(ty, &[]);
+        // `constant auto x = 1;`: where the variable lives says nothing of its value.
+        let pattern = match self.pattern(ty, &[]) {
+            Pat::Param(auto, quals) => Pat::Param(auto, ast::Qualifiers { space: None, ..quals }),
+            other => other,
+        };
         let mut deduced = vec![None];
         let fits = self.deduce_call_arg(&pattern, value.ty, value.is_place, &mut deduced);
         let Some(Some(TArg::Type(auto))) = deduced.into_iter().next().filter(|_| fits) else {

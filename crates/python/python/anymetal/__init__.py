@@ -34,7 +34,16 @@ from ._native import (
     take_notices,
 )
 from ._shader import ShaderLibrary, compile_shader
-from .errors import AnymetalError, CancelledError, CompileError, DeviceError, LaunchError, OutOfBoundsError
+from .errors import (
+    AnymetalError,
+    CancelledError,
+    CompileError,
+    DeviceError,
+    KernelError,
+    LaunchError,
+    OutOfBoundsError,
+    UnknownKernelError,
+)
 from . import ops
 from .ops import Array, DType, asarray, from_dlpack
 
@@ -55,6 +64,7 @@ __all__ = [
     "Graph",
     "GraphValue",
     "Kernel",
+    "KernelError",
     "LaunchError",
     "MetalKernel",
     "OutOfBoundsError",
@@ -64,6 +74,7 @@ __all__ = [
     "SanitizerError",
     "ShaderLibrary",
     "Submission",
+    "UnknownKernelError",
     "analyze",
     "asarray",
     "check",

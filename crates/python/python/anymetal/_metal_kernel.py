@@ -13,6 +13,7 @@ from typing import Any
 from collections.abc import Mapping, Sequence
 
 from . import _foreign, _native
+from .errors import AnymetalError
 from ._shader import ShaderLibrary, compile_shader
 
 __all__ = ["MetalKernel", "metal_kernel"]
@@ -131,13 +132,15 @@ class MetalKernel:
     ) -> None:
         if not output_names:
             raise ValueError(f"metal_kernel `{name}` has no output; give at least one name in `output_names`")
-        if not re.fullmatch(r"\w+", name):
-            raise ValueError(f"`{name}` cannot be the name of a function")
+        if not name:
+            raise ValueError("metal_kernel has an empty name")
         options = dict(compile_options or {})
         self._math_mode = options.pop("math_mode", "safe")
         if options:
             raise ValueError(f'compile_options has no {", ".join(map(repr, options))}; there is "math_mode"')
         self.name = name
+        #: The name of the function: with underscores for what MSL's names cannot have.
+        self._function = "custom_kernel_" + re.sub(r"\W", "_", name)
         self.input_names = list(input_names)
         self.output_names = list(output_names)
         self.source = source
@@ -176,6 +179,8 @@ class MetalKernel:
         stream: Any = None,
     ) -> list[Any]:
         self._check_counts(inputs, output_shapes, output_dtypes, grid, threadgroup)
+        if self._results == "mlx":
+            _evaluate(self.name, inputs)
         kind = self._results or next(filter(None, map(_foreign.kind_of, inputs)), "numpy")
         arrays = [self._input(name, value) for name, value in zip(self.input_names, inputs)]
         described = [_describe(array) for array in arrays]
@@ -185,7 +190,7 @@ class MetalKernel:
         found = self._compiled.get(key)
         if found is None:
             text = self._write(described, types, arguments)
-            found = self._compiled[key] = (text, _compile(text, self.name, self._math_mode))
+            found = self._compiled[key] = (text, _compile(text, self._function, self._math_mode))
         text, kernel = found
         if verbose:
             print(f"Generated source code for `{self.name}`:\n{text}")
@@ -247,7 +252,7 @@ class MetalKernel:
             element = f"atomic<{_TYPES[dtype]}>" if self._atomic_outputs else _TYPES[dtype]
             parameter(f"device {element}* {name}")
         parameters += [f"{kind} {name} [[{name}]]" for name, kind in self._attributes]
-        function = f"custom_kernel_{self.name}"
+        function = self._function
         lines = [_PRELUDE + self.header]
         if template:
             lines.append(f"template <{', '.join(f'{_parameter_kind(value)} {name}' for name, value in template)}>")
@@ -328,9 +333,10 @@ def _casts(names: Sequence[str], inputs: Sequence[_About], infos: Mapping[str, l
     return casts
 
 
-def _compile(text: str, name: str, math_mode: str) -> _native.Kernel:
-    library: ShaderLibrary = compile_shader(text, file_name=f"{name}.metal", math_mode=math_mode, strided=True)
-    return library[f"custom_kernel_{name}"]
+def _compile(text: str, function: str, math_mode: str) -> _native.Kernel:
+    file_name = f"{function.removeprefix('custom_kernel_')}.metal"
+    library: ShaderLibrary = compile_shader(text, file_name=file_name, math_mode=math_mode, strided=True)
+    return library[function]
 
 
 def _scalar(name: str, value: bool | int | float) -> Any:
@@ -363,6 +369,23 @@ def _output(kind: str, shape: Sequence[int], dtype: str, init_value: float | Non
         return numpy.full(shape, bits, numpy.uint16), lambda array: mx.array(array).view(mx.bfloat16)
     value = 0 if init_value is None else init_value
     return numpy.full(shape, value, dtype), mx.array
+
+
+class TracedError(AnymetalError, ValueError):
+    """A kernel was called while MLX traces a function, so that its inputs have no values yet."""
+
+
+def _evaluate(name: str, inputs: Sequence[Any]) -> None:
+    mx = _mlx()
+    try:
+        mx.eval([value for value in inputs if isinstance(value, mx.array)])
+    except ValueError as error:
+        if "transformations" not in str(error):
+            raise
+        raise TracedError(
+            f"kernel `{name}` runs at once and needs values: it cannot be inside of `mx.vmap`, and inside of "
+            "`mx.compile` only of a function that was compiled after `anymetal.mlx_fast.install()`"
+        ) from None
 
 
 def _mlx() -> Any:

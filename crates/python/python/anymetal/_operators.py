@@ -84,7 +84,7 @@ def attach(ops: ModuleType) -> None:
 def _item(self: Array, key: Any) -> Array:
     keys = key if isinstance(key, tuple) else (key,)
     if any(isinstance(one, Array) for one in keys):
-        raise TypeError("an array is no index here; use `anymetal.ops.take`, `take_along_axis` or `where`")
+        return _picked(self, keys)
     given = sum(one is not None and one is not Ellipsis for one in keys)
     if given > self.ndim:
         raise IndexError(f"{given} indices for an array of {self.ndim} dimensions")
@@ -103,6 +103,16 @@ def _item(self: Array, key: Any) -> Array:
                 raise IndexError(f"index {index} of an axis of {extent} elements")
             result = _native.reshaped("select", result, [axis, index % extent])
     return result
+
+
+def _picked(self: Array, keys: tuple[Any, ...]) -> Array:
+    from .ops import _searching
+
+    if len(keys) == 1 and keys[0].dtype_name == "bool":
+        return _searching.masked(self, keys[0])
+    if not all(isinstance(one, (int, Array)) for one in keys):
+        raise TypeError("arrays as indices go with integers and other arrays only; use `anymetal.ops.take`")
+    return _searching.elements_at(self, keys)
 
 
 def _sliced(x: Array, axis: int, key: slice) -> Array:

@@ -23,7 +23,7 @@ class ShaderLibrary:
         names = self._library.kernel_names
         if name not in names:
             listed = ", ".join(names) or "none"
-            raise AttributeError(f"the library has no kernel `{name}`; its kernels are {listed}")
+            raise errors.UnknownKernelError(f"the library has no kernel `{name}`; its kernels are {listed}")
         kernel = self._library.kernel(name)
         self.__dict__[name] = kernel
         return kernel
@@ -75,6 +75,7 @@ def compile_shader(
     include_folders: Iterable[str | os.PathLike[str]] = (),
     math_mode: str = "safe",
     strided: bool = False,
+    torch: bool = False,
 ) -> ShaderLibrary:
     """Compiles Metal source, as `torch.mps.compile_shader` does.
 
@@ -86,7 +87,9 @@ def compile_shader(
     ``file_name`` is the source's name in diagnostics; without one it is ``source.metal``, with a number from
     the second source of the process on, so that reports tell them apart. ``math_mode`` is ``"safe"``,
     ``"relaxed"`` or ``"fast"``. With ``strided`` arrays of any positive strides are passed as they are in
-    memory, as PyTorch does; otherwise such an array is an error.
+    memory, as PyTorch does; otherwise such an array is an error. With ``torch`` an array may have elements of
+    another type than the kernel declares, and errors that a kernel reports (``error_buf_idx``) are raised when
+    the program synchronises, both as in PyTorch.
     """
     if not isinstance(source, str):
         raise TypeError(f"source is a str with Metal source, not {type(source).__name__}")
@@ -100,6 +103,7 @@ def compile_shader(
         include_folders=folders,
         math_mode=math_mode,
         strided=strided,
+        torch=torch,
     )
     return ShaderLibrary(library)
 

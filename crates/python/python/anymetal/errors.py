@@ -10,8 +10,10 @@ __all__ = [
     "CancelledError",
     "CompileError",
     "DeviceError",
+    "KernelError",
     "LaunchError",
     "OutOfBoundsError",
+    "UnknownKernelError",
 ]
 
 
@@ -69,6 +71,22 @@ class OutOfBoundsError(AnymetalError, IndexError):
 
 class DeviceError(AnymetalError):
     """The device refused or failed; ``error_class`` tells whether trying again may help."""
+
+
+class KernelError(AnymetalError):
+    """A kernel reported errors itself, to the buffer that `error_buf_idx` names; ``messages`` has them."""
+
+    def __init__(self, kernel: str, count: int, messages: list[str]) -> None:
+        shown = "".join(f"\n  {message}" for message in messages)
+        super().__init__(f"kernel `{kernel}` reported {count} error{'s' if count != 1 else ''}:{shown}")
+        self.kernel, self.count, self.messages = kernel, count, messages
+
+    def __reduce__(self):
+        return type(self), (self.kernel, self.count, self.messages)
+
+
+class UnknownKernelError(AnymetalError, AttributeError):
+    """The library has no kernel of that name."""
 
 
 class CancelledError(AnymetalError):

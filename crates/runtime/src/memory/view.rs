@@ -72,6 +72,11 @@ impl BufferView {
         self.length
     }
 
+    /// The address of its first byte in kernels; `None` of a device whose kernels follow none.
+    pub fn gpu_address(&self) -> Option<u64> {
+        Some(self.buffer.gpu_address()? + self.offset)
+    }
+
     /// Whether both are the same bytes.
     pub fn is_same(&self, other: &BufferView) -> bool {
         let (range, other_range) = ((self.offset, self.length), (other.offset, other.length));

@@ -44,10 +44,7 @@ impl<'a> Checker<'a> {
                     Arg::Functions(decls, args, path.span)
                 }
                 Ok(target) => Arg::Expr(self.target_value(target, path)),
-                Err(miss) => {
-                    self.report_miss(miss, "name");
-                    Arg::Expr(self.poison(arg.span))
-                }
+                Err(miss) => Arg::Expr(self.missed(miss, arg.span)),
             },
             _ => Arg::Expr(self.expr(arg)),
         }

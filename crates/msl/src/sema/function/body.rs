@@ -67,6 +67,7 @@ impl<'a> Checker<'a> {
             return;
         };
         self.fn_insts[id.0 as usize].definition = Some(definition);
+        self.function.name = self.inst(id).name.to_string();
         self.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
             TypeKind::Reference { referent, .. } => {
                 AutoReturn::Reference { is_const: referent.quals.is_const }

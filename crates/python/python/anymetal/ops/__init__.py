@@ -1,8 +1,8 @@
 """Tensor operations with the names and rules of the Python array API, for what there is.
 
 Arrays are of one device; operations return when their work is handed over, and none changes its inputs. Types are
-bool, int8, uint8, int32, uint32, int64, float16, bfloat16 and float32: Metal has no double. Indices of results are
-uint32. See ``docs/ops.md`` for the operations themselves.
+bool, int8, uint8, int32, uint32, int64, float16, bfloat16 and float32: Metal has no double. Positions and counts
+are int64. See ``docs/ops.md`` for the operations themselves.
 """
 
 from __future__ import annotations
@@ -157,6 +157,15 @@ from ._reductions import (
     unique_values,
     var,
 )
+from ._searching import (
+    isin,
+    nextafter,
+    nonzero,
+    repeat,
+    searchsorted,
+    unique_all,
+    unique_inverse,
+)
 from ._shapes import (
     broadcast_arrays,
     broadcast_shapes,
@@ -263,6 +272,7 @@ __all__ = [
     "int8",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "layer_norm",
@@ -293,6 +303,8 @@ __all__ = [
     "nan",
     "negative",
     "newaxis",
+    "nextafter",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -307,12 +319,14 @@ __all__ = [
     "reciprocal",
     "relu",
     "remainder",
+    "repeat",
     "reshape",
     "result_type",
     "rms_norm",
     "roll",
     "round",
     "rsqrt",
+    "searchsorted",
     "sigmoid",
     "sign",
     "signbit",
@@ -338,7 +352,9 @@ __all__ = [
     "trunc",
     "uint32",
     "uint8",
+    "unique_all",
     "unique_counts",
+    "unique_inverse",
     "unique_values",
     "unstack",
     "var",

@@ -151,14 +151,25 @@ def linspace(
 ) -> Array:
     """`num` numbers from `start` to `stop`, evenly apart."""
     step = (stop - start) / max(num - 1 if endpoint else num, 1)
-    return _native.arange(num, float(start), step, dtype_name(dtype or float32), device_of(device))
+    name, target = dtype_name(dtype or float32), device_of(device)
+    if not endpoint or num < 2:
+        return _native.arange(num, float(start), step, name, target)
+    # The last one is `stop` itself, whatever the steps before are rounded to.
+    before = _native.arange(num - 1, float(start), step, name, target)
+    return _native.join("concat", [before, full([1], stop, dtype=name, device=device)], 0)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None, device: Device = None) -> Array:
-    """The identity matrix."""
-    if n_cols is not None and n_cols != n_rows:
-        raise ValueError("anymetal has square identity matrices only")
-    return _native.eye(n_rows, dtype_name(dtype or float32), device_of(device))
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Device = None
+) -> Array:
+    """A matrix with ones on its `k`-th diagonal and zeros elsewhere."""
+    name, target = dtype_name(dtype or float32), device_of(device)
+    if k == 0 and n_cols in (None, n_rows):
+        return _native.eye(n_rows, name, target)
+    columns = n_rows if n_cols is None else n_cols
+    row = _native.reshaped("reshape", _native.arange(n_rows, float(k), 1.0, "int64", target), [n_rows, 1])
+    column = _native.reshaped("reshape", _native.arange(columns, 0.0, 1.0, "int64", target), [1, columns])
+    return _native.cast(_native.compare("eq", row, column), name)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:

@@ -128,7 +128,7 @@ class _Info:
 
     def capabilities(self) -> dict[str, Any]:
         """What the array API allows to be left out, and whether it is there."""
-        return {"boolean indexing": False, "data-dependent shapes": True, "max dimensions": None}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
     def default_device(self) -> Any:
         """The device of arrays that are made without one."""
@@ -136,7 +136,7 @@ class _Info:
 
     def default_dtypes(self, *, device: Device = None) -> dict[str, DType | None]:
         """The types of arrays that are made without one."""
-        return {"real floating": float32, "complex floating": None, "integral": int64, "indexing": uint32}
+        return {"real floating": float32, "complex floating": None, "integral": int64, "indexing": int64}
 
     def devices(self) -> tuple[Any, ...]:
         """The devices of this machine."""

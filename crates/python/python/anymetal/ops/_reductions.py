@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 from collections.abc import Callable
 
 from .. import _native
 from .._native import Array
+from ._creation import full
 from ._dtypes import Axes, astype
 
 
@@ -42,22 +44,42 @@ _plain_prod = _reduction("prod")
 
 def sum(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over axes, or of all elements; of integers it is int64."""
-    return _plain_sum(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+    if dtype is None:
+        return _plain_sum(x, axis=axis, keepdims=keepdims)
+    return astype(_plain_sum(astype(x, dtype, copy=False), axis=axis, keepdims=keepdims), dtype, copy=False)
 
 
 def prod(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """The product over axes, or of all elements; of integers it is int64."""
-    return _plain_prod(x if dtype is None else astype(x, dtype, copy=False), axis=axis, keepdims=keepdims)
+    if dtype is None:
+        return _plain_prod(x, axis=axis, keepdims=keepdims)
+    return astype(_plain_prod(astype(x, dtype, copy=False), axis=axis, keepdims=keepdims), dtype, copy=False)
 
 
-def var(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+def var(x: Array, /, *, axis: Axes = None, correction: int | float = 0, keepdims: bool = False) -> Array:
     """The variance."""
-    return _native.spread("var", x, _axes(x, axis), correction, keepdims)
+    return _deviation("var", x, axis, correction, keepdims)
 
 
-def std(x: Array, /, *, axis: Axes = None, correction: int = 0, keepdims: bool = False) -> Array:
+def std(x: Array, /, *, axis: Axes = None, correction: int | float = 0, keepdims: bool = False) -> Array:
     """The standard deviation."""
-    return _native.spread("std", x, _axes(x, axis), correction, keepdims)
+    return _deviation("std", x, axis, correction, keepdims)
+
+
+def _deviation(name: str, x: Array, axis: Axes, correction: int | float, keepdims: bool) -> Array:
+    axes = _axes(x, axis)
+    if not axes and x.ndim:  # Over no axis: of one element each.
+        row = _native.reshaped("expand_dims", x, [x.ndim])
+        return _deviation(name, row, x.ndim, correction, False)
+    if int(correction) == correction:
+        return _native.spread(name, x, axes, int(correction), keepdims)
+    count = 1
+    for one in axes:
+        count *= x.shape[one]
+    factor = count / (count - correction) if count > correction else math.inf
+    whole = _native.spread(name, x, axes, 0, keepdims)
+    factor = _native.cast(full([], math.sqrt(factor) if name == "std" else factor), x.dtype_name)
+    return _native.binary("mul", whole, factor)
 
 
 def logsumexp(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
@@ -74,12 +96,12 @@ def _position(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the greatest element."""
-    return _position("argmax", x, axis, keepdims)
+    return astype(_position("argmax", x, axis, keepdims), "int64")
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the least element."""
-    return _position("argmin", x, axis, keepdims)
+    return astype(_position("argmin", x, axis, keepdims), "int64")
 
 
 def one_axis(x: Array, axis: int | None, name: str) -> int:
@@ -90,14 +112,34 @@ def one_axis(x: Array, axis: int | None, name: str) -> int:
     return axis
 
 
-def cumulative_sum(x: Array, /, *, axis: int | None = None) -> Array:
-    """The sums of all elements up to each."""
-    return _native.along("cumsum", x, one_axis(x, axis, "cumulative_sum"))
+def cumulative_sum(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The sums of all elements up to each, with ``include_initial`` after that of none."""
+    axis = one_axis(x, axis, "cumulative_sum")
+    return _with_initial(_running("cumsum", x, axis, dtype), axis, 0 if include_initial else None)
 
 
-def cumulative_prod(x: Array, /, *, axis: int | None = None) -> Array:
-    """The products of all elements up to each."""
-    return _native.along("cumprod", x, one_axis(x, axis, "cumulative_prod"))
+def cumulative_prod(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """The products of all elements up to each, with ``include_initial`` after that of none."""
+    axis = one_axis(x, axis, "cumulative_prod")
+    return _with_initial(_running("cumprod", x, axis, dtype), axis, 1 if include_initial else None)
+
+
+def _running(name: str, x: Array, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        return _native.along(name, x, axis)
+    return astype(_native.along(name, astype(x, dtype, copy=False), axis), dtype, copy=False)
+
+
+def _with_initial(x: Array, axis: int, value: int | None) -> Array:
+    if value is None:
+        return x
+    shape = list(x.shape)
+    shape[axis] = 1
+    return _native.join("concat", [full(shape, value, dtype=x.dtype_name, device=x.device), x], axis)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -107,7 +149,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The positions of the elements along an axis in their order."""
-    return _native.along("argsort_descending" if descending else "argsort", x, axis)
+    return astype(_native.along("argsort_descending" if descending else "argsort", x, axis), "int64")
 
 
 def unique_values(x: Array, /) -> Array:
@@ -115,9 +157,17 @@ def unique_values(x: Array, /) -> Array:
     return _native.unique(x)[0]
 
 
-def unique_counts(x: Array, /) -> tuple[Array, Array]:
+class UniqueCounts(NamedTuple):
     """The different elements, in order, and how often each occurs."""
-    return _native.unique(x)
+
+    values: Array
+    counts: Array
+
+
+def unique_counts(x: Array, /) -> UniqueCounts:
+    """The different elements, in order, and how often each occurs."""
+    values, counts = _native.unique(x)
+    return UniqueCounts(values, astype(counts, "int64"))
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
