@@ -266,7 +266,8 @@ fn what_a_kernel_encodes_wrong_is_an_error_of_its_command() -> Result<(), Error>
     assert_eq!(reason(2)?, InvalidCommand::Encoding(EncodingError::ThreadgroupMemoryIndex));
     assert_eq!(reason(3)?, InvalidCommand::Encoding(EncodingError::NotInBuffer));
     assert_eq!(reason(4)?, InvalidCommand::UnknownPipeline { handle: 123_456_789 });
-    assert!(matches!(wrong(&setup, 5)?, DeviceError::GroupEmpty { kernel, .. } if kernel == "scale"));
+    let empty = wrong(&setup, 5)?;
+    assert!(matches!(&empty, DeviceError::GroupEmpty { kernel, .. } if kernel == "scale"), "{empty}");
     assert!(matches!(wrong(&setup, 6)?, DeviceError::GroupTooLarge { .. }));
     let beyond = wrong(&setup, 7)?;
     assert!(matches!(&beyond, DeviceError::OutOfBounds(fault) if fault.kernel == "garbage"), "{beyond}");

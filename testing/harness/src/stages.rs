@@ -7,6 +7,7 @@ use crate::corpus::CorpusFile;
 use crate::disk_includes::DiskIncludes;
 use crate::panics;
 use anymetal_diag::{Diagnostic, Severity};
+use anymetal_ir::passes::{PassManager, PrepareOptions};
 use anymetal_ir::{FunctionConstantId, Module, Scalar, passes};
 use anymetal_msl::{CompileOptions, Diagnostics, Library};
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ impl Program {
         outcome
     }
 
-    /// An entry point's module as executors take it.
+    /// An entry point's module as the CPU device takes it.
     pub fn prepared(&self, kernel: &str) -> Result<Module, Failure> {
         let module = step(Stage::FrontEnd, || {
             self.library.module(kernel).map_err(|diagnostics| first_error(&diagnostics))
@@ -169,9 +170,12 @@ fn middle(module: &Module, kernel: &str) -> Result<Module, (String, String)> {
     let mut module =
         passes::extract_kernel(module, kernel).ok_or_else(|| text(&"the module lacks its kernel"))?;
     let values = constants(&module);
-    passes::specialise(&mut module, &values).map_err(|error| text(&error))?;
-    passes::inline(&mut module).map_err(|error| text(&error))?;
-    passes::optimise(&mut module);
+    let options = PrepareOptions {
+        constants: &values,
+        max_inlined: Some(passes::MAX_INLINED),
+        ..PrepareOptions::default()
+    };
+    passes::prepare(&mut module, &options, &mut PassManager::default()).map_err(|error| text(&error))?;
     check(&module)?;
     Ok(module)
 }

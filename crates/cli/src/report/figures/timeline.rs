@@ -12,6 +12,13 @@ const ROW: f64 = 34.0;
 const LABELS: f64 = LEFT + 40.0;
 /// The least width of a rectangle. Runs that are shorter share one with their neighbours.
 const NARROWEST: f64 = 0.6;
+/// Columns of all rows together; a page with more rectangles is slow to show.
+const MAX_COLUMNS: f64 = 5000.0;
+
+/// The width of a column, of so many rows.
+fn column(rows: usize) -> f64 {
+    ((RIGHT - LABELS) * rows as f64 / MAX_COLUMNS).max(NARROWEST)
+}
 
 /// A rectangle: one run, or several that are too short to be told apart.
 struct Mark {
@@ -25,7 +32,7 @@ struct Mark {
 }
 
 /// What is drawn: no more for each queue than there are columns, however many runs there were.
-fn marks(slices: &[Slice], x: &Axis, names: &[&str]) -> Vec<Mark> {
+fn marks(slices: &[Slice], x: &Axis, names: &[&str], column: f64) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     let mut columns: BTreeMap<(u32, i64), usize> = BTreeMap::new();
     for slice in slices {
@@ -33,17 +40,18 @@ fn marks(slices: &[Slice], x: &Axis, names: &[&str]) -> Vec<Mark> {
         let name = names.iter().position(|name| *name == slice.name).unwrap_or(usize::MAX);
         let (queue, duration_ns) = (slice.queue, slice.duration_ns);
         let mark = Mark { from, width: (to - from).max(NARROWEST), queue, name, runs: 1, duration_ns };
-        if to - from >= NARROWEST {
+        if to - from >= column {
             marks.push(mark);
             continue;
         }
-        match columns.entry((queue, (from / NARROWEST).floor() as i64)) {
+        match columns.entry((queue, (from / column).floor() as i64)) {
             Entry::Vacant(first) => {
                 first.insert(marks.len());
                 marks.push(mark);
             }
             Entry::Occupied(there) => {
                 let there = &mut marks[*there.get()];
+                there.width = column;
                 there.runs += 1;
                 there.duration_ns = there.duration_ns.saturating_add(duration_ns);
             }
@@ -95,8 +103,9 @@ pub(crate) fn svg(recorded: &Recorded, names: &[&str]) -> String {
             escape(&shortened(&name, 15))
         );
     }
-    let column_ns = end as f64 * NARROWEST / (RIGHT - LABELS);
-    for mark in marks(slices, &x, names) {
+    let column = column(used.len());
+    let column_ns = end as f64 * column / (RIGHT - LABELS);
+    for mark in marks(slices, &x, names, column) {
         let height = (ROW - 12.0) * mark.height(column_ns);
         let _ = writeln!(
             out,
@@ -127,7 +136,7 @@ mod tests {
         };
         let mut slices: Vec<Slice> = (0..100_000).map(|number| slice(number * 10, 5)).collect();
         slices.push(slice(2_000_000, 1_000_000));
-        let marks = marks(&slices, &Axis::linear(0.0, 3e6, LABELS, RIGHT), &["k"]);
+        let marks = marks(&slices, &Axis::linear(0.0, 3e6, LABELS, RIGHT), &["k"], column(1));
         assert!(marks.len() < 600, "{} marks", marks.len());
         assert_eq!(marks.iter().map(|mark| mark.runs).sum::<u64>(), 100_001);
         let column_ns = 3e6 * NARROWEST / (RIGHT - LABELS);
