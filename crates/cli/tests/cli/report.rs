@@ -98,7 +98,7 @@ fn operations_are_reported_with_their_rates() {
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["slices"][1]["work"]["flop"], 10000.0);
     assert_eq!(value["summary"][0]["gflop_per_second"], 3.0);
-    bench.write("odd.json", &OPERATIONS.replace("10000", "-1"));
+    bench.write("odd.json", OPERATIONS.replace("10000", "-1"));
     bench.run(&["report", "odd.json"]).expect(1).says(&["work and ceilings are numbers from 0 on"]);
 }
 

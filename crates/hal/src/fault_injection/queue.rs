@@ -90,7 +90,10 @@ impl QueueCore {
                     Due::Now(pending, outcome) => {
                         self.space.release();
                         let outcome = self.changed(&pending, outcome);
-                        pending.source.finish(outcome);
+                        match pending.inner.as_ref().and_then(Completion::command_timings) {
+                            Some(timings) => pending.source.finish_with_commands(outcome, timings),
+                            None => pending.source.finish(outcome),
+                        }
                     }
                     Due::At(at) => {
                         self.injector.clock.set_alarm(at, Waker::from(Arc::clone(self)));

@@ -58,7 +58,7 @@ fn judge(options: &Options) -> Result<Report, String> {
         subjects.retain(|subject| subject.matches(text));
     }
     let assembler = Assembler::new(&options.assembler, options.keep.as_deref())?;
-    let report = Mutex::new(Report::default());
+    let report = Mutex::new(Report::new());
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use anymetal_conformance::expectation::Expectations;
+
 use crate::assemble::{VARIANTS, Variant, Verdict};
 use crate::subjects::Subject;
 
@@ -15,28 +17,43 @@ const MAX_CHARACTERS: usize = 600;
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     assembled: usize,
+    known_gaps: usize,
     all: usize,
 }
 
 /// What came of all kernels.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Report {
+    expectations: Expectations,
     counts: BTreeMap<(&'static str, u32), Count>,
     failures: Vec<String>,
 }
 
 impl Report {
+    pub(crate) fn new() -> Self {
+        let expectations = Expectations::of_repository();
+        Report { expectations, counts: BTreeMap::new(), failures: Vec::new() }
+    }
+
     pub(crate) fn note(&mut self, subject: &Subject, variant: Variant, verdict: Verdict) {
+        let is_known = self.is_known(subject);
         let count = self.counts.entry((subject.corpus, variant.sm)).or_default();
         count.all += 1;
         let (what, message) = match verdict {
             Verdict::Assembled => return count.assembled += 1,
+            Verdict::NotGenerated(_) if is_known => return count.known_gaps += 1,
             Verdict::NotGenerated(message) => ("is not generated", message),
             Verdict::Refused(message) => ("is refused", message),
         };
         let message: String = message.chars().take(MAX_CHARACTERS).collect();
         let (file, kernel) = (&subject.file, &subject.kernel);
         self.failures.push(format!("{file}: {kernel} for sm_{} {what}: {message}", variant.sm));
+    }
+
+    /// Whether GPUs are known to have no code for the file.
+    fn is_known(&self, subject: &Subject) -> bool {
+        let case = subject.file.trim_end_matches(".metal");
+        self.expectations.reason("nvidia", case).is_some()
     }
 
     /// Whether there were kernels, and none failed.
@@ -48,7 +65,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<24}", "corpus")?;
-        VARIANTS.iter().try_for_each(|variant| write!(f, "{:>16}", format!("sm_{}", variant.sm)))?;
+        VARIANTS.iter().try_for_each(|variant| write!(f, "{:>24}", format!("sm_{}", variant.sm)))?;
         writeln!(f)?;
         let mut corpora: Vec<&str> = self.counts.keys().map(|(corpus, _)| *corpus).collect();
         corpora.dedup();
@@ -56,7 +73,9 @@ impl fmt::Display for Report {
             write!(f, "{corpus:<24}")?;
             for variant in VARIANTS {
                 let count = self.counts.get(&(corpus, variant.sm)).copied().unwrap_or_default();
-                write!(f, "{:>16}", format!("{} of {}", count.assembled, count.all))?;
+                let gaps = count.known_gaps;
+                let gaps = if gaps > 0 { format!(" ({gaps} known)") } else { String::new() };
+                write!(f, "{:>24}", format!("{} of {}{gaps}", count.assembled, count.all))?;
             }
             writeln!(f)?;
         }
