@@ -24,27 +24,69 @@ fn column(rows: usize) -> f64 {
 struct Mark {
     from: f64,
     width: f64,
-    queue: u32,
+    row: usize,
     /// The name of the first.
     name: usize,
     runs: u64,
     duration_ns: u64,
 }
 
+/// The most rows; queues with less time share the last one.
+const MAX_ROWS: usize = 16;
+
+/// The rows of queues, in the order of their numbers.
+struct Rows {
+    own: BTreeMap<u32, usize>,
+    count: usize,
+    others: usize,
+}
+
+impl Rows {
+    fn of_queues(slices: &[Slice]) -> Rows {
+        let mut busy: BTreeMap<u32, u64> = BTreeMap::new();
+        for slice in slices {
+            let time = busy.entry(slice.queue).or_default();
+            *time = time.saturating_add(slice.duration_ns);
+        }
+        let mut queues: Vec<u32> = busy.keys().copied().collect();
+        let mut others = 0;
+        if queues.len() > MAX_ROWS {
+            queues.sort_by_key(|queue| std::cmp::Reverse(busy[queue]));
+            others = queues.len() - (MAX_ROWS - 1);
+            queues.truncate(MAX_ROWS - 1);
+            queues.sort_unstable();
+        }
+        let count = queues.len() + usize::from(others > 0);
+        Rows { own: queues.into_iter().zip(0..).collect(), count, others }
+    }
+
+    fn of(&self, queue: u32) -> usize {
+        self.own.get(&queue).copied().unwrap_or(self.own.len())
+    }
+
+    fn names(&self, recorded: &Recorded) -> Vec<String> {
+        let name =
+            |queue: &u32| recorded.queues.get(queue).cloned().unwrap_or_else(|| format!("queue {queue}"));
+        let others = (self.others > 0).then(|| format!("{} others", self.others));
+        self.own.keys().map(name).chain(others).collect()
+    }
+}
+
 /// What is drawn: no more for each queue than there are columns, however many runs there were.
-fn marks(slices: &[Slice], x: &Axis, names: &[&str], column: f64) -> Vec<Mark> {
+fn marks(slices: &[Slice], rows: &Rows, x: &Axis, names: &[&str], column: f64) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
-    let mut columns: BTreeMap<(u32, i64), usize> = BTreeMap::new();
+    let mut columns: BTreeMap<(usize, i64), usize> = BTreeMap::new();
     for slice in slices {
-        let (from, to) = (x.at(slice.start_ns as f64), x.at((slice.start_ns + slice.duration_ns) as f64));
+        let (from, to) =
+            (x.at(slice.start_ns as f64), x.at((slice.start_ns.saturating_add(slice.duration_ns)) as f64));
         let name = names.iter().position(|name| *name == slice.name).unwrap_or(usize::MAX);
-        let (queue, duration_ns) = (slice.queue, slice.duration_ns);
-        let mark = Mark { from, width: (to - from).max(NARROWEST), queue, name, runs: 1, duration_ns };
+        let (row, duration_ns) = (rows.of(slice.queue), slice.duration_ns);
+        let mark = Mark { from, width: (to - from).max(NARROWEST), row, name, runs: 1, duration_ns };
         if to - from >= column {
             marks.push(mark);
             continue;
         }
-        match columns.entry((queue, (from / column).floor() as i64)) {
+        match columns.entry((row, (from / column).floor() as i64)) {
             Entry::Vacant(first) => {
                 first.insert(marks.len());
                 marks.push(mark);
@@ -81,37 +123,31 @@ impl Mark {
 /// The figure, with the colours of `names` in order.
 pub(crate) fn svg(recorded: &Recorded, names: &[&str]) -> String {
     let slices = recorded.slices.as_slice();
-    let end = slices.iter().map(|slice| slice.start_ns + slice.duration_ns).max().unwrap_or(0);
-    let used: BTreeMap<u32, usize> = {
-        let mut queues: Vec<u32> = slices.iter().map(|slice| slice.queue).collect();
-        queues.sort_unstable();
-        queues.dedup();
-        queues.into_iter().zip(0..).collect()
-    };
-    let bottom = TOP + ROW * used.len() as f64;
+    let end = slices.iter().map(|slice| slice.start_ns.saturating_add(slice.duration_ns)).max().unwrap_or(0);
+    let rows = Rows::of_queues(slices);
+    let bottom = TOP + ROW * rows.count as f64;
     let x = Axis::linear(0.0, end as f64, LABELS, RIGHT);
     let mut out = begin(bottom + 50.0, "timeline");
     horizontal(&mut out, &x, TOP, bottom, time);
     caption(&mut out, (LABELS + RIGHT) / 2.0, bottom + 38.0, "time since the start");
-    for (queue, row) in &used {
-        let name = recorded.queues.get(queue).cloned().unwrap_or_else(|| format!("queue {queue}"));
+    for (row, name) in rows.names(recorded).iter().enumerate() {
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LABELS - 8.0,
-            TOP + ROW * *row as f64 + 21.0,
-            escape(&shortened(&name, 15))
+            TOP + ROW * row as f64 + 21.0,
+            escape(&shortened(name, 15))
         );
     }
-    let column = column(used.len());
+    let column = column(rows.count);
     let column_ns = end as f64 * column / (RIGHT - LABELS);
-    for mark in marks(slices, &x, names, column) {
+    for mark in marks(slices, &rows, &x, names, column) {
         let height = (ROW - 12.0) * mark.height(column_ns);
         let _ = writeln!(
             out,
             "<rect x=\"{:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{height:.1}\" fill=\"{}\"><title>{}</title></rect>",
             mark.from,
-            TOP + ROW * (used[&mark.queue] + 1) as f64 - 6.0 - height,
+            TOP + ROW * (mark.row + 1) as f64 - 6.0 - height,
             mark.width,
             colour(mark.name),
             escape(&mark.title(names))
@@ -136,12 +172,33 @@ mod tests {
         };
         let mut slices: Vec<Slice> = (0..100_000).map(|number| slice(number * 10, 5)).collect();
         slices.push(slice(2_000_000, 1_000_000));
-        let marks = marks(&slices, &Axis::linear(0.0, 3e6, LABELS, RIGHT), &["k"], column(1));
+        let marks = marks(
+            &slices,
+            &Rows::of_queues(&slices),
+            &Axis::linear(0.0, 3e6, LABELS, RIGHT),
+            &["k"],
+            column(1),
+        );
         assert!(marks.len() < 600, "{} marks", marks.len());
         assert_eq!(marks.iter().map(|mark| mark.runs).sum::<u64>(), 100_001);
         let column_ns = 3e6 * NARROWEST / (RIGHT - LABELS);
         let half = |mark: &&Mark| (0.4..0.6).contains(&mark.height(column_ns));
         assert!(marks.iter().filter(half).count() > marks.len() - 10, "they take half of the time");
         assert_eq!(marks.last().unwrap().title(&["k"]), "k, 1 ms");
+    }
+
+    #[test]
+    fn many_queues_share_a_row() {
+        let slice = |queue: u32| Slice {
+            queue,
+            name: "k".to_owned(),
+            start_ns: 0,
+            duration_ns: queue.into(),
+            work: None,
+        };
+        let slices: Vec<Slice> = (0..100).map(slice).collect();
+        let rows = Rows::of_queues(&slices);
+        assert_eq!((rows.count, rows.of(85), rows.of(99), rows.of(0)), (16, 0, 14, 15));
+        assert_eq!(rows.names(&Recorded::new("t", "cpu", anymetal::TimeSource::Device))[15], "85 others");
     }
 }
