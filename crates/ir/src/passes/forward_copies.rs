@@ -115,10 +115,17 @@ impl Facts {
         self.roots[pointer.index()]
     }
 
-    /// The local that the pointer is to the first byte of, if it has no uses but two.
-    fn temporary(&self, function: &Function, pointer: Value) -> Option<Local> {
-        let Some(Op::LocalAddr(local)) = function.def(pointer) else { return None };
-        (self.uses[local.index()] == 2).then_some(*local)
+    /// The local of that size that the pointer is to the first byte of, if it has no uses but two.
+    fn temporary(&self, function: &Function, pointer: Value, size: u64) -> Option<Local> {
+        let Some(&Op::LocalAddr(local)) = function.def(pointer) else { return None };
+        let has_size = function.locals[local.index()].size == size;
+        (has_size && self.uses[local.index()] == 2).then_some(local)
+    }
+
+    /// The argument by which a call is given the local, and whether that is its first byte.
+    fn passed(&self, function: &Function, args: &[Value], local: Local) -> Option<(usize, bool)> {
+        let argument = args.iter().position(|arg| self.root(*arg) == Some(Root::Local(local)))?;
+        Some((argument, function.def(args[argument]) == Some(&Op::LocalAddr(local))))
     }
 
     fn block(&self, function: &mut Function, block: Block, writes: &[Vec<bool>]) -> bool {
@@ -155,18 +162,13 @@ impl Facts {
         copy: Copy,
         writes: &[Vec<bool>],
     ) -> Option<(usize, usize)> {
-        let local = self.temporary(function, copy.dst)?;
-        if function.locals[local.index()].size != copy.size {
-            return None;
-        }
+        let local = self.temporary(function, copy.dst, copy.size)?;
         let source = self.root(copy.src);
         for at in copy.at + 1..insts.len() {
             let op = &function.inst(insts[at]).op;
             if let Op::Call(_, args) = op
-                && let Some(argument) =
-                    args.iter().position(|arg| self.root(*arg) == Some(Root::Local(local)))
+                && let Some((argument, first)) = self.passed(function, args, local)
             {
-                let first = function.def(args[argument]) == Some(&Op::LocalAddr(local));
                 let mut written = written_pointers(op, writes);
                 written.retain(|pointer| is_private(function, *pointer));
                 let is_written = written.iter().any(|pointer| may_alias(self.root(*pointer), source));
@@ -189,10 +191,7 @@ impl Facts {
         copy: Copy,
         writes: &[Vec<bool>],
     ) -> Option<(usize, usize)> {
-        let local = self.temporary(function, copy.src)?;
-        if function.locals[local.index()].size != copy.size {
-            return None;
-        }
+        let local = self.temporary(function, copy.src, copy.size)?;
         let target = self.root(copy.dst);
         for at in (0..copy.at).rev() {
             if function.inst(insts[at]).result == Some(copy.dst) {
@@ -200,10 +199,8 @@ impl Facts {
             }
             let op = &function.inst(insts[at]).op;
             if let Op::Call(_, args) = op
-                && let Some(argument) =
-                    args.iter().position(|arg| self.root(*arg) == Some(Root::Local(local)))
+                && let Some((argument, first)) = self.passed(function, args, local)
             {
-                let first = function.def(args[argument]) == Some(&Op::LocalAddr(local));
                 let others = args.iter().enumerate().filter(|(other, _)| *other != argument);
                 let mut pointers = others.map(|(_, arg)| *arg).filter(|arg| function.ty(*arg).is_ptr());
                 let is_free = pointers.all(|other| !may_alias(self.root(other), target));
