@@ -4,42 +4,17 @@ mod support;
 
 use anymetal_ops::{Activation, DType, MatmulOptions, OpError, Ops, Path};
 use proptest::prelude::*;
-use support::{Random, Sample, assert_close, ops, positions, unit_error};
-
-fn reference(a: &Sample, b: &Sample, shape: &[usize]) -> Vec<f64> {
-    let inner = *a.shape().last().unwrap();
-    let at = |position: &Vec<usize>| {
-        let (batch, [row, column]) = position.split_last_chunk().unwrap();
-        let of = |k: usize| {
-            let left = a.broadcast_at(&[batch, &[*row, k]].concat());
-            left * b.broadcast_at(&[batch, &[k, *column]].concat())
-        };
-        (0..inner).map(of).sum()
-    };
-    positions(shape).iter().map(at).collect()
-}
+use support::{Random, assert_close, check_product, ops, positions, product_reference};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn products_of_floats_are_summed_in_f32(seed: u64, a_type in 6usize..9, b_type in 6usize..9, own: bool) {
-        let mut random = Random::new(seed);
         let ops = if own { ops().forced(Path::Own) } else { ops().clone() };
-        let (a_type, b_type) = (DType::ALL[a_type], DType::ALL[b_type]);
-        let rank = random.below(3);
-        let batches = random.shape(rank, 3);
-        let [rows, inner, columns] = [1 + random.below(80), 1 + random.below(90), 1 + random.below(80)];
-        let left = [&random.broadcastable(&batches)[..], &[rows, inner]].concat();
-        let right = [&batches[..], &[inner, columns]].concat();
-        let a = random.sample(&left, a_type, -1.0, 1.0);
-        let b = random.sample(&right, b_type, -1.0, 1.0);
-        let out = [&batches[..], &[rows, columns]].concat();
-        let result = ops.matmul(&a.tensor, &b.tensor).unwrap();
-        prop_assert_eq!(result.shape(), &out);
-        prop_assert_eq!(result.dtype(), a_type.promote(b_type));
-        let error = unit_error(result.dtype()) + 1e-6;
-        assert_close("matmul", &result, &reference(&a, &b, &out), error, (inner as f64).sqrt());
+        let types = [DType::ALL[a_type], DType::ALL[b_type]];
+        let result = check_product(&ops, seed, types);
+        prop_assert_eq!(result.dtype(), types[0].promote(types[1]));
     }
 
     #[test]
@@ -50,7 +25,7 @@ proptest! {
         let b = random.sample(&[inner, columns], DType::ALL[b_type], -100.0, 100.0);
         let options = MatmulOptions { out: Some(DType::I64), ..MatmulOptions::default() };
         let result = ops().matmul_with(&a.tensor, &b.tensor, &options).unwrap();
-        assert_close("matmul", &result, &reference(&a, &b, &[rows, columns]), 0.0, 0.0);
+        assert_close("matmul", &result, &product_reference(&a, &b, &[rows, columns]), 0.0, 0.0);
     }
 
     #[test]

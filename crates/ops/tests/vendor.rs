@@ -13,7 +13,7 @@ use anymetal::Device;
 use anymetal_ops::{Activation, DType, MatmulOptions, Ops, Path, Tensor};
 use multiplying::Multiplying;
 use proptest::prelude::*;
-use support::{Random, Sample, assert_close, positions, unit_error};
+use support::{Random, Sample, assert_close, check_product, positions, product_reference, unit_error};
 
 fn ops() -> &'static Ops {
     support::ops_on(|| match std::env::var("ANYMETAL_TEST_DEVICE") {
@@ -35,19 +35,6 @@ fn product(a: &Tensor, b: &Tensor, options: &MatmulOptions<'_>) -> (Tensor, Path
     let calls = ops().take_calls();
     let call = calls.iter().rfind(|call| call.operation == "matmul").unwrap();
     (result, call.path)
-}
-
-fn reference(a: &Sample, b: &Sample, shape: &[usize]) -> Vec<f64> {
-    let inner = *a.shape().last().unwrap();
-    let at = |position: &Vec<usize>| {
-        let (batch, [row, column]) = position.split_last_chunk().unwrap();
-        let of = |k: usize| {
-            let left = a.broadcast_at(&[batch, &[*row, k]].concat());
-            left * b.broadcast_at(&[batch, &[k, *column]].concat())
-        };
-        (0..inner).map(of).sum()
-    };
-    positions(shape).iter().map(at).collect()
 }
 
 /// A factor of that shape as it is stored in rows, or in columns.
@@ -107,27 +94,15 @@ proptest! {
         prop_assert_eq!(path, Path::Vendor);
         prop_assert_eq!(result.shape(), &out);
         let error = unit_error(result.dtype()) + 1e-6;
-        assert_close("matmul", &result, &reference(&a, &b, &out), error, (inner as f64).sqrt());
+        assert_close("matmul", &result, &product_reference(&a, &b, &out), error, (inner as f64).sqrt());
     }
 
     #[test]
     fn any_strides_and_types_are_right_by_whichever_path(
         seed: u64, a_type in 6usize..9, b_type in 6usize..9, forced: bool,
     ) {
-        let mut random = Random::new(seed);
         let ops = if forced { ops().forced(Path::Vendor) } else { ops().clone() };
-        let (a_type, b_type) = (DType::ALL[a_type], DType::ALL[b_type]);
-        let rank = random.below(3);
-        let batches = random.shape(rank, 3);
-        let [rows, inner, columns] = [1 + random.below(80), 1 + random.below(90), 1 + random.below(80)];
-        let left = [&random.broadcastable(&batches)[..], &[rows, inner]].concat();
-        let right = [&batches[..], &[inner, columns]].concat();
-        let a = random.sample(&left, a_type, -1.0, 1.0);
-        let b = random.sample(&right, b_type, -1.0, 1.0);
-        let out = [&batches[..], &[rows, columns]].concat();
-        let result = ops.matmul(&a.tensor, &b.tensor).unwrap();
-        let error = unit_error(result.dtype()) + 1e-6;
-        assert_close("matmul", &result, &reference(&a, &b, &out), error, (inner as f64).sqrt());
+        check_product(&ops, seed, [DType::ALL[a_type], DType::ALL[b_type]]);
     }
 
     #[test]

@@ -209,3 +209,37 @@ pub(crate) fn assert_close(what: &str, tensor: &Tensor, expected: &[f64], relati
         assert!(same || close, "{what}: element {i} of {tensor:?} is {got}, not {expected}");
     }
 }
+
+/// The product of batches of matrices, broadcast to that shape.
+pub(crate) fn product_reference(a: &Sample, b: &Sample, shape: &[usize]) -> Vec<f64> {
+    let inner = *a.shape().last().unwrap();
+    let at = |position: &Vec<usize>| {
+        let (batch, [row, column]) = position.split_last_chunk().unwrap();
+        let of = |k: usize| {
+            let left = a.broadcast_at(&[batch, &[*row, k]].concat());
+            left * b.broadcast_at(&[batch, &[k, *column]].concat())
+        };
+        (0..inner).map(of).sum()
+    };
+    positions(shape).iter().map(at).collect()
+}
+
+/// Compares a product of random batches, sizes and elements of those types, the left factor's batches
+/// broadcast or not, with its definition; gives the result.
+#[track_caller]
+pub(crate) fn check_product(ops: &Ops, seed: u64, [a_type, b_type]: [DType; 2]) -> Tensor {
+    let mut random = Random::new(seed);
+    let rank = random.below(3);
+    let batches = random.shape(rank, 3);
+    let [rows, inner, columns] = [1 + random.below(80), 1 + random.below(90), 1 + random.below(80)];
+    let left = [&random.broadcastable(&batches)[..], &[rows, inner]].concat();
+    let right = [&batches[..], &[inner, columns]].concat();
+    let a = random.sample(&left, a_type, -1.0, 1.0);
+    let b = random.sample(&right, b_type, -1.0, 1.0);
+    let out = [&batches[..], &[rows, columns]].concat();
+    let result = ops.matmul(&a.tensor, &b.tensor).unwrap();
+    assert_eq!(result.shape(), &out);
+    let error = unit_error(result.dtype()) + 1e-6;
+    assert_close("matmul", &result, &product_reference(&a, &b, &out), error, (inner as f64).sqrt());
+    result
+}
