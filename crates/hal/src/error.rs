@@ -4,13 +4,16 @@
 //! policies read. Invariant: every variant says in typed fields what went wrong and, where there is one, what
 //! to do instead; a message ends a sentence for a user, never a stack of internals.
 
+mod out_of_bounds;
+
 use std::time::Duration;
 
-use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
 use crate::command_failure::CommandFailure;
 use crate::encoded_commands::InvalidCommand;
 use crate::texture::BindingRole;
+
+pub use out_of_bounds::{LoadedPointer, OutOfBounds};
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,118 +40,6 @@ impl ErrorClass {
             ErrorClass::Exhausted => "exhausted",
             ErrorClass::Lost => "lost",
             ErrorClass::Caller => "caller",
-        }
-    }
-}
-
-/// An access outside what was bound, in the user's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutOfBounds {
-    /// The kernel.
-    pub kernel: String,
-    /// The Metal index of the argument, if the memory is an argument's.
-    pub argument: Option<u32>,
-    /// The argument's or variable's name; may be empty.
-    pub argument_name: String,
-    /// Where a pointer that was loaded from memory leads to, if it was accessed through one.
-    pub through: Option<LoadedPointer>,
-    /// What the access did.
-    pub kind: AccessKind,
-    /// The byte offset from the start of what was bound.
-    pub byte_offset: i64,
-    /// The same in elements, if the element size is known.
-    pub element_index: Option<i64>,
-    /// The bytes that were bound.
-    pub bound_len: u64,
-    /// The elements that were bound, if the element size is known.
-    pub bound_elements: Option<u64>,
-    /// The bytes that the access touches.
-    pub access_bytes: u32,
-    /// The source file; may be empty.
-    pub file: String,
-    /// The line, from 1; 0 if unknown.
-    pub line: u32,
-    /// The column, from 1; 0 if unknown.
-    pub column: u32,
-    /// The position of the threadgroup in the grid.
-    pub group: [u32; 3],
-    /// The position of the thread in its threadgroup.
-    pub thread: [u32; 3],
-}
-
-/// What a pointer that a kernel loaded from memory leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoadedPointer {
-    /// A resident buffer with that label, which may be empty.
-    Buffer {
-        /// The label.
-        label: String,
-    },
-    /// An address in no resident buffer.
-    Address(u64),
-}
-
-impl OutOfBounds {
-    /// Where the loaded pointer leads to, as the end of a sentence.
-    fn describe_target(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.through {
-            Some(LoadedPointer::Address(address)) => write!(
-                formatter,
-                ": address {address:#x} is in no resident buffer (bind the buffer, or name it with `use_resource`)"
-            ),
-            _ => write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len),
-        }
-    }
-
-    /// Whether the memory is nobody's, as behind a null pointer.
-    fn is_nowhere(&self) -> bool {
-        self.through.is_none()
-            && self.argument.is_none()
-            && self.argument_name.is_empty()
-            && self.bound_len == 0
-    }
-}
-
-impl std::fmt::Display for OutOfBounds {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
-        match &self.through {
-            None => {}
-            Some(LoadedPointer::Buffer { label }) if label.is_empty() => {
-                formatter.write_str(" of a buffer without a label, through a loaded pointer,")?;
-            }
-            Some(LoadedPointer::Buffer { label }) => {
-                write!(formatter, " of buffer `{label}`, through a loaded pointer,")?;
-            }
-            Some(LoadedPointer::Address(_)) => formatter.write_str(" through a loaded pointer")?,
-        }
-        match (self.argument, self.argument_name.as_str()) {
-            _ if self.through.is_some() => {}
-            (Some(index), "") => write!(formatter, " of {}", describe_argument(index))?,
-            (Some(index), name) => write!(formatter, " of {} `{name}`", describe_argument(index))?,
-            (None, "") => {}
-            (None, name) => write!(formatter, " of `{name}`")?,
-        }
-        match (self.element_index, self.bound_elements) {
-            _ if self.through.is_some() => self.describe_target(formatter)?,
-            (Some(index), Some(count)) => write!(
-                formatter,
-                " at index {index} (byte {}), but {count} elements ({} bytes) are bound",
-                self.byte_offset, self.bound_len
-            )?,
-            _ if self.is_nowhere() => write!(
-                formatter,
-                " at byte {}, where nothing is bound: a null pointer, or functions that call themselves too deep",
-                self.byte_offset
-            )?,
-            _ => write!(formatter, " at byte {}, but {} bytes are bound", self.byte_offset, self.bound_len)?,
-        }
-        let ([gx, gy, gz], [tx, ty, tz]) = (self.group, self.thread);
-        write!(formatter, ", in threadgroup ({gx}, {gy}, {gz}), thread ({tx}, {ty}, {tz})")?;
-        match (self.file.as_str(), self.line) {
-            ("", 0) => Ok(()),
-            ("", line) => write!(formatter, ", at line {line}"),
-            (file, line) => write!(formatter, ", at {file}:{line}:{}", self.column),
         }
     }
 }
@@ -692,6 +583,7 @@ fn describe_size([x, y, z]: [u32; 3]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::AccessKind;
 
     #[test]
     fn a_fault_names_kernel_argument_index_and_place() {
