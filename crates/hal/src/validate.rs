@@ -207,9 +207,10 @@ pub fn check_dispatch(
     limits: &Capabilities,
 ) -> Result<Option<DispatchShape>, DeviceError> {
     check_cooperative(kernel, dispatch.cooperative)?;
+    let shape = dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
     check_bindings(kernel, &dispatch.bindings, limits)?;
     threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
-    dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)
+    Ok(shape)
 }
 
 /// Checks what is known of a dispatch before its counts are.

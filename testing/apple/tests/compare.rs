@@ -169,8 +169,9 @@ impl Comparison {
 
     fn note(&self, outcome: &mut Outcome, subject: &str, result: Result<(), String>) {
         let before = outcome.failures.len();
-        let is_apples = self.expectations.reason(self.apple.name(), subject).is_some();
-        let executor = if is_apples { self.apple.name() } else { Cpu.name() };
+        let (apple, checks) = (self.apple.expected_as(), self.apple.checks());
+        let is_apples = self.expectations.reason(apple, checks, subject).is_some();
+        let executor: &dyn Executor = if is_apples { &self.apple } else { &Cpu };
         outcome.note(&self.expectations, executor, subject, result);
         for failure in &outcome.failures[before..] {
             let end = if self.arguments.verbose { failure.len() } else { failure.len().min(300) };

@@ -74,8 +74,13 @@ pub type Buffers = Vec<Vec<u8>>;
 
 /// Runs kernels.
 pub trait Executor: Sync {
-    /// Its name in expectations and messages.
+    /// Its name in messages.
     fn name(&self) -> &'static str;
+
+    /// Its name in rows of expectations, with and without checks.
+    fn expected_as(&self) -> &'static str {
+        self.name()
+    }
 
     /// Whether it notices accesses out of bounds; otherwise it runs only what has none.
     fn checks(&self) -> bool {

@@ -101,12 +101,14 @@ impl Outcome {
     pub fn note(
         &mut self,
         expectations: &Expectations,
-        executor: &str,
+        executor: &dyn Executor,
         subject: &str,
         result: Result<(), String>,
     ) {
         self.subjects += 1;
-        match (result, expectations.reason(executor, subject)) {
+        let reason = expectations.reason(executor.expected_as(), executor.checks(), subject);
+        let executor = executor.name();
+        match (result, reason) {
             (Ok(()), None) => {}
             (Err(_), Some(_)) => self.known_gaps += 1,
             (Ok(()), Some(reason)) => {
@@ -137,7 +139,7 @@ pub fn run_kernels(
     let opened = match executor.open(source) {
         Ok(opened) => opened,
         Err(error) => {
-            outcome.note(&expectations, executor.name(), &source.name, Err(error.to_string()));
+            outcome.note(&expectations, executor, &source.name, Err(error.to_string()));
             return outcome;
         }
     };
@@ -158,7 +160,7 @@ pub fn run_kernels(
                 run_cases(opened.as_ref(), against, &cases)
             }
         };
-        outcome.note(&expectations, executor.name(), kernel, result);
+        outcome.note(&expectations, executor, kernel, result);
     }
     outcome
 }

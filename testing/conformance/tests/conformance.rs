@@ -172,7 +172,7 @@ macro_rules! suite {
                     Ok(messages) => Err(messages.join("; ")),
                     Err(error) => Err(error.to_string()),
                 };
-                outcome.note(&Expectations::of_repository(), $value.name(), "rand_statistics", result);
+                outcome.note(&Expectations::of_repository(), &$value, "rand_statistics", result);
                 outcome.assert_good("random");
             }
         }

@@ -37,7 +37,7 @@ fn check(executor: &dyn Executor) {
             Ok(opened) => run_cases(opened.as_ref(), None, &file.cases),
             Err(error) => Err(error.to_string()),
         };
-        outcome.note(&expectations, executor.name(), &file.name, result);
+        outcome.note(&expectations, executor, &file.name, result);
     }
     outcome.assert_good("tests/exec");
 }

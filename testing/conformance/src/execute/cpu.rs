@@ -89,6 +89,10 @@ impl Executor for UncheckedCpu {
         unchecked_executor_name()
     }
 
+    fn expected_as(&self) -> &'static str {
+        executor_name()
+    }
+
     fn checks(&self) -> bool {
         false
     }

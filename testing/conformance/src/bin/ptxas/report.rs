@@ -53,7 +53,7 @@ impl Report {
     /// Whether GPUs are known to have no code for the file.
     fn is_known(&self, subject: &Subject) -> bool {
         let case = subject.file.trim_end_matches(".metal");
-        self.expectations.reason("nvidia", case).is_some()
+        self.expectations.reason("nvidia", true, case).is_some()
     }
 
     /// Whether there were kernels, and none failed.
