@@ -239,12 +239,15 @@ impl Device {
 
     /// Refuses checks that the device cannot make.
     fn check_supported(&self, mode: CheckMode) -> Result<(), Error> {
-        let what = match mode {
-            CheckMode::Bounds | CheckMode::Pages => "checks of accesses against what is bound",
-            CheckMode::Sanitize => "the sanitizer",
+        let (what, is_there) = match mode {
+            CheckMode::Bounds | CheckMode::Pages => {
+                ("checks of accesses against what is bound", self.capabilities().checks_accesses)
+            }
+            // It runs in the interpreter.
+            CheckMode::Sanitize => ("the sanitizer", Target::of_device(self.capabilities()) == Target::Cpu),
             CheckMode::WhereSupported | CheckMode::Off => return Ok(()),
         };
-        if self.capabilities().checks_accesses {
+        if is_there {
             return Ok(());
         }
         let alternative = "run the kernel on the device `cpu`, which has them".to_owned();

@@ -100,6 +100,7 @@ pub(crate) fn compile(
     let text = stage(Stage::MachineCode, &kernel.name, || assembly(llvm, &code.llvm_ir, sm))?;
     info.symbol = code.symbol;
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
+    info.loads_pointers = code.loads_pointers;
     note_values(&mut info, &code.value_words);
     note_specialisation(&mut info, specialisation);
     Ok(Artifact {
@@ -125,6 +126,7 @@ pub(crate) fn describe(
     let described = described.map_err(|error| codegen_error(kernel, &error))?;
     info.symbol = described.symbol;
     info.threadgroup_static_bytes = described.threadgroup_static_bytes;
+    info.loads_pointers = described.loads_pointers;
     note_values(&mut info, &described.value_words);
     note_specialisation(&mut info, specialisation);
     Ok(info)

@@ -52,6 +52,11 @@ impl Arena {
         Some(unsafe { host.add(self.records * RECORD_BYTES as usize) }.cast())
     }
 
+    /// Where all inline bytes are: their start and how many there is room for.
+    pub(crate) fn inline_range(&self) -> (u64, u64) {
+        (self.memory.address() + self.records as u64 * RECORD_BYTES, self.inline_bytes)
+    }
+
     /// Whether a kernel has written a record since they were cleared. The stream must have ended.
     pub(crate) fn has_fault(&self) -> bool {
         // SAFETY: the mirror lives as long as `self`; no kernel writes it once the stream has ended.
@@ -133,7 +138,7 @@ impl Room {
     pub(crate) fn inline(&mut self, arena: &Arena, bytes: u64) -> u64 {
         let at = self.inline_bytes;
         self.inline_bytes += bytes;
-        arena.memory.address() + arena.records as u64 * RECORD_BYTES + at
+        arena.inline_range().0 + at
     }
 }
 
@@ -175,6 +180,6 @@ fn recorded(record: &[u8]) -> Option<RecordedFault> {
         bound_len: long(16),
         group_linear: long(24),
         thread_in_group: word(32),
-        base: 0,
+        base: long(40),
     })
 }

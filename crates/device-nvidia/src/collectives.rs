@@ -1,12 +1,14 @@
-//! Collectives: one operation on buffers of several cards.
+//! Collectives: one operation on buffers of several cards, of one process or of several.
 //!
-//! Owns [`Collectives`]. What is known of the operations is here, the library that runs them is behind
-//! [`Library`], which has a stand-in. Invariant: buffers stay where they are until every card has ended its
-//! part. Concurrency: `one_at_a_time` orders operations, since all cards must see them in one order.
+//! Owns [`Collectives`] and [`GroupId`]. What is known of the operations is here, the library that runs them
+//! is behind [`Library`], which has a stand-in. Invariant: buffers stay where they are until every card has
+//! ended its part. Concurrency: `one_at_a_time` orders operations; all cards must see them in one order.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_hal::artifact::ScalarType;
+use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::error::DeviceError;
@@ -18,6 +20,21 @@ use crate::driver::DriverError;
 use crate::memory::{Held, NvidiaBuffer};
 use crate::nccl::Nccl;
 use crate::owned::OwnedStream;
+
+/// What a device gives to an operation, or gets of it: the bytes of a buffer from an offset on.
+#[derive(Debug, Clone)]
+pub struct Shard {
+    /// The buffer.
+    pub buffer: Arc<dyn Buffer>,
+    /// Bytes, a multiple of an element's.
+    pub offset: u64,
+}
+
+impl From<&Arc<dyn Buffer>> for Shard {
+    fn from(buffer: &Arc<dyn Buffer>) -> Self {
+        Shard { buffer: Arc::clone(buffer), offset: 0 }
+    }
+}
 
 /// How elements of several buffers become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,11 +81,55 @@ pub(crate) trait Library: Send + Sync + std::fmt::Debug {
     ) -> Result<(), DriverError>;
 }
 
-/// Several cards of one process that do operations together, over NCCL.
+/// By what the processes of a group find each other: one makes it and gives it to the others, by a file, a
+/// socket or whatever started them. A group may span machines that reach each other by network.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GroupId([u8; GroupId::BYTES]);
+
+impl GroupId {
+    /// Its bytes.
+    pub const BYTES: usize = 128;
+
+    /// A new one, for one group. The process that makes it must take part, and live until all have joined.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] if there is no NCCL, [`DeviceError::DeviceLost`] if it finds no network.
+    pub fn new() -> Result<Self, DeviceError> {
+        crate::nccl::new_group().map(GroupId).map_err(|error| library_error("nvidia", error))
+    }
+
+    /// From what [`Self::to_bytes`] gave another process.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        GroupId(bytes)
+    }
+
+    /// For other processes.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        self.0
+    }
+}
+
+impl fmt::Debug for GroupId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("GroupId").finish_non_exhaustive()
+    }
+}
+
+/// Where this process's cards are among all of a group's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RankRange {
+    /// The rank of the first of them; the others follow.
+    pub(crate) first: usize,
+    /// All ranks.
+    pub(crate) ranks: usize,
+}
+
+/// Several cards, of one process or of many, that do operations together, over NCCL.
 ///
-/// An operation takes a buffer of each device, in the order of the devices, waits for submitted work that
-/// uses them, and has ended when it returns. Elements are integers of 8, 32 or 64 bits, or `half`, `bfloat`,
-/// `float`.
+/// An operation takes a buffer of each device of this process, in the order of the devices, waits for
+/// submitted work that uses them, and has ended when it returns. All processes of a group do the same
+/// operations in the same order; one that is missing is waited for. Elements are integers of 8, 32 or 64
+/// bits, or `half`, `bfloat`, `float`.
 ///
 /// *Errors*: [`DeviceError::Unsupported`] for a wrong number of buffers or another element type,
 /// [`DeviceError::WrongDevice`], [`DeviceError::RangeOutsideBuffer`], [`DeviceError::BufferMapped`].
@@ -76,7 +137,9 @@ pub(crate) trait Library: Send + Sync + std::fmt::Debug {
 pub struct Collectives {
     /// Before the streams, which it may still use.
     library: Box<dyn Library>,
+    /// This process's.
     ranks: Vec<Rank>,
+    place: RankRange,
     one_at_a_time: Mutex<()>,
 }
 
@@ -87,16 +150,34 @@ struct Rank {
 }
 
 impl Collectives {
-    /// Cards that take part, each once.
+    /// Cards of this process, each once.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] if there is no NCCL (`libnccl.so`), no card, or a card twice.
     pub fn new(devices: &[NvidiaDevice]) -> Result<Self, DeviceError> {
-        Self::with(devices, |numbers| Ok(Box::new(Nccl::new(numbers)?)))
+        let place = RankRange { first: 0, ranks: devices.len() };
+        Self::with(devices, place, |numbers| Ok(Box::new(Nccl::new(numbers)?)))
+    }
+
+    /// Cards of this process in a group of `ranks` cards of several processes. Those of this process have the
+    /// ranks from `first` on. Returns when all processes have joined.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`DeviceError::Unsupported`] for ranks that are not there.
+    pub fn join(
+        devices: &[NvidiaDevice],
+        group: &GroupId,
+        first: usize,
+        ranks: usize,
+    ) -> Result<Self, DeviceError> {
+        let drivers: Vec<_> = devices.iter().map(|device| Arc::clone(&device.shared.driver)).collect();
+        let place = RankRange { first, ranks };
+        Self::with(devices, place, |_| Ok(Box::new(Nccl::join(&drivers, group.0, place)?)))
     }
 
     pub(crate) fn with(
         devices: &[NvidiaDevice],
+        place: RankRange,
         library: impl FnOnce(&[i32]) -> Result<Box<dyn Library>, DriverError>,
     ) -> Result<Self, DeviceError> {
         let Some(first) = devices.first() else {
@@ -107,6 +188,15 @@ impl Collectives {
         if (1..numbers.len()).any(|index| numbers[..index].contains(&numbers[index])) {
             return Err(refused(name, "collectives of one card with itself", "give each card once"));
         }
+        if place.first.checked_add(devices.len()).is_none_or(|end| end > place.ranks) {
+            let what = format!(
+                "ranks from {} on for {} devices in a group of {}",
+                place.first,
+                devices.len(),
+                place.ranks
+            );
+            return Err(refused(name, &what, "count all devices of all processes, from 0"));
+        }
         let rank = |device: &NvidiaDevice| {
             device.shared.check_alive()?;
             let stream = OwnedStream::new(&device.shared, 0);
@@ -114,22 +204,19 @@ impl Collectives {
             Ok(Rank { device: Arc::clone(&device.shared), stream })
         };
         let ranks = devices.iter().map(rank).collect::<Result<_, DeviceError>>()?;
-        let library = library(&numbers).map_err(|error| match error {
-            DriverError::BadCode(reason) => refused(name, &reason, "copy between devices with a link"),
-            other => other.of(name, 0),
-        })?;
-        Ok(Collectives { library, ranks, one_at_a_time: Mutex::default() })
+        let library = library(&numbers).map_err(|error| library_error(name, error))?;
+        Ok(Collectives { library, ranks, place, one_at_a_time: Mutex::default() })
     }
 
-    /// How many cards take part.
-    pub fn device_count(&self) -> usize {
-        self.ranks.len()
+    /// How many cards take part, those of other processes too.
+    pub fn rank_count(&self) -> usize {
+        self.place.ranks
     }
 
     /// Each buffer's first `count` elements become those of all buffers, reduced.
     pub fn all_reduce(
         &self,
-        buffers: &[Arc<dyn Buffer>],
+        buffers: &[Shard],
         element: ScalarType,
         count: u64,
         reduce: ReduceOp,
@@ -137,44 +224,45 @@ impl Collectives {
         self.in_place(Operation::AllReduce(reduce), buffers, element, count)
     }
 
-    /// Each buffer's first `count` elements become those of the buffer of that index.
+    /// Each buffer's first `count` elements become those of the buffer of that rank.
     pub fn broadcast(
         &self,
-        buffers: &[Arc<dyn Buffer>],
+        buffers: &[Shard],
         root: usize,
         element: ScalarType,
         count: u64,
     ) -> Result<(), DeviceError> {
-        if root >= self.ranks.len() {
-            let what = format!("a broadcast from device {root} of {}", self.ranks.len());
+        if root >= self.place.ranks {
+            let what = format!("a broadcast from rank {root} of {}", self.place.ranks);
             return Err(refused(self.name(), &what, "count them from 0"));
         }
         self.in_place(Operation::Broadcast(root), buffers, element, count)
     }
 
-    /// Each buffer of `to` becomes the first `count` elements of every buffer of `from`, one after the other.
+    /// Each buffer of `to` becomes the first `count` elements of every rank's buffer of `from`, one after the
+    /// other.
     pub fn all_gather(
         &self,
-        from: &[Arc<dyn Buffer>],
-        to: &[Arc<dyn Buffer>],
+        from: &[Shard],
+        to: &[Shard],
         element: ScalarType,
         count: u64,
     ) -> Result<(), DeviceError> {
-        let all = count.saturating_mul(self.ranks.len() as u64);
+        let all = count.saturating_mul(self.place.ranks as u64);
         self.between(Operation::AllGather, (from, count), (to, all), element, count)
     }
 
-    /// The buffers of `from`, reduced, are cut into as many pieces of `count` elements as there are devices;
-    /// each buffer of `to` becomes one.
+    /// The buffers of `from` of all ranks, reduced, are cut into as many pieces of `count` elements as there
+    /// are ranks; each buffer of `to` becomes the piece of its rank.
     pub fn reduce_scatter(
         &self,
-        from: &[Arc<dyn Buffer>],
-        to: &[Arc<dyn Buffer>],
+        from: &[Shard],
+        to: &[Shard],
         element: ScalarType,
         count: u64,
         reduce: ReduceOp,
     ) -> Result<(), DeviceError> {
-        let all = count.saturating_mul(self.ranks.len() as u64);
+        let all = count.saturating_mul(self.place.ranks as u64);
         self.between(Operation::ReduceScatter(reduce), (from, all), (to, count), element, count)
     }
 
@@ -185,7 +273,7 @@ impl Collectives {
     fn in_place(
         &self,
         operation: Operation,
-        buffers: &[Arc<dyn Buffer>],
+        buffers: &[Shard],
         element: ScalarType,
         count: u64,
     ) -> Result<(), DeviceError> {
@@ -197,12 +285,12 @@ impl Collectives {
     fn between(
         &self,
         operation: Operation,
-        (from, reads): (&[Arc<dyn Buffer>], u64),
-        (to, writes): (&[Arc<dyn Buffer>], u64),
+        (from, reads): (&[Shard], u64),
+        (to, writes): (&[Shard], u64),
         element: ScalarType,
         count: u64,
     ) -> Result<(), DeviceError> {
-        if from.iter().zip(to).any(|(from, to)| std::ptr::addr_eq(Arc::as_ptr(from), Arc::as_ptr(to))) {
+        if from.iter().zip(to).any(|(from, to)| same_buffer(&from.buffer, &to.buffer)) {
             let what = "a collective that writes the buffer that it reads";
             return Err(refused(self.name(), what, "give it two buffers of each device"));
         }
@@ -215,30 +303,36 @@ impl Collectives {
     /// Checks buffers for so many elements, and keeps them where they are.
     fn hold<'a>(
         &self,
-        buffers: &'a [Arc<dyn Buffer>],
+        shards: &'a [Shard],
         element: ScalarType,
         count: u64,
         mode: MapMode,
-    ) -> Result<Vec<Held<'a>>, DeviceError> {
-        if buffers.len() != self.ranks.len() {
-            let what = format!("{} buffers for {} devices", buffers.len(), self.ranks.len());
+    ) -> Result<Vec<(Held<'a>, u64)>, DeviceError> {
+        if shards.len() != self.ranks.len() {
+            let what = format!("{} buffers for {} devices", shards.len(), self.ranks.len());
             return Err(refused(self.name(), &what, "give one of each device, in their order"));
         }
         let bytes = count.saturating_mul(element.size());
-        let hold = |(rank, buffer): (&Rank, &'a Arc<dyn Buffer>)| {
+        let hold = |(rank, shard): (&Rank, &'a Shard)| {
             rank.device.check_alive()?;
-            let own = NvidiaBuffer::of(buffer, &rank.device)?;
-            check_range(0, bytes, own.length())?;
-            own.hold(mode)
+            let own = NvidiaBuffer::of(&shard.buffer, &rank.device)?;
+            check_range(shard.offset, bytes, own.length())?;
+            if !shard.offset.is_multiple_of(element.size()) {
+                let what =
+                    format!("a collective of elements of {} bytes at byte {}", element.size(), shard.offset);
+                return Err(refused(&rank.device.name, &what, "begin at a multiple of an element's bytes"));
+            }
+            Ok((own.hold(mode)?, shard.offset))
         };
-        self.ranks.iter().zip(buffers).map(hold).collect()
+        self.ranks.iter().zip(shards).map(hold).collect()
     }
 
-    fn parts(&self, from: &[Held<'_>], to: &[Held<'_>]) -> Vec<Part> {
+    fn parts(&self, from: &[(Held<'_>, u64)], to: &[(Held<'_>, u64)]) -> Vec<Part> {
+        let address = |(held, offset): &(Held<'_>, u64)| held.address() + offset;
         let ranks = self.ranks.iter().zip(from.iter().zip(to));
-        let part = |(rank, (from, to)): (&Rank, (&Held<'_>, &Held<'_>))| Part {
-            from: from.address(),
-            to: to.address(),
+        let part = |(rank, (from, to)): (&Rank, (&(Held<'_>, u64), &(Held<'_>, u64)))| Part {
+            from: address(from),
+            to: address(to),
             stream: rank.stream.number,
         };
         ranks.map(part).collect()
@@ -264,6 +358,14 @@ impl Collectives {
             let ended = rank.device.driver.synchronise(rank.stream.number);
             result.and(ended.map_err(|error| error.of(&rank.device.name, 0)))
         })
+    }
+}
+
+/// What a library without NCCL, or a call of it that failed, is as a device's error.
+fn library_error(device: &str, error: DriverError) -> DeviceError {
+    match error {
+        DriverError::BadCode(reason) => refused(device, &reason, "copy between devices with a link"),
+        other => other.of(device, 0),
     }
 }
 

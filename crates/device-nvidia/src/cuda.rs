@@ -161,6 +161,11 @@ unsafe impl Driver for CudaDriver {
         &self.card
     }
 
+    #[cfg(feature = "nccl")]
+    fn make_current(&self) -> Result<(), DriverError> {
+        self.enter()
+    }
+
     fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
         self.enter()?;
         let size = usize::try_from(bytes.max(1)).map_err(|_| DriverError::OutOfMemory)?;
@@ -171,16 +176,30 @@ unsafe impl Driver for CudaDriver {
                 check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
                 Ok(Allocation { address, host: None, place })
             }
-            Place::Host => {
+            Place::Host | Place::Registered => {
                 let mut host: *mut c_void = std::ptr::null_mut();
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: as above.
                 check(unsafe { sys::cuMemHostAlloc(&raw mut host, size, flags) })?;
                 // SAFETY: `host` was allocated as mapped.
                 check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, host, 0) })?;
-                Ok(Allocation { address, host: NonNull::new(host.cast()), place })
+                Ok(Allocation { address, host: NonNull::new(host.cast()), place: Place::Host })
             }
         }
+    }
+
+    fn register(&self, host: NonNull<u8>, bytes: u64) -> Result<Allocation, DriverError> {
+        self.enter()?;
+        let size = usize::try_from(bytes).map_err(|_| DriverError::OutOfMemory)?;
+        let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+        let start: *mut c_void = host.as_ptr().cast();
+        // SAFETY: the context is current, and the memory is the caller's until `free`.
+        check(unsafe { sys::cuMemHostRegister_v2(start, size, flags) })?;
+        let mut address = 0;
+        // SAFETY: it was registered as mapped.
+        let mapped = check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, start, 0) });
+        let allocation = Allocation { address, host: Some(host), place: Place::Registered };
+        mapped.map(|()| allocation).inspect_err(|_| self.free(allocation))
     }
 
     fn free(&self, allocation: Allocation) {
@@ -191,6 +210,10 @@ unsafe impl Driver for CudaDriver {
         let _ = match (allocation.place, allocation.host) {
             // SAFETY: allocated by `allocate` in that place, and freed once, as the trait demands.
             (Place::Host, Some(host)) => check(unsafe { sys::cuMemFreeHost(host.as_ptr().cast()) }),
+            (Place::Registered, Some(host)) => {
+                // SAFETY: registered by `register`, and let go of once, as the trait demands.
+                check(unsafe { sys::cuMemHostUnregister(host.as_ptr().cast()) })
+            }
             // SAFETY: as above.
             _ => check(unsafe { sys::cuMemFree_v2(allocation.address) }),
         };

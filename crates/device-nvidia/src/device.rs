@@ -18,6 +18,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::peer::{PeerHandle, PeerLink};
 use anymetal_hal::pipeline::Pipeline;
@@ -184,6 +185,10 @@ impl Device for NvidiaDevice {
 
     fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
         Ok(Arc::new(NvidiaHeap::new(descriptor, &self.shared)?))
+    }
+
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        Ok(Arc::new(NvidiaBuffer::imported(pages, label, &self.shared)?))
     }
 
     fn indirect_command_buffer(

@@ -32,6 +32,8 @@ pub(crate) enum Place {
     Device,
     /// In the host, locked and mapped.
     Host,
+    /// In memory of the host that others allocated, locked and mapped ([`Driver::register`]).
+    Registered,
 }
 
 /// Memory for kernels, and for the host unless it is in the card.
@@ -103,7 +105,15 @@ impl DriverError {
 pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     fn card(&self) -> &Card;
 
+    /// Makes the card the one that libraries beside the driver use on this thread.
+    #[cfg(feature = "nccl")]
+    fn make_current(&self) -> Result<(), DriverError>;
+
     fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError>;
+    /// Locks and maps that much memory of the host, which its owner keeps until [`Self::free`]; not
+    /// [`Self::allocate`]'s own.
+    fn register(&self, host: NonNull<u8>, bytes: u64) -> Result<Allocation, DriverError>;
+    /// Frees memory, or lets go of registered memory.
     fn free(&self, allocation: Allocation);
 
     /// A lower priority is more urgent: -1, 0, 1.

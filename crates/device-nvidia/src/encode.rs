@@ -19,6 +19,7 @@ use crate::driver::{Driver, DriverError, KernelLaunch};
 use crate::launch::{self, Signals};
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
+use crate::residency::Table;
 
 /// One thing that a stream does.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ pub(crate) fn dispatch(
     pipeline: &NvidiaPipeline,
     shape: &DispatchShape,
     bound: Bound<'_>,
-    stop: u64,
+    (stop, residents): (u64, Table),
     (arena, room, uploads): (&Arena, &mut Room, &mut Inline),
 ) -> Result<Encoded, DeviceError> {
     let (record, fault) = room.record(arena);
@@ -103,7 +104,7 @@ pub(crate) fn dispatch(
         at
     };
     // The words of barriers, if there are any, come first.
-    let signals = Signals { fault, stop, grid_barrier: start };
+    let signals = Signals { fault, stop, grid_barrier: start, residents };
     let encoded = launch::encode(device, pipeline, bound, shape.grid_threads, signals, put)?;
     uploads.add(start, &bytes);
     let launch = Step::Launch {

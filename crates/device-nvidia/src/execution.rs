@@ -31,6 +31,7 @@ use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
 use crate::lane::{Lane, Slot};
 use crate::launch;
 use crate::owned::OwnedEvent;
+use crate::residency::{Residency, Table};
 use crate::started::Started;
 
 /// Polls follow each other without a pause for so long; then they let others run.
@@ -60,6 +61,7 @@ pub(crate) struct Execution {
     pending: Vec<Step>,
     inline: Inline,
     started: Started,
+    residency: Residency,
     room: Room,
     timings: Vec<(usize, [OwnedEvent; 2])>,
 }
@@ -80,7 +82,7 @@ impl Execution {
         submission: Submission,
         deadline: Option<Duration>,
     ) -> Self {
-        let Submission { commands, timestamps, .. } = submission;
+        let Submission { commands, timestamps, resident, .. } = submission;
         Execution {
             lane: Arc::clone(lane),
             slot,
@@ -93,6 +95,7 @@ impl Execution {
             pending: Vec::new(),
             inline: Inline::default(),
             started: Started::default(),
+            residency: Residency::new(resident),
             room: Room::default(),
             timings: Vec::new(),
         }
@@ -350,8 +353,13 @@ impl Execution {
             self.flush()?;
         }
         let own = launch::pipeline(&lane.device, pipeline)?;
+        let residents = match own.kernel().loads_pointers {
+            true => self.residency.table(&self.commands, &lane, slot)?,
+            false => Table::default(),
+        };
         let parts = (&slot.arena, &mut self.room, &mut self.inline);
-        let encoded = encode::dispatch(&lane.device, own, &shape, bound, slot.stop(), parts)?;
+        let signals = (slot.stop(), residents);
+        let encoded = encode::dispatch(&lane.device, own, &shape, bound, signals, parts)?;
         self.started.dispatch(Arc::clone(pipeline), shape, encoded.record);
         self.put(encoded.launch)
     }
@@ -439,7 +447,8 @@ impl Execution {
         };
         let started = std::mem::take(&mut self.started);
         self.room = Room::default();
-        let fault = self.call(started.first_fault(&lane, self.slot()))?;
+        let label = |address| self.residency.label_at(&self.commands, &lane.device, address);
+        let fault = self.call(started.first_fault(&lane, self.slot(), &label))?;
         stopped?;
         fault.map_or(Ok(()), Err)
     }

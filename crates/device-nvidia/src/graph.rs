@@ -2,7 +2,8 @@
 //!
 //! Owns [`NvidiaIndirect`] and [`Graph`]. A graph is made when its commands are executed the second time on
 //! a queue, because making one costs as much as some executions. It holds addresses: if a buffer has moved
-//! since, it is made anew. Commands that read their counts from a buffer have no graph.
+//! since, it is made anew. Commands that read their counts from a buffer, and those that load pointers
+//! from memory, have no graph.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::encode::{self, Step};
 use crate::lane::Lane;
 use crate::launch;
 use crate::owned::OwnedGraph;
+use crate::residency::Table;
 
 /// Fewer commands are put into a stream one by one.
 const MIN_COMMANDS: usize = 2;
@@ -64,8 +66,12 @@ impl NvidiaIndirect {
     /// The graph to launch on that queue's stream, if it is time for one. It looks at the stop flag of the
     /// [`GRAPH_SLOT`].
     pub(crate) fn graph(&self, lane: &Lane) -> Result<Option<Arc<Graph>>, DeviceError> {
-        let reads_counts = |command: &Command| matches!(command, Command::DispatchIndirect(_));
-        if self.commands.len() < MIN_COMMANDS || self.commands.iter().any(reads_counts) {
+        // What is resident may differ each time.
+        let varies = |command: &Command| match command {
+            Command::Dispatch(dispatch) => dispatch.pipeline.kernel().loads_pointers,
+            command => matches!(command, Command::DispatchIndirect(_)),
+        };
+        if self.commands.len() < MIN_COMMANDS || self.commands.iter().any(varies) {
             return Ok(None);
         }
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,8 +136,8 @@ impl NvidiaIndirect {
             let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
             let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
             let parts = (&arena, &mut room, &mut uploads);
-            let encoded =
-                encode::dispatch(device, pipeline, &shape, bound, lane.slot(GRAPH_SLOT).stop(), parts)?;
+            let signals = (lane.slot(GRAPH_SLOT).stop(), Table::default());
+            let encoded = encode::dispatch(device, pipeline, &shape, bound, signals, parts)?;
             if let Some(record) = encoded.record {
                 faultable.push((at, shape, record));
                 records = record + 1;

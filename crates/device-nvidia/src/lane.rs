@@ -1,5 +1,5 @@
 //! What a queue has in the card: a stream, and for each command buffer that is in it a stop flag, fault
-//! records, room for inline bytes and events.
+//! records, room for inline bytes and for a table of resident buffers, and events.
 //!
 //! Owns [`Lane`] and [`Slot`].
 
@@ -12,6 +12,7 @@ use crate::arena::Arena;
 use crate::device::DeviceShared;
 use crate::driver::{DriverError, Place};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
+use crate::residency::TableMemory;
 
 /// Dispatches between two looks at their records.
 pub(crate) const MAX_RECORDS: usize = 256;
@@ -39,6 +40,8 @@ pub(crate) struct Lane {
 pub(crate) struct Slot {
     stop: OwnedMemory,
     pub(crate) arena: Arena,
+    /// What pointers in memory may lead to.
+    pub(crate) table: TableMemory,
     /// Its start and its end.
     timers: [OwnedEvent; 2],
 }
@@ -82,7 +85,7 @@ impl Slot {
         device.driver.fill(stop.address(), 0, STOP_BYTES, stream)?;
         let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream)?;
         let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];
-        Ok(Slot { stop, arena, timers })
+        Ok(Slot { stop, arena, table: TableMemory::default(), timers })
     }
 
     /// The address of the stop flag.

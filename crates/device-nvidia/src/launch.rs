@@ -11,7 +11,7 @@ use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
-use anymetal_hal::launch::nvidia::{Parameter, parameter_offsets, parameters};
+use anymetal_hal::launch::nvidia::{Parameter, Signature, parameter_offsets, parameters};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
@@ -19,6 +19,7 @@ use crate::device::DeviceShared;
 use crate::graph::NvidiaIndirect;
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
+use crate::residency::Table;
 
 /// Threadgroups along y and z.
 const MAX_GROUPS_Y: u32 = 65_535;
@@ -122,6 +123,8 @@ pub(crate) struct Signals {
     pub(crate) stop: u64,
     /// The words of barriers of the grid, if the kernel has any.
     pub(crate) grid_barrier: u64,
+    /// What pointers in memory may lead to, if the kernel loads any.
+    pub(crate) residents: Table,
 }
 
 /// What a dispatch binds. It was checked; `inline` gives the address that bytes will have in the card.
@@ -153,7 +156,13 @@ pub(crate) fn encode(
         };
     }
     let (slots, shared_bytes) = shared_memory(device, kernel, threadgroup_memory)?;
-    let list = parameters(&words_of_slots(kernel), kernel.threadgroup_slots(), kernel.grid_barriers);
+    let signature = Signature {
+        values: &words_of_slots(kernel),
+        threadgroup_slots: kernel.threadgroup_slots(),
+        meets_grid: kernel.grid_barriers,
+        loads_pointers: kernel.loads_pointers,
+    };
+    let list = parameters(signature);
     let offsets = parameter_offsets(&list);
     let mut out = Vec::new();
     for (parameter, offset) in list.iter().zip(offsets) {
@@ -165,6 +174,8 @@ pub(crate) fn encode(
             Parameter::Fault => signals.fault,
             Parameter::Stop => signals.stop,
             Parameter::GridBarrier => signals.grid_barrier,
+            Parameter::Residents => signals.residents.address,
+            Parameter::ResidentCount => signals.residents.count,
             Parameter::GridThreads(axis) => grid_threads[usize::from(axis)].into(),
             Parameter::Value { slot, word } => word_of(given[slot as usize], word),
         };

@@ -42,6 +42,7 @@ mod nccl;
 mod owned;
 mod pipeline;
 mod queue;
+mod residency;
 mod staging;
 #[cfg(test)]
 mod stand_in;
@@ -50,5 +51,5 @@ mod started;
 mod tests;
 
 #[cfg(feature = "nccl")]
-pub use collectives::{Collectives, ReduceOp};
+pub use collectives::{Collectives, GroupId, ReduceOp, Shard};
 pub use device::{NvidiaDevice, NvidiaOptions};

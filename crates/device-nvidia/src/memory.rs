@@ -3,6 +3,7 @@
 //! Owns [`NvidiaBuffer`]. Kernels reach the card's memory sixty times as fast as the host's, so that is where
 //! all buffers are; `read`, `write` and mappings copy. A program that asks a shared buffer for its address
 //! ([`Buffer::contents`]) has it moved to locked memory of the host, for good: after the work that uses it.
+//! One whose address for kernels was given away ([`Buffer::gpu_address`]) moves no more.
 //! Invariant: the host touches bytes through raw pointers or under a mapping only; `uses` lists the work that
 //! uses the buffer.
 
@@ -10,12 +11,13 @@ use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
 use anymetal_hal::buffer_uses::{BufferUses, CopyGuard, MapMode};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::validate::{check_range, range_length};
 
 use crate::device::DeviceShared;
@@ -25,11 +27,13 @@ use crate::driver::{Allocation, Place};
 pub(crate) struct Block {
     allocation: Allocation,
     length: u64,
+    /// The memory of [`Place::Registered`]; nothing but the allocation's address leads to its bytes.
+    imported: Option<HostPages>,
     device: Arc<DeviceShared>,
 }
 
-// SAFETY: the memory is the driver's until `free`, and all access to it goes through raw pointers whose users
-// answer for races.
+// SAFETY: the memory is the driver's until `free`, or `imported` owns it, which is `Send`; all access to it
+// goes through raw pointers whose users answer for races.
 unsafe impl Send for Block {}
 // SAFETY: as above; no method reads or writes the bytes through `&self`.
 unsafe impl Sync for Block {}
@@ -42,7 +46,7 @@ impl Block {
         }
         let driver = &device.driver;
         let allocation = driver.allocate(length, place).map_err(|error| error.of(&device.name, length))?;
-        let block = Block { allocation, length, device: Arc::clone(device) };
+        let block = Block { allocation, length, imported: None, device: Arc::clone(device) };
         device.allocated.fetch_add(length, Ordering::Relaxed);
         match allocation.host {
             // SAFETY: `length` bytes were allocated there, and nobody else has them yet.
@@ -56,6 +60,33 @@ impl Block {
         Ok(block)
     }
 
+    /// Memory that the host had, locked where it is. It does not count as allocated.
+    pub(crate) fn imported(
+        mut pages: HostPages,
+        device: &Arc<DeviceShared>,
+    ) -> Result<Self, Box<ImportError>> {
+        let length = pages.length();
+        let limit = device.capabilities.max_buffer_bytes;
+        // The driver locks at least a byte.
+        let registered = match length {
+            0 => Err(DeviceError::Unsupported {
+                device: device.name.clone(),
+                what: "import of no bytes".to_owned(),
+                alternative: "make an empty buffer".to_owned(),
+            }),
+            _ if length > limit => Err(DeviceError::BufferTooLarge { requested: length, limit }),
+            _ => {
+                device.driver.register(pages.start(), length).map_err(|error| error.of(&device.name, length))
+            }
+        };
+        match registered {
+            Ok(allocation) => {
+                Ok(Block { allocation, length, imported: Some(pages), device: Arc::clone(device) })
+            }
+            Err(error) => Err(Box::new(ImportError { pages, error })),
+        }
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -64,10 +95,15 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         // A kernel that did not stop may still use it, and the driver would wait for that.
-        if !self.device.is_lost() {
+        if self.device.is_lost() {
+            // And so must the host's memory stay.
+            std::mem::forget(self.imported.take());
+        } else {
             self.device.driver.free(self.allocation);
         }
-        self.device.allocated.fetch_sub(self.length, Ordering::Relaxed);
+        if self.allocation.place != Place::Registered {
+            self.device.allocated.fetch_sub(self.length, Ordering::Relaxed);
+        }
     }
 }
 
@@ -80,6 +116,8 @@ pub(crate) trait Release: Send + Sync {
 pub(crate) struct NvidiaBuffer {
     device: Arc<DeviceShared>,
     home: RwLock<Home>,
+    /// Set under the lock of `home`.
+    is_addressed: AtomicBool,
     length: u64,
     storage_mode: StorageMode,
     label: String,
@@ -138,6 +176,18 @@ impl NvidiaBuffer {
         Ok(Self::within(Arc::new(block), descriptor, None))
     }
 
+    /// A buffer in memory that the host had.
+    pub(crate) fn imported(
+        pages: HostPages,
+        label: &str,
+        device: &Arc<DeviceShared>,
+    ) -> Result<Self, Box<ImportError>> {
+        let block = Block::imported(pages, device)?;
+        let length = block.length();
+        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(length) };
+        Ok(Self::within(Arc::new(block), &descriptor, None))
+    }
+
     /// A buffer of a block: all of it, or a range of a heap.
     pub(crate) fn within(
         block: Arc<Block>,
@@ -148,6 +198,7 @@ impl NvidiaBuffer {
         NvidiaBuffer {
             device: Arc::clone(&block.device),
             home: RwLock::new(Home { block, start }),
+            is_addressed: AtomicBool::new(false),
             length: descriptor.length,
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
@@ -206,6 +257,15 @@ impl NvidiaBuffer {
         if let Some(host) = self.home().host() {
             return Ok(host);
         }
+        let stays = || DeviceError::Unsupported {
+            device: self.device.name.clone(),
+            what: format!("an address for the host of buffer `{}`, whose gpuAddress is in use", self.label),
+            alternative: "ask for the contents before the gpuAddress, or copy with `read` and `write`"
+                .to_owned(),
+        };
+        if self.is_addressed.load(Ordering::Acquire) {
+            return Err(stays());
+        }
         let block = Block::new(self.length, Place::Host, &self.device)?;
         // Work that was encoded with the old address must have ended. It is not waited for under the lock,
         // which a queue needs to encode it.
@@ -218,6 +278,9 @@ impl NvidiaBuffer {
         };
         if let Some(host) = home.host() {
             return Ok(host);
+        }
+        if self.is_addressed.load(Ordering::Acquire) {
+            return Err(stays());
         }
         let driver = &self.device.driver;
         let moved = driver
@@ -286,6 +349,13 @@ impl Buffer for NvidiaBuffer {
 
     fn label(&self) -> &str {
         &self.label
+    }
+
+    fn gpu_address(&self) -> Option<u64> {
+        // Under the lock, which moving the bytes needs alone.
+        let home = self.home();
+        self.is_addressed.store(true, Ordering::Release);
+        Some(home.address())
     }
 
     fn device_address(&self) -> Option<u64> {

@@ -2,13 +2,14 @@
 //!
 //! Owns [`Nccl`]. Invariant: no call is made unless the library is there.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
 
 use anymetal_hal::artifact::ScalarType;
 use cudarc::nccl::sys;
 
-use crate::collectives::{Library, Operation, Part, ReduceOp};
-use crate::driver::DriverError;
+use crate::collectives::{GroupId, Library, Operation, Part, RankRange, ReduceOp};
+use crate::driver::{Driver, DriverError};
 
 /// A communicator for each card.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ unsafe impl Sync for Communicator {}
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        // SAFETY: made by `ncclCommInitAll`, and destroyed once; its work has ended, since every operation is
-        // waited for. A failure leaves nothing to be done.
+        // SAFETY: made by `ncclCommInitAll` or `ncclCommInitRank`, and destroyed once; its work has ended,
+        // since every operation is waited for. A failure leaves nothing to be done.
         let _ = unsafe { sys::ncclCommDestroy(self.0) };
     }
 }
@@ -35,14 +36,53 @@ impl Drop for Communicator {
 impl Nccl {
     /// For the cards of those numbers. [`DriverError::BadCode`] if there is no NCCL.
     pub(crate) fn new(numbers: &[i32]) -> Result<Self, DriverError> {
-        // SAFETY: it only looks for the library.
-        if !unsafe { sys::is_culib_present() } {
-            return Err(DriverError::BadCode("collectives without NCCL (libnccl.so is missing)".to_owned()));
-        }
+        check_present()?;
         let mut made = vec![std::ptr::null_mut(); numbers.len()];
         // SAFETY: the library is there; both arrays have that length.
         check(unsafe { sys::ncclCommInitAll(made.as_mut_ptr(), numbers.len() as c_int, numbers.as_ptr()) })?;
         Ok(Nccl { communicators: made.into_iter().map(Communicator).collect() })
+    }
+
+    /// For the cards of those drivers, at that place of a group. Waits for all others of it.
+    pub(crate) fn join(
+        drivers: &[Arc<dyn Driver>],
+        group: [u8; GroupId::BYTES],
+        place: RankRange,
+    ) -> Result<Self, DriverError> {
+        check_present()?;
+        let id = sys::ncclUniqueId { internal: group.map(u8::cast_signed) };
+        let mut made = vec![std::ptr::null_mut(); drivers.len()];
+        // SAFETY: the library is there.
+        check(unsafe { sys::ncclGroupStart() })?;
+        let joined = drivers.iter().enumerate().zip(&mut made).try_for_each(|((at, driver), made)| {
+            driver.make_current()?;
+            let (ranks, rank) = (place.ranks as c_int, (place.first + at) as c_int);
+            // SAFETY: the library is there; the place outlives the end of the group.
+            check(unsafe { sys::ncclCommInitRank(made, ranks, id, rank) })
+        });
+        // SAFETY: the group was started above, and must end in any case.
+        let ended = check(unsafe { sys::ncclGroupEnd() });
+        joined.and(ended)?;
+        Ok(Nccl { communicators: made.into_iter().map(Communicator).collect() })
+    }
+}
+
+/// By what the processes of a new group find each other.
+pub(crate) fn new_group() -> Result<[u8; GroupId::BYTES], DriverError> {
+    check_present()?;
+    let mut id = sys::ncclUniqueId { internal: [0; GroupId::BYTES] };
+    // SAFETY: the library is there; the result outlives the call.
+    check(unsafe { sys::ncclGetUniqueId(&raw mut id) })?;
+    Ok(id.internal.map(c_char::cast_unsigned))
+}
+
+/// [`DriverError::BadCode`] if there is no NCCL.
+fn check_present() -> Result<(), DriverError> {
+    // SAFETY: it only looks for the library.
+    if unsafe { sys::is_culib_present() } {
+        Ok(())
+    } else {
+        Err(DriverError::BadCode("collectives without NCCL (libnccl.so is missing)".to_owned()))
     }
 }
 

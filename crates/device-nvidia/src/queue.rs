@@ -26,6 +26,7 @@ use crate::execution::{Execution, Measured, guarded};
 use crate::graph::GRAPH_SLOT;
 use crate::lane::{IN_FLIGHT, Lane};
 use crate::launch;
+use crate::residency::Residency;
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct NvidiaQueue {
@@ -223,6 +224,7 @@ impl Queue for NvidiaQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
         let core = &self.core;
         launch::check_commands(&core.device, &submission.commands, Some(core.number))?;
+        Residency::check(&core.device, &submission.resident)?;
         let clock = core.device.clock.as_ref();
         let assist = Some(Arc::clone(&self.assistance) as Arc<dyn WaitAssist>);
         let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock, assist)?;

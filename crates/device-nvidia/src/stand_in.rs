@@ -254,6 +254,11 @@ unsafe impl Driver for StandIn {
         &self.card
     }
 
+    #[cfg(feature = "nccl")]
+    fn make_current(&self) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
         let mut state = self.log(format!("allocate {bytes} {place:?}"))?;
         // SAFETY: the size is not zero.
@@ -267,9 +272,19 @@ unsafe impl Driver for StandIn {
         Ok(Allocation { address, host, place })
     }
 
+    fn register(&self, host: NonNull<u8>, bytes: u64) -> Result<Allocation, DriverError> {
+        let mut state = self.log(format!("register {bytes}"))?;
+        let address = host.as_ptr() as usize as u64;
+        state.live.insert(address, bytes as usize);
+        Ok(Allocation { address, host: Some(host), place: Place::Registered })
+    }
+
     fn free(&self, allocation: Allocation) {
         let mut state = self.lock();
         let bytes = state.live.remove(&allocation.address).expect("it is freed once");
+        if allocation.place == Place::Registered {
+            return;
+        }
         // SAFETY: allocated above with this layout, and freed once.
         unsafe { std::alloc::dealloc(pointer(allocation.address), layout(bytes)) };
     }

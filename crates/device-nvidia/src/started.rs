@@ -54,8 +54,13 @@ impl Started {
     }
 
     /// The first fault, after all of it has ended. Clears the records of the slot and of graphs that have
-    /// one.
-    pub(crate) fn first_fault(&self, lane: &Lane, slot: &Slot) -> Result<Option<DeviceError>, DriverError> {
+    /// one. `label` gives the label of the buffer that begins at an address.
+    pub(crate) fn first_fault(
+        &self,
+        lane: &Lane,
+        slot: &Slot,
+        label: &dyn Fn(u64) -> Option<String>,
+    ) -> Result<Option<DeviceError>, DriverError> {
         let (records, arena) = (self.records(), &slot.arena);
         let (mut first, slot_has_one) = (None, arena.has_fault());
         if slot_has_one {
@@ -66,7 +71,7 @@ impl Started {
                 Work::Dispatch { pipeline, shape, record } => {
                     let record = record.filter(|_| slot_has_one);
                     let Some(fault) = record.and_then(|record| arena.fault(record)) else { continue };
-                    first = first.or_else(|| error_of(lane, pipeline, shape, fault));
+                    first = first.or_else(|| error_of(lane, pipeline, shape, fault, label));
                 }
                 Work::Graph { indirect, graph } if graph.arena.has_fault() => {
                     first = first.or(fault_of_graph(lane, &**indirect, graph)?);
@@ -100,7 +105,7 @@ fn fault_of_graph(
     let Some(indirect) = indirect.as_any().downcast_ref::<NvidiaIndirect>() else { return Ok(None) };
     let first = graph.faultable.iter().find_map(|(command, shape, record)| {
         let pipeline = pipeline_of(&indirect.commands[*command])?;
-        error_of(lane, pipeline, shape, graph.arena.fault(*record)?)
+        error_of(lane, pipeline, shape, graph.arena.fault(*record)?, &|_| None)
     });
     graph.arena.clear(&lane.device, graph.records, lane.stream())?;
     Ok(first)
@@ -117,9 +122,10 @@ fn error_of(
     pipeline: &Arc<dyn Pipeline>,
     shape: &DispatchShape,
     fault: RecordedFault,
+    label: &dyn Fn(u64) -> Option<String>,
 ) -> Option<DeviceError> {
     let pipeline = launch::pipeline(&lane.device, pipeline).ok()?;
-    Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault, |_| None))
+    Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault, label))
 }
 
 fn pipeline_of(command: &Command) -> Option<&Arc<dyn Pipeline>> {

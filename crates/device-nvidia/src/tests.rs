@@ -7,6 +7,7 @@ mod cooperative;
 mod encoded;
 mod graphs;
 mod links;
+mod pointers;
 mod products;
 mod stopping;
 mod streams;
@@ -26,6 +27,7 @@ use anymetal_hal::command::{
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::HeapDescriptor;
+use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
@@ -288,4 +290,21 @@ fn mappings_show_the_bytes_and_write_them_back() {
     assert_eq!(values(&x), [1, 9, 3]);
     let mut mapping = Arc::clone(&x).map(0..4, MapMode::Read).unwrap();
     assert!(mapping.bytes_mut().is_none());
+}
+
+#[test]
+fn imported_memory_is_used_where_it_is() {
+    let bench = Bench::new(multiply);
+    let own = bench.driver.live_allocations();
+    let mut pages = HostPages::zeroed(8).unwrap();
+    pages.write(0, &[3, 0, 0, 0, 4]).unwrap();
+    let start = pages.start();
+    let x = bench.device.import(pages, "weights").unwrap();
+    assert_eq!((x.contents(), x.label(), bench.device.allocated_bytes()), (Some(start), "weights", 0));
+    bench.run(vec![dispatch(&bench.pipeline(), &x, 5, 2)]).unwrap();
+    assert_eq!(values(&x), [15, 20]);
+    drop(x);
+    assert_eq!(bench.driver.live_allocations(), own);
+    let refused = bench.device.import(HostPages::zeroed(0).unwrap(), "").unwrap_err();
+    assert!(matches!(refused.error, DeviceError::Unsupported { .. }));
 }

@@ -15,6 +15,8 @@
 //!   kernel runs;
 //! - if the kernel has barriers of the grid, [`GRID_BARRIER_BYTES`] in global memory for them, which the
 //!   device sets to [`grid_barrier_words`] before the launch, a cooperative one;
+//! - if the kernel loads pointers from memory, the table of resident buffers ([`crate::resident`]) in global
+//!   memory, for each its address and its length in 64 bits, and how many they are;
 //! - the threads of the grid along x, y and z;
 //! - for each buffer slot that takes a value, its 32-bit words. Inline bytes of at least that many words are
 //!   given there; the pointer is null then, and the length theirs. A bound buffer has its pointer, and the
@@ -51,6 +53,10 @@ pub enum Parameter {
     Stop,
     /// The words of barriers of the grid, on a multiple of 8: 64 bits.
     GridBarrier,
+    /// The table of resident buffers: 64 bits.
+    Residents,
+    /// How many they are: 64 bits.
+    ResidentCount,
     /// Threads of the grid along an axis (0 to 2): 32 bits.
     GridThreads(u8),
     /// A word of the value of a buffer slot: 32 bits.
@@ -66,9 +72,13 @@ impl Parameter {
     /// Its size and alignment in bytes.
     pub const fn size(self) -> u32 {
         match self {
-            Self::BufferPointer(_) | Self::BufferLength(_) | Self::Fault | Self::Stop | Self::GridBarrier => {
-                8
-            }
+            Self::BufferPointer(_)
+            | Self::BufferLength(_)
+            | Self::Fault
+            | Self::Stop
+            | Self::GridBarrier
+            | Self::Residents
+            | Self::ResidentCount => 8,
             Self::ThreadgroupOffset(_)
             | Self::ThreadgroupLength(_)
             | Self::GridThreads(_)
@@ -88,9 +98,22 @@ pub fn grid_barrier_words(groups: u32) -> [u8; GRID_BARRIER_BYTES as usize] {
     words
 }
 
-/// The parameters of a kernel, in order. It has as many buffer slots as `values`, which are the words that
-/// each takes by value, and so many slots of threadgroup memory; `meets_grid`: it has barriers of the grid.
-pub fn parameters(values: &[u32], threadgroup_slots: u32, meets_grid: bool) -> Vec<Parameter> {
+/// What of a kernel decides its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signature<'a> {
+    /// For each buffer slot the 32-bit words that it takes by value.
+    pub values: &'a [u32],
+    /// Slots of threadgroup memory.
+    pub threadgroup_slots: u32,
+    /// It has barriers of the grid.
+    pub meets_grid: bool,
+    /// It loads pointers from memory.
+    pub loads_pointers: bool,
+}
+
+/// The parameters of a kernel, in order.
+pub fn parameters(signature: Signature<'_>) -> Vec<Parameter> {
+    let Signature { values, threadgroup_slots, meets_grid, loads_pointers } = signature;
     let mut list = Vec::new();
     for slot in 0..values.len() as u32 {
         list.extend([Parameter::BufferPointer(slot), Parameter::BufferLength(slot)]);
@@ -100,6 +123,9 @@ pub fn parameters(values: &[u32], threadgroup_slots: u32, meets_grid: bool) -> V
     }
     list.extend([Parameter::Fault, Parameter::Stop]);
     list.extend(meets_grid.then_some(Parameter::GridBarrier));
+    if loads_pointers {
+        list.extend([Parameter::Residents, Parameter::ResidentCount]);
+    }
     list.extend((0..3).map(Parameter::GridThreads));
     for (slot, &words) in (0..).zip(values) {
         list.extend((0..words).map(|word| Parameter::Value { slot, word }));
@@ -124,7 +150,9 @@ mod tests {
 
     #[test]
     fn parameters_come_by_kind_and_slot_and_are_aligned() {
-        let list = parameters(&[2], 1, false);
+        let signature =
+            Signature { values: &[2], threadgroup_slots: 1, meets_grid: false, loads_pointers: true };
+        let list = parameters(signature);
         let expected = [
             Parameter::BufferPointer(0),
             Parameter::BufferLength(0),
@@ -132,6 +160,8 @@ mod tests {
             Parameter::ThreadgroupLength(0),
             Parameter::Fault,
             Parameter::Stop,
+            Parameter::Residents,
+            Parameter::ResidentCount,
             Parameter::GridThreads(0),
             Parameter::GridThreads(1),
             Parameter::GridThreads(2),
@@ -139,7 +169,7 @@ mod tests {
             Parameter::Value { slot: 0, word: 1 },
         ];
         assert_eq!(list, expected);
-        assert_eq!(parameter_offsets(&list), [0, 8, 16, 20, 24, 32, 40, 44, 48, 52, 56]);
+        assert_eq!(parameter_offsets(&list), [0, 8, 16, 20, 24, 32, 40, 48, 56, 60, 64, 68, 72]);
         let odd = [Parameter::GridThreads(0), Parameter::Fault];
         assert_eq!(parameter_offsets(&odd), [0, 8]);
     }

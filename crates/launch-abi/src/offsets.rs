@@ -47,6 +47,8 @@ pub const FAULT_BOUND_LEN: i64 = offset_of!(FaultRecord, bound_len) as i64;
 pub const FAULT_GROUP_LINEAR: i64 = offset_of!(FaultRecord, group_linear) as i64;
 /// Of [`FaultRecord::thread_in_group`], 32 bits.
 pub const FAULT_THREAD_IN_GROUP: i64 = offset_of!(FaultRecord, thread_in_group) as i64;
+/// Of [`FaultRecord::base`], 64 bits.
+pub const FAULT_BASE: i64 = offset_of!(FaultRecord, base) as i64;
 
 const _: () = {
     assert!(offset_of!(FaultRecord, claimed) == 0);

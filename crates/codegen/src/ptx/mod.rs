@@ -15,6 +15,7 @@
 //! | `matrix_layout` | which lane holds which elements of matrices |
 //! | `emit/entry` | parameters, positions of threads, the exit with the fault record |
 //! | `emit/allocation` | bases, lengths, tagged pointers, bounds checks |
+//! | `emit/loaded_pointers` | addresses in memory, looked up in the table of resident buffers |
 //! | `emit/versions`, `emit/region` | a body for threadgroups of which much is known, and one for any |
 //! | `emit/memory`, `emit/copy`, `emit/atomic` | accesses |
 //! | `emit/control`, `emit/loops`, `emit/pieces` | branches, loops, lanes that meet again, the stop flag |
@@ -37,6 +38,7 @@ mod matrix_layout;
 mod options;
 mod target;
 
+use anymetal_ir::analysis::function_loads_pointers;
 use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{Function, Inst, Kernel, Module, Op};
 
@@ -94,7 +96,8 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let analysis = analysis::Analysis::new(&function, kernel, &order);
     let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let (symbol, value_words) = (options.symbol.clone(), analysis.value_words);
-    Ok(PtxDescription { symbol, threadgroup_static_bytes, value_words })
+    let loads_pointers = function_loads_pointers(&function);
+    Ok(PtxDescription { symbol, threadgroup_static_bytes, value_words, loads_pointers })
 }
 
 /// The instructions of a lowered function in program order, if the code generator takes it.

@@ -42,6 +42,8 @@ pub struct PtxDescription {
     pub threadgroup_static_bytes: u64,
     /// As [`PtxCode::value_words`].
     pub value_words: Vec<u32>,
+    /// As [`PtxCode::loads_pointers`].
+    pub loads_pointers: bool,
 }
 
 /// The result of code generation.
@@ -56,6 +58,8 @@ pub struct PtxCode {
     pub threadgroup_static_bytes: u64,
     /// For each argument of the kernel how many 32-bit words a launch may give by value; 0: none.
     pub value_words: Vec<u32>,
+    /// Whether it looks addresses up that it loads: its launch has the table of resident buffers.
+    pub loads_pointers: bool,
     /// The accesses that can fault, by the number in the fault record.
     pub fault_sites: Vec<FaultSite>,
 }

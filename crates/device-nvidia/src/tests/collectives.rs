@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::collectives::{Collectives, Library, Operation, Part, ReduceOp};
+use crate::collectives::{Collectives, GroupId, Library, Operation, Part, RankRange, ReduceOp, Shard};
 
 /// Does operations on `uint`s in the host's memory, as soon as it is asked.
 #[derive(Debug, Default, Clone)]
@@ -57,24 +57,25 @@ impl Cards {
         let devices: Vec<NvidiaDevice> = benches.iter().map(|bench| bench.device.clone()).collect();
         let library = HostLibrary::default();
         let own = library.clone();
-        let collectives = Collectives::with(&devices, |numbers| {
+        let collectives = Collectives::with(&devices, RankRange { first: 0, ranks: count }, |numbers| {
             assert_eq!(numbers.len(), count);
             Ok(Box::new(own))
         });
         Cards { benches, library, collectives: collectives.unwrap() }
     }
 
-    fn buffers<const N: usize>(&self, of: impl Fn(u32) -> [u32; N]) -> Vec<Arc<dyn Buffer>> {
-        let buffer = |(rank, bench): (usize, &Bench)| bench.buffer(&of(rank as u32));
+    fn buffers<const N: usize>(&self, of: impl Fn(u32) -> [u32; N]) -> Vec<Shard> {
+        let buffer = |(rank, bench): (usize, &Bench)| Shard::from(&bench.buffer(&of(rank as u32)));
         self.benches.iter().enumerate().map(buffer).collect()
     }
 }
 
-fn all_values(buffers: &[Arc<dyn Buffer>]) -> Vec<Vec<u32>> {
-    buffers.iter().map(values).collect()
+fn all_values(shards: &[Shard]) -> Vec<Vec<u32>> {
+    shards.iter().map(|shard| values(&shard.buffer)).collect()
 }
 
 const U32: ScalarType = ScalarType::U32;
+const ALONE: RankRange = RankRange { first: 0, ranks: 1 };
 
 #[test]
 fn each_operation_reads_and_writes_the_buffers_of_its_cards() {
@@ -92,6 +93,10 @@ fn each_operation_reads_and_writes_the_buffers_of_its_cards() {
     let (from, to) = (cards.buffers(|rank| [rank, 2, 5]), cards.buffers(|_| [0]));
     all.reduce_scatter(&from, &to, U32, 1, ReduceOp::Sum).unwrap();
     assert_eq!(all_values(&to), [[3], [6], [15]]);
+    let x = cards.buffers(|rank| [9, rank, 1]);
+    let last: Vec<Shard> = x.iter().map(|shard| Shard { offset: 4, ..shard.clone() }).collect();
+    all.all_reduce(&last, U32, 2, ReduceOp::Sum).unwrap();
+    assert_eq!(all_values(&x), [[9, 3, 3]; 3]);
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn what_does_not_fit_the_cards_is_refused_before_the_library_is_asked() {
     let cards = Cards::new(2);
     let all = &cards.collectives;
     let (x, y) = (cards.buffers(|_| [1, 2]), cards.buffers(|_| [0; 4]));
-    let swapped = [Arc::clone(&x[1]), Arc::clone(&x[0])];
+    let swapped = [x[1].clone(), x[0].clone()];
     let sum = ReduceOp::Sum;
     let unsupported = |result: Result<(), DeviceError>| {
         assert!(matches!(result, Err(DeviceError::Unsupported { .. })), "{result:?}");
@@ -129,8 +134,11 @@ fn what_does_not_fit_the_cards_is_refused_before_the_library_is_asked() {
     outside(all.all_reduce(&x, U32, u64::MAX, sum));
     outside(all.all_gather(&y, &x, U32, 2));
     outside(all.reduce_scatter(&x, &y, U32, 2, sum));
+    let at = |offset| x.iter().map(|shard| Shard { offset, ..shard.clone() }).collect::<Vec<_>>();
+    outside(all.all_reduce(&at(4), U32, 2, sum));
+    unsupported(all.all_reduce(&at(2), U32, 1, sum));
     all.all_reduce(&x, U32, 0, sum).unwrap();
-    let mapping = Arc::clone(&x[1]).map(0..4, MapMode::Read).unwrap();
+    let mapping = Arc::clone(&x[1].buffer).map(0..4, MapMode::Read).unwrap();
     let mapped = all.all_reduce(&x, U32, 1, sum);
     assert!(matches!(mapped, Err(DeviceError::BufferMapped { .. })), "{mapped:?}");
     drop(mapping);
@@ -141,8 +149,10 @@ fn what_does_not_fit_the_cards_is_refused_before_the_library_is_asked() {
 fn a_card_takes_part_once_and_there_is_one_at_least() {
     let bench = Bench::new(multiply);
     let with = |devices: &[NvidiaDevice]| {
-        let made = Collectives::with(devices, |_| Ok(Box::<HostLibrary>::default()));
-        made.map(|collectives| collectives.device_count())
+        let made = Collectives::with(devices, RankRange { first: 0, ranks: devices.len() }, |_| {
+            Ok(Box::<HostLibrary>::default())
+        });
+        made.map(|collectives| collectives.rank_count())
     };
     assert!(matches!(with(&[]), Err(DeviceError::Unsupported { .. })));
     let twice = [bench.device.clone(), bench.device.clone()];
@@ -155,7 +165,7 @@ fn a_missing_library_is_an_error_and_gives_the_streams_back() {
     let bench = Bench::new(multiply);
     let before = bench.driver.live_handles();
     let missing = || Err(DriverError::BadCode("collectives without NCCL (libnccl.so is missing)".to_owned()));
-    let error = Collectives::with(std::slice::from_ref(&bench.device), |_| missing()).unwrap_err();
+    let error = Collectives::with(std::slice::from_ref(&bench.device), ALONE, |_| missing()).unwrap_err();
     assert!(error.to_string().contains("libnccl.so"), "{error}");
     assert_eq!(bench.driver.live_handles(), before);
 }
@@ -165,4 +175,25 @@ fn a_missing_library_is_an_error_and_gives_the_streams_back() {
 fn the_real_library_gives_an_error_where_it_or_the_card_is_missing() {
     let error = crate::nccl::Nccl::new(&[9999]).unwrap_err();
     assert!(matches!(error, DriverError::BadCode(_) | DriverError::Other(_)), "{error:?}");
+}
+
+#[test]
+fn ranks_are_those_of_the_group_and_sizes_count_all_of_them() {
+    let bench = Bench::new(multiply);
+    let devices = std::slice::from_ref(&bench.device);
+    let at = |first, ranks| {
+        Collectives::with(devices, RankRange { first, ranks }, |_| Ok(Box::<HostLibrary>::default()))
+    };
+    let refused = |first, ranks| matches!(at(first, ranks), Err(DeviceError::Unsupported { .. }));
+    assert!(refused(0, 0) && refused(2, 2) && refused(usize::MAX, 2));
+    let second = at(1, 2).unwrap();
+    assert_eq!(second.rank_count(), 2);
+    let (x, y) = (vec![Shard::from(&bench.buffer(&[1, 2]))], vec![Shard::from(&bench.buffer(&[0; 3]))]);
+    let short = second.all_gather(&x, &y, U32, 2);
+    assert!(matches!(short, Err(DeviceError::RangeOutsideBuffer { .. })), "{short:?}");
+    let beyond = second.broadcast(&x, 2, U32, 1);
+    assert!(matches!(beyond, Err(DeviceError::Unsupported { .. })), "{beyond:?}");
+    second.broadcast(&x, 0, U32, 1).unwrap();
+    let id = GroupId::from_bytes([7; GroupId::BYTES]);
+    assert_eq!((id.to_bytes()[127], format!("{id:?}").as_str()), (7, "GroupId(..)"));
 }

@@ -161,7 +161,7 @@ impl ArgumentEncoder {
         let member = self.member(method, index, ArgumentMemberKind::Pointer);
         let address = buffer.map_or(0, |buffer| {
             buffer.from_offset(method, offset);
-            let address = buffer.ivars().memory.gpu_address();
+            let address = buffer.address_for_kernels();
             address.unwrap_or_else(|error| violation(method, error)) + offset as u64
         });
         let place = self.place(method, member);

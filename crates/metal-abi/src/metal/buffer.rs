@@ -50,7 +50,7 @@ define_class!(
 
         #[unsafe(method(gpuAddress))]
         fn gpu_address(&self) -> u64 {
-            self.ivars().memory.gpu_address().unwrap_or(0)
+            self.address_for_kernels().unwrap_or(0)
         }
 
         #[unsafe(method(didModifyRange:))]
@@ -158,6 +158,13 @@ impl Buffer {
     /// Where its bytes are for the host; null for private storage.
     fn address(&self) -> *mut u8 {
         self.ivars().memory.hal().contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
+    }
+
+    /// The address for kernels. Programs ask for that of the host too, in any order, and there are devices
+    /// that move a buffer for it.
+    pub(crate) fn address_for_kernels(&self) -> Result<u64, anymetal::Error> {
+        self.address();
+        self.ivars().memory.gpu_address()
     }
 
     /// Checks a range against its length.

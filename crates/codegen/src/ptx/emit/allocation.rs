@@ -2,7 +2,7 @@
 //!
 //! A pointer whose allocation is known only at run time is *tagged*, as on the CPU: the allocation's number
 //! in the high 16 bits, the offset plus 2^47 below. 0 is the null pointer. Its candidates are the allocations
-//! of its address space.
+//! of its address space, and the resident buffers where the kernel loads pointers (`loaded_pointers`).
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::llvm_text::Opd;
 use crate::roots::Root;
 
 /// Added to the offset of a tagged pointer.
-const BIAS: i64 = 1 << 47;
+pub(super) const BIAS: i64 = 1 << 47;
 /// The bits of the biased offset.
 const OFFSET_BITS: i64 = (1 << 48) - 1;
 
@@ -432,7 +432,7 @@ impl Emitter<'_> {
     }
 
     /// Allocation and offset of a tagged pointer.
-    fn decode(&mut self, tagged: &Opd, space: Space) -> (Place, Opd) {
+    pub(super) fn decode(&mut self, tagged: &Opd, space: Space) -> (Place, Opd) {
         let ty = pointer_type(space);
         let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
         let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
@@ -444,6 +444,9 @@ impl Emitter<'_> {
             let is_it = self.t.value(format_args!("icmp eq i64 {number}, {}", self.number(root)));
             base = self.t.select("i1", &is_it, ty, &place.base, &base);
             len = self.t.select("i1", &is_it, "i64", &place.len, &len);
+        }
+        if matches!(space, Space::Device | Space::Constant) {
+            (base, len) = self.resident_place(&number, (base, len));
         }
         let offset = self.untagged_offset(tagged);
         (Place { ty, base, len, root: Root::Many }, offset)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anymetal_ir::ArgKind;
-use anymetal_launch_abi::nvidia::{Parameter, parameters};
+use anymetal_launch_abi::nvidia::{Parameter, Signature, parameters};
 
 use super::super::PtxCode;
 use super::Emitter;
@@ -39,6 +39,7 @@ impl Emitter<'_> {
             symbol: self.input.options.symbol.clone(),
             threadgroup_static_bytes: self.input.static_bytes,
             value_words: self.given.into_counts(),
+            loads_pointers: self.residents.is_some(),
             fault_sites: self.faults.sites,
         })
     }
@@ -53,7 +54,13 @@ impl Emitter<'_> {
         };
         let mut texts = Vec::new();
         let (values, threadgroup_slots) = (self.words_of_slots(), count(ArgKind::ThreadgroupMemory));
-        for parameter in parameters(&values, threadgroup_slots, self.meets_grid()) {
+        let signature = Signature {
+            values: &values,
+            threadgroup_slots,
+            meets_grid: self.meets_grid(),
+            loads_pointers: self.residents.is_some(),
+        };
+        for parameter in parameters(signature) {
             let register = self.t.register();
             let ty = match parameter {
                 Parameter::BufferPointer(slot) => {
@@ -83,6 +90,14 @@ impl Emitter<'_> {
                 Parameter::GridBarrier => {
                     self.grid.barrier = register.clone();
                     "ptr addrspace(1)"
+                }
+                Parameter::Residents => {
+                    self.residents.iter_mut().for_each(|residents| residents.table = register.clone());
+                    "ptr addrspace(1)"
+                }
+                Parameter::ResidentCount => {
+                    self.residents.iter_mut().for_each(|residents| residents.count = register.clone());
+                    "i64"
                 }
                 Parameter::Value { slot, .. } => {
                     self.given.add_parameter(argument_of(ArgKind::Buffer, slot), register.clone());

@@ -7,6 +7,7 @@ use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
 use anymetal_launch_abi::{AccessKind, nvidia, offsets};
 
 use super::Emitter;
+use super::allocation::{Place, pointer_type};
 use crate::cpu::FaultSite;
 use crate::llvm_text::{Opd, Text};
 use crate::roots::Root;
@@ -17,17 +18,17 @@ pub(super) struct Faults {
     pub(super) sites: Vec<FaultSite>,
     /// The allocation of each site.
     roots: Vec<Root>,
-    /// 1 + the site, 0 for none; the offset; the length for sites whose allocation is not known here.
-    registers: Option<[Opd; 3]>,
+    /// 1 + the site, 0 for none; the offset; length and address for sites whose allocation is not known here.
+    registers: Option<[Opd; 4]>,
     rounds: Option<Opd>,
 }
 
 impl Faults {
-    fn registers(&mut self, t: &mut Text) -> [Opd; 3] {
+    fn registers(&mut self, t: &mut Text) -> [Opd; 4] {
         if let Some(registers) = &self.registers {
             return registers.clone();
         }
-        let registers = ["i32", "i64", "i64"].map(|ty| {
+        let registers = ["i32", "i64", "i64", "i64"].map(|ty| {
             let register = t.alloca(ty, 8);
             t.entry_line(format_args!("store {ty} 0, ptr {register}, align 8"));
             register
@@ -70,11 +71,15 @@ impl Emitter<'_> {
     }
 
     /// Remembers a fault at an offset unless `ok`.
-    pub(super) fn note_fault(&mut self, ok: &Opd, site: usize, offset: &Opd, len: &Opd) {
+    pub(super) fn note_fault(&mut self, ok: &Opd, site: usize, offset: &Opd, place: &Place) {
         if ok.is_text("true") {
             return;
         }
-        let [number, at, length] = self.faults.registers(&mut self.t);
+        let [number, at, length, base] = self.faults.registers(&mut self.t);
+        let is_known = self.faults.roots[site] != Root::Many;
+        let loads_pointers = self.residents.is_some() && place.ty == pointer_type(Space::Device);
+        let start = (!is_known && loads_pointers)
+            .then(|| self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base)));
         let mut keep = |ty: &str, register: &Opd, new: &Opd| {
             let old = self.t.load(ty, register, 8);
             let value = self.t.select("i1", ok, ty, &old, new);
@@ -82,14 +87,15 @@ impl Emitter<'_> {
         };
         keep("i32", &number, &Opd::Int(site as i64 + 1));
         keep("i64", &at, offset);
-        if self.faults.roots[site] == Root::Many {
-            keep("i64", &length, len);
+        if !is_known {
+            keep("i64", &length, &place.len);
+            keep("i64", &base, &start.unwrap_or(Opd::Int(0)));
         }
     }
 
     /// Where the thread ends: writes the record if it has a fault and is the first to have one.
     pub(super) fn record_fault(&mut self) {
-        let Some([number, at, length]) = self.faults.registers.clone() else { return };
+        let Some([number, at, length, base]) = self.faults.registers.clone() else { return };
         let (faulted, first, write, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         let number = self.t.load("i32", &number, 8);
         let none = self.t.value(format_args!("icmp eq i32 {number}, 0"));
@@ -116,6 +122,10 @@ impl Emitter<'_> {
         self.put(&record, offsets::FAULT_SITE, "i32", &site);
         self.put(&record, offsets::FAULT_BYTE_OFFSET, "i64", &offset);
         self.put(&record, offsets::FAULT_BOUND_LEN, "i64", &length);
+        if self.residents.is_some() {
+            let base = self.t.load("i64", &base, 8);
+            self.put(&record, offsets::FAULT_BASE, "i64", &base);
+        }
         self.put(&record, offsets::FAULT_GROUP_LINEAR, "i64", &group);
         self.put(&record, offsets::FAULT_THREAD_IN_GROUP, "i32", &thread);
         self.tell_host(&record);

@@ -37,14 +37,23 @@ impl Emitter<'_> {
                 let site = self.site(inst, ptr, AccessKind::Load, ty.size());
                 let mut parts = self.checked_load(&address, ty, Mode { align, volatile }, site);
                 if ty.is_ptr() {
-                    let tagged = parts.swap_remove(0);
-                    parts = vec![self.from_tagged(tagged, self.root(result))];
+                    let bits = parts.swap_remove(0);
+                    let root = self.root(result);
+                    parts = match root {
+                        Root::Many => vec![self.loaded_pointer(ty, bits)],
+                        root => vec![self.from_tagged(bits, root)],
+                    };
                 }
                 self.define(inst, parts);
             }
             Op::Store { ptr, value, align, volatile } => {
                 let ty = self.ty(value);
-                let parts = if ty.is_ptr() { vec![self.tagged(value)] } else { self.parts(value) };
+                let outlives = matches!(self.ty(ptr), Type::Ptr(Space::Device | Space::Constant));
+                let parts = match ty.is_ptr() {
+                    true if outlives => vec![self.addressed(value)],
+                    true => vec![self.tagged(value)],
+                    false => self.parts(value),
+                };
                 let address = self.address(ptr);
                 let site = self.site(inst, ptr, AccessKind::Store, ty.size());
                 self.checked_store(&address, ty, &parts, Mode { align, volatile }, site);
@@ -68,7 +77,7 @@ impl Emitter<'_> {
             return then(self, &at);
         }
         let start = self.start(address);
-        self.note_fault(&ok, site, &start, &address.place.len);
+        self.note_fault(&ok, site, &start, &address.place);
         if ok.is_text("false") {
             return result.map(|(_, zero)| zero);
         }
@@ -107,7 +116,7 @@ impl Emitter<'_> {
             return load(self, &at);
         }
         let start = self.start(address);
-        self.note_fault(&ok, site, &start, &address.place.len);
+        self.note_fault(&ok, site, &start, &address.place);
         if ok.is_text("false") {
             return zero;
         }

@@ -1,9 +1,10 @@
 //! From analysed IR to LLVM text for NVPTX.
 //!
 //! The [`Emitter`] holds what one kernel's emission needs; its parts own their state: [`Places`] allocations
-//! and limits, [`Faults`] sites and the registers of the fault, [`Frames`] the constructs around, [`Grid`]
-//! the thread's positions, [`Lanes`] the active lanes. A value is one operand per scalar; a pointer is its
-//! byte offset, or a tagged pointer where its allocation is known at run time only.
+//! and limits, [`Residents`] the table of what loaded addresses lead to, [`Faults`] sites and the registers
+//! of the fault, [`Frames`] the constructs around, [`Grid`] the thread's positions, [`Lanes`] the active
+//! lanes. A value is one operand per scalar; a pointer is its byte offset, or a tagged pointer where its
+//! allocation is known at run time only.
 
 mod allocation;
 mod atomic;
@@ -16,6 +17,7 @@ mod frames;
 mod grid;
 mod grid_barrier;
 mod lanes;
+mod loaded_pointers;
 mod loops;
 mod math;
 mod matrix;
@@ -29,6 +31,7 @@ mod value;
 mod values;
 mod versions;
 
+use anymetal_ir::analysis::function_loads_pointers;
 use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 use super::alignment::{Alignment, Assumed};
@@ -49,6 +52,7 @@ use frames::Frames;
 use grid::Grid;
 pub(super) use grid_barrier::GRID_BARRIER_BYTES;
 use lanes::Lanes;
+use loaded_pointers::Residents;
 use loops::Unrolling;
 use matrix::Gathers;
 use pieces::Piece;
@@ -90,6 +94,7 @@ struct Emitter<'a> {
     gathers: Gathers,
     version: Version,
     places: Places,
+    residents: Option<Residents>,
     faults: Faults,
     frames: Frames,
     grid: Grid,
@@ -129,6 +134,7 @@ impl<'a> Emitter<'a> {
             gathers: Gathers::default(),
             version: Version::default(),
             places: Places::default(),
+            residents: function_loads_pointers(function).then(Residents::default),
             faults: Faults::default(),
             frames: Frames::default(),
             grid: Grid::default(),

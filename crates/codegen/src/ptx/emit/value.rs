@@ -197,8 +197,11 @@ impl Emitter<'_> {
 
     fn convert_value(&mut self, op: CastOp, a: Value, to: Type) -> Vec<Opd> {
         match op {
-            CastOp::PtrToInt => return vec![self.tagged(a)],
-            CastOp::IntToPtr => return self.parts(a),
+            CastOp::PtrToInt => return vec![self.addressed(a)],
+            CastOp::IntToPtr => {
+                let bits = self.one(a);
+                return vec![self.loaded_pointer(to, bits)];
+            }
             _ => {}
         }
         let (from, scalar) = (self.scalar(a), to.scalar().unwrap_or(Scalar::I64));

@@ -1,0 +1,190 @@
+//! Pointers that memory holds: addresses when they are stored to buffers, tagged pointers once they are
+//! loaded, as on the CPU.
+//!
+//! A loaded address is looked up in the launch's table of resident buffers, and gets a number beyond those of
+//! the kernel's own allocations. The table is constant during a launch, so the lookup is a function of its
+//! arguments alone, which LLVM may hoist. Only kernels that load pointers have the table
+//! ([`anymetal_ir::analysis::function_loads_pointers`]).
+
+use anymetal_ir::{ArgKind, Space, Type, Value};
+use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
+use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
+
+use super::Emitter;
+use super::allocation::{BIAS, Place, pointer_type};
+use crate::llvm_text::Opd;
+use crate::roots::Root;
+
+/// The table of the launch: a parameter each.
+#[derive(Debug)]
+pub(super) struct Residents {
+    pub(super) table: Opd,
+    pub(super) count: Opd,
+}
+
+impl Default for Residents {
+    fn default() -> Self {
+        Self { table: Opd::text("null"), count: Opd::Int(0) }
+    }
+}
+
+/// The tagged pointer of eight bytes from memory: a bisection for the last buffer that does not begin after
+/// the address.
+fn pointer_text() -> String {
+    let global = pointer_type(Space::Device);
+    format!(
+        "define internal i64 @am.pointer({global} %table, i64 %count, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
+entry:
+  %tag = lshr i64 %bits, {ADDRESS_BITS}
+  %is.tagged = icmp ne i64 %tag, 0
+  %is.null = icmp eq i64 %bits, 0
+  %is.plain = or i1 %is.tagged, %is.null
+  br i1 %is.plain, label %plain, label %head
+plain:
+  ret i64 %bits
+head:
+  %low = phi i64 [ 0, %entry ], [ %low.next, %step ]
+  %high = phi i64 [ %count, %entry ], [ %high.next, %step ]
+  %more = icmp ult i64 %low, %high
+  br i1 %more, label %step, label %last
+step:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %middle.at = mul i64 %middle, {TABLE_ENTRY}
+  %middle.p = getelementptr i8, {global} %table, i64 %middle.at
+  %middle.base = load i64, {global} %middle.p, align 8, !invariant.load !1
+  %is.below = icmp ule i64 %middle.base, %bits
+  %after = add i64 %middle, 1
+  %low.next = select i1 %is.below, i64 %after, i64 %low
+  %high.next = select i1 %is.below, i64 %high, i64 %middle
+  br label %head
+last:
+  %is.none = icmp eq i64 %low, 0
+  br i1 %is.none, label %dangling, label %check
+check:
+  %index = sub i64 %low, 1
+  %at = mul i64 %index, {TABLE_ENTRY}
+  %own.p = getelementptr i8, {global} %table, i64 %at
+  %base = load i64, {global} %own.p, align 8, !invariant.load !1
+  %len.p = getelementptr i8, {global} %own.p, i64 {ENTRY_LEN}
+  %len = load i64, {global} %len.p, align 8, !invariant.load !1
+  %offset = sub i64 %bits, %base
+  %is.inside = icmp ule i64 %offset, %len
+  %number = add i64 %first, %index
+  %has.number = icmp ult i64 %number, {DANGLING}
+  %is.good = and i1 %is.inside, %has.number
+  br i1 %is.good, label %inside, label %dangling
+inside:
+  %tagged = shl i64 %number, {ADDRESS_BITS}
+  %zero = add i64 %tagged, {BIAS}
+  %code = add i64 %zero, %offset
+  ret i64 %code
+dangling:
+  %kept = and i64 %bits, {}
+  %nowhere = add i64 %kept, {}
+  ret i64 %nowhere
+}}
+",
+        BIAS - 1,
+        ((DANGLING << ADDRESS_BITS) as i64) + BIAS,
+    )
+}
+
+impl Emitter<'_> {
+    /// Whether the value is a pointer that is an address in memory.
+    fn has_address(&self, pointer: Value) -> bool {
+        matches!(self.ty(pointer), Type::Ptr(Space::Device | Space::Constant))
+    }
+
+    /// The number of the first resident buffer: beyond all allocations of the kernel, its locals too.
+    fn first_resident(&self) -> i64 {
+        let Self { input, .. } = self;
+        let (kernel, module) = (input.kernel, input.module);
+        let shared = kernel.args.len() + module.threadgroup_vars.len() + module.globals.len();
+        1 + (shared + input.function.locals.len()) as i64
+    }
+
+    /// The tagged pointer of a type from eight bytes that were loaded.
+    pub(super) fn loaded_pointer(&mut self, ty: Type, bits: Opd) -> Opd {
+        let Some(Residents { table, count }) = &self.residents else { return bits };
+        let is_address = matches!(ty, Type::Ptr(Space::Device | Space::Constant));
+        if !is_address || matches!(bits, Opd::Int(0)) {
+            return bits;
+        }
+        let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
+        self.helper("am.pointer", pointer_text);
+        let global = pointer_type(Space::Device);
+        self.t.value(format_args!(
+            "call i64 @am.pointer({global} {table}, i64 {count}, i64 {first}, i64 {bits})"
+        ))
+    }
+
+    /// Base and length of the resident buffer of that number, if there is one; else those that are given.
+    pub(super) fn resident_place(&mut self, number: &Opd, (base, len): (Opd, Opd)) -> (Opd, Opd) {
+        let Some(Residents { table, count }) = &self.residents else { return (base, len) };
+        let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
+        let global = pointer_type(Space::Device);
+        let index = self.t.value(format_args!("sub i64 {number}, {first}"));
+        let exists = self.t.value(format_args!("icmp ult i64 {index}, {count}"));
+        let at = self.t.mul("i64", &index, &Opd::Int(TABLE_ENTRY));
+        let entry = self.t.value(format_args!("getelementptr i8, {global} {table}, i64 {at}"));
+        let entry = self.t.select("i1", &exists, global, &entry, &Opd::text("@am.zeros"));
+        let own_base =
+            self.t.value(format_args!("load {global}, {global} {entry}, align 8, !invariant.load !1"));
+        let len_at = self.t.value(format_args!("getelementptr i8, {global} {entry}, i64 {ENTRY_LEN}"));
+        let own_len = self.t.value(format_args!("load i64, {global} {len_at}, align 8, !invariant.load !1"));
+        let base = self.t.select("i1", &exists, global, &own_base, &base);
+        let len = self.t.select("i1", &exists, "i64", &own_len, &len);
+        (base, len)
+    }
+
+    /// The eight bytes of a pointer in a buffer or as an integer: an address. Pointers to what has none stay
+    /// tagged.
+    pub(super) fn addressed(&mut self, pointer: Value) -> Opd {
+        if !self.has_address(pointer) {
+            return self.tagged(pointer);
+        }
+        let Type::Ptr(space) = self.ty(pointer) else { unreachable!("it is a pointer") };
+        let offset = self.one(pointer);
+        match self.root(pointer) {
+            root @ Root::Argument(_) => {
+                let place = self.place(root, space);
+                self.address_in(&place, &offset)
+            }
+            Root::Many => self.address_of_tagged(&offset, space),
+            _ => self.tagged(pointer),
+        }
+    }
+
+    fn address_in(&mut self, place: &Place, offset: &Opd) -> Opd {
+        if place.base.is_text("null") {
+            return offset.clone();
+        }
+        let base = self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base));
+        self.t.add("i64", &base, offset)
+    }
+
+    /// Of a tagged pointer.
+    fn address_of_tagged(&mut self, tagged: &Opd, space: Space) -> Opd {
+        let number = self.t.value(format_args!("lshr i64 {tagged}, {ADDRESS_BITS}"));
+        let (place, offset) = self.decode(tagged, space);
+        let address = self.address_in(&place, &offset);
+        // The null pointer and pointers to constant data, which has no address, are what they are. An address
+        // in no buffer is the offset from nothing.
+        let is_kept = self.is_without_address(&number);
+        self.t.select("i1", &is_kept, "i64", tagged, &address)
+    }
+
+    /// Whether a number is of an allocation that is neither a buffer nor unknown.
+    fn is_without_address(&mut self, number: &Opd) -> Opd {
+        let kernel = self.input.kernel;
+        let last = kernel.args.iter().rposition(|arg| arg.kind == ArgKind::Buffer);
+        let (buffers, first) = (last.map_or(0, |last| last as i64 + 1), self.first_resident());
+        // The null pointer's number is 0, and those of arguments begin at 1.
+        let above = self.t.value(format_args!("icmp ugt i64 {number}, {buffers}"));
+        let below = self.t.value(format_args!("icmp ult i64 {number}, {first}"));
+        let own = self.t.and(&above, &below);
+        let null = self.t.icmp("eq", "i64", number, &Opd::Int(0));
+        self.t.value(format_args!("or i1 {own}, {null}"))
+    }
+}

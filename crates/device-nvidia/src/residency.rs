@@ -1,0 +1,127 @@
+//! The resident buffers of a command buffer: what kernels that load pointers from memory can reach.
+//!
+//! Owns [`Residency`], which puts the table of [`anymetal_hal::launch::resident`] into the card, and
+//! [`TableMemory`], where a slot has it. Invariant: every range of the table lies in a buffer that the
+//! command buffer holds, or in the slot's room for inline bytes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{Command, ResidentBuffer};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::launch::resident::{self, AddressRange};
+
+use crate::device::DeviceShared;
+use crate::driver::{DriverError, Place};
+use crate::lane::{Lane, Slot};
+use crate::launch;
+use crate::memory::NvidiaBuffer;
+use crate::owned::OwnedMemory;
+
+/// Bytes of an entry: address and length.
+const ENTRY_BYTES: u64 = 16;
+
+/// Where a table is, and the buffers in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) address: u64,
+    pub(crate) count: u64,
+}
+
+/// The memory of a slot's table, once one was needed; it only grows.
+#[derive(Debug, Default)]
+pub(crate) struct TableMemory(Mutex<Option<(OwnedMemory, u64)>>);
+
+impl TableMemory {
+    /// The address of room for that many bytes. What was there before must not be in use.
+    fn room(&self, device: &Arc<DeviceShared>, bytes: u64) -> Result<u64, DriverError> {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*memory {
+            Some((own, capacity)) if *capacity >= bytes => Ok(own.address()),
+            _ => {
+                let capacity = bytes.next_power_of_two();
+                let own = OwnedMemory::new(device, capacity, Place::Device)?;
+                Ok(memory.insert((own, capacity)).0.address())
+            }
+        }
+    }
+}
+
+/// The buffers that a command buffer names beside those that its commands bind.
+#[derive(Debug, Default)]
+pub(crate) struct Residency {
+    named: Vec<ResidentBuffer>,
+    table: Option<Table>,
+}
+
+impl Residency {
+    pub(crate) fn new(named: Vec<ResidentBuffer>) -> Self {
+        Residency { named, table: None }
+    }
+
+    /// Checks that named buffers are the device's.
+    pub(crate) fn check(device: &Arc<DeviceShared>, named: &[ResidentBuffer]) -> Result<(), DeviceError> {
+        named.iter().try_for_each(|resident| NvidiaBuffer::of(&resident.buffer, device).map(drop))
+    }
+
+    /// The table, which is put into the stream when it is first asked for.
+    pub(crate) fn table(
+        &mut self,
+        commands: &[Command],
+        lane: &Lane,
+        slot: &Slot,
+    ) -> Result<Table, DeviceError> {
+        if let Some(table) = self.table {
+            return Ok(table);
+        }
+        let device = &lane.device;
+        let (address, len) = slot.arena.inline_range();
+        // A kernel may have stored the address of inline bytes.
+        let mut ranges = vec![AddressRange { address, len }];
+        self.each_buffer(commands, device, &mut |buffer| {
+            ranges.push(AddressRange { address: buffer.address(), len: buffer.length() });
+        });
+        let ranges = resident::merge_overlapping(ranges);
+        if ranges.len() > resident::MAX_BUFFERS {
+            return Err(DeviceError::TooManyResident { count: ranges.len(), limit: resident::MAX_BUFFERS });
+        }
+        let bytes: Vec<u8> =
+            ranges.iter().flat_map(|range| [range.address, range.len]).flat_map(u64::to_le_bytes).collect();
+        let upload = || {
+            let address = slot.table.room(device, ranges.len() as u64 * ENTRY_BYTES)?;
+            device.driver.upload(address, &bytes, lane.stream())?;
+            Ok(Table { address, count: ranges.len() as u64 })
+        };
+        let table = upload().map_err(|error: DriverError| error.of(&device.name, bytes.len() as u64))?;
+        Ok(*self.table.insert(table))
+    }
+
+    /// The label of the buffer that begins at the address, if one does.
+    pub(crate) fn label_at(
+        &self,
+        commands: &[Command],
+        device: &Arc<DeviceShared>,
+        address: u64,
+    ) -> Option<String> {
+        let mut label = None;
+        self.each_buffer(commands, device, &mut |buffer| {
+            if label.is_none() && buffer.length() > 0 && buffer.address() == address {
+                label = Some(buffer.label().to_owned());
+            }
+        });
+        label
+    }
+
+    /// Calls `visit` for every buffer that the commands bind or that was named; some more than once.
+    fn each_buffer(
+        &self,
+        commands: &[Command],
+        device: &Arc<DeviceShared>,
+        visit: &mut dyn FnMut(&NvidiaBuffer),
+    ) {
+        let mut own =
+            |buffer: &Arc<dyn Buffer>| launch::own(device, buffer).into_iter().for_each(&mut *visit);
+        commands.iter().for_each(|command| command.each_buffer(&mut own));
+        self.named.iter().for_each(|resident| own(&resident.buffer));
+    }
+}
