@@ -69,6 +69,8 @@ mod argument;
 mod buffer;
 mod buffer_options;
 mod call;
+#[cfg(feature = "nccl")]
+mod collectives;
 mod command_buffer;
 mod compile;
 mod compiling;
@@ -126,6 +128,8 @@ pub use anymetal_policy as policy;
 /// It changes more often than this crate's own types.
 pub use anymetal_runtime as runtime;
 
+#[cfg(feature = "nccl")]
+pub use anymetal_device_nvidia::{GroupId, ReduceOp};
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
     KernelInfo, ScalarType,
@@ -178,6 +182,8 @@ pub use argument::Plain;
 pub use buffer::{Buffer, BufferView, Region};
 pub use buffer_options::BufferOptions;
 pub use bytemuck::Pod;
+#[cfg(feature = "nccl")]
+pub use collectives::Collectives;
 pub use command_buffer::{BlitEncoder, CommandBuffer};
 pub use compiling::Compiling;
 pub use compute_encoder::{ComputeEncoder, EncoderState, NoPipeline, WithPipeline};

@@ -148,6 +148,12 @@ impl NvidiaDevice {
         NvidiaDevice { shared: Arc::new(shared) }
     }
 
+    /// The device behind another's interface, if it is one.
+    pub fn of(device: &dyn Device) -> Option<NvidiaDevice> {
+        let shared = device.peer_handle()?.downcast::<DeviceShared>().ok()?;
+        Some(NvidiaDevice { shared })
+    }
+
     /// The architecture of the card: 90 for `sm_90`.
     pub fn sm(&self) -> u32 {
         self.shared.driver.card().sm
@@ -206,9 +212,8 @@ impl Device for NvidiaDevice {
     }
 
     fn link_to(&self, peer: &dyn Device) -> Result<Arc<dyn PeerLink>, DeviceError> {
-        let shared = peer.peer_handle().and_then(|handle| handle.downcast::<DeviceShared>().ok());
-        let to = shared.ok_or_else(|| NvidiaLink::unsupported(&self.shared, peer.name()))?;
-        Ok(Arc::new(NvidiaLink::new(&self.shared, &to)?))
+        let to = NvidiaDevice::of(peer).ok_or_else(|| NvidiaLink::unsupported(&self.shared, peer.name()))?;
+        Ok(Arc::new(NvidiaLink::new(&self.shared, &to.shared)?))
     }
 
     fn matrix_products(&self) -> Result<(), DeviceError> {

@@ -6,7 +6,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use anymetal_ops::Tensor;
+use anymetal_ops::{DType, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -43,6 +43,14 @@ impl PyArray {
 
     pub(crate) fn is_read_only(&self) -> bool {
         self.is_read_only
+    }
+
+    /// An array with whatever its memory held before; the shape's bytes fit the address space.
+    pub(crate) fn empty(state: &Arc<DeviceState>, dtype: DType, shape: &[usize]) -> PyResult<PyArray> {
+        let bytes = shape.iter().product::<usize>() * dtype.size();
+        let buffer = state.device.rent::<u8>(bytes.max(dtype.size())).or_raise()?;
+        let tensor = state.ops.from_bytes(&buffer, dtype, shape).or_raise()?;
+        Ok(PyArray::new(Arc::clone(state), tensor))
     }
 
     /// The bytes of its elements, if they lie one after the other.
@@ -172,11 +180,10 @@ impl PyArray {
         };
         let dtype = dtype_of(dtype)?;
         let count = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
-        let bytes = count.and_then(|count| count.checked_mul(dtype.size()));
-        let bytes = bytes.ok_or_else(|| PyValueError::new_err("the shape has too many elements"))?;
-        let buffer = state.device.rent::<u8>(bytes.max(dtype.size())).or_raise()?;
-        let tensor = state.ops.from_bytes(&buffer, dtype, &shape).or_raise()?;
-        Ok(PyArray::new(state, tensor))
+        if count.and_then(|count| count.checked_mul(dtype.size())).is_none() {
+            return Err(PyValueError::new_err("the shape has too many elements"));
+        }
+        PyArray::empty(&state, dtype, &shape)
     }
 
     #[getter]

@@ -12,6 +12,7 @@ mod borrowed;
 mod call;
 mod casts;
 mod check;
+mod collectives;
 mod device;
 mod element;
 mod errors;
@@ -52,5 +53,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fork::after_fork_in_child, module)?)?;
     module.add_function(wrap_pyfunction!(check::set_checking, module)?)?;
     module.add_function(wrap_pyfunction!(array::describe, module)?)?;
+    collectives::register(module)?;
     ops::register(module)
 }

@@ -44,7 +44,7 @@ from .errors import (
     OutOfBoundsError,
     UnknownKernelError,
 )
-from . import ops
+from . import collectives, ops
 from .ops import Array, DType, asarray, from_dlpack
 
 __version__ = _native.__version__
@@ -78,6 +78,7 @@ __all__ = [
     "analyze",
     "asarray",
     "check",
+    "collectives",
     "compile_shader",
     "device_names",
     "errors",
