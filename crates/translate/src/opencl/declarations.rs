@@ -55,11 +55,14 @@ impl Declarations {
                 "__attribute__" => {
                     token = text.closing(token + 1).unwrap_or(token);
                 }
+                "{" if token > 1 && text.at(token - 2) == "extern" && text.at(token - 1).starts_with('"') => {
+                    start = token + 1;
+                }
                 "{" => {
                     token = text.closing(token).unwrap_or(text.len());
                     // A function's body ends a declaration; a structure's is followed by more.
                 }
-                ";" => start = token + 1,
+                ";" | "}" => start = token + 1,
                 "(" if token > start && text.is_word(token - 1) => {
                     let Some(close) = text.closing(token) else { break };
                     let after = skip_attributes(text, close + 1);
