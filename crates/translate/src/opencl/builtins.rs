@@ -90,7 +90,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Names that are free in OpenCL C and taken in MSL.
-const TAKEN: &[&str] = &[
+pub(super) const TAKEN: &[&str] = &[
     "thread",
     "threadgroup",
     "device",

@@ -4,6 +4,7 @@
 //! parameter it is or in those that it is passed to. Samplers with a value become `constexpr` ones.
 
 use super::Translator;
+use super::builtins::TAKEN;
 use super::declarations::Function;
 
 /// Images with the textures, their coordinates being of one, two or three numbers.
@@ -184,7 +185,10 @@ impl Translator<'_> {
         }
         (first..ty).for_each(|token| self.text.remove(token));
         self.text.replace(ty, "constexpr sampler");
-        let value = format!("{}({})", self.text.at(name), states.join(", "));
+        // As everywhere that the name is used.
+        let own = self.text.at(name);
+        let taken = if TAKEN.contains(&own) { "_" } else { "" };
+        let value = format!("{own}{taken}({})", states.join(", "));
         self.text.remove_all(name..=token - 1);
         self.text.insert_before(name, &value);
     }

@@ -91,6 +91,26 @@ impl Translation {
     }
 }
 
+/// What OpenCL's compilers define: those that a source asks for are defined before it.
+const PREDEFINED: &[(&str, &str)] = &[
+    ("__OPENCL_VERSION__", "120"),
+    ("__OPENCL_C_VERSION__", "120"),
+    ("CL_VERSION_1_0", "100"),
+    ("CL_VERSION_1_1", "110"),
+    ("CL_VERSION_1_2", "120"),
+    ("__ENDIAN_LITTLE__", "1"),
+    ("__IMAGE_SUPPORT__", "1"),
+    ("cl_khr_fp16", "1"),
+    ("cl_khr_byte_addressable_store", "1"),
+    ("cl_khr_global_int32_base_atomics", "1"),
+    ("cl_khr_global_int32_extended_atomics", "1"),
+    ("cl_khr_local_int32_base_atomics", "1"),
+    ("cl_khr_local_int32_extended_atomics", "1"),
+];
+
+/// Where there is `double`, or what stands for it.
+const PREDEFINED_FOR_DOUBLES: (&str, &str) = ("cl_khr_fp64", "1");
+
 /// The most diagnostics that are kept.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -109,6 +129,21 @@ struct Translator<'s> {
 }
 
 impl Translator<'_> {
+    /// The definitions that the source asks for.
+    fn predefined(&self) -> String {
+        let for_doubles = (self.options.doubles == Doubles::Float).then_some(&PREDEFINED_FOR_DOUBLES);
+        let is_named = |name: &str| {
+            let is_own = self.declarations.macros.contains_key(name);
+            !is_own && (0..self.text.len()).any(|token| self.text.at(token) == name)
+        };
+        PREDEFINED
+            .iter()
+            .chain(for_doubles)
+            .filter(|(name, _)| is_named(name))
+            .map(|(name, value)| format!("#define {name} {value}\n"))
+            .collect()
+    }
+
     fn span(&self, token: usize) -> Span {
         self.flat.span(self.text.range(token))
     }
@@ -148,12 +183,13 @@ pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: 
     translator.images();
     translator.words();
     translator.functions();
-    let wide_types = translator.wide_types();
+    let (wide_types, predefined) = (translator.wide_types(), translator.predefined());
     let Translator { text, helpers, diagnostics, .. } = translator;
     let logging = if helpers.contains("printf") { "#include <metal_logging>\n" } else { "" };
     let mut out = format!("#include <metal_stdlib>\n{logging}using namespace metal;\n\n");
     out.push_str(&wide_types);
     out.push_str(&prelude::text(&helpers));
+    out.push_str(&predefined);
     out.push_str(&options.definitions());
     if options.line_directive {
         out.push_str(&line_directive(1, name));

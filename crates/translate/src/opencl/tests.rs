@@ -156,6 +156,28 @@ fn vectors_of_8_and_16_are_structures_of_halves() {
 }
 
 #[test]
+fn a_body_may_have_a_head_in_each_branch() {
+    let source = "#ifdef IMAGES\nkernel void f(image2d_t x, global int* y) {\n#else\n\
+                  kernel void f(global int* x, global int* y, int n) {\n#endif\n    \
+                  const sampler_t sampler = CLK_FILTER_LINEAR;\n    y[get_global_id(0)] = 1;\n}\n";
+    let text = msl(source);
+    assert!(text.contains("f(texture2d<float> x [[texture(0)]], device int* y [[buffer(0)]],"), "{text}");
+    assert!(text.contains("device int* y [[buffer(1)]], constant int& n [[buffer(2)]],"), "{text}");
+    assert_eq!(text.matches("[[thread_position_in_grid]]) {").count(), 2, "{text}");
+    assert!(text.contains("constexpr sampler sampler_(filter::linear, coord::pixel);"), "{text}");
+}
+
+#[test]
+fn what_a_source_asks_the_compiler_is_defined() {
+    let source =
+        "#if defined(cl_khr_fp64) && __OPENCL_VERSION__ >= 110\nkernel void f(double x) {}\n#endif\n";
+    let options = Options { doubles: Doubles::Float, ..Options::default() };
+    let text = translated("x.cl", source, &options).text;
+    assert!(text.contains("#define __OPENCL_VERSION__ 120\n#define cl_khr_fp64 1\n"), "{text}");
+    assert!(!text.contains("CL_VERSION_1_2"), "{text}");
+}
+
+#[test]
 fn printf_is_a_message() {
     let translation = translated("x.cl", "kernel void f(int n) { printf(\"%d\", n); }", &Options::default());
     assert!(translation.text.contains("#include <metal_logging>"), "{}", translation.text);
