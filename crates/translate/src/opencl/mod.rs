@@ -133,7 +133,8 @@ impl Translator<'_> {
     fn predefined(&self) -> String {
         let for_doubles = (self.options.doubles == Doubles::Float).then_some(&PREDEFINED_FOR_DOUBLES);
         let is_named = |name: &str| {
-            let is_own = self.declarations.macros.contains_key(name);
+            let is_own = self.declarations.macros.contains_key(name)
+                || self.options.macros.iter().any(|(own, _)| own == name);
             !is_own && (0..self.text.len()).any(|token| self.text.at(token) == name)
         };
         PREDEFINED
