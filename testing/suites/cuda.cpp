@@ -27,6 +27,8 @@ struct Function {
     Module *module;
     std::string name;
     std::vector<std::string> parameters;
+    // Of `extern "C"`: the name does not say what the parameters are.
+    bool is_plain = false;
     bool is_made = false;
     Kernel kernel;
 };
@@ -77,6 +79,7 @@ void take_apart(const char *mangled, Function &function) {
     int status = 0;
     char *readable = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
     std::string text = status == 0 ? readable : mangled;
+    function.is_plain = status != 0;
     free(readable);
     // The last bracket that opens on the outermost level begins the parameters.
     int depth = 0;
@@ -121,16 +124,17 @@ std::string bind(Function &function, void **given, size_t shared, std::vector<an
             arguments.push_back(anymetal_arg_threadgroup(info.index, shared + 15 & ~size_t(15)));
             continue;
         }
-        if (info.index < function.parameters.size()) {
-            const std::string &type = function.parameters[info.index];
+        auto &variables = function.module->variables;
+        if (function.is_plain ? !variables.count(info.name) : info.index < function.parameters.size()) {
+            std::string type = function.is_plain ? "" : function.parameters[info.index];
             bool is_doubles = type.find("double") != std::string::npos && type.find('*') != std::string::npos;
             if (is_doubles) return "a pointer to double";
             if (info.is_reference) argument = value(type, info, given[info.index]);
             else if (!Device::get().argument(*(void **)given[info.index], argument))
                 return std::string("the pointer ") + info.name + " is none of the device's memory";
         } else {
-            auto found = function.module->variables.find(info.name);
-            if (found == function.module->variables.end()) return std::string("no variable ") + info.name;
+            auto found = variables.find(info.name);
+            if (found == variables.end()) return std::string("no variable ") + info.name;
             Device::get().argument(found->second, argument);
         }
         arguments.push_back(argument);
@@ -341,6 +345,7 @@ const char *cudaGetErrorName(cudaError_t error) { return error == cudaSuccess ? 
 cudaError_t cudaDeviceSynchronize() { return last; }
 cudaError_t cudaThreadSynchronize() { return last; }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
+cudaError_t cudaThreadExit() { return cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 cudaError_t cudaGetDevice(int *device) {

@@ -99,7 +99,12 @@ public:
         made.name = name;
         if (anymetal_kernel_make(library, name.c_str(), &made.kernel) != ANYMETAL_OK) {
             made.error = anymetal_last_error();
-            return made;
+            // Kernels of namespaces are known without them.
+            size_t end = name.find('<'), space = name.rfind("::", end);
+            if (space == std::string::npos) return made;
+            bool is_made = anymetal_kernel_make(library, name.c_str() + space + 2, &made.kernel) == ANYMETAL_OK;
+            made.error = is_made ? "" : anymetal_last_error();
+            if (!is_made) return made;
         }
         made.arguments.resize(anymetal_kernel_argument_count(made.kernel));
         for (size_t i = 0; i < made.arguments.size(); i++)

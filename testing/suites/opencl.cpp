@@ -116,6 +116,15 @@ std::string macros(const std::string &options) {
     return lines;
 }
 
+// The folders of `-I` and the program's own, as other implementations search.
+std::string folders(const std::string &options) {
+    std::string words = " -I .";
+    std::regex folder("-I\\s*(\\S+)");
+    for (std::sregex_iterator one(options.begin(), options.end(), folder), last; one != last; ++one)
+        words += " -I " + quoted((*one)[1]);
+    return words;
+}
+
 // What `anymetal translate` makes of the source; it stands beside this library.
 bool translate(cl_program program, const std::string &options) {
     Dl_info here;
@@ -126,7 +135,8 @@ bool translate(cl_program program, const std::string &options) {
     if (!file) return false;
     fputs((macros(options) + program->source).c_str(), file);
     fclose(file);
-    std::string command = quoted(folder + "/anymetal") + " translate " + stem + ".cl --double float -o " + stem +
+    std::string command = quoted(folder + "/anymetal") + " translate " + stem + ".cl --double float" +
+                          folders(options) + " -o " + stem +
                           ".metal 2> " + stem + ".log";
     bool is_right = system(command.c_str()) == 0;
     program->log = read(stem + ".log");
@@ -446,6 +456,19 @@ cl_mem clCreateImage2D(cl_context, cl_mem_flags, const cl_image_format *, size_t
 cl_sampler clCreateSampler(cl_context, cl_bool, cl_addressing_mode, cl_filter_mode, cl_int *error) {
     return made((cl_sampler) nullptr, error, CL_INVALID_OPERATION);
 }
+cl_int clEnqueueWriteImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t,
+                           const void *, cl_uint, const cl_event *, cl_event *) {
+    return CL_INVALID_OPERATION;
+}
+cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *,
+                          cl_uint, const cl_event *, cl_event *) {
+    return CL_INVALID_OPERATION;
+}
+cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem, cl_mem, size_t, const size_t *, const size_t *, cl_uint,
+                                  const cl_event *, cl_event *) {
+    return CL_INVALID_OPERATION;
+}
+cl_int clReleaseSampler(cl_sampler) { return CL_SUCCESS; }
 cl_int clGetSupportedImageFormats(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_image_format *,
                                   cl_uint *count) {
     if (count) *count = 0;

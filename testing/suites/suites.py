@@ -3,7 +3,7 @@
 
     suites.py get GIT_DIRECTORY FOLDER [PATH...]     takes files out of a clone or mirror
     suites.py setup HOME --build TARGET --cuda INCLUDE --opencl INCLUDE
-    suites.py run SUITE FOLDER -o RESULTS.jsonl [--only REGEX] [--most N]
+    suites.py run SUITE FOLDER -o RESULTS.jsonl [--only REGEX] [--most N] [--reference FOLDER]
     suites.py table RESULTS.jsonl...
 
 `suites.toml` lists the suites, with their repositories and commits. README.md beside this file has the whole order of
@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 import tomllib
+
+import compare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -71,6 +73,7 @@ def setup(home, build, cuda, opencl):
         link_to(opencl, os.path.join(home, "opencl"))
         subprocess.run([*shared, *header, "-I" + opencl, f"{HERE}/opencl.cpp", "-o", f"{home}/libOpenCL.so", *link],
                        check=True)
+    subprocess.run([*shared, f"{HERE}/preload.cpp", "-o", f"{home}/libpreload.so"], check=True)
     subprocess.run([*compiler, *header, f"{HERE}/compile.cpp", "-o", f"{home}/compile", *link], check=True)
 
 
@@ -89,13 +92,22 @@ def make_toolkit(folder, include):
     with open(os.path.join(folder, "version.json"), "w") as file:
         json.dump({"cuda": {"name": "CUDA SDK", "version": "11.5.0"}}, file)
     open(os.path.join(folder, "nvvm/libdevice/libdevice.10.bc"), "w").close()
+    # For Makefiles that name the toolkit's compiler and libraries by path.
+    link_to(os.path.join(HERE, "nvcc"), os.path.join(folder, "bin/nvcc"))
+    library = os.path.abspath(os.path.join(folder, "../libsuites_cuda.so"))
+    for name in ("libcudart.so", "libcuda.so"):
+        # A script of the linker's, since objects of C++ may be linked by a compiler of C.
+        with open(os.path.join(folder, "lib64", name), "w") as file:
+            file.write(f"INPUT({library} -lstdc++ -lm)\n")
 
 
 class Program:
     """A program of a suite: a folder with a Makefile."""
 
-    def __init__(self, suite, folder, name, home):
-        self.suite, self.name, self.home = suite, name, home
+    def __init__(self, suite, folder, name, home, reference=None):
+        self.suite, self.name, self.home, self.reference = suite, name, home, reference
+        # How it is built and run, where its Makefile does not say so.
+        self.own = suite.get("runs", {}).get(name, {})
         self.base = os.path.abspath(folder)
         self.folder = os.path.abspath(os.path.join(folder, name))
         self.log = os.path.join(self.folder, "suites.log.jsonl")
@@ -103,11 +115,13 @@ class Program:
 
     def environment(self):
         return {**os.environ, "SUITES_HOME": self.home, "SUITES_LOG": self.log, "SUITES_RECORD": self.record,
-                "NVCC_APPEND_FLAGS": self.suite.get("flags", ""),
-                "PATH": HERE + ":" + os.environ["PATH"]}
+                "NVCC_APPEND_FLAGS": self.suite.get("flags", ""), "CPATH": os.path.join(self.home, "opencl"),
+                "LIBRARY_PATH": f"{self.home}:{self.home}/cuda/lib64", "PATH": HERE + ":" + os.environ["PATH"]}
 
     def build(self):
         """By its Makefile, or of all sources of the folder where there is none."""
+        if "build" in self.own:
+            return self.call(["sh", "-c", self.filled(self.own["build"])], 600)
         if "compile" not in self.suite:
             self.make("clean")
             return self.make()
@@ -116,13 +130,20 @@ class Program:
         return self.call([f"{HERE}/nvcc", "-I", common, *sources, "-o", "main"], 600)
 
     def make(self, *words):
-        variables = [value.replace("@nvcc", f"{HERE}/nvcc").replace("@home", self.home)
-                     for value in self.suite.get("make", [])]
-        return self.call(["make", "-k", *words, *variables], 600)
+        variables = [*self.suite.get("make", []), *self.own.get("make", [])]
+        return self.call(["make", "-k", *words, *map(self.filled, variables)], 600)
 
-    def call(self, command, limit):
+    def filled(self, text):
+        return text.replace("@nvcc", f"{HERE}/nvcc").replace("@home", self.home)
+
+    def call(self, command, limit, library=None):
+        environment = self.environment()
+        if library:
+            environment["LD_LIBRARY_PATH"] = library + ":" + os.environ.get("LD_LIBRARY_PATH", "")
+            # Two runs have the same seeds, and zeros where nothing was written.
+            environment["LD_PRELOAD"] = os.path.join(self.home, "libpreload.so")
         try:
-            return subprocess.run(command, cwd=self.folder, env=self.environment(), capture_output=True, text=True,
+            return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True,
                                   errors="replace", timeout=limit, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired as late:
             out = late.stdout or b""
@@ -141,6 +162,8 @@ class Program:
 
     def command(self):
         """What `make run` runs, with a small number of repetitions where the usage names one."""
+        if "run" in self.own:
+            return shlex.split(self.own["run"])
         if "compile" in self.suite:
             return ["./main"]
         lines = [line.strip() for line in self.make("-n", "run").stdout.splitlines()]
@@ -171,11 +194,20 @@ class Program:
         command = self.command()
         launchable = [one for unit in result["units"] for one in unit["kernels"]
                       if not one["error"] and not one["doubles"]]
-        if built.returncode != 0 or command is None:
+        is_made = command and os.path.exists(os.path.join(self.folder, command[0]))
+        if not is_made if "run" in self.own else built.returncode != 0 or command is None:
             result["outcome"] = "not built"
             result["why"] = first_error(built.stderr)
         elif result["units"] and not launchable:
             result["outcome"] = "not run"
+        elif "run" in self.own:
+            ended, ours = self.results(command, self.home)
+            result.update(command=command, code=ended.returncode, output=(ended.stdout + ended.stderr)[-1500:])
+            result["outcome"] = self.verdict(ended)
+            if result["outcome"] == "no verdict":
+                record = lines_of(self.record)
+                result["outcome"], result["why"] = self.compared(command, ours)
+                self.keep(record)
         else:
             is_given = self.name in self.suite.get("arguments", {})
             smaller = command if is_given else [shrunk(word) for word in command]
@@ -194,11 +226,59 @@ class Program:
         result["seconds"] = round(time.time() - begin, 1)
         return result
 
+    def results(self, command, library):
+        """How it ended, and the text of its results: of a file that it writes, or what it prints."""
+        path = os.path.join(self.folder, self.own.get("output", "-"))
+        if os.path.exists(path):
+            os.remove(path)
+        ended = self.call(command, self.suite.get("limit", 60), library)
+        if "output" not in self.own:
+            # What it prints, from those words on.
+            begin = ended.stdout.find(self.own.get("from", ""))
+            return ended, ended.stdout[begin:] if begin >= 0 else ""
+        if not os.path.exists(path):
+            return ended, ""
+        with open(path, errors="replace") as file:
+            return ended, file.read()
+
+    def results_of_host(self, other):
+        """Those of the same program in C, which a suite may have for comparison."""
+        folder = os.path.join(self.base, other["folder"])
+        subprocess.run(["sh", "-c", other["run"]], cwd=folder, capture_output=True, timeout=600)
+        with open(os.path.join(folder, other["output"]), errors="replace") as file:
+            return file.read()
+
+    def compared(self, command, ours):
+        """Beside other results: of a program for the host, of `like`'s program, or of its own with another library."""
+        if "host" in self.own:
+            return self.agreement(ours, self.results_of_host(self.own["host"]))
+        kept = os.path.join(self.base, self.own.get("like", self.name), "suites.reference")
+        if "like" not in self.own and self.reference:
+            ended, theirs = self.results(command, self.reference)
+            if ended.returncode != 0:
+                return "no verdict", f"the reference ended with {ended.returncode}"
+            with open(kept, "w") as file:
+                file.write(theirs)
+        if not os.path.exists(kept):
+            return "no verdict", "no reference"
+        with open(kept) as file:
+            return self.agreement(ours, file.read())
+
+    def agreement(self, ours, theirs):
+        is_rounded = self.own.get("rounded", False)
+        outcome, why = compare.agree(compare.results(ours), compare.results(theirs), is_rounded)
+        return outcome or "no verdict", why
+
+    def keep(self, record):
+        """Puts back the record of launches, which a run with another library may have added to."""
+        with open(self.record, "w") as file:
+            file.writelines(json.dumps(line) + "\n" for line in record)
+
     def verdict(self, ended):
         text = ended.stdout + ended.stderr
         if ended.returncode == 124:
             return "too slow here"
-        if re.search(r"[Ff]ailed to open|[Cc]an.?not open|[Nn]o such file|exists\(path\)|[Uu]nable to open", text):
+        if re.search(r"[Ff]ailed to open|[Cc]an.?not open|[Nn]o such file|exists\(path\)|[Uu]nable to open|Failed to load|cannot be opened|does not exist|not opened for reading", text):
             return "no data"
         if re.search(r"^suites: ", text, re.M):
             return "refused"
@@ -206,7 +286,7 @@ class Program:
             return "wrong"
         if ended.returncode < 0 or ended.returncode > 128:
             return "crashed"
-        if re.search(self.suite["right"], text):
+        if "right" in self.suite and re.search(self.suite["right"], text):
             return "right"
         return "no verdict"
 
@@ -236,9 +316,13 @@ def suite_named(name):
     sys.exit(f"no suite {name}")
 
 
-def programs(suite, folder, home):
-    """Folders with a Makefile, in alphabetical order."""
+def programs(suite, folder, home, reference=None):
+    """Folders with a Makefile, in alphabetical order; those of `runs` where a suite has that."""
     base = os.path.join(folder, suite["folder"])
+    if "runs" in suite:
+        for name in sorted(suite["runs"]):
+            yield Program(suite, folder, name, home, reference)
+        return
     for path, folders, files in sorted(os.walk(base)):
         is_program = any(name.endswith(".cu") for name in files) if "compile" in suite else "Makefile" in files
         if is_program and re.search(suite.get("programs", ""), os.path.relpath(path, base)):
@@ -249,7 +333,8 @@ def run(options):
     suite = suite_named(options.suite)
     done = {line["program"] for line in lines_of(options.output)}
     count = len(done)
-    for program in programs(suite, options.folder, os.path.abspath(options.home)):
+    reference = options.reference and os.path.abspath(options.reference)
+    for program in programs(suite, options.folder, os.path.abspath(options.home), reference):
         if options.only and not re.search(options.only, program.name) or program.name in done:
             continue
         if suite.get("self_checking") and not program.checks_itself():
@@ -337,6 +422,7 @@ def main():
     one = commands.add_parser("run")
     one.add_argument("suite"), one.add_argument("folder"), one.add_argument("-o", "--output", required=True)
     one.add_argument("--home", required=True), one.add_argument("--only"), one.add_argument("--most", type=int)
+    one.add_argument("--reference", help="folder of another libOpenCL.so, to compare with")
     one = commands.add_parser("table")
     one.add_argument("results", nargs="+")
     options = parser.parse_args()

@@ -25,7 +25,7 @@ pub(crate) struct TranslateArgs {
     /// Instantiate a kernel template, besides those that the source launches; may be repeated
     #[arg(short, long, value_name = "NAME<ARGUMENTS>")]
     kernel: Vec<String>,
-    /// Search this folder for files that a CUDA source includes
+    /// Search this folder for files that the source includes
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
     /// Define a macro that the source counts on
@@ -116,10 +116,10 @@ impl Foreign<'_> {
 
     fn translated(&self, bytes: &[u8], options: &Options) -> Translation {
         let (name, source) = (self.path.display().to_string(), String::from_utf8_lossy(bytes));
-        if self.path.extension() != Some(OsStr::new("cu")) {
-            return opencl_to_msl(&name, &source, options);
-        }
         let includes = &mut |name: &str, _: bool, from: &str| self.included(name, from);
+        if self.path.extension() != Some(OsStr::new("cu")) {
+            return opencl_to_msl(&name, &source, includes, options);
+        }
         cuda_to_msl(&name, &source, includes, self.kernels, options)
     }
 

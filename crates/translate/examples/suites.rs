@@ -92,7 +92,8 @@ fn translate(path: &Path, files: &mut Files, options: &Options) -> Option<Transl
     let source = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
     let name = path.display().to_string();
     if path.extension().is_some_and(|extension| extension == "cl") {
-        return Some(opencl_to_msl(&name, &source, options));
+        let includes = &mut |name: &str, _: bool, from: &str| files.find(name, from);
+        return Some(opencl_to_msl(&name, &source, includes, options));
     }
     let includes = &mut |name: &str, _: bool, from: &str| files.find(name, from);
     Some(cuda_to_msl(&name, &source, includes, &[], options))

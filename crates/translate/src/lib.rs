@@ -8,14 +8,16 @@
 //! |---|---|
 //! | `token` | text to tokens with spaces and comments, and back with changes |
 //! | `brackets` | which bracket closes which, across conditionals |
+//! | `flatten` | a source with the files that it includes |
 //! | `opencl/declarations` | functions, macros and types of a source |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
 //! | `opencl/pointers` | pointers without an address space |
+//! | `opencl/images` | images and samplers |
 //! | `opencl/vectors` | literals and components of vectors |
+//! | `opencl/wide` | vectors of 8 and 16 |
 //! | `opencl/builtins` | functions and words with other names |
 //! | `opencl/prelude` | functions that Metal lacks |
-//! | `cuda/flatten` | a source with the files that it includes |
 //! | `cuda/items`, `shape`, `declarator` | declarations, by the shape of the text |
 //! | `cuda/launches`, `amount`, `note` | launches of the host, for instantiations and for `anymetal trace` |
 //! | `cuda/reach`, `kept` | what stays of a source |
@@ -28,8 +30,10 @@
 
 mod brackets;
 mod cuda;
+mod flatten;
 mod opencl;
 mod token;
 
-pub use cuda::{Amount, Argument, Includes, Launch, cuda_to_msl, launches_toml};
+pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
+pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

@@ -186,8 +186,8 @@ pub(super) fn matmul(
     b: &[f32],
     c: &mut [f32],
     n: u32,
-    #[threadgroup] left: &mut [f32; 256],
-    #[threadgroup] right: &mut [f32; 256],
+    #[threadgroup] left: &mut [[f32; 16]; 16],
+    #[threadgroup] right: &mut [[f32; 16]; 16],
     #[thread_position_in_threadgroup] at: [u32; 2],
     #[threadgroup_position_in_grid] tile: [u32; 2],
 ) {
@@ -195,11 +195,11 @@ pub(super) fn matmul(
     let column = tile[0] * 16 + at[0];
     let mut sum: f32 = 0.0;
     for k in (0..n).step_by(16) {
-        left[(at[1] * 16 + at[0]) as usize] = a[(row * n + k + at[0]) as usize];
-        right[(at[1] * 16 + at[0]) as usize] = b[((k + at[1]) * n + column) as usize];
+        left[at[1] as usize][at[0] as usize] = a[(row * n + k + at[0]) as usize];
+        right[at[1] as usize][at[0] as usize] = b[((k + at[1]) * n + column) as usize];
         threadgroup_barrier(MemFlags::Threadgroup);
         for j in 0..16 {
-            sum = left[(at[1] * 16 + j) as usize].mul_add(right[(j * 16 + at[0]) as usize], sum);
+            sum = left[at[1] as usize][j as usize].mul_add(right[j as usize][at[0] as usize], sum);
         }
         threadgroup_barrier(MemFlags::Threadgroup);
     }

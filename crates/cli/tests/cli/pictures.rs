@@ -3,6 +3,8 @@
 use crate::support::{Bench, source};
 
 const DEVICES: [&str; 2] = ["cpu", "interpreter"];
+/// The same kernels; those in OpenCL C are translated.
+const SOURCES: [&str; 2] = ["sobel.metal", "sobel.cl"];
 
 fn png(width: u32, height: u32, colour: png::ColorType, samples: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -28,13 +30,16 @@ fn a_step_has_an_edge_between_its_columns() {
     let bench = Bench::new();
     let row = [0u8, 0, 0, 255, 255, 255];
     bench.write("step.png", png(6, 4, png::ColorType::Grayscale, &row.repeat(4)));
-    for device in DEVICES {
-        let file = source("sobel.metal");
+    for (device, file) in DEVICES.into_iter().flat_map(|device| SOURCES.map(|file| (device, source(file)))) {
         let base = ["run", &file, "-k", "sobel", "--threads", "6,4", "--device", device];
         let more =
             ["--arg", "in=step.png:rgba8unorm", "--arg", "1=texture:r8unorm:6x4", "--save", "out=edges.png"];
         bench.run(&[&base[..], &more[..]].concat()).expect(0);
-        assert_eq!(grey_samples(&bench.path("edges.png")), [0, 0, 255, 255, 0, 0].repeat(4), "{device}");
+        assert_eq!(
+            grey_samples(&bench.path("edges.png")),
+            [0, 0, 255, 255, 0, 0].repeat(4),
+            "{file} on {device}"
+        );
     }
 }
 
@@ -42,12 +47,13 @@ fn a_step_has_an_edge_between_its_columns() {
 fn a_sampler_argument_shifts_a_picture_by_half_a_texel() {
     let bench = Bench::new();
     bench.write("in.png", png(4, 1, png::ColorType::Grayscale, &[0, 100, 200, 50]));
-    let file = source("sobel.metal");
-    let base = ["run", &file, "-k", "shift", "--threads", "4,1", "--arg", "in=in.png"];
-    let more =
-        ["--arg", "out=texture:r8unorm:4x1", "--arg", "s=sampler:linear,repeat", "--save", "out=out.png"];
-    bench.run(&[&base[..], &more[..]].concat()).expect(0);
-    assert_eq!(grey_samples(&bench.path("out.png")), [50, 150, 125, 25]);
+    for file in SOURCES.map(source) {
+        let base = ["run", &file, "-k", "shift", "--threads", "4,1", "--arg", "in=in.png"];
+        let more =
+            ["--arg", "out=texture:r8unorm:4x1", "--arg", "s=sampler:linear,repeat", "--save", "out=out.png"];
+        bench.run(&[&base[..], &more[..]].concat()).expect(0);
+        assert_eq!(grey_samples(&bench.path("out.png")), [50, 150, 125, 25], "{file}");
+    }
 }
 
 #[test]

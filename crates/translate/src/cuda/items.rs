@@ -140,6 +140,8 @@ pub(super) struct Items {
     pub(super) items: Vec<Item>,
     pub(super) functions: Vec<Function>,
     pub(super) records: Vec<Record>,
+    /// The data of records that only a `typedef` names.
+    pub(super) alias_members: Vec<(usize, usize)>,
     /// The tokens of each macro's body, by its name.
     pub(super) macros: BTreeMap<String, Vec<usize>>,
     /// How many records are around the current declaration.
@@ -232,6 +234,7 @@ impl Items {
         if text.at(shape.head) == "using" || text.at(shape.head) == "typedef" || shape.word == "enum" {
             item.kind = Kind::Alias;
             item.names = alias_names(text, shape.head, shape.last);
+            self.alias_members.extend(alias_members(text, shape.head, shape.last));
             return item;
         }
         if let Some((open, close)) = shape.record {
@@ -251,6 +254,11 @@ impl Items {
             }
             return item;
         }
+        if record.is_none() && self.is_constructed(text, &shape) {
+            item.kind = Kind::Variable;
+            item.names.extend(shape.name.map(|name| text.at(name).to_owned()));
+            return item;
+        }
         if let Some(function) = self.function(text, &mut shape, first, record) {
             item.names.push(function.name.clone());
             item.kind = Kind::Function(self.functions.len());
@@ -262,6 +270,18 @@ impl Items {
             item.names = found.all.iter().map(|declarator| text.at(declarator.name).to_owned()).collect();
         }
         item
+    }
+
+    /// `const int x(y * z);` is a variable: no parameter begins with a number or the name of a variable.
+    fn is_constructed(&self, text: &Text<'_>, shape: &Shape) -> bool {
+        let Some((open, close)) = shape.parens.filter(|_| shape.body.is_none() && !shape.has_equals) else {
+            return false;
+        };
+        let first = text.at(open + 1);
+        let is_variable =
+            |item: &Item| item.kind == Kind::Variable && item.names.iter().any(|name| name == first);
+        let begins_expression = first == "(" || first.starts_with(|c: char| c.is_ascii_digit());
+        close > open + 1 && (begins_expression || self.items.iter().any(is_variable))
     }
 
     fn function(
@@ -363,6 +383,29 @@ fn param(text: &Text<'_>, (first, last): (usize, usize)) -> Option<Param> {
     let end = equals.map_or(last, |equals| equals.saturating_sub(1));
     let declarator = declarators(text, first, end).and_then(|found| found.all.into_iter().next());
     Some(Param { first, last, end, declarator })
+}
+
+/// The data of `typedef struct { … } name;`, each as first and last token.
+fn alias_members(text: &Text<'_>, first: usize, last: usize) -> Vec<(usize, usize)> {
+    let open = (first..last).find(|&token| text.at(token) == "{");
+    let is_record = (first..last).take(3).any(|token| matches!(text.at(token), "struct" | "union"));
+    let Some((open, close)) = open.and_then(|open| Some((open, text.closing(open)?))).filter(|_| is_record)
+    else {
+        return Vec::new();
+    };
+    let (mut members, mut start, mut token) = (Vec::new(), open + 1, open + 1);
+    while token < close {
+        match text.at(token) {
+            ";" => {
+                members.push((start, token));
+                start = token + 1;
+            }
+            "(" | "[" | "{" => token = text.closing(token).unwrap_or(close),
+            _ => {}
+        }
+        token += 1;
+    }
+    members
 }
 
 fn alias_names(text: &Text<'_>, first: usize, last: usize) -> Vec<String> {

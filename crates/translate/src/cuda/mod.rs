@@ -11,7 +11,6 @@ mod cub;
 mod declarator;
 mod emit;
 mod expression;
-mod flatten;
 mod grid;
 mod inference;
 mod items;
@@ -33,12 +32,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_diag::{Diagnostic, Span};
 
+use crate::flatten::{Flattened, Includes};
 use crate::opencl::{Options, Translation};
 use crate::token::Text;
 pub use amount::Amount;
 use body::Body;
-use flatten::Flattened;
-pub use flatten::Includes;
 use grid::Grid;
 use inference::{Inference, Program};
 use items::{Items, Kind};
@@ -271,13 +269,12 @@ impl Translator<'_, '_> {
     /// Data of records: numbers of stars and extents by name.
     fn members(&self) -> BTreeMap<String, (usize, usize)> {
         let mut members = BTreeMap::new();
-        for record in &self.items.records {
-            for &(first, last) in &record.members {
-                let found = declarator::declarators(&self.text, first, last);
-                for one in found.into_iter().flat_map(|found| found.all) {
-                    let shape = members.entry(self.text.at(one.name).to_owned()).or_insert((0, 0));
-                    *shape = (one.stars.len().max(shape.0), one.arrays.max(shape.1));
-                }
+        let of_records = self.items.records.iter().flat_map(|record| &record.members);
+        for &(first, last) in of_records.chain(&self.items.alias_members) {
+            let found = declarator::declarators(&self.text, first, last);
+            for one in found.into_iter().flat_map(|found| found.all) {
+                let shape = members.entry(self.text.at(one.name).to_owned()).or_insert((0, 0));
+                *shape = (one.stars.len().max(shape.0), one.arrays.max(shape.1));
             }
         }
         members

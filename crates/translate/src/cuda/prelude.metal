@@ -438,6 +438,50 @@ inline int __dp4a(int x, int y, int sum) {
     char4 a = as_type<char4>(x), b = as_type<char4>(y);
     return sum + int(a.x) * b.x + int(a.y) * b.y + int(a.z) * b.z + int(a.w) * b.w;
 }
+inline uint __dp4a(uint x, uint y, uint sum) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return sum + uint(a.x) * b.x + uint(a.y) * b.y + uint(a.z) * b.z + uint(a.w) * b.w;
+}
+//@ make_cuFloatComplex make_cuComplex make_cuDoubleComplex cuCrealf cuCreal cuCimagf cuCimag cuConjf cuConj cuCaddf cuCadd cuCsubf cuCsub cuCmulf cuCmul cuCdivf cuCdiv cuCabsf cuCabs
+inline float2 make_cuFloatComplex(float re, float im) { return float2(re, im); }
+inline float2 make_cuComplex(float re, float im) { return float2(re, im); }
+inline float2 make_cuDoubleComplex(float re, float im) { return float2(re, im); }
+inline float cuCrealf(float2 z) { return z.x; }
+inline float cuCimagf(float2 z) { return z.y; }
+inline float2 cuConjf(float2 z) { return float2(z.x, -z.y); }
+inline float2 cuCaddf(float2 a, float2 b) { return a + b; }
+inline float2 cuCsubf(float2 a, float2 b) { return a - b; }
+inline float2 cuCmulf(float2 a, float2 b) { return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+inline float cuCreal(float2 z) { return z.x; }
+inline float cuCimag(float2 z) { return z.y; }
+inline float2 cuConj(float2 z) { return float2(z.x, -z.y); }
+inline float2 cuCadd(float2 a, float2 b) { return a + b; }
+inline float2 cuCsub(float2 a, float2 b) { return a - b; }
+inline float2 cuCmul(float2 a, float2 b) { return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+// Scaled, as CUDA's, so that squares do not overflow.
+inline float2 cuCdivf(float2 a, float2 b) {
+    float scale = 1.0f / (fabs(b.x) + fabs(b.y));
+    float2 n = a * scale, d = b * scale;
+    scale = 1.0f / (d.x * d.x + d.y * d.y);
+    return float2((n.x * d.x + n.y * d.y) * scale, (n.y * d.x - n.x * d.y) * scale);
+}
+inline float cuCabsf(float2 z) {
+    float large = max(fabs(z.x), fabs(z.y)), small = min(fabs(z.x), fabs(z.y));
+    float ratio = large == 0.0f ? 0.0f : small / large;
+    return isinf(large) ? large : large * sqrt(1.0f + ratio * ratio);
+}
+// Scaled, as CUDA's, so that squares do not overflow.
+inline float2 cuCdiv(float2 a, float2 b) {
+    float scale = 1.0f / (fabs(b.x) + fabs(b.y));
+    float2 n = a * scale, d = b * scale;
+    scale = 1.0f / (d.x * d.x + d.y * d.y);
+    return float2((n.x * d.x + n.y * d.y) * scale, (n.y * d.x - n.x * d.y) * scale);
+}
+inline float cuCabs(float2 z) {
+    float large = max(fabs(z.x), fabs(z.y)), small = min(fabs(z.x), fabs(z.y));
+    float ratio = large == 0.0f ? 0.0f : small / large;
+    return isinf(large) ? large : large * sqrt(1.0f + ratio * ratio);
+}
 //@ UINT64_C INT64_C UINT32_C INT32_C
 #define UINT64_C(x) x##ull
 #define INT64_C(x) x##ll

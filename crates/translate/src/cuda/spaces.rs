@@ -1,5 +1,6 @@
 //! Address spaces as changes to the text of a function's copy.
 
+use super::declarator::Declarator;
 use super::expression::{Names, Reader};
 use super::inference::{Inference, Instance, Spaces};
 use super::items::Function;
@@ -43,6 +44,9 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
         if levels == 0 && !slot.is_reference() && !slot.is_array_parameter() {
             continue;
         }
+        if slot.param.is_some() && is_forwarding(text, function, one) {
+            continue;
+        }
         let name = text.at(one.name);
         match spaces.0 {
             Space::Mixed => unclear.push((
@@ -80,6 +84,14 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
     returned(text, function, instance.returns, &mut changes);
     casts(inference, instance, &mut changes);
     (changes, unclear)
+}
+
+/// `T&& x` of a template over `T` refers to whatever it is given: its address space is part of `T`.
+fn is_forwarding(text: &Text<'_>, function: &Function, one: &Declarator) -> bool {
+    let is_double = one.reference.is_some_and(|token| text.at(token) == "&&");
+    let (first, last) = one.ty;
+    let parameters = function.template.filter(|_| is_double && first == last && one.stars.is_empty());
+    parameters.is_some_and(|(open, close)| (open..close).any(|token| text.at(token) == text.at(first)))
 }
 
 /// Vectors of three take 12 bytes in CUDA's memory; those of a thread's own variables are Metal's.

@@ -252,6 +252,30 @@ fn vectors_of_three_are_packed_in_memory_alone() {
 }
 
 #[test]
+fn data_of_a_typedef_lives_where_its_structure_does() {
+    let source = "typedef struct { unsigned v[10]; } element;\n__device__ void f(unsigned* r) { r[0] = 1; }\n\
+                  __global__ void k(unsigned* x) { element e; f(e.v); x[0] = e.v[0]; }\n";
+    let text = msl(source);
+    assert!(text.contains("void f(thread unsigned* r)"), "{text}");
+}
+
+#[test]
+fn a_variable_built_by_an_expression_is_no_function() {
+    let source = "constexpr int n(4);\nconstexpr int m(n * 2), half((n + 1) / 2);\n\
+                  __global__ void k(int* x) { x[0] = m + half; }\n";
+    let text = msl(source);
+    assert!(text.contains("constant constexpr int m(n * 2), half"), "{text}");
+}
+
+#[test]
+fn a_forwarding_reference_has_no_address_space() {
+    let source = "struct larger { template <typename T> __device__ T operator()(T&& a, const T& b) const { return a; } };\n\
+                  __global__ void k(float* x) { x[0] = larger()(1.0f, 2.0f); }\n";
+    let text = msl(source);
+    assert!(text.contains("operator()(T&& a, thread const T& b)"), "{text}");
+}
+
+#[test]
 fn included_files_are_taken_once_and_named_in_messages() {
     let mut includes = |name: &str, _: bool, _: &str| {
         let text = "#pragma once\n__device__ int two() { return 2; }\n__device__ double bad;\n";

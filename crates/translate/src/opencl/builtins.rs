@@ -78,7 +78,8 @@ const FUNCTIONS: &[(&str, &str)] = &[
 
 /// What Metal does not have, and what to do.
 const REFUSED: &[(&str, &str)] = &[
-    ("printf", "write to a buffer, or use `os_log` in MSL"),
+    ("get_image_channel_data_type", "pass the format"),
+    ("get_image_channel_order", "pass the format"),
     ("prefetch", "leave it away"),
     ("erf", "use a polynomial: Metal has no error function"),
     ("erfc", "use a polynomial: Metal has no error function"),
@@ -86,16 +87,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("tgamma", "Metal has no gamma function"),
     ("remquo", "use `fmod`"),
     ("enqueue_kernel", "launch from the host"),
-    ("read_imagef", "images are not translated"),
-    ("read_imagei", "images are not translated"),
-    ("read_imageui", "images are not translated"),
-    ("write_imagef", "images are not translated"),
-    ("write_imagei", "images are not translated"),
-    ("write_imageui", "images are not translated"),
 ];
 
 /// Names that are free in OpenCL C and taken in MSL.
-const TAKEN: &[&str] = &[
+pub(super) const TAKEN: &[&str] = &[
     "thread",
     "threadgroup",
     "device",
@@ -210,6 +205,9 @@ impl Translator<'_> {
             if msl.ends_with("_barrier") && is_none {
                 self.text.replace(token + 2, "mem_flags::mem_none");
             }
+        } else if word == "printf" {
+            self.helpers.insert("printf");
+            self.text.replace(token, "os_log_default.log");
         } else if let Some((_, hint)) = REFUSED.iter().find(|(known, _)| *known == word) {
             self.refuse(token, format!("Metal has no `{word}`"), hint);
         } else if matches!(word, "mem_fence" | "read_mem_fence" | "write_mem_fence") {
@@ -225,6 +223,9 @@ impl Translator<'_> {
             self.convert(token, conversion);
         } else if let Some(name) = prelude::find(word) {
             self.helpers.insert(name);
+            if name.contains("_image") {
+                self.helpers.insert("image_coordinates");
+            }
             if super::positions::GROUP_COPIES.contains(&name) {
                 self.helpers.insert("event_t");
             }
@@ -255,6 +256,13 @@ impl Translator<'_> {
             }
         }
         // To a float every rounding but the nearest is another function.
+        if vector(&ty).is_some_and(|(_, width)| width > 4) {
+            if saturates || !rounding.is_empty() {
+                let hint = "convert four components at a time";
+                self.refuse(token, format!("`convert_{conversion}` of 8 or 16 components"), hint);
+            }
+            return;
+        }
         let is_float = matches!(vector(&ty).map_or(&*ty, |(scalar, _)| scalar), "float" | "half");
         let Some(close) = self.text.closing(token + 1) else { return };
         let rounding = if is_float { "" } else { rounding };

@@ -55,11 +55,14 @@ impl Declarations {
                 "__attribute__" => {
                     token = text.closing(token + 1).unwrap_or(token);
                 }
+                "{" if token > 1 && text.at(token - 2) == "extern" && text.at(token - 1).starts_with('"') => {
+                    start = token + 1;
+                }
                 "{" => {
                     token = text.closing(token).unwrap_or(text.len());
                     // A function's body ends a declaration; a structure's is followed by more.
                 }
-                ";" => start = token + 1,
+                ";" | "}" => start = token + 1,
                 "(" if token > start && text.is_word(token - 1) => {
                     let Some(close) = text.closing(token) else { break };
                     let after = skip_attributes(text, close + 1);
@@ -71,6 +74,7 @@ impl Declarations {
                             let Some(end) = text.closing(after) else { break };
                             let body = Some((after, end));
                             found.functions.push(Function { name, is_kernel, at, open, close, body });
+                            found.other_heads(text, after, end);
                             token = end;
                             start = end + 1;
                         }
@@ -87,6 +91,26 @@ impl Declarations {
             token += 1;
         }
         found
+    }
+
+    /// The heads that other branches of a conditional have for a body that each of them opens.
+    fn other_heads(&mut self, text: &Text<'_>, open: usize, end: usize) {
+        let mut token = open + 1;
+        while text.in_directive(token) && matches!(text.at(token + 1), "else" | "elif") {
+            token = text.directive_end(token) + 1;
+            let start = token;
+            while token < end && !text.in_directive(token) {
+                let close = text.closing(token).filter(|_| text.at(token) == "(" && token > start);
+                if let Some(close) =
+                    close.filter(|close| text.at(close + 1) == "{" && text.is_word(token - 1))
+                {
+                    let is_kernel = (start..token - 1).any(|word| self.is_kernel(text.at(word)));
+                    let (name, at, body) = (text.at(token - 1).to_owned(), token - 1, Some((close + 1, end)));
+                    self.functions.push(Function { name, is_kernel, at, open: token, close, body });
+                }
+                token += 1;
+            }
+        }
     }
 
     /// Whether the word, or a macro of the name, says that a function is a kernel.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Translator;
 use super::declarations::Function;
+use super::images::{Resource, resource};
 use super::positions::{Needs, parameter};
 
 /// One parameter: its tokens and what they say.
@@ -53,7 +54,7 @@ impl Translator<'_> {
     }
 
     fn kernel(&mut self, function: &Function, needs: &Needs) {
-        let (mut buffers, mut groups) = (0, 0);
+        let (mut buffers, mut groups, mut textures, mut samplers) = (0, 0, 0, 0);
         let mut copies = String::new();
         for param in self.params(function) {
             if param.is_local {
@@ -61,8 +62,15 @@ impl Translator<'_> {
                 groups += 1;
                 continue;
             }
-            if let Some(token) = (param.first..=param.last).find(|&token| is_image(self.text.at(token))) {
-                self.refuse(token, "images are not translated", "use a buffer");
+            let types = (param.first..=param.last).map(|token| self.text.at(token));
+            if let Some(kind) = types.filter_map(resource).next() {
+                let (attribute, number) = match kind {
+                    Resource::Texture => ("texture", &mut textures),
+                    Resource::Sampler => ("sampler", &mut samplers),
+                };
+                self.text.insert_after(param.last, &format!(" [[{attribute}({number})]]"));
+                *number += 1;
+                continue;
             }
             if !param.is_pointer {
                 self.value(function, &param, &mut copies);
@@ -172,8 +180,4 @@ impl Translator<'_> {
             self.text.insert_before(close, &format!("{comma}{}", names.join(", ")));
         }
     }
-}
-
-fn is_image(word: &str) -> bool {
-    (word.starts_with("image") && word.ends_with("_t")) || word == "sampler_t"
 }

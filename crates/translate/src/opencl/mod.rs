@@ -2,16 +2,19 @@
 
 mod builtins;
 mod declarations;
+mod images;
 mod kernels;
 mod pointers;
 mod positions;
 mod prelude;
 mod vectors;
+mod wide;
 
 use std::collections::BTreeSet;
 
 use anymetal_diag::{Diagnostic, SourceMap, Span};
 
+use crate::flatten::{Flattened, Includes, line_directive};
 use crate::token::Text;
 use declarations::Declarations;
 
@@ -88,6 +91,26 @@ impl Translation {
     }
 }
 
+/// What OpenCL's compilers define: those that a source asks for are defined before it.
+const PREDEFINED: &[(&str, &str)] = &[
+    ("__OPENCL_VERSION__", "120"),
+    ("__OPENCL_C_VERSION__", "120"),
+    ("CL_VERSION_1_0", "100"),
+    ("CL_VERSION_1_1", "110"),
+    ("CL_VERSION_1_2", "120"),
+    ("__ENDIAN_LITTLE__", "1"),
+    ("__IMAGE_SUPPORT__", "1"),
+    ("cl_khr_fp16", "1"),
+    ("cl_khr_byte_addressable_store", "1"),
+    ("cl_khr_global_int32_base_atomics", "1"),
+    ("cl_khr_global_int32_extended_atomics", "1"),
+    ("cl_khr_local_int32_base_atomics", "1"),
+    ("cl_khr_local_int32_extended_atomics", "1"),
+];
+
+/// Where there is `double`, or what stands for it.
+const PREDEFINED_FOR_DOUBLES: (&str, &str) = ("cl_khr_fp64", "1");
+
 /// The most diagnostics that are kept.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -97,16 +120,33 @@ struct Translator<'s> {
     text: Text<'s>,
     declarations: Declarations,
     options: &'s Options,
-    file: anymetal_diag::FileId,
+    flat: &'s Flattened,
     diagnostics: Vec<Diagnostic>,
     /// Functions of the prelude that are called.
     helpers: BTreeSet<&'static str>,
+    /// Vectors of 8 and 16 that are named: width and scalar.
+    wides: BTreeSet<(u32, String)>,
 }
 
 impl Translator<'_> {
+    /// The definitions that the source asks for.
+    fn predefined(&self) -> String {
+        let for_doubles = (self.options.doubles == Doubles::Float).then_some(&PREDEFINED_FOR_DOUBLES);
+        let is_named = |name: &str| {
+            let is_own = self.declarations.macros.contains_key(name)
+                || self.options.macros.iter().any(|(own, _)| own == name);
+            !is_own && (0..self.text.len()).any(|token| self.text.at(token) == name)
+        };
+        PREDEFINED
+            .iter()
+            .chain(for_doubles)
+            .filter(|(name, _)| is_named(name))
+            .map(|(name, value)| format!("#define {name} {value}\n"))
+            .collect()
+    }
+
     fn span(&self, token: usize) -> Span {
-        let range = self.text.range(token);
-        Span::new(self.file, range.start as u32, range.end as u32)
+        self.flat.span(self.text.range(token))
     }
 
     /// Something that Metal does not have.
@@ -123,33 +163,40 @@ impl Translator<'_> {
     }
 }
 
-/// Translates a source. `name` is its file's, for messages.
+/// Translates a source. `name` is its file's, for messages; `includes` gives the files that it includes,
+/// which become part of the text.
 ///
 /// ```
 /// let source = "kernel void twice(global float* x) { x[get_global_id(0)] *= 2; }";
-/// let translation = anymetal_translate::opencl_to_msl("twice.cl", source, &Default::default());
+/// let none = &mut |_: &str, _: bool, _: &str| None;
+/// let translation = anymetal_translate::opencl_to_msl("twice.cl", source, none, &Default::default());
 /// assert!(!translation.has_errors());
 /// assert!(translation.text.contains("device float* x [[buffer(0)]]"));
 /// ```
-pub fn opencl_to_msl(name: &str, source: &str, options: &Options) -> Translation {
-    let mut map = SourceMap::new();
-    let file = map.add_file(name, source);
-    let text = Text::new(source);
+pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: &Options) -> Translation {
+    let flat = Flattened::with_lines(name, source, includes, options.line_directive);
+    let text = Text::new(&flat.text);
     let declarations = Declarations::of(&text);
-    let mut translator =
-        Translator { text, declarations, options, file, diagnostics: Vec::new(), helpers: BTreeSet::new() };
+    let (diagnostics, helpers, wides) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut translator = Translator { text, declarations, options, flat: &flat, diagnostics, helpers, wides };
     translator.pointers();
     translator.vectors();
+    translator.images();
     translator.words();
     translator.functions();
+    let (wide_types, predefined) = (translator.wide_types(), translator.predefined());
     let Translator { text, helpers, diagnostics, .. } = translator;
-    let mut out = String::from("#include <metal_stdlib>\nusing namespace metal;\n\n");
+    let logging = if helpers.contains("printf") { "#include <metal_logging>\n" } else { "" };
+    let mut out = format!("#include <metal_stdlib>\n{logging}using namespace metal;\n\n");
+    out.push_str(&wide_types);
     out.push_str(&prelude::text(&helpers));
+    out.push_str(&predefined);
     out.push_str(&options.definitions());
     if options.line_directive {
-        out.push_str(&format!("#line 1 \"{}\"\n", name.replace(['\\', '"', '\n'], "_")));
+        out.push_str(&line_directive(1, name));
     }
     out.push_str(&text.finish());
+    let mut map = flat.map;
     map.freeze();
     Translation { text: out, map, diagnostics, launches: Vec::new() }
 }

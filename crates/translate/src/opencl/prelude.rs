@@ -63,8 +63,62 @@ inline int async_work_group_strided_copy(uint rank, uint3 size, device T* to, th
 }
 ";
 
+/// Where a texel is: integers count texels, the middle of which a sampler reads.
+const IMAGE_COORDINATES: &str = "\
+inline float cl_place(int at) { return float(at) + 0.5f; }
+inline float cl_place(float at) { return at; }
+inline float2 cl_place(int2 at) { return float2(at) + 0.5f; }
+inline float2 cl_place(float2 at) { return at; }
+inline float3 cl_place(int4 at) { return float3(at.xyz) + 0.5f; }
+inline float3 cl_place(float4 at) { return at.xyz; }
+inline uint cl_texel(int at) { return uint(at); }
+inline uint2 cl_texel(int2 at) { return uint2(at); }
+inline uint3 cl_texel(int4 at) { return uint3(at.xyz); }
+";
+
+/// Reads of an image, with a sampler and without.
+macro_rules! read_image {
+    ($name:literal) => {
+        concat!(
+            "template <typename I, typename C> inline auto ",
+            $name,
+            "(I image, sampler s, C at) {\n    return image.sample(s, cl_place(at));\n}\n",
+            "template <typename I, typename C> inline auto ",
+            $name,
+            "(I image, C at) {\n    return image.read(cl_texel(at));\n}\n"
+        )
+    };
+}
+
+macro_rules! write_image {
+    ($name:literal) => {
+        concat!(
+            "template <typename I, typename C, typename V> inline void ",
+            $name,
+            "(I image, C at, V value) {\n    image.write(value, cl_texel(at));\n}\n"
+        )
+    };
+}
+
+macro_rules! image_size {
+    ($name:literal, $value:literal) => {
+        concat!("template <typename I> inline auto ", $name, "(I image) {\n    return ", $value, ";\n}\n")
+    };
+}
+
 /// Other functions, with their text.
 const TEXTS: &[(&str, &str)] = &[
+    ("image_coordinates", IMAGE_COORDINATES),
+    ("read_imagef", read_image!("read_imagef")),
+    ("read_imagei", read_image!("read_imagei")),
+    ("read_imageui", read_image!("read_imageui")),
+    ("write_imagef", write_image!("write_imagef")),
+    ("write_imagei", write_image!("write_imagei")),
+    ("write_imageui", write_image!("write_imageui")),
+    ("get_image_width", image_size!("get_image_width", "int(image.get_width())")),
+    ("get_image_height", image_size!("get_image_height", "int(image.get_height())")),
+    ("get_image_depth", image_size!("get_image_depth", "int(image.get_depth())")),
+    ("get_image_dim", image_size!("get_image_dim", "int2(image.get_width(), image.get_height())")),
     (
         "convert_sat",
         "template <typename T, typename S> inline T convert_sat(S x) {\n    return T(clamp(x, S(numeric_limits<T>::min()), S(numeric_limits<T>::max())));\n}\n",

@@ -2,15 +2,19 @@
 
 use super::*;
 
+fn translated(name: &str, source: &str, options: &Options) -> Translation {
+    opencl_to_msl(name, source, &mut |_: &str, _: bool, _: &str| None, options)
+}
+
 fn msl(source: &str) -> String {
-    let translation = opencl_to_msl("test.cl", source, &Options::default());
+    let translation = translated("test.cl", source, &Options::default());
     assert!(!translation.has_errors(), "{:?}", translation.diagnostics);
     let text = translation.text;
     text.strip_prefix("#include <metal_stdlib>\nusing namespace metal;\n\n").expect("it begins so").to_owned()
 }
 
 fn refused(source: &str) -> Vec<String> {
-    let translation = opencl_to_msl("test.cl", source, &Options::default());
+    let translation = translated("test.cl", source, &Options::default());
     assert!(translation.has_errors());
     translation.diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect()
 }
@@ -90,16 +94,94 @@ fn functions_have_metals_names() {
 #[test]
 fn what_metal_does_not_have_is_refused() {
     assert_eq!(refused("kernel void f(double x) {}"), ["Metal has no `double`"]);
-    assert_eq!(refused("kernel void f() { printf(\"x\"); }"), ["Metal has no `printf`"]);
-    assert_eq!(refused("kernel void f(image2d_t i) {}"), ["images are not translated"]);
-    assert_eq!(refused("kernel void f() { float8 x; }"), ["Metal has no vectors of 8 components (`float8`)"]);
+    assert_eq!(refused("kernel void f() { erf(1.0f); }"), ["Metal has no `erf`"]);
+    let layers = refused("kernel void f(image2d_array_t i) {}");
+    assert_eq!(layers, ["images of the type `image2d_array_t` are not translated"]);
+    assert_eq!(refused("void f() { const sampler_t s = g(); }"), ["a sampler's value has `g`"]);
+    assert_eq!(refused("kernel void f() { float8 x; x.s01 = 1; }"), ["the components `s01` of 8"]);
     let options = Options { doubles: Doubles::Float, ..Options::default() };
-    let translation = opencl_to_msl("x.cl", "kernel void f(global double4* x) { *x = 1.0; }", &options);
+    let translation = translated("x.cl", "kernel void f(global double4* x) { *x = 1.0; }", &options);
     assert!(!translation.has_errors() && translation.text.contains("device float4* x"));
     let ids: Vec<&str> = translation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect();
     assert_eq!(ids, ["double-as-float"]);
-    let refused = opencl_to_msl("x.cl", "kernel void f(image2d_t i) {}", &Options::default());
+    let refused = translated("x.cl", "kernel void f(image2d_array_t i) {}", &Options::default());
     assert_eq!(refused.diagnostics[0].id, "untranslatable");
+}
+
+#[test]
+fn images_are_textures_of_the_texels_that_are_read() {
+    let source = "constant sampler_t s = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n\
+                  int4 g(read_only image2d_t x) { return read_imagei(x, s, (int2)(1, 2)); }\n\
+                  kernel void f(read_only image2d_t a, write_only image3d_t b, sampler_t t, global int* y) {\n    \
+                  y[0] = g(a).x;\n    write_imageui(b, (int4)(0), (uint4)(1));\n}";
+    let text = msl(source);
+    let sampler = "constexpr sampler s(address::clamp_to_zero, filter::nearest, coord::pixel);";
+    assert!(text.contains(sampler), "{text}");
+    assert!(text.contains("int4 g(texture2d<int> x) {"), "{text}");
+    assert!(text.contains("kernel void f(texture2d<int> a [[texture(0)]], "), "{text}");
+    assert!(
+        text.contains("texture3d<uint, access::write> b [[texture(1)]], sampler t [[sampler(0)]], "),
+        "{text}"
+    );
+    assert!(text.contains("device int* y [[buffer(0)]]"), "{text}");
+}
+
+#[test]
+fn included_files_become_part_of_the_text() {
+    let source =
+        "#define N 4\n#include \"square.h\"\nkernel void f(global float* x) { x[0] = square(x[N]); }\n";
+    let includes = &mut |name: &str, _: bool, _: &str| {
+        let text =
+            "inline float square(private float x) {\n    return x * x;\n}\n#define M_2 get_global_id(0)\n";
+        (name == "square.h").then(|| (name.to_owned(), text.to_owned()))
+    };
+    let options = Options { line_directive: true, ..Options::default() };
+    let text = opencl_to_msl("f.cl", source, includes, &options).text;
+    let inside = "#line 1 \"square.h\"\ninline float square(thread float x) {";
+    assert!(text.contains(inside) && !text.contains("#include \"square.h\""), "{text}");
+    assert!(text.contains("#line 2 \"f.cl\"\n\nkernel void f("), "{text}");
+}
+
+#[test]
+fn vectors_of_8_and_16_are_structures_of_halves() {
+    let source = "kernel void f(global float8* x, global float* y) {\n    float16 a = (float16)(x[0], x[1]);\n    \
+                  float8 u = fma(x[0], x[1], x[2]); a.s9 = u.lo.x; y[0] = a.lo.s5 + a.hi.lo.y; a.s89abcdef = x[1] * 2;\n    \
+                  vstore8(vload8(0, y), 1, y);\n}";
+    let text = msl(source);
+    assert!(text.contains("struct float8 {") && text.contains("struct float16 {"), "{text}");
+    assert!(text.contains("float16 a = float16(x[0], x[1]);"), "{text}");
+    assert!(text.contains("float8 u = fma(x[0], x[1], x[2]); a.hi.lo.y = u.lo.x; y[0] = a.lo.hi.y + a.hi.lo.y; a.hi = x[1] * 2;"), "{text}");
+    assert!(text.contains("inline float8 vload8(size_t i, device const float* p)"), "{text}");
+    assert!(!text.contains("sqrt("), "{text}");
+}
+
+#[test]
+fn a_body_may_have_a_head_in_each_branch() {
+    let source = "#ifdef IMAGES\nkernel void f(image2d_t x, global int* y) {\n#else\n\
+                  kernel void f(global int* x, global int* y, int n) {\n#endif\n    \
+                  const sampler_t sampler = CLK_FILTER_LINEAR;\n    y[get_global_id(0)] = 1;\n}\n";
+    let text = msl(source);
+    assert!(text.contains("f(texture2d<float> x [[texture(0)]], device int* y [[buffer(0)]],"), "{text}");
+    assert!(text.contains("device int* y [[buffer(1)]], constant int& n [[buffer(2)]],"), "{text}");
+    assert_eq!(text.matches("[[thread_position_in_grid]]) {").count(), 2, "{text}");
+    assert!(text.contains("constexpr sampler sampler_(filter::linear, coord::pixel);"), "{text}");
+}
+
+#[test]
+fn what_a_source_asks_the_compiler_is_defined() {
+    let source =
+        "#if defined(cl_khr_fp64) && __OPENCL_VERSION__ >= 110\nkernel void f(double x) {}\n#endif\n";
+    let options = Options { doubles: Doubles::Float, ..Options::default() };
+    let text = translated("x.cl", source, &options).text;
+    assert!(text.contains("#define __OPENCL_VERSION__ 120\n#define cl_khr_fp64 1\n"), "{text}");
+    assert!(!text.contains("CL_VERSION_1_2"), "{text}");
+}
+
+#[test]
+fn printf_is_a_message() {
+    let translation = translated("x.cl", "kernel void f(int n) { printf(\"%d\", n); }", &Options::default());
+    assert!(translation.text.contains("#include <metal_logging>"), "{}", translation.text);
+    assert!(translation.text.contains("os_log_default.log(\"%d\", n);"), "{}", translation.text);
 }
 
 #[test]
@@ -150,6 +232,6 @@ fn any_bytes_end_in_time() {
                 source.push(' ');
             }
         }
-        let _ = opencl_to_msl("x.cl", &source, &Options::default());
+        let _ = translated("x.cl", &source, &Options::default());
     }
 }

@@ -17,13 +17,17 @@ const MAX_BYTES: usize = 16 << 20;
 const MAX_DEPTH: usize = 64;
 
 /// See the module's documentation.
-pub(super) struct Flattened {
-    pub(super) text: String,
-    pub(super) map: SourceMap,
+#[derive(Debug)]
+pub(crate) struct Flattened {
+    pub(crate) text: String,
+    pub(crate) map: SourceMap,
     pieces: Vec<Piece>,
+    /// Whether `#line` tells where included files begin and end.
+    has_lines: bool,
 }
 
 /// A part of the text: from its byte `start` on it is that of a file from the byte `from` on.
+#[derive(Debug)]
 struct Piece {
     start: usize,
     file: FileId,
@@ -32,14 +36,29 @@ struct Piece {
 
 impl Flattened {
     /// `definitions` are lines that stand before the source.
-    pub(super) fn new(name: &str, source: &str, definitions: &str, includes: Includes<'_>) -> Self {
-        let mut flat = Self { text: String::new(), map: SourceMap::new(), pieces: Vec::new() };
+    pub(crate) fn new(name: &str, source: &str, definitions: &str, includes: Includes<'_>) -> Self {
+        let mut flat =
+            Self { text: String::new(), map: SourceMap::new(), pieces: Vec::new(), has_lines: false };
         let mut seen = BTreeSet::from([name.to_owned()]);
         if !definitions.is_empty() {
             flat.add("command line", definitions, includes, &mut seen, 0);
         }
         flat.add(name, source, includes, &mut seen, 0);
         flat
+    }
+
+    /// Without definitions; `#line` tells where included files begin and end if `has_lines`.
+    pub(crate) fn with_lines(name: &str, source: &str, includes: Includes<'_>, has_lines: bool) -> Self {
+        let mut flat = Self { text: String::new(), map: SourceMap::new(), pieces: Vec::new(), has_lines };
+        flat.add(name, source, includes, &mut BTreeSet::from([name.to_owned()]), 0);
+        flat
+    }
+
+    /// Says which line of which file comes next.
+    fn tell_line(&mut self, line: usize, name: &str) {
+        if self.has_lines {
+            self.text.push_str(&line_directive(line, name));
+        }
     }
 
     fn add(
@@ -53,7 +72,7 @@ impl Flattened {
         let file = self.map.add_file(name, source);
         let mut at = 0;
         self.pieces.push(Piece { start: self.text.len(), file, from: 0 });
-        for line in source.split_inclusive('\n') {
+        for (number, line) in source.split_inclusive('\n').enumerate() {
             let start = at;
             at += line.len();
             let Some((wanted, is_angled)) = included(line) else {
@@ -67,10 +86,12 @@ impl Flattened {
                 self.text.push_str(line);
                 continue;
             };
+            self.tell_line(1, &found);
             self.add(&found, &text, includes, seen, depth + 1);
             if !self.text.ends_with('\n') {
                 self.text.push('\n');
             }
+            self.tell_line(number + 1, name);
             let from = start + line.trim_end_matches(['\n', '\r']).len();
             self.pieces.push(Piece { start: self.text.len(), file, from: from.min(at) });
             self.text.push_str(&source[from.min(at)..at]);
@@ -82,11 +103,16 @@ impl Flattened {
     }
 
     /// The place of some bytes in their file.
-    pub(super) fn span(&self, bytes: std::ops::Range<usize>) -> Span {
+    pub(crate) fn span(&self, bytes: std::ops::Range<usize>) -> Span {
         let Some(piece) = self.piece(bytes.start) else { return Span::NONE };
         let place = |at: usize| (at.saturating_sub(piece.start) + piece.from) as u32;
         Span::new(piece.file, place(bytes.start), place(bytes.end.max(bytes.start)))
     }
+}
+
+/// A directive that says which line of which file comes next.
+pub(crate) fn line_directive(line: usize, name: &str) -> String {
+    format!("#line {line} \"{}\"\n", name.replace(['\\', '"', '\n'], "_"))
 }
 
 /// The name in an `#include`, and whether it is in angle brackets.
