@@ -43,10 +43,11 @@ func f0 \"inner\" () {{
 
 func f1 \"k\" () {{
   v0 = query.threads_per_grid.y : i32
-  call f0
+  call f0()
 }}
 
-kernel \"k\" f1
+kernel \"k\" f1 {{
+}}
 "
         );
         let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
