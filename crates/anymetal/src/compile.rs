@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
+use crate::pipeline::Grids;
 use crate::sanitized::SanitizedLibrary;
 use anymetal_runtime::submission::argument::Scalar;
 
@@ -168,14 +169,15 @@ impl CompiledLibrary {
         kernel: &str,
         constants: &FunctionConstants,
         group_size: Option<[u32; 3]>,
-        whole_threadgroups_only: bool,
+        grids: Grids,
     ) -> Result<Arc<Artifact>, Error> {
         match self {
             CompiledLibrary::Sanitized(sanitized) => sanitized.artifact(kernel, constants),
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
-                    whole_threadgroups_only,
+                    whole_threadgroups_only: grids.whole_only,
+                    keeps_threadgroups: grids.narrow,
                     ..specialisation(constants, *checks)
                 };
                 made(kernel, library.artifact(kernel, &specialisation, *target))

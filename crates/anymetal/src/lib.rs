@@ -217,5 +217,7 @@ pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
-pub use texture::{Pitch, Swizzle, Texture, TexturePart, TextureView};
+pub use texture::{
+    Pitch, SamplerHandle, Swizzle, Texture, TextureHandle, TexturePart, TextureView, sampler_handle,
+};
 pub use transfer::Download;

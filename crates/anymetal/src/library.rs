@@ -12,7 +12,7 @@ use crate::compiling::Compiling;
 use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Grids, Pipeline};
 use crate::pipeline_descriptor::PipelineDescriptor;
 
 /// How source is compiled.
@@ -161,7 +161,7 @@ impl Library {
 
     /// A kernel's code for any threadgroup size, without function constants.
     pub(crate) fn general_code(&self, kernel: &str) -> Result<Arc<Artifact>, Error> {
-        self.compiled.artifact(kernel, &FunctionConstants::new(), None, false)
+        self.compiled.artifact(kernel, &FunctionConstants::new(), None, Grids::ANY)
     }
 
     /// Makes a kernel ready to run, with values for its function constants.

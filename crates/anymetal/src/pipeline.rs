@@ -56,12 +56,35 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 struct Specialised {
     size: [u32; 3],
-    /// Only for grids without an edge.
-    whole_only: bool,
+    grids: Grids,
     /// Only for launches with these.
     known: KnownFormats,
     /// Empty while it is made.
     code: OnceLock<Result<Arc<dyn HalPipeline>, Error>>,
+}
+
+/// The grids that code for one threadgroup size runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Grids {
+    /// Only those without an edge.
+    pub(crate) whole_only: bool,
+    /// Those narrower than a SIMD-group; else those as wide or of any width.
+    pub(crate) narrow: bool,
+}
+
+impl Grids {
+    /// All grids.
+    pub(crate) const ANY: Grids = Grids { whole_only: false, narrow: false };
+
+    /// The kind of a grid in threadgroups of that size.
+    fn of(grid: Grid, size: [u32; 3]) -> Self {
+        Grids { whole_only: grid.is_whole(size), narrow: grid.is_narrow(size) }
+    }
+
+    /// Whether code for these runs the others, too.
+    fn include(self, others: Grids) -> bool {
+        self.narrow == others.narrow && (others.whole_only || !self.whole_only)
+    }
 }
 
 /// A threadgroup size for which no code of its own could be made, so that its launches run the code for any
@@ -145,7 +168,7 @@ impl Pipeline {
             let (kernel, limit) = (self.name().to_owned(), MAX_SPECIALISED);
             self.forget_failure(size);
             let found = self
-                .specialised(false, size, &KnownFormats::default())
+                .specialised(Grids::ANY, size, &KnownFormats::default())
                 .ok_or(Error::TooManyGroupSizes { kernel, limit })?;
             self.code(&found).as_ref().map_err(Error::clone)?;
         }
@@ -189,7 +212,7 @@ impl Pipeline {
         size: [u32; 3],
         known: &KnownFormats,
     ) -> Result<Arc<dyn HalPipeline>, Error> {
-        self.for_grids(grid.is_whole(size), size, known)
+        self.for_grids(Grids::of(grid, size), size, known)
     }
 
     /// The code to run any grid with threadgroups of that size.
@@ -198,19 +221,19 @@ impl Pipeline {
         size: [u32; 3],
         known: &KnownFormats,
     ) -> Result<Arc<dyn HalPipeline>, Error> {
-        self.for_grids(false, size, known)
+        self.for_grids(Grids::ANY, size, known)
     }
 
     fn for_grids(
         &self,
-        whole_only: bool,
+        grids: Grids,
         size: [u32; 3],
         formats: &KnownFormats,
     ) -> Result<Arc<dyn HalPipeline>, Error> {
         if !self.specialisation_pays() || !self.could_be_a_size(size) {
             return self.hal();
         }
-        let found = self.specialised(whole_only, size, formats);
+        let found = self.specialised(grids, size, formats);
         match found.as_ref().map(|specialised| self.code(specialised)) {
             Some(Ok(pipeline)) => Ok(Arc::clone(pipeline)),
             Some(Err(_)) | None => self.hal(),
@@ -218,15 +241,10 @@ impl Pipeline {
     }
 
     /// The place of the code for a threadgroup size; `None` if there are too many sizes.
-    fn specialised(
-        &self,
-        whole_only: bool,
-        size: [u32; 3],
-        formats: &KnownFormats,
-    ) -> Option<Arc<Specialised>> {
+    fn specialised(&self, grids: Grids, size: [u32; 3], formats: &KnownFormats) -> Option<Arc<Specialised>> {
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |known: &&Arc<Specialised>| {
-            known.size == size && known.known == *formats && (whole_only || !known.whole_only)
+            known.size == size && known.known == *formats && known.grids.include(grids)
         };
         if let Some(found) = known.iter().find(fits) {
             return Some(Arc::clone(found));
@@ -234,7 +252,7 @@ impl Pipeline {
         if known.len() >= MAX_SPECIALISED {
             return None;
         }
-        let new = Arc::new(Specialised { size, whole_only, known: formats.clone(), code: OnceLock::new() });
+        let new = Arc::new(Specialised { size, grids, known: formats.clone(), code: OnceLock::new() });
         known.push(Arc::clone(&new));
         Some(new)
     }
@@ -275,7 +293,7 @@ impl Pipeline {
     fn specialise(&self, wanted: &Specialised) -> Result<Arc<dyn HalPipeline>, Error> {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let constants = wanted.known.added_to(constants);
-        let artifact = compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.whole_only)?;
+        let artifact = compiled.artifact(self.name(), &constants, Some(wanted.size), wanted.grids)?;
         device.pipeline_of(&artifact, self.name())
     }
 
@@ -338,7 +356,7 @@ impl Pipeline {
             return Ok(Arc::clone(general));
         }
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
-        let artifact = compiled.artifact(self.name(), constants, None, false)?;
+        let artifact = compiled.artifact(self.name(), constants, None, Grids::ANY)?;
         let general = device.pipeline_of(&artifact, self.name())?;
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
     }

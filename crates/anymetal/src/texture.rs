@@ -4,11 +4,13 @@
 //! alive; the host's reads and writes wait for the submitted work that uses the buffer, as a buffer's do.
 
 mod blit;
+mod handle;
 mod mipmaps;
 mod part;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::ArgumentInfo;
 use anymetal_hal::texture::{
@@ -23,6 +25,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::heap::Heap;
 
+pub use handle::{SamplerHandle, TextureHandle, sampler_handle};
 pub use part::{Pitch, TexturePart};
 
 /// Where a view's red, green, blue and alpha come from; Metal's `MTLTextureSwizzle`.
@@ -92,6 +95,8 @@ pub struct Texture {
     first_level: u32,
     first_slice: u32,
     swizzle: [Swizzle; 4],
+    /// Its description in memory, once a handle was asked for.
+    described: Arc<OnceLock<Buffer<u8>>>,
 }
 
 const IDENTITY: [Swizzle; 4] = [Swizzle::Red, Swizzle::Green, Swizzle::Blue, Swizzle::Alpha];
@@ -154,7 +159,18 @@ impl Texture {
         }
         let region = storage.region().slice(start as u64..start as u64 + needs)?;
         let (first_level, first_slice, swizzle) = (0, 0, IDENTITY);
-        Ok(Texture { storage, region, start, layout, descriptor, first_level, first_slice, swizzle })
+        let described = Arc::default();
+        Ok(Texture {
+            storage,
+            region,
+            start,
+            layout,
+            descriptor,
+            first_level,
+            first_slice,
+            swizzle,
+            described,
+        })
     }
 
     /// The shape of the texture, or of the view.
@@ -204,6 +220,7 @@ impl Texture {
             first_level: self.first_level + levels.start,
             first_slice: self.first_slice + slices.start,
             swizzle,
+            described: Arc::default(),
             ..self.clone()
         })
     }

@@ -174,6 +174,7 @@ impl KernelCall {
             let specialisation = Specialisation {
                 group_size: Some(group),
                 whole_threadgroups_only: self.grid().is_whole(group),
+                keeps_threadgroups: self.grid().is_narrow(group),
                 ..specialisation.clone()
             };
             let artifact = artifact(&specialisation)?;

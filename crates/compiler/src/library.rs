@@ -57,6 +57,9 @@ pub struct Specialisation {
     pub group_size: Option<[u32; 3]>,
     /// The code is to run grids of whole threadgroups of that size only, without an edge: half the code.
     pub whole_threadgroups_only: bool,
+    /// Threadgroups are executed as they are given even if the kernel cannot tell: for grids in which rows of
+    /// whole SIMD-groups are not faster.
+    pub keeps_threadgroups: bool,
     /// Whether accesses are checked against the bindings. Without checks an access out of bounds is
     /// undefined behaviour of the whole process.
     pub checks: bool,
@@ -74,6 +77,7 @@ impl Default for Specialisation {
             ignore_unknown_constants: false,
             group_size: None,
             whole_threadgroups_only: false,
+            keeps_threadgroups: false,
             checks: true,
             threadgroup_reserve: 0,
             whole_buffers: false,
@@ -100,6 +104,7 @@ impl Specialisation {
         key.number(self.ignore_unknown_constants.into())
             .field(size)
             .number(self.whole_threadgroups_only.into())
+            .number(self.keeps_threadgroups.into())
             .number(self.checks.into())
             .number(self.threadgroup_reserve)
             .number(self.whole_buffers.into())

@@ -41,13 +41,26 @@ pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
     }
 }
 
+/// The threadgroup size that the code is made for, if it is not that of the launches.
+fn executed_group(module: &Module, kernel: &Kernel, specialisation: &Specialisation) -> Option<[u32; 3]> {
+    let given = specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups)?;
+    cpu::executed_group(module, kernel, given)
+}
+
 /// How this processor's code is generated.
-fn cpu_options(specialisation: &Specialisation, comments: bool) -> Result<CpuOptions, CompileError> {
+fn cpu_options(
+    module: &Module,
+    kernel: &Kernel,
+    specialisation: &Specialisation,
+    comments: bool,
+) -> Result<CpuOptions, CompileError> {
     let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
+    let executed = executed_group(module, kernel, specialisation);
     Ok(CpuOptions {
         checks: specialisation.checks,
-        group_size: specialisation.group_size,
-        whole_threadgroups_only: specialisation.whole_threadgroups_only,
+        group_size: executed.or(specialisation.group_size),
+        // Other threadgroups may be cut off where those of the launch are not.
+        whole_threadgroups_only: specialisation.whole_threadgroups_only && executed.is_none(),
         features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
         comments,
@@ -61,7 +74,7 @@ pub(crate) fn lower(
     specialisation: &Specialisation,
     manager: &mut PassManager<'_>,
 ) -> Result<Lowered, CompileError> {
-    Ok(cpu::lower(module, kernel, &cpu_options(specialisation, false)?, manager))
+    Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation, false)?, manager))
 }
 
 /// LLVM text for the prepared module's kernel.
@@ -73,7 +86,7 @@ pub(crate) fn generate(
     counts: &Counts,
 ) -> Result<CpuCode, CompileError> {
     check_size_for_machine_code(module, &kernel.name)?;
-    let options = cpu_options(specialisation, comments)?;
+    let options = cpu_options(module, kernel, specialisation, comments)?;
     counts.add_generated();
     let generate = || cpu::generate(module, &kernel.name, &options);
     stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
@@ -175,6 +188,7 @@ pub(crate) fn compile(
     let code = generate(module, kernel, specialisation, false, counts)?;
     let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code))?;
     complete(&mut info, &code, specialisation);
+    info.executed_group = executed_group(module, kernel, specialisation);
     Ok(Artifact {
         target: target_of(llvm),
         code: ArtifactCode::Object(Arc::from(object)),
@@ -203,11 +217,12 @@ pub(crate) fn describe(
     specialisation: &Specialisation,
 ) -> Result<KernelInfo, CompileError> {
     check_size_for_machine_code(module, &kernel.name)?;
-    let options = cpu_options(specialisation, false)?;
+    let options = cpu_options(module, kernel, specialisation, false)?;
     let described = cpu::describe(module, &kernel.name, &options);
     let described = described.map_err(|error| codegen_error(kernel, &error))?;
     info.symbol = described.symbol;
     info.threadgroup_static_bytes = described.threadgroup_static_bytes;
+    info.executed_group = executed_group(module, kernel, specialisation);
     note_specialisation(&mut info, specialisation);
     Ok(info)
 }

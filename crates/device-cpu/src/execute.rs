@@ -22,7 +22,7 @@ use anymetal_hal::launch::{
 };
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
-use anymetal_hal::validate::check_range;
+use anymetal_hal::validate::{DispatchShape, check_range};
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer};
 use crate::cooperative::{Cooperative, Failure};
@@ -105,6 +105,7 @@ impl Executor<'_> {
         let record = FaultRecord::default();
         let (buffers, slots) = (tables.buffers(prepared), tables.threadgroup_slots(prepared));
         let resident = reach.residency.table();
+        let shape = executed_shape(pipeline, &prepared.shape);
         let launch = CpuLaunch {
             buffers: buffers.as_ptr(),
             buffer_count: buffers.len() as u64,
@@ -113,9 +114,9 @@ impl Executor<'_> {
             threadgroup_slot_count: slots.len() as u64,
             stop: self.stop,
             fault: &raw const record,
-            grid_threads: prepared.shape.grid_threads,
-            groups: prepared.shape.groups,
-            group_size: prepared.shape.group_size,
+            grid_threads: shape.grid_threads,
+            groups: shape.groups,
+            group_size: shape.group_size,
             reserved: 0,
             resident: resident.as_ptr(),
             resident_count: resident.len() as u64,
@@ -137,7 +138,7 @@ impl Executor<'_> {
                 out_of_memory.store(true, Ordering::Relaxed);
             }
         };
-        let ran = self.run_groups(prepared.shape.group_count, pipeline.pace(), &body);
+        let ran = self.run_groups(shape.group_count, pipeline.pace(), &body);
         if out_of_memory.into_inner() {
             let requested = prepared.needs.threadgroup_bytes.saturating_add(prepared.needs.scratch_bytes);
             return Err(DeviceError::OutOfMemory { requested });
@@ -312,6 +313,12 @@ impl Start<'_> {
     }
 }
 
+/// The threadgroups that run: those that the code is made for, where the kernel cannot tell.
+fn executed_shape(pipeline: &CpuPipeline, given: &DispatchShape) -> DispatchShape {
+    let executed = pipeline.kernel().executed_group.and_then(|size| given.in_groups_of(size));
+    executed.unwrap_or(*given)
+}
+
 /// What the record of a finished dispatch tells.
 fn fault_of(
     record: &FaultRecord,
@@ -321,8 +328,12 @@ fn fault_of(
 ) -> Result<(), DeviceError> {
     match record.recorded() {
         None => Ok(()),
-        Some(recorded) => {
+        Some(mut recorded) => {
             let kernel = &pipeline.kernel().name;
+            let executed = executed_shape(pipeline, &prepared.shape);
+            let (group, thread) = (recorded.group_linear, recorded.thread_in_group);
+            (recorded.group_linear, recorded.thread_in_group) =
+                prepared.shape.place_of(&executed, group, thread);
             let label = |address| residency::label_at(reach.submission, address);
             Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded, label))
         }

@@ -169,6 +169,10 @@ pub struct KernelInfo {
     pub specialised_group: Option<[u32; 3]>,
     /// This code runs whole threadgroups of that size only: grids with an edge need other code.
     pub whole_threadgroups_only: bool,
+    /// The threadgroup size that the code is made for in truth: the kernel cannot tell, and the device runs
+    /// its grids in threadgroups of that size whatever a launch's own. Faults are told in the launch's terms.
+    #[serde(default)]
+    pub executed_group: Option<[u32; 3]>,
     /// It has barriers of the grid: it needs a cooperative launch.
     #[serde(default)]
     pub grid_barriers: bool,
@@ -237,6 +241,7 @@ impl KernelInfo {
             required_threads_per_threadgroup: None,
             specialised_group: None,
             whole_threadgroups_only: false,
+            executed_group: None,
             grid_barriers: false,
             loads_pointers: false,
             simd_width: SIMD_WIDTH,

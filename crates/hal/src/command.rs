@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::artifact::SIMD_WIDTH;
 use crate::buffer::Buffer;
 use crate::completion::Completion;
 use crate::encoded_commands::{EncodedExecution, ExecutedRange};
@@ -238,6 +239,17 @@ impl Grid {
                 threads.iter().zip(group_size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
             }
         }
+    }
+
+    /// Whether threadgroups of that size lie in several rows, none of which fills SIMD-groups, and no row of
+    /// the grid would fill one either.
+    pub fn is_narrow(self, group_size: [u32; 3]) -> bool {
+        let width = match self {
+            Grid::Threads([x, ..]) => x,
+            Grid::Threadgroups([x, ..]) => x.saturating_mul(group_size[0]),
+        };
+        let in_rows = !group_size[0].is_multiple_of(SIMD_WIDTH) && group_size[1..] != [1; 2];
+        in_rows && width < SIMD_WIDTH
     }
 }
 

@@ -41,6 +41,30 @@ impl DispatchShape {
         self.group_size.iter().product()
     }
 
+    /// The same grid in threadgroups of another size; `None` if they are too many.
+    pub fn in_groups_of(&self, group_size: [u32; 3]) -> Option<Self> {
+        let groups: [u32; 3] =
+            std::array::from_fn(|axis| self.grid_threads[axis].div_ceil(group_size[axis].max(1)));
+        let count = groups.iter().try_fold(1u64, |count, &more| count.checked_mul(u64::from(more)))?;
+        let is_possible = count <= MAX_GROUP_COUNT;
+        is_possible.then_some(Self { groups, group_size, group_count: count, ..*self })
+    }
+
+    /// The threadgroup and the place in it of a thread that `other`, the same grid in other threadgroups, has
+    /// under those linear indices; as linear indices.
+    pub fn place_of(&self, other: &Self, group: u64, thread: u32) -> (u64, u32) {
+        let (group, thread) = (other.group_position(group), other.thread_position(thread));
+        let at = |axis: usize| {
+            u64::from(group[axis]) * u64::from(other.group_size[axis]) + u64::from(thread[axis])
+        };
+        let [x, y, z] = [0, 1, 2].map(at);
+        let size = self.group_size.map(|extent| u64::from(extent.max(1)));
+        let groups = self.groups.map(u64::from);
+        let group = x / size[0] + groups[0] * (y / size[1] + groups[1] * (z / size[2]));
+        let thread = x % size[0] + size[0] * (y % size[1] + size[1] * (z % size[2]));
+        (group, thread as u32)
+    }
+
     /// The position of a threadgroup from its linear index.
     pub fn group_position(&self, linear: u64) -> [u32; 3] {
         unravel(linear, self.groups)

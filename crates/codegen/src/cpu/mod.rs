@@ -35,6 +35,7 @@
 
 mod bundles;
 mod emit;
+mod executed_group;
 mod interior;
 mod lane_order;
 mod lane_shift_reuse;
@@ -53,6 +54,7 @@ pub(crate) mod walk;
 use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Value};
 
+pub use executed_group::executed_group;
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
 
 use crate::llvm_text;

@@ -9,6 +9,7 @@ mod locals;
 mod memory;
 mod narrow;
 mod private_function;
+mod threadgroups;
 mod uses;
 mod walk;
 
@@ -19,5 +20,6 @@ pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};
 pub use private_function::{has_private_arguments, is_private_function, private_pointers};
+pub use threadgroups::observes_threadgroups;
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

@@ -140,7 +140,12 @@ impl ArgumentEncoder {
             violation(method, format_args!("the structure has no member with the index {index}"));
         };
         if member.kind != kind {
-            let what = if kind == ArgumentMemberKind::Pointer { "pointer" } else { "value" };
+            let what = match kind {
+                ArgumentMemberKind::Pointer => "pointer",
+                ArgumentMemberKind::Constant => "value",
+                ArgumentMemberKind::Texture => "texture",
+                ArgumentMemberKind::Sampler => "sampler",
+            };
             violation(method, format_args!("the member with the index {index} is no {what}"));
         }
         member.clone()

@@ -37,7 +37,15 @@ pub enum ArgumentMemberKind {
     Pointer,
     /// A value.
     Constant,
+    /// A texture's handle: the address of its texels, that of its description, its format.
+    Texture,
+    /// A sampler's state.
+    Sampler,
 }
+
+/// The first members of the Metal library's classes, which programs cannot use.
+const HANDLES: [(&str, ArgumentMemberKind); 2] =
+    [("__texture", ArgumentMemberKind::Texture), ("__state", ArgumentMemberKind::Sampler)];
 
 /// More members than this are not listed.
 const MAX_MEMBERS: usize = 1 << 16;
@@ -57,10 +65,17 @@ pub fn argument_layout(program: &Program, index: u32) -> Option<ArgumentLayout> 
     Some(found)
 }
 
+/// The kind of a texture or sampler.
+fn handle_kind(types: &Types, ty: Ty) -> Option<ArgumentMemberKind> {
+    let first = types.record(types.as_record(ty)?).fields.first()?.name;
+    HANDLES.into_iter().find_map(|(name, kind)| (first.as_str() == name).then_some(kind))
+}
+
 /// Adds what there is from `offset` on; `next` is the number for it.
 fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<ArgumentMember>) {
+    let handle = handle_kind(types, ty);
     match *types.kind(ty) {
-        TyKind::Record(id) if !types.record(id).is_union => {
+        TyKind::Record(id) if handle.is_none() && !types.record(id).is_union => {
             for field in &types.record(id).fields {
                 *next = field.id.unwrap_or(*next);
                 add(types, field.ty.ty, offset + field.offset, next, members);
@@ -73,9 +88,10 @@ fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<Arg
             }
         }
         _ if members.len() < MAX_MEMBERS => {
-            let kind = match types.kind(ty) {
-                TyKind::Pointer(_) | TyKind::Reference { .. } => ArgumentMemberKind::Pointer,
-                _ => ArgumentMemberKind::Constant,
+            let kind = match (handle, types.kind(ty)) {
+                (Some(kind), _) => kind,
+                (None, TyKind::Pointer(_) | TyKind::Reference { .. }) => ArgumentMemberKind::Pointer,
+                (None, _) => ArgumentMemberKind::Constant,
             };
             members.push(ArgumentMember { id: *next, offset, size: types.layout(ty).size, kind });
             *next = next.saturating_add(1);

@@ -4,8 +4,8 @@
 //! escape. Its *slices* are the parts that are accessed as one: overlapping accesses share a
 //! slice, which must then be a vector of which each access takes whole elements. Copies between
 //! locals propagate slices from one to the other; a copy to other memory reads every byte, so bytes
-//! without a slice get integer ones. Each copy then becomes loads and stores of the slices in its
-//! range. Other locals are not changed.
+//! without a slice get integer ones, unless it goes to a local whose address escapes. Each copy then
+//! becomes loads and stores of the slices in its range. Other locals are not changed.
 
 mod rewrite;
 mod slices;

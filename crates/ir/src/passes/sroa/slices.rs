@@ -50,6 +50,8 @@ struct CopyInfo {
 struct Collector<'a> {
     function: &'a Function,
     pointers: LocalPointers,
+    /// Which locals have their address kept or given to calls, or are copied to those as a whole.
+    whole: Vec<bool>,
     /// Which locals are still candidates.
     candidate: Vec<bool>,
     /// Accesses of candidates: start and type, in textual order.
@@ -61,12 +63,13 @@ struct Collector<'a> {
 
 /// Finds the slices; `None` if no local is to be split.
 pub(super) fn partition(function: &Function) -> Option<Partition> {
-    let candidate: Vec<bool> =
-        local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
+    let uses = local_uses(function);
+    let candidate: Vec<bool> = uses.iter().map(|local| !local.escapes && !local.dynamic).collect();
     let mut collector = Collector {
         function,
         pointers: local_pointers(function),
         accesses: vec![Vec::new(); candidate.len()],
+        whole: uses.iter().map(|local| local.escapes).collect(),
         candidate,
         copies: Vec::new(),
         fills: Vec::new(),
@@ -222,7 +225,9 @@ impl Collector<'_> {
         changed
     }
 
-    /// Covers bytes without a slice that a copy to other memory reads.
+    /// Covers bytes without a slice that a copy to other memory reads. What is copied to a local whose
+    /// address is kept or given to a call stays whole: later passes tell its members, and integers would
+    /// hide them.
     fn fill_gaps(&mut self) -> bool {
         let mut changed = false;
         for n in 0..self.copies.len() {
@@ -243,6 +248,12 @@ impl Collector<'_> {
                 at = at.max(slice.end());
             }
             integer_slices(at, start + size, longest, &mut gaps);
+            if !gaps.is_empty() && dst.is_some_and(|(to, _)| self.whole[to.index()]) {
+                self.candidate[local.index()] = false;
+                self.whole[local.index()] = true;
+                changed = true;
+                continue;
+            }
             changed |= !gaps.is_empty();
             slices.extend(gaps);
             slices.sort_by_key(|slice| (slice.start, slice.end()));
