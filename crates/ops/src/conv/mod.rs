@@ -2,9 +2,11 @@
 //!
 //! Owns the launches of `kernels/conv.metal`; options and windows are in [`window`]. Invariant:
 //! sums are in `f32`. Filters of several output channels are products of matrices with the unfolded
-//! image; the others, as those of depthwise convolutions, have a thread for each result.
+//! image, those of three by three elements with transformed tiles of it ([`winograd`]); the others, as
+//! those of depthwise convolutions, have a thread for each result.
 
 mod window;
+mod winograd;
 
 use anymetal::Plain;
 
@@ -46,6 +48,9 @@ impl Ops {
         require_floats("conv2d", &[Some(x), Some(weight), bias])?;
         check_bias("conv2d", bias, weight.shape()[0])?;
         let (out, path) = match weight.shape()[0] / options.groups >= MIN_FILTERS {
+            true if self.winograd_applies(&image, weight, &window) => {
+                self.conv_by_winograd(&image, weight, bias, &window)?
+            }
             true => self.conv_by_matmul(&image, weight, bias, &window)?,
             false => {
                 let out = self.empty(&window.out_shape(shape[0]), x.dtype().promote(weight.dtype()))?;

@@ -19,8 +19,11 @@ const PARTS: u32 = 8;
 /// Columns of a threadgroup.
 const COLUMNS: u32 = 32;
 
-/// Elements of a line from which on parts pay, and that a thread takes at least.
+/// Elements of a line that a thread takes at least if there are several threadgroups for it.
 const MIN_PART: u32 = 16;
+
+/// Elements of a line from which on several threads pay.
+const MIN_LINE: u32 = 2 * PARTS;
 
 /// Threads that fill a GPU; more parts than that take only time.
 const MAX_THREADS: u32 = 1 << 18;
@@ -36,7 +39,7 @@ impl Ops {
         out: &Tensor,
         scale: f32,
     ) -> Result<(), OpError> {
-        if self.shaping() == Shaping::Gpu && lines.outer.saturating_mul(lines.inner) >= PARTS * MIN_PART {
+        if self.shaping() == Shaping::Gpu && lines.outer.saturating_mul(lines.inner) >= MIN_LINE {
             return self.reduce_columns_in_parts(reduction, x, divided, out, scale);
         }
         let strides = contiguous_strides(&divided.kept);
