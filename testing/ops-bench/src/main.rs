@@ -2,11 +2,12 @@
 //!
 //! Prints a line for each operation: name, the least time of many runs in microseconds; on processors some
 //! also of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing size
-//! by own kernels and by the library. With `recording`: recordings beside the same calls. `--only PART`: operations
-//! whose names contain that, `--gpu-kernels`: kernels that are written for GPUs, on any device, `--processor-time`:
-//! the mean time that processors work for a run, for machines that others use meanwhile. `--device NAME`
-//! chooses the device; on GPUs tensors are larger and calls are waited for [`GPU_CALLS`] at a time, as
-//! `bench.py --device cuda` does: one call and its wait would measure the way to the card and back.
+//! by own kernels and by the library. With `recording`: recordings beside the same calls. `--only PART`:
+//! operations whose names contain that, `--gpu-kernels`: kernels that are written for GPUs, on any device,
+//! `--processor-time`: the mean time that processors work for a run, for machines that others use
+//! meanwhile. `--device NAME` chooses the device; on GPUs tensors are larger and calls are waited for
+//! [`GPU_CALLS`] at a time, as `bench.py --device cuda` does: one call and its wait would measure the way to
+//! the card and back.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 

@@ -66,9 +66,10 @@ impl Ops {
     }
 }
 
-/// Rows from which on the library of such devices is faster than kernels. cuBLAS is from one row of 4096 elements
-/// and from 16 by 16 elements on, the least that `ops-bench crossover` measures (H200). Where nothing was measured
-/// that is where kernels would have tiles: rows by themselves read the right factor once by a kernel, too.
+/// Rows from which on the library of such devices is faster than kernels. cuBLAS is from one row of 4096
+/// elements and from 16 by 16 elements on, the least that `ops-bench crossover` measures (H200). Where
+/// nothing was measured that is where kernels would have tiles: rows by themselves read the right factor
+/// once by a kernel, too.
 fn min_rows(kind: DeviceKind) -> usize {
     match kind {
         DeviceKind::Nvidia => 1,
