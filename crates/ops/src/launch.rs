@@ -19,6 +19,12 @@ pub(crate) const LANES: u32 = 4;
 /// Elements of one dimension from which on vectors and a second launch for the rest pay.
 const MIN_SPLIT: u32 = 1 << 18;
 
+/// Threadgroups along y and z that all devices have; CUDA has no more.
+pub(crate) const MAX_GROUPS: usize = 65_535;
+
+/// Threads of a walk's threadgroups.
+const GROUP: u32 = 256;
+
 /// Vectors of a row that a thread keeps in registers.
 const MAX_HELD: u32 = 8;
 
@@ -47,7 +53,8 @@ impl Walk {
     /// The walk over a shape; each operand's strides are macros `S0` to `S3` of the kernel.
     pub(crate) fn over(shape: &[usize], operands: &[Operand<'_>]) -> Walk {
         let layout = Layout::with_inner(shape, operands);
-        let flat = layout.inner < MIN_INNER && layout.outer > 1;
+        let is_short = layout.inner < MIN_INNER && layout.outer > 1;
+        let flat = is_short || layout.outer.div_ceil(GROUP) as usize > MAX_GROUPS;
         Walk { layout: if flat { Layout::rows(shape, operands) } else { layout }, flat, lanes: 1 }
     }
 
@@ -105,7 +112,11 @@ impl Walk {
     /// Threads per threadgroup along x and y.
     pub(crate) fn group(&self) -> (u32, u32) {
         let (x, y) = self.threads();
-        if x >= 256 || y == 1 { (256, 1) } else { (32, 8) }
+        let mut rows = if x >= GROUP || y == 1 { 1 } else { 8 };
+        while y.div_ceil(rows) as usize > MAX_GROUPS {
+            rows *= 2;
+        }
+        (GROUP / rows, rows)
     }
 }
 
@@ -197,6 +208,20 @@ mod tests {
         assert_eq!(of(32768), Some((1024, 8)));
         assert_eq!(of(32772), None, "more than registers hold");
         assert_eq!(of(1022), None, "no vectors");
+    }
+
+    #[test]
+    fn no_grid_has_more_threadgroups_than_devices() {
+        for (rows, inner) in [(1, 1 << 20), (100, 33), (100_000, 512), (1 << 20, 64), (1 << 25, 40)] {
+            // A row for all keeps the dimensions apart.
+            let (strides, row) = ([inner as isize, 1], [0, 1]);
+            let operand = |strides| Operand { strides, offset: 0 };
+            let walk = Walk::over(&[rows, inner], &[operand(&strides), operand(&row)]);
+            let (threads, group) = (walk.threads(), walk.group());
+            assert_eq!(threads.0 as usize * threads.1 as usize, rows * inner);
+            assert_eq!(group.0 * group.1, GROUP);
+            assert!(threads.1.div_ceil(group.1) as usize <= MAX_GROUPS, "{rows} by {inner}: {group:?}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
+use crate::launch::MAX_GROUPS;
 use crate::matmul::MatmulOptions;
 use crate::tensor::Tensor;
 use window::Window;
@@ -279,7 +280,8 @@ impl Ops {
 /// Ranges of images whose unfolded forms are of bounded size.
 fn pieces(images: usize, window: &Window) -> Vec<(usize, usize)> {
     let one = window.taps() * (window.groups * window.out_height * window.out_width) as usize;
-    let step = (MAX_UNFOLDED / one.max(1)).max(1);
+    let planes = window.taps() * window.groups as usize;
+    let step = (MAX_UNFOLDED / one.max(1)).min(MAX_GROUPS / planes.max(1)).max(1);
     (0..images).step_by(step).map(|from| (from, images.min(from + step))).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
-use crate::launch::Shaping;
+use crate::launch::{MAX_GROUPS, Shaping};
 use crate::matmul::MatmulOptions;
 use crate::tensor::Tensor;
 
@@ -69,7 +69,8 @@ impl Ops {
             Some(_) => pipeline("winograd_results", defines.with("BIAS", 1))?,
             None => pipeline("winograd_results", defines)?,
         };
-        let step = (MAX_ELEMENTS / (ELEMENTS * (channels + filters) * down * across)).max(1);
+        let step = MAX_ELEMENTS / (ELEMENTS * (channels + filters) * down * across);
+        let step = step.min(MAX_GROUPS / channels.max(filters)).max(1);
         for first in (0..images).step_by(step) {
             let some = step.min(images - first);
             let seen = image.narrow(0, first..first + some)?;

@@ -164,8 +164,8 @@ kernel void position_columns(device uint* out [[buffer(0)]],
 #endif
 
 #if defined(GROUP) && defined(INIT)
-// A threadgroup for each part of a row whose elements are neighbours. x counts the parts, y the
-// rows.
+// A threadgroup for each part of a row whose elements are neighbours. x counts the rows, of which there
+// may be more, y the parts.
 kernel void reduce_rows(device T0* out [[buffer(0)]],
                         device const PACK* in [[buffer(1)]],
                         constant Layout& l [[buffer(2)]],
@@ -176,8 +176,8 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
                         uint2 groups [[threadgroups_per_grid]],
                         uint tid [[thread_index_in_threadgroup]]) {
     threadgroup A shared[GROUP];
-    int start = start_of(l, 1, group.y);
-    uint first = group.x * chunk;
+    int start = start_of(l, 1, group.x);
+    uint first = group.y * chunk;
     uint end = min(count, first + chunk);
     // Four sums at a time, so that none waits for the one before.
 #if LANES > 1
@@ -246,7 +246,7 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
 #ifdef SCALED
         sum *= scale;
 #endif
-        out[group.y * groups.x + group.x] = T0(sum);
+        out[group.x * groups.y + group.y] = T0(sum);
     }
 }
 #endif

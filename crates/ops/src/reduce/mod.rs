@@ -16,7 +16,7 @@ use crate::dtype::DType;
 use crate::elementwise::UnaryOp;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
-use crate::launch::LANES;
+use crate::launch::{LANES, MAX_GROUPS};
 use crate::layout::{Layout, Operand};
 use crate::shape::axes;
 use crate::tensor::Tensor;
@@ -251,7 +251,7 @@ impl Ops {
             &divided.kept,
             &[divided.kept_operand(x.offset()), divided.kept_operand(x.offset())],
         );
-        let parts = if rows.outer < MANY_ROWS { count.div_ceil(CHUNK) } else { 1 };
+        let parts = if rows.outer < MANY_ROWS { count.div_ceil(CHUNK).min(MAX_GROUPS as u32) } else { 1 };
         let accumulator = reduction.accumulator(x.dtype());
         if parts == 1 {
             let defines = reduction.defines(x.dtype(), accumulator, out.dtype());
@@ -298,7 +298,7 @@ impl Ops {
         let pipeline = self.pipeline(Source::Reduce, "reduce_rows", defines)?;
         let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(Plain(rows)).arg(count).arg(chunk).arg(scale);
-        self.submit(launch.groups((parts, rows.outer)).group_size(group))
+        self.submit(launch.groups((rows.outer, parts)).group_size(group))
     }
 
     /// The sum over those axes; over all if none is named.
