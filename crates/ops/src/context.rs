@@ -13,6 +13,7 @@ use anymetal::{Buffer, CountedWork, Device, DeviceKind, Pipeline, Queue, Submiss
 use crate::counted::{CallLog, CallRecord, Path};
 use crate::error::OpError;
 use crate::kernels::{Defines, Kernels, Source};
+use crate::launch::Shaping;
 use crate::measured::CallTimes;
 use crate::recording::{OPEN, Recorder};
 
@@ -24,6 +25,7 @@ const MAX_PENDING: usize = 512;
 pub struct Ops {
     state: Arc<ContextState>,
     path: Option<Path>,
+    shaping: Shaping,
     recorder: Option<Arc<Recorder>>,
 }
 
@@ -89,7 +91,11 @@ impl Ops {
             calls: Mutex::default(),
             times: CallTimes::default(),
         };
-        Ops { state: Arc::new(state), path: None, recorder: None }
+        let shaping = match device.capabilities().kind {
+            DeviceKind::Cpu => Shaping::Processor,
+            _ => Shaping::Gpu,
+        };
+        Ops { state: Arc::new(state), path: None, shaping, recorder: None }
     }
 
     /// The same context, all operations by that path: [`Path::Own`] keeps to the kernels of this
@@ -102,6 +108,17 @@ impl Ops {
     /// The path that is forced, if one is.
     pub fn forced_path(&self) -> Option<Path> {
         self.path
+    }
+
+    /// The same context, with kernels that are written for such devices; without it they are those for the
+    /// device that it is.
+    pub fn shaped(&self, shaping: Shaping) -> Ops {
+        Ops { shaping, ..self.clone() }
+    }
+
+    /// What kernels are written for.
+    pub fn shaping(&self) -> Shaping {
+        self.shaping
     }
 
     /// The device.
@@ -140,12 +157,6 @@ impl Ops {
     /// The work of all calls so far.
     pub fn total_work(&self) -> CountedWork {
         self.call_log().total()
-    }
-
-    /// Threads of a threadgroup that walks over a row: few on processors, where each SIMD-group
-    /// costs a loop.
-    pub(crate) fn row_threads(&self) -> u32 {
-        if self.device().capabilities().kind == DeviceKind::Cpu { 32 } else { 256 }
     }
 
     pub(crate) fn pipeline(

@@ -5,7 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::kernels::MAX_OPERANDS;
+use crate::kernels::{Defines, MAX_OPERANDS};
 use crate::tensor::Tensor;
 
 /// The most dimensions that a tensor may have.
@@ -65,6 +65,69 @@ impl Layout {
     pub(crate) fn inner_stride(&self, operand: usize) -> i32 {
         self.inner_strides[operand]
     }
+
+    /// What kernels know of it when they are compiled: the macros `RANK`, and `AT_START` if every operand
+    /// begins where its memory does.
+    pub(crate) fn defines(&self) -> Defines {
+        let defines = Defines::default().with("RANK", self.rank);
+        if self.offsets == [0; MAX_OPERANDS] { defines.with("AT_START", 1) } else { defines }
+    }
+
+    /// The same positions with vectors of that many neighbours for elements, if every operand has one for all
+    /// neighbours or vectors that begin at multiples of their size from the start of its memory. Operands
+    /// with one element for all are still counted in elements.
+    pub(crate) fn in_vectors(&self, lanes: u32, operands: usize) -> Option<Layout> {
+        let mut layout = *self;
+        layout.inner = exact(self.inner, lanes)?;
+        for operand in 0..operands {
+            match self.inner_strides[operand] {
+                0 => {}
+                1 => {
+                    layout.offsets[operand] = exact(self.offsets[operand], lanes as i32)?;
+                    for stride in &mut layout.strides[operand] {
+                        *stride = exact(*stride, lanes as i32)?;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(layout)
+    }
+
+    /// The same rows with vectors of that many neighbours for elements, if all operands' rows begin at
+    /// multiples of their size.
+    pub(crate) fn rows_in_vectors(&self, lanes: u32, operands: usize) -> Option<Layout> {
+        let mut layout = *self;
+        for operand in 0..operands {
+            layout.offsets[operand] = exact(self.offsets[operand], lanes as i32)?;
+            for stride in &mut layout.strides[operand] {
+                *stride = exact(*stride, lanes as i32)?;
+            }
+        }
+        Some(layout)
+    }
+
+    /// How many dimensions there are besides the innermost.
+    pub(crate) fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Positions of the innermost dimension from there on, that many.
+    pub(crate) fn part(&self, first: u32, count: u32) -> Layout {
+        let mut layout = Layout { inner: count, ..*self };
+        for (offset, stride) in layout.offsets.iter_mut().zip(self.inner_strides) {
+            *offset += first as i32 * stride;
+        }
+        layout
+    }
+}
+
+/// The quotient, if nothing is left over.
+fn exact<T>(value: T, divisor: T) -> Option<T>
+where
+    T: Copy + PartialEq + Default + std::ops::Div<Output = T> + std::ops::Rem<Output = T>,
+{
+    (value % divisor == T::default()).then(|| value / divisor)
 }
 
 /// One tensor's strides for a layout's shape.
@@ -127,6 +190,33 @@ mod tests {
         let layout = Layout::with_inner(&[2, 3, 4], &[contiguous, broadcast]);
         assert_eq!((layout.inner, layout.outer, layout.rank), (12, 2, 1));
         assert_eq!((layout.strides[0][0], layout.strides[1][0]), (12, 0));
+    }
+
+    #[test]
+    fn vectors_need_multiples() {
+        let (whole, row) =
+            (Operand { strides: &[64, 1], offset: 8 }, Operand { strides: &[0, 1], offset: 4 });
+        let layout = Layout::with_inner(&[3, 32], &[whole, row]).in_vectors(4, 2).unwrap();
+        assert_eq!((layout.inner, layout.outer), (8, 3));
+        assert_eq!(
+            (layout.strides[0][0], layout.strides[1][0], layout.offsets[..2].to_vec()),
+            (16, 0, vec![2, 1])
+        );
+        let column = Operand { strides: &[3, 0], offset: 5 };
+        let layout = Layout::with_inner(&[3, 32], &[whole, column]).in_vectors(4, 2).unwrap();
+        assert_eq!((layout.strides[1][0], layout.offsets[1]), (3, 5), "in elements");
+        for other in [Operand { strides: &[33, 1], offset: 0 }, Operand { strides: &[64, 2], offset: 0 }] {
+            assert!(Layout::with_inner(&[3, 32], &[whole, other]).in_vectors(4, 2).is_none());
+        }
+        let shifted = Operand { strides: &[64, 1], offset: 2 };
+        assert!(Layout::with_inner(&[3, 32], &[shifted, whole]).in_vectors(4, 2).is_none());
+        assert!(Layout::with_inner(&[3, 30], &[whole, row]).in_vectors(4, 2).is_none());
+    }
+
+    #[test]
+    fn a_part_begins_further_along() {
+        let layout = Layout::with_inner(&[9], &[Operand { strides: &[-2], offset: 20 }]).part(4, 5);
+        assert_eq!((layout.inner, layout.offsets[0]), (5, 12));
     }
 
     #[test]

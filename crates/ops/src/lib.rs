@@ -73,6 +73,7 @@ pub use dtype::{DType, Element};
 pub use elementwise::{BinaryOp, Comparison, UnaryOp};
 pub use error::OpError;
 pub use index::ScatterReduction;
+pub use launch::Shaping;
 pub use matmul::MatmulOptions;
 pub use measured::{MeasuredCall, OpProfile, OpTotal};
 pub use norm::BatchNorm;

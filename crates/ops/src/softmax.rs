@@ -55,10 +55,20 @@ impl Ops {
         let operands = [Operand { strides: &to, offset: 0 }, Operand { strides: &from, offset: x.offset() }];
         let defines = defines.with("T0", out.dtype().msl()).with("T1", x.dtype().msl());
         if in_step == 1 && out_step == 1 && count >= MIN_ROW {
-            let (rows, group) = (Layout::rows(&shape, &operands), self.row_threads());
-            let pipeline = self.pipeline(Source::Softmax, "softmax_rows", defines.with("GROUP", group))?;
+            let rows = Layout::rows(&shape, &operands);
+            let (kernel, defines, rows, count, group) = match self.held_rows(rows, 2, count, &[&out, x]) {
+                Some(held) => {
+                    ("softmax_held", defines.and(held.defines()), held.layout, held.count, held.group)
+                }
+                None => {
+                    let group = self.row_threads();
+                    let defines = defines.and(rows.defines()).with("GROUP", group);
+                    ("softmax_rows", defines, rows, count as u32, group)
+                }
+            };
+            let pipeline = self.pipeline(Source::Softmax, kernel, defines)?;
             let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
-            let launch = launch.arg(Plain(rows)).arg(count as u32);
+            let launch = launch.arg(Plain(rows)).arg(count);
             self.submit(launch.groups(rows.outer).group_size(group))?;
         } else {
             let walk = Walk::over(&shape, &operands);

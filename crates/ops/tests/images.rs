@@ -3,7 +3,8 @@
 mod support;
 
 use anymetal_ops::{
-    AttentionOptions, BlockFormat, Blocks, ConvOptions, DType, ImageLayout, OpError, PoolOptions, RopeOptions,
+    AttentionOptions, BlockFormat, Blocks, ConvOptions, DType, ImageLayout, OpError, PoolOptions,
+    RopeOptions, Shaping,
 };
 use proptest::prelude::*;
 use support::{Random, Sample, assert_close, download, ops, positions, unit_error};
@@ -62,6 +63,24 @@ proptest! {
         };
         let expected = conv(&x, &w, y.shape(), &options);
         assert_close("conv2d", &y, &expected, 2.0 * unit_error(dtype) + 1e-6, 2.0);
+    }
+
+    #[test]
+    fn filters_of_three_by_three_are_sums_over_windows(seed: u64, height in 8usize..15, width in 8usize..20, pad in 0usize..4) {
+        // Enough channels and filters for Winograd's filtering.
+        let mut random = Random::new(seed);
+        let options = ConvOptions { padding: [pad, random.below(3)], ..ConvOptions::default() };
+        let image = [1 + random.below(2), 16 + random.below(3), height + 2, width + 2];
+        let x = random.sample(&image, DType::F32, -1.0, 1.0);
+        let w = random.sample(&[17, image[1], 3, 3], DType::F32, -1.0, 1.0);
+        let bias = random.sample(&[17], DType::F32, -1.0, 1.0);
+        let ops = ops().shaped(Shaping::Gpu);
+        let y = ops.conv2d(&x.tensor, &w.tensor, Some(&bias.tensor), &options).unwrap();
+        let mut expected = conv(&x, &w, y.shape(), &options);
+        for (position, value) in positions(y.shape()).iter().zip(&mut expected) {
+            *value += bias.at(&position[1..2]);
+        }
+        assert_close("conv2d", &y, &expected, 2e-6, 12.0);
     }
 
     #[test]

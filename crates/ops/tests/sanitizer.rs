@@ -6,7 +6,7 @@ use anymetal::{Device, sanitizer};
 use anymetal_ops::{
     Activation, AttentionOptions, BinaryOp, BlockFormat, Comparison, ConvOptions, DType, Generator,
     Interpolation, MatmulOptions, OpError, Ops, PadMode, Path, PoolOptions, Reduction, RopeOptions,
-    ScatterReduction, Tensor, UnaryOp,
+    ScatterReduction, Shaping, Tensor, UnaryOp,
 };
 
 fn checked() -> Ops {
@@ -18,7 +18,7 @@ fn checked() -> Ops {
 #[test]
 fn every_operation_is_silent() {
     let ops = checked();
-    let families: [(&str, fn(&Ops) -> Result<(), OpError>); 9] = [
+    let families: [(&str, fn(&Ops) -> Result<(), OpError>); 10] = [
         ("elementwise", elementwise),
         ("copies", copies),
         ("reductions", reductions),
@@ -28,6 +28,7 @@ fn every_operation_is_silent() {
         ("indices", indices),
         ("attention", attention),
         ("recordings", recordings),
+        ("kernels for GPUs", for_gpus),
     ];
     for (name, family) in families {
         family(&ops).unwrap();
@@ -201,4 +202,29 @@ fn attention(ops: &Ops) -> Result<(), OpError> {
     ops.attention_backward(&q, &k, &k, &y, &causal)?;
     ops.rope(&q, &RopeOptions::default())?;
     ops.rope(&q, &RopeOptions { halves: false, inverse: true, ..RopeOptions::default() }).map(drop)
+}
+
+/// Vectors, rows in registers, lines in parts, tiles of sorts, tiles of convolutions.
+fn for_gpus(ops: &Ops) -> Result<(), OpError> {
+    let ops = &ops.shaped(Shaping::Gpu);
+    let (x, row) = (random(ops, &[3, 132])?, random(ops, &[132])?);
+    ops.gelu(&ops.fma(&x, &row, &x)?)?;
+    ops.softmax(&x, 1)?;
+    ops.log_softmax(&random(ops, &[1, 1100])?, 1)?;
+    ops.layer_norm(&x, 1, Some(&row), Some(&row), 1e-5)?;
+    ops.rms_norm(&random(ops, &[2, 1100])?, 1, None, 1e-5)?;
+    for along in [0, 1] {
+        ops.sum(&random(ops, &[300, 68])?, &[along], false)?;
+        ops.max(&random(ops, &[300, 67])?, &[along], false)?;
+        ops.argmax(&x, along, false)?;
+        ops.cumsum(&random(ops, &[2, 300])?, along)?;
+    }
+    ops.sum(&random(ops, &[2, 3, 5, 64])?, &[0, 2, 3], false)?;
+    ops.sum(&random(ops, &[40_001])?, &[0], false)?;
+    for count in [100, 600, 9000] {
+        ops.sort(&random(ops, &[2, count])?, 1, true)?;
+    }
+    let (image, filters) = (random(ops, &[2, 16, 9, 10])?, random(ops, &[16, 16, 3, 3])?);
+    let same = ConvOptions { padding: [1, 1], ..ConvOptions::default() };
+    ops.conv2d(&image, &filters, Some(&random(ops, &[16])?), &same).map(drop)
 }

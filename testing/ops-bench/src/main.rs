@@ -2,9 +2,12 @@
 //!
 //! Prints a line for each operation: name, the least time of many runs in microseconds; on processors some
 //! also of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing size
-//! by own kernels and by the library. With `recording`: recordings beside the same calls. `--device NAME`
-//! chooses the device; on GPUs tensors are larger and calls are waited for [`GPU_CALLS`] at a time, as
-//! `bench.py --device cuda` does: one call and its wait would measure the way to the card and back.
+//! by own kernels and by the library. With `recording`: recordings beside the same calls. `--only PART`:
+//! operations whose names contain that, `--gpu-kernels`: kernels that are written for GPUs, on any device,
+//! `--processor-time`: the mean time that processors work for a run, for machines that others use
+//! meanwhile. `--device NAME` chooses the device; on GPUs tensors are larger and calls are waited for
+//! [`GPU_CALLS`] at a time, as `bench.py --device cuda` does: one call and its wait would measure the way to
+//! the card and back.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
@@ -12,23 +15,30 @@ mod beside;
 mod recording;
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anymetal::{Device, DeviceKind};
-use anymetal_ops::{ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions, Tensor};
+use anymetal_ops::{ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions, Shaping, Tensor};
 
 /// How long each operation is repeated.
 const BUDGET: Duration = Duration::from_millis(400);
+
+/// Whether times are the processors'.
+static BY_PROCESSOR: AtomicBool = AtomicBool::new(false);
 
 /// Calls between two waits on GPUs.
 const GPU_CALLS: u32 = 10;
 
 fn main() -> Result<(), OpError> {
     let mut arguments = std::env::args().skip(1);
-    let (mut device, mut what) = (None, None);
+    let (mut device, mut what, mut only, mut for_gpus) = (None, None, String::new(), false);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--device" => device = arguments.next(),
+            "--only" => only = arguments.next().unwrap_or_default(),
+            "--gpu-kernels" => for_gpus = true,
+            "--processor-time" => BY_PROCESSOR.store(true, Ordering::Relaxed),
             _ => what = Some(argument),
         }
     }
@@ -37,6 +47,7 @@ fn main() -> Result<(), OpError> {
         None => Device::system_default()?,
     };
     let ops = Ops::new(&device)?;
+    let ops = if for_gpus { ops.shaped(Shaping::Gpu) } else { ops };
     match what.as_deref() {
         Some("crossover") => crossover(&ops),
         Some("recording") => recording::all(&ops),
@@ -45,8 +56,8 @@ fn main() -> Result<(), OpError> {
             Ok(())
         }
         None => {
-            all(&ops)?;
-            if !is_gpu(&ops) {
+            all(&ops, &only)?;
+            if !is_gpu(&ops) && only.is_empty() {
                 beside::ndarray();
             }
             Ok(())
@@ -73,6 +84,15 @@ fn measure<T>(ops: &Ops, mut call: impl FnMut() -> Result<T, OpError>) -> Result
 /// The least time of many runs, in microseconds.
 fn least<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let (start, mut least, mut runs) = (Instant::now(), f64::INFINITY, 0);
+    if BY_PROCESSOR.load(Ordering::Relaxed) {
+        run()?;
+        let begun = processor_time();
+        while runs < 10 || start.elapsed() < BUDGET {
+            run()?;
+            runs += 1;
+        }
+        return Ok((processor_time() - begun) / f64::from(runs));
+    }
     while runs < 3 || start.elapsed() < BUDGET {
         let begun = Instant::now();
         run()?;
@@ -80,6 +100,16 @@ fn least<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
         runs += 1;
     }
     Ok(least)
+}
+
+/// Microseconds that all threads of this process have run, where Linux tells.
+fn processor_time() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of = |folder: std::path::PathBuf| {
+        let text = std::fs::read_to_string(folder.join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    tasks.filter_map(|task| of(task.path())).sum::<f64>() / 1e3
 }
 
 fn crossover(ops: &Ops) -> Result<(), OpError> {
@@ -121,7 +151,7 @@ fn compare(ops: &Ops, dtype: DType, [rows, inner, columns]: [usize; 3]) -> Resul
     Ok(())
 }
 
-fn all(ops: &Ops) -> Result<(), OpError> {
+fn all(ops: &Ops, only: &str) -> Result<(), OpError> {
     let generator = Generator::new(ops, 1);
     let of_type = |shape: &[usize], dtype| generator.uniform(shape, 0.1, 1.0, dtype);
     let uniform = |shape: &[usize]| of_type(shape, DType::F32);
@@ -130,7 +160,9 @@ fn all(ops: &Ops) -> Result<(), OpError> {
     let (x, y) = (uniform(&[rows, columns])?, uniform(&[rows, columns])?);
     let row = uniform(&[columns])?;
     let print = |name: &str, call: &dyn Fn() -> Result<Tensor, OpError>| -> Result<(), OpError> {
-        println!("{name} {:.1}", measure(ops, call)?);
+        if name.contains(only) {
+            println!("{name} {:.1}", measure(ops, call)?);
+        }
         Ok(())
     };
     print("add", &|| ops.add(&x, &y))?;

@@ -2,9 +2,11 @@
 //!
 //! Owns the launches of `kernels/conv.metal`; options and windows are in [`window`]. Invariant:
 //! sums are in `f32`. Filters of several output channels are products of matrices with the unfolded
-//! image; the others, as those of depthwise convolutions, have a thread for each result.
+//! image, those of three by three elements with transformed tiles of it ([`winograd`]); the others, as
+//! those of depthwise convolutions, have a thread for each result.
 
 mod window;
+mod winograd;
 
 use anymetal::Plain;
 
@@ -14,6 +16,7 @@ use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
+use crate::launch::MAX_GROUPS;
 use crate::matmul::MatmulOptions;
 use crate::tensor::Tensor;
 use window::Window;
@@ -46,6 +49,9 @@ impl Ops {
         require_floats("conv2d", &[Some(x), Some(weight), bias])?;
         check_bias("conv2d", bias, weight.shape()[0])?;
         let (out, path) = match weight.shape()[0] / options.groups >= MIN_FILTERS {
+            true if self.winograd_applies(&image, weight, &window) => {
+                self.conv_by_winograd(&image, weight, bias, &window)?
+            }
             true => self.conv_by_matmul(&image, weight, bias, &window)?,
             false => {
                 let out = self.empty(&window.out_shape(shape[0]), x.dtype().promote(weight.dtype()))?;
@@ -274,7 +280,8 @@ impl Ops {
 /// Ranges of images whose unfolded forms are of bounded size.
 fn pieces(images: usize, window: &Window) -> Vec<(usize, usize)> {
     let one = window.taps() * (window.groups * window.out_height * window.out_width) as usize;
-    let step = (MAX_UNFOLDED / one.max(1)).max(1);
+    let planes = window.taps() * window.groups as usize;
+    let step = (MAX_UNFOLDED / one.max(1)).min(MAX_GROUPS / planes.max(1)).max(1);
     (0..images).step_by(step).map(|from| (from, images.min(from + step))).collect()
 }
 

@@ -120,18 +120,28 @@ impl Ops {
         let mut operands: Vec<Operand<'_>> = vec![out.into()];
         operands.extend(inputs.iter().map(|&input| Operand::from(input)));
         let walk = Walk::over(out.shape(), &operands);
-        let defines = function.defines().and(walk.defines(operands.len()));
+        let mut tensors = vec![out];
+        tensors.extend(inputs);
+        let vectors = if self.takes_vectors(&tensors) { walk.in_vectors(tensors.len()) } else { None };
+        let (most, rest) = vectors.unwrap_or((walk, None));
+        for walk in [Some(most), rest].into_iter().flatten() {
+            self.launch_map(&function, &tensors, walk)?;
+        }
+        self.count(operation, Path::Own, flop, bytes);
+        Ok(())
+    }
+    /// Output and inputs are the tensors.
+    fn launch_map(&self, function: &MapFunction, tensors: &[&Tensor], walk: Walk) -> Result<(), OpError> {
+        let defines = function.defines().and(walk.defines(tensors.len()));
         let pipeline = self.pipeline(Source::Elementwise, function.kernel(), defines)?;
-        let mut call = self.call(&pipeline).arg(out.buffer());
-        for input in inputs {
-            call = call.arg(input.buffer());
+        let mut call = self.call(&pipeline);
+        for tensor in tensors {
+            call = call.arg(tensor.buffer());
         }
         call = call.arg(walk.argument());
         if function.takes_parameters() {
             call = call.arg(function.parameters);
         }
-        self.submit(call.threads(walk.threads()).group_size(walk.group()))?;
-        self.count(operation, Path::Own, flop, bytes);
-        Ok(())
+        self.submit(call.threads(walk.threads()).group_size(walk.group()))
     }
 }

@@ -49,6 +49,115 @@ kernel void unfold(device T0* out [[buffer(0)]],
         out[(at.z * w.out_height + row) * w.out_width + at.x] = value;
     }
 }
+#elif defined(WINOGRAD)
+// Filters of three by three by Winograd's minimal filtering (F(2x2, 3x3) of Lavin and Gray, 2015): 16 products
+// for a tile of two by two results in place of 36. The products of all tiles and channels are 16 products of
+// matrices, of element, filter, channel by element, channel, tile. `tiles`: tiles of a row and of a column, the
+// first image, tiles of all images.
+
+// The filters' 16 elements. x is the channel, y the filter.
+kernel void winograd_filters(device float* out [[buffer(0)]],
+                             device const T2* weight [[buffer(1)]],
+                             constant Window& w [[buffer(2)]],
+                             uint2 at [[thread_position_in_grid]]) {
+    int from = w.weight_offset + int(at.y) * w.weight_strides[0] + int(at.x) * w.weight_strides[1];
+    float rows[4][3];
+    for (int x = 0; x < 3; x++) {
+        float first = float(weight[from + x * w.weight_strides[3]]);
+        float middle = float(weight[from + w.weight_strides[2] + x * w.weight_strides[3]]);
+        float last = float(weight[from + 2 * w.weight_strides[2] + x * w.weight_strides[3]]);
+        rows[0][x] = first;
+        rows[1][x] = 0.5f * (first + last + middle);
+        rows[2][x] = 0.5f * (first + last - middle);
+        rows[3][x] = last;
+    }
+    uint elements = w.out_channels * w.channels;
+    device float* to = out + at.y * w.channels + at.x;
+    for (uint y = 0; y < 4; y++) {
+        float ends = rows[y][0] + rows[y][2];
+        to[(y * 4) * elements] = rows[y][0];
+        to[(y * 4 + 1) * elements] = 0.5f * (ends + rows[y][1]);
+        to[(y * 4 + 2) * elements] = 0.5f * (ends - rows[y][1]);
+        to[(y * 4 + 3) * elements] = rows[y][2];
+    }
+}
+
+// The images' 16 elements of each tile. x and y are the tile, z image and channel.
+kernel void winograd_tiles(device float* out [[buffer(0)]],
+                           device const T1* in [[buffer(1)]],
+                           constant Window& w [[buffer(2)]],
+                           constant int4& tiles [[buffer(3)]],
+                           uint3 at [[thread_position_in_grid]]) {
+    uint image = at.z / w.channels;
+    uint channel = at.z % w.channels;
+    int from = w.in_offset + int(image) * w.in_strides[0] + int(channel) * w.in_strides[1];
+    int left = 2 * int(at.x) - w.padding_x;
+    int top = 2 * int(at.y) - w.padding_y;
+    float pixels[4][4];
+    for (int y = 0; y < 4; y++) {
+        bool is_row = top + y >= 0 && top + y < int(w.height);
+        for (int x = 0; x < 4; x++) {
+            bool valid = is_row && left + x >= 0 && left + x < int(w.width);
+            int place = from + (top + y) * w.in_strides[2] + (left + x) * w.in_strides[3];
+            pixels[y][x] = valid ? float(in[place]) : 0.0f;
+        }
+    }
+    float rows[4][4];
+    for (int x = 0; x < 4; x++) {
+        rows[0][x] = pixels[0][x] - pixels[2][x];
+        rows[1][x] = pixels[1][x] + pixels[2][x];
+        rows[2][x] = pixels[2][x] - pixels[1][x];
+        rows[3][x] = pixels[1][x] - pixels[3][x];
+    }
+    uint elements = w.channels * uint(tiles.w);
+    uint tile = (image * uint(tiles.y) + at.y) * uint(tiles.x) + at.x;
+    device float* to = out + channel * uint(tiles.w) + tile;
+    for (uint y = 0; y < 4; y++) {
+        to[(y * 4) * elements] = rows[y][0] - rows[y][2];
+        to[(y * 4 + 1) * elements] = rows[y][1] + rows[y][2];
+        to[(y * 4 + 2) * elements] = rows[y][2] - rows[y][1];
+        to[(y * 4 + 3) * elements] = rows[y][1] - rows[y][3];
+    }
+}
+
+// The results of each tile. x and y are the tile, z image and filter.
+kernel void winograd_results(device T0* out [[buffer(0)]],
+                             device const float* in [[buffer(1)]],
+                             device const T3* bias [[buffer(2)]],
+                             constant Window& w [[buffer(3)]],
+                             constant int4& tiles [[buffer(4)]],
+                             uint3 at [[thread_position_in_grid]]) {
+    uint image = at.z / w.out_channels;
+    uint filter = at.z % w.out_channels;
+    uint elements = w.out_channels * uint(tiles.w);
+    uint tile = (image * uint(tiles.y) + at.y) * uint(tiles.x) + at.x;
+    device const float* from = in + filter * uint(tiles.w) + tile;
+    float rows[2][4];
+    for (uint x = 0; x < 4; x++) {
+        float first = from[x * elements];
+        float second = from[(4 + x) * elements];
+        float third = from[(8 + x) * elements];
+        float fourth = from[(12 + x) * elements];
+        rows[0][x] = first + second + third;
+        rows[1][x] = second - third - fourth;
+    }
+    float shift = 0;
+#ifdef BIAS
+    shift = float(bias[w.bias_offset + int(filter) * w.bias_stride]);
+#endif
+    uint plane = (uint(tiles.z) + image) * w.out_channels + filter;
+    for (uint y = 0; y < 2; y++) {
+        uint row = 2 * at.y + y;
+        if (row >= w.out_height) {
+            break;
+        }
+        device T0* to = out + (plane * w.out_height + row) * w.out_width + 2 * at.x;
+        to[0] = T0(rows[y][0] + rows[y][1] + rows[y][2] + shift);
+        if (2 * at.x + 1 < w.out_width) {
+            to[1] = T0(rows[y][1] - rows[y][2] - rows[y][3] + shift);
+        }
+    }
+}
 #else
 
 // x and y are the output's position, z image and channel.

@@ -16,16 +16,29 @@ struct Layout {
     int offsets[MAX_OPERANDS];
 };
 
-// Where an operand's row of the outer dimensions begins.
-static int start_of(constant Layout& l, uint operand, uint row) {
-    int start = l.offsets[operand];
-    for (uint d = l.rank; d > 0; d--) {
+// Where an operand's row of `rank` outer dimensions begins, from the start of all.
+static int within(constant Layout& l, uint rank, uint operand, uint row) {
+    int start = 0;
+    for (uint d = rank; d > 1; d--) {
         uint extent = l.shape[d - 1];
         uint rest = row / extent;
         start += int(row - rest * extent) * l.strides[operand][d - 1];
         row = rest;
     }
-    return start;
+    return rank > 0 ? start + int(row) * l.strides[operand][0] : start;
+}
+
+// Where an operand's row of the outer dimensions begins. RANK: how many dimensions these are; AT_START: no
+// operand has an offset.
+#ifndef RANK
+#define RANK l.rank
+#endif
+static int start_of(constant Layout& l, uint operand, uint row) {
+#ifdef AT_START
+    return within(l, RANK, operand, row);
+#else
+    return l.offsets[operand] + within(l, RANK, operand, row);
+#endif
 }
 
 #ifdef GROUP

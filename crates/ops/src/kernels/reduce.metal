@@ -1,8 +1,19 @@
 // Reductions, positions of extremes, running sums. Macros: T0 and T1 are the stored types of output
 // and input, A the accumulator's, W the one whose arithmetic wraps, COMBINE the function, INIT its
 // neutral element, TRUTH: elements count as what is not zero; SHUFFLE: the accumulator's type can
-// be passed between lanes; GROUP: threads that share a row. The layout `l` is of the kept
-// dimensions (output, input), `r` of the reduced ones (input).
+// be passed between lanes; GROUP: threads that share a row; LANES: neighbours that a thread loads at
+// once, PACK the type of these. The layout `l` is of the kept dimensions (output, input), `r` of the
+// reduced ones (input), of LINE_RANK dimensions besides the innermost.
+
+#ifndef LANES
+#define LANES 1
+#define PACK T1
+#define OUT_PACK T0
+#define LANE(pack, k) pack
+#else
+#define OUT_PACK vec<T0, LANES>
+#define LANE(pack, k) pack[k]
+#endif
 
 template <typename T> static bool is_nan(T x) { return false; }
 template <> bool is_nan<float>(float x) { return isnan(x); }
@@ -43,7 +54,7 @@ kernel void reduce_columns(device T0* out [[buffer(0)]],
     int step = r.inner_strides[0];
     A sum = INIT;
     for (uint row = 0; row < r.outer; row++) {
-        int from = start + start_of(r, 0, row);
+        int from = start + within(r, LINE_RANK, 0, row);
         for (uint i = 0; i < r.inner; i++) {
             sum = COMBINE(sum, LOAD(in[from + int(i) * step]));
         }
@@ -53,6 +64,65 @@ kernel void reduce_columns(device T0* out [[buffer(0)]],
 #endif
     out[AT(0, S0)] = T0(sum);
 }
+
+#ifdef PARTS
+// Lines in parts for which there are threads enough: x and y of a threadgroup's threads are columns and
+// PARTS parts of its lines, x and y of the grid columns and threadgroups' parts. Vectors of `out` follow
+// each other, a row for each part of the grid.
+kernel void reduce_columns_parts(device OUT_PACK* out [[buffer(0)]],
+                                 device const PACK* in [[buffer(1)]],
+                                 constant Layout& l [[buffer(2)]],
+                                 constant Layout& r [[buffer(3)]],
+                                 constant float& scale [[buffer(4)]],
+                                 constant uint& chunk [[buffer(5)]],
+                                 uint2 group [[threadgroup_position_in_grid]],
+                                 uint2 at [[thread_position_in_threadgroup]]) {
+    threadgroup A shared[PARTS * 32 * LANES];
+    uint column = group.x * 32 + at.x;
+    bool is_inside = column < l.outer;
+    A sums[LANES];
+    for (uint k = 0; k < LANES; k++) {
+        sums[k] = INIT;
+    }
+    if (is_inside) {
+        device const PACK* from = in + start_of(l, 1, column);
+        uint end = min(r.outer, (group.y + 1) * chunk);
+        uint row = group.y * chunk + at.y;
+        // Two loads at a time, so that none waits for the one before.
+        for (; row + PARTS < end; row += 2 * PARTS) {
+            PACK x = from[within(r, LINE_RANK, 0, row)];
+            PACK y = from[within(r, LINE_RANK, 0, row + PARTS)];
+            for (uint k = 0; k < LANES; k++) {
+                sums[k] = COMBINE(sums[k], COMBINE(LOAD(LANE(x, k)), LOAD(LANE(y, k))));
+            }
+        }
+        if (row < end) {
+            PACK x = from[within(r, LINE_RANK, 0, row)];
+            for (uint k = 0; k < LANES; k++) {
+                sums[k] = COMBINE(sums[k], LOAD(LANE(x, k)));
+            }
+        }
+    }
+    for (uint k = 0; k < LANES; k++) {
+        shared[(k * PARTS + at.y) * 32 + at.x] = sums[k];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (at.y == 0 && is_inside) {
+        OUT_PACK result;
+        for (uint k = 0; k < LANES; k++) {
+            A sum = shared[k * PARTS * 32 + at.x];
+            for (uint part = 1; part < PARTS; part++) {
+                sum = COMBINE(sum, shared[(k * PARTS + part) * 32 + at.x]);
+            }
+#ifdef SCALED
+            sum *= scale;
+#endif
+            LANE(result, k) = T0(sum);
+        }
+        out[group.y * l.outer + column] = result;
+    }
+}
+#endif
 
 // A thread for each line; the sums so far are written.
 kernel void scan_columns(device T0* out [[buffer(0)]],
@@ -94,10 +164,10 @@ kernel void position_columns(device uint* out [[buffer(0)]],
 #endif
 
 #if defined(GROUP) && defined(INIT)
-// A threadgroup for each part of a row whose elements are neighbours. x counts the parts, y the
-// rows.
+// A threadgroup for each part of a row whose elements are neighbours. x counts the rows, of which there
+// may be more, y the parts.
 kernel void reduce_rows(device T0* out [[buffer(0)]],
-                        device const T1* in [[buffer(1)]],
+                        device const PACK* in [[buffer(1)]],
                         constant Layout& l [[buffer(2)]],
                         constant uint& count [[buffer(3)]],
                         constant uint& chunk [[buffer(4)]],
@@ -106,10 +176,29 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
                         uint2 groups [[threadgroups_per_grid]],
                         uint tid [[thread_index_in_threadgroup]]) {
     threadgroup A shared[GROUP];
-    int start = start_of(l, 1, group.y);
-    uint first = group.x * chunk;
+    int start = start_of(l, 1, group.x);
+    uint first = group.y * chunk;
     uint end = min(count, first + chunk);
     // Four sums at a time, so that none waits for the one before.
+#if LANES > 1
+    device const PACK* from = in + start;
+    A sums[4] = { INIT, INIT, INIT, INIT };
+    uint base = first + tid;
+    for (; base + GROUP < end; base += 2 * GROUP) {
+        PACK x = from[base];
+        PACK y = from[base + GROUP];
+        for (uint k = 0; k < 4; k++) {
+            sums[k] = COMBINE(sums[k], COMBINE(LOAD(x[k]), LOAD(y[k])));
+        }
+    }
+    if (base < end) {
+        PACK x = from[base];
+        for (uint k = 0; k < 4; k++) {
+            sums[k] = COMBINE(sums[k], LOAD(x[k]));
+        }
+    }
+    A sum = COMBINE(COMBINE(sums[0], sums[1]), COMBINE(sums[2], sums[3]));
+#else
     device const T1* from = in + start;
     A sum = INIT;
     A sum1 = INIT;
@@ -127,6 +216,7 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
         sum = COMBINE(sum, LOAD(from[i]));
     }
     sum = COMBINE(COMBINE(sum, sum1), COMBINE(sum2, sum3));
+#endif
 #ifdef SHUFFLE
     for (ushort apart = 16; apart > 0; apart /= 2) {
         sum = COMBINE(sum, simd_shuffle_xor(sum, apart));
@@ -156,7 +246,7 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
 #ifdef SCALED
         sum *= scale;
 #endif
-        out[group.y * groups.x + group.x] = T0(sum);
+        out[group.x * groups.y + group.y] = T0(sum);
     }
 }
 #endif
@@ -184,24 +274,89 @@ kernel void scan_rows(device T0* out [[buffer(0)]],
 }
 #endif
 
+#if defined(SCAN) && defined(GROUP)
+// A threadgroup for each row, whose threads take four neighbours at a time: `count` and the layout are in
+// vectors.
+kernel void scan_rows_group(device vec<T0, 4>* out [[buffer(0)]],
+                            device const vec<T1, 4>* in [[buffer(1)]],
+                            constant Layout& l [[buffer(2)]],
+                            constant uint& count [[buffer(3)]],
+                            uint row [[threadgroup_position_in_grid]],
+                            uint tid [[thread_index_in_threadgroup]]) {
+    threadgroup A shared[2][GROUP / 32];
+    device vec<T0, 4>* to = out + start_of(l, 0, row);
+    device const vec<T1, 4>* from = in + start_of(l, 1, row);
+    A carry = INIT;
+    uint turn = 0;
+    for (uint first = 0; first < count; first += GROUP) {
+        uint i = first + tid;
+        A x[4] = { INIT, INIT, INIT, INIT };
+        if (i < count) {
+            vec<T1, 4> loaded = from[i];
+            for (uint k = 0; k < 4; k++) {
+                x[k] = A(loaded[k]);
+            }
+        }
+        for (uint k = 1; k < 4; k++) {
+            x[k] = COMBINE(x[k - 1], x[k]);
+        }
+        A sums = SCAN(x[3]);
+        if (tid % 32 == 31) {
+            shared[turn][tid / 32] = sums;
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        // What is before the thread: the rounds, SIMD-groups and lanes before.
+        A before = carry;
+        for (uint k = 0; k < GROUP / 32; k++) {
+            before = k < tid / 32 ? COMBINE(before, shared[turn][k]) : before;
+            carry = COMBINE(carry, shared[turn][k]);
+        }
+        A neighbour = simd_shuffle_up(sums, 1);
+        before = tid % 32 > 0 ? COMBINE(before, neighbour) : before;
+        if (i < count) {
+            vec<T0, 4> result;
+            for (uint k = 0; k < 4; k++) {
+                result[k] = T0(COMBINE(before, x[k]));
+            }
+            to[i] = result;
+        }
+        // The next round writes the other half, and the one after comes behind its barrier.
+        turn = 1 - turn;
+    }
+}
+#endif
+
 #if defined(GROUP) && defined(BEFORE)
 kernel void position_rows(device uint* out [[buffer(0)]],
-                          device const T1* in [[buffer(1)]],
+                          device const PACK* in [[buffer(1)]],
                           constant Layout& l [[buffer(2)]],
                           constant uint& count [[buffer(3)]],
                           uint row [[threadgroup_position_in_grid]],
                           uint tid [[thread_index_in_threadgroup]]) {
     threadgroup A values[GROUP];
     threadgroup uint places[GROUP];
-    int start = start_of(l, 1, row);
-    // A thread without elements of its own has the first one.
-    uint place = tid < count ? tid : 0;
-    A best = A(in[start + int(place)]);
-    for (uint i = tid + GROUP; i < count; i += GROUP) {
-        A other = A(in[start + int(i)]);
+    device const PACK* from = in + start_of(l, 1, row);
+    // A thread without elements of its own has the first ones. `count` is in vectors.
+    uint first = tid < count ? tid : 0;
+    PACK pack = from[first];
+    A best = A(LANE(pack, 0));
+    uint place = first * LANES;
+#if LANES > 1
+    for (uint k = 1; k < LANES; k++) {
+        A other = A(pack[k]);
         bool better = BEFORE(best, other);
         best = better ? other : best;
-        place = better ? i : place;
+        place = better ? first * LANES + k : place;
+    }
+#endif
+    for (uint i = tid + GROUP; i < count; i += GROUP) {
+        pack = from[i];
+        for (uint k = 0; k < LANES; k++) {
+            A other = A(LANE(pack, k));
+            bool better = BEFORE(best, other);
+            best = better ? other : best;
+            place = better ? i * LANES + k : place;
+        }
     }
     values[tid] = best;
     places[tid] = place;

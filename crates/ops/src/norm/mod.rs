@@ -13,6 +13,7 @@ use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
+use crate::launch::LANES;
 use crate::layout::{Layout, Operand};
 use crate::tensor::Tensor;
 
@@ -87,15 +88,26 @@ impl Ops {
         }
         let types = [("T0", &out), ("T1", &x), ("T2", w), ("T3", b)];
         defines = types.iter().fold(defines, |defines, (name, of)| defines.with(name, of.dtype().msl()));
-        let (rows, group) = (&x.shape()[..kept], self.row_threads());
         let count: usize = x.shape()[kept..].iter().product();
         let operands =
             [&out, &x].map(|tensor| Operand { strides: &tensor.strides()[..kept], offset: tensor.offset() });
-        let layout = Layout::rows(rows, &operands);
-        let pipeline = self.pipeline(Source::Norm, "norm_rows", defines.with("GROUP", group))?;
+        let rows = Layout::rows(&x.shape()[..kept], &operands);
+        let begins = |tensor: &Tensor| tensor.offset().is_multiple_of(LANES as usize);
+        let held = match begins(w) && begins(b) {
+            true => self.held_rows(rows, 2, count, &[&out, &x, w, b]),
+            false => None,
+        };
+        let (kernel, defines, rows, count, group) = match held {
+            Some(held) => ("norm_held", defines.and(held.defines()), held.layout, held.count, held.group),
+            None => {
+                let group = self.row_threads();
+                ("norm_rows", defines.and(rows.defines()).with("GROUP", group), rows, count as u32, group)
+            }
+        };
+        let pipeline = self.pipeline(Source::Norm, kernel, defines)?;
         let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
-        let launch = launch.arg(&w.part()?).arg(&b.part()?).arg(Plain(layout)).arg(count as u32);
-        self.submit(launch.arg(epsilon).groups(layout.outer).group_size(group))?;
+        let launch = launch.arg(&w.part()?).arg(&b.part()?).arg(Plain(rows)).arg(count);
+        self.submit(launch.arg(epsilon).groups(rows.outer).group_size(group))?;
         self.count(operation, Path::Own, FLOP * x.len() as u64, x.byte_len() + out.byte_len());
         Ok(out)
     }

@@ -10,7 +10,7 @@ use crate::counted::Path;
 use crate::dtype::DType;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
-use crate::launch::Walk;
+use crate::launch::{LANES, Walk};
 use crate::layout::{Layout, Operand};
 use crate::shape::{axis, contiguous_strides};
 use crate::tensor::Tensor;
@@ -48,7 +48,9 @@ impl Ops {
         let from = divided.kept_operand(x.offset());
         if step == 1 && count >= MIN_ROW {
             let (rows, group) = (Layout::rows(&divided.kept, &[from, from]), self.row_threads());
-            let pipeline = self.pipeline(Source::Reduce, "position_rows", defines.with("GROUP", group))?;
+            let (rows, count, packs) = self.rows_in_vectors(rows, count, x);
+            let defines = defines.and(rows.defines()).and(packs).with("GROUP", group);
+            let pipeline = self.pipeline(Source::Reduce, "position_rows", defines)?;
             let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
             let launch = launch.arg(Plain(rows)).arg(count);
             self.submit(launch.groups(rows.outer).group_size(group))?;
@@ -145,7 +147,7 @@ impl Ops {
         Ok(())
     }
 
-    /// A SIMD-group for each row.
+    /// A SIMD-group for each row, or a threadgroup that takes vectors.
     fn scan_rows(
         &self,
         reduction: Reduction,
@@ -159,8 +161,20 @@ impl Ops {
         };
         let rows = Layout::rows(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
         let defines = reduction.defines(x.dtype(), DType::F32, out.dtype()).with("SCAN", scan);
-        let pipeline = self.pipeline(Source::Reduce, "scan_rows", defines)?;
+        let count = from.gone[0] as u32;
+        let vectors = match self.takes_vectors(&[x, out]) && count.is_multiple_of(LANES) {
+            true => rows.rows_in_vectors(LANES, 2),
+            false => None,
+        };
+        let (kernel, defines, rows, count, group) = match vectors {
+            Some(rows) => {
+                let (count, group) = (count / LANES, (count / LANES).next_power_of_two().clamp(32, 256));
+                ("scan_rows_group", defines.and(rows.defines()).with("GROUP", group), rows, count, group)
+            }
+            None => ("scan_rows", defines.and(rows.defines()), rows, count, 32),
+        };
+        let pipeline = self.pipeline(Source::Reduce, kernel, defines)?;
         let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
-        self.submit(launch.arg(Plain(rows)).arg(from.gone[0] as u32).groups(rows.outer).group_size(32))
+        self.submit(launch.arg(Plain(rows)).arg(count).groups(rows.outer).group_size(group))
     }
 }

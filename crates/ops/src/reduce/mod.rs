@@ -5,6 +5,7 @@
 //! neighbours have a threadgroup for each row, or several for long ones; others have a thread for
 //! each result.
 
+mod columns;
 mod lines;
 
 use anymetal::Plain;
@@ -15,9 +16,9 @@ use crate::dtype::DType;
 use crate::elementwise::UnaryOp;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
-use crate::launch::Walk;
+use crate::launch::{LANES, MAX_GROUPS};
 use crate::layout::{Layout, Operand};
-use crate::shape::{axes, contiguous_strides};
+use crate::shape::axes;
 use crate::tensor::Tensor;
 
 /// Rows shorter than this have one thread.
@@ -205,39 +206,35 @@ impl Ops {
         if out.is_empty() {
             return Ok(out);
         }
-        let scale = 1.0 / count as f32;
-        let lines = divided.gone_layout();
-        let is_row = lines.outer == 1 && (lines.inner_stride(0) == 1 || lines.inner == 1);
-        if is_row && lines.inner >= MIN_ROW {
-            self.reduce_rows(reduction, x, &divided, lines.inner, &out, scale)?;
-        } else {
-            self.reduce_columns(reduction, x, &divided, lines, &out, scale)?;
-        }
+        self.reduce_into(reduction, x, &gone, &out, 1.0 / count as f32)?;
         self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
         Ok(out)
     }
 
-    fn reduce_columns(
+    /// Into a tensor of as many elements as stay. Means are sums times the scale.
+    fn reduce_into(
         &self,
         reduction: Reduction,
         x: &Tensor,
-        divided: &Divided,
-        lines: Layout,
+        gone: &[usize],
         out: &Tensor,
         scale: f32,
     ) -> Result<(), OpError> {
-        let strides = contiguous_strides(&divided.kept);
-        let to = Operand { strides: &strides, offset: 0 };
-        let walk = Walk::over(&divided.kept, &[to, divided.kept_operand(x.offset())]);
-        let accumulator = reduction.accumulator(x.dtype());
-        let mut defines = walk.defines(2).and(reduction.defines(x.dtype(), accumulator, out.dtype()));
-        if reduction == Reduction::Mean {
-            defines = defines.with("SCALED", 1);
+        let divided = Divided::new(x, gone, true);
+        let lines = divided.gone_layout();
+        let is_row = lines.inner_stride(0) == 1 || lines.inner == 1;
+        if !is_row || lines.inner < MIN_ROW {
+            return self.reduce_columns(reduction, x, &divided, lines, out, scale);
         }
-        let pipeline = self.pipeline(Source::Reduce, "reduce_columns", defines)?;
-        let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
-        let launch = launch.arg(walk.argument()).arg(Plain(lines)).arg(scale);
-        self.submit(launch.threads(walk.threads()).group_size(walk.group()))
+        if lines.outer == 1 {
+            return self.reduce_rows(reduction, x, &divided, lines.inner, out, scale);
+        }
+        // Rows of neighbours first; then there is one element left of each.
+        let inner = trailing_row(x, gone);
+        let rows = Divided::new(x, &inner, true);
+        let partial = self.empty(&rows.shape, reduction.accumulator(x.dtype()))?;
+        self.reduce_rows(reduction, x, &rows, lines.inner, &partial, 1.0)?;
+        self.reduce_into(reduction, &partial, gone, out, scale)
     }
 
     /// Rows of neighbours; few long ones in parts, whose results are reduced again.
@@ -254,7 +251,7 @@ impl Ops {
             &divided.kept,
             &[divided.kept_operand(x.offset()), divided.kept_operand(x.offset())],
         );
-        let parts = if rows.outer < MANY_ROWS { count.div_ceil(CHUNK) } else { 1 };
+        let parts = if rows.outer < MANY_ROWS { count.div_ceil(CHUNK).min(MAX_GROUPS as u32) } else { 1 };
         let accumulator = reduction.accumulator(x.dtype());
         if parts == 1 {
             let defines = reduction.defines(x.dtype(), accumulator, out.dtype());
@@ -270,6 +267,16 @@ impl Ops {
         self.launch_rows(reduction, defines, &partial, rows, [parts, 1], out, scale)
     }
 
+    /// Rows of the tensor's neighbours and how many these are, both in vectors where kernels take them, and
+    /// what the kernel is then instantiated with.
+    fn rows_in_vectors(&self, rows: Layout, count: u32, x: &Tensor) -> (Layout, u32, Defines) {
+        let takes = self.takes_vectors(&[x]) && count.is_multiple_of(LANES);
+        match takes.then(|| rows.rows_in_vectors(LANES, 2)).flatten() {
+            Some(vectors) => (vectors, count / LANES, packs()),
+            None => (rows, count, Defines::default()),
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one launch, each argument of it")]
     fn launch_rows(
         &self,
@@ -282,14 +289,16 @@ impl Ops {
         scale: f32,
     ) -> Result<(), OpError> {
         let group = self.row_threads();
-        let mut defines = defines.with("GROUP", group);
+        let (rows, count, packs) = self.rows_in_vectors(rows, count, x);
+        let chunk = count.div_ceil(parts);
+        let mut defines = defines.and(rows.defines()).and(packs).with("GROUP", group);
         if reduction == Reduction::Mean {
             defines = defines.with("SCALED", 1);
         }
         let pipeline = self.pipeline(Source::Reduce, "reduce_rows", defines)?;
         let launch = self.call(&pipeline).arg(out.buffer()).arg(x.buffer());
-        let launch = launch.arg(Plain(rows)).arg(count).arg(count.div_ceil(parts)).arg(scale);
-        self.submit(launch.groups((parts, rows.outer)).group_size(group))
+        let launch = launch.arg(Plain(rows)).arg(count).arg(chunk).arg(scale);
+        self.submit(launch.groups((rows.outer, parts)).group_size(group))
     }
 
     /// The sum over those axes; over all if none is named.
@@ -356,4 +365,23 @@ impl Ops {
         let result = self.cast(&self.add(&self.log(&sum)?, &shift)?, x.dtype().to_float())?;
         if keep { Ok(result) } else { result.view(&Divided::new(x, &gone, false).shape) }
     }
+}
+
+/// Those of the axes, the innermost first, whose elements are one row of neighbours.
+fn trailing_row(x: &Tensor, axes: &[usize]) -> Vec<usize> {
+    let mut row = Vec::new();
+    let mut next = 1;
+    for axis in (0..x.rank()).rev().filter(|axis| axes.contains(axis) && x.shape()[*axis] != 1) {
+        if x.strides()[axis] != next {
+            break;
+        }
+        next *= x.shape()[axis] as isize;
+        row.push(axis);
+    }
+    row
+}
+
+/// What kernels are instantiated with that load vectors.
+fn packs() -> Defines {
+    Defines::default().with("LANES", LANES).with("PACK", format!("vec<T1, {LANES}>"))
 }

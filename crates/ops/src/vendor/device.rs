@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use anymetal::{MatrixOperand, MatrixProduct, ScalarType};
+use anymetal::{DeviceKind, MatrixOperand, MatrixProduct, ScalarType};
 
 use crate::context::Ops;
 use crate::dtype::DType;
@@ -41,7 +41,8 @@ impl Ops {
             return Ok(None);
         };
         let fits = factors.b.dtype() == factors.a.dtype() && (result == element || dtype == DType::F32);
-        let Some(shape) = shape(factors).filter(|shape| fits && (is_forced || pays(shape))) else {
+        let least = if is_forced { 1 } else { min_rows(self.device().capabilities().kind) };
+        let Some(shape) = shape(factors).filter(|shape| fits && shape.rows >= least) else {
             return Ok(None);
         };
         let out = self.empty(&factors.shape(), dtype)?;
@@ -65,10 +66,15 @@ impl Ops {
     }
 }
 
-/// Whether the library is expected to be faster than kernels: where these would have tiles. Rows by
-/// themselves are as fast by a kernel, which reads the right factor once.
-fn pays(shape: &Shape) -> bool {
-    shape.rows >= MIN_TILED_ROWS
+/// Rows from which on the library of such devices is faster than kernels. cuBLAS is from one row of 4096
+/// elements and from 16 by 16 elements on, the least that `ops-bench crossover` measures (H200). Where
+/// nothing was measured that is where kernels would have tiles: rows by themselves read the right factor
+/// once by a kernel, too.
+fn min_rows(kind: DeviceKind) -> usize {
+    match kind {
+        DeviceKind::Nvidia => 1,
+        _ => MIN_TILED_ROWS,
+    }
 }
 
 fn element(dtype: DType) -> Option<ScalarType> {

@@ -5,17 +5,23 @@
 use std::sync::OnceLock;
 
 use anymetal_hal::split_mix::SplitMix64;
-use anymetal_ops::{DType, Element, Ops, Tensor, bf16, f16};
+use anymetal_ops::{DType, Element, Ops, Shaping, Tensor, bf16, f16};
 
 /// One context for all tests of a program, so that pipelines are made once.
 pub(crate) fn ops() -> &'static Ops {
     ops_on(|| anymetal::Device::system_default().unwrap())
 }
 
-/// The same, on that device if it is the first call.
+/// The same, on that device if it is the first call. `ANYMETAL_TEST_SHAPING=gpu`: with kernels for GPUs.
 pub(crate) fn ops_on(device: impl FnOnce() -> anymetal::Device) -> &'static Ops {
     static OPS: OnceLock<Ops> = OnceLock::new();
-    OPS.get_or_init(|| Ops::new(&device()).unwrap())
+    OPS.get_or_init(|| {
+        let ops = Ops::new(&device()).unwrap();
+        match std::env::var("ANYMETAL_TEST_SHAPING").as_deref() {
+            Ok("gpu") => ops.shaped(Shaping::Gpu),
+            _ => ops,
+        }
+    })
 }
 
 /// A tensor and its elements in row-major order.
