@@ -29,7 +29,7 @@ pub struct Launch<'a> {
     label: String,
     after: Vec<Submission>,
     /// The counts of an indirect dispatch.
-    counts: Option<Result<Region, Error>>,
+    counts: Option<Box<Result<Region, Error>>>,
     cooperative: bool,
     /// Buffers that the kernel reaches through pointers in memory.
     resident: Vec<(Region, ResourceUsage)>,
@@ -76,7 +76,7 @@ impl<'a> Launch<'a> {
     /// ```
     pub fn groups_from(mut self, counts: &BufferView<u32>) -> Self {
         self.call.grid(Extent::from(1), Grid::Threadgroups);
-        self.counts = Some(counts_in(counts));
+        self.counts = Some(Box::new(counts_in(counts)));
         self
     }
 
@@ -186,9 +186,15 @@ impl<'a> Launch<'a> {
 
     fn encoded(self) -> Result<anymetal_runtime::submission::command_buffer::CommandBuffer, Error> {
         let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
-        let counts = counts.transpose()?;
+        let counts = counts.map(|counts| *counts).transpose()?;
         let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
-        let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
+        let mut command_buffer = queue.stream().command_buffer()?;
+        if !label.is_empty() {
+            command_buffer = command_buffer.label(label);
+        }
+        if deadline != Deadline::Default {
+            command_buffer = command_buffer.deadline(deadline);
+        }
         for other in &after {
             command_buffer = command_buffer.after(other.inner());
         }

@@ -104,6 +104,8 @@ def test_an_exception_of_the_work_is_raised_where_it_is_awaited(saxpy):
 
 def test_threads_share_kernels_queues_and_arrays():
     library = compile_shader("""
+        #include <metal_stdlib>
+        using namespace metal;
         kernel void add(device atomic_uint* sum, device uint* own, uint i [[thread_position_in_grid]]) {
             atomic_fetch_add_explicit(sum, 1u, memory_order_relaxed); own[i] += 1; }
         kernel void wrong(device uint* own, uint i [[thread_position_in_grid]]) { own[i + 1000] = 1; }""")
@@ -157,4 +159,4 @@ def test_mistakes_of_a_kernel_that_is_quick_by_now_are_as_before(saxpy):
     queue = anymetal.Device().queue()
     for _ in range(20):
         saxpy(x, y, 1.0, queue=queue)
-    assert (y == 120).all()
+    assert (y == 123).all(), "the 120, and what is within the arrays of three launches that were too large"

@@ -17,7 +17,7 @@ pub(crate) struct Dim {
 #[derive(Debug)]
 pub(crate) struct Dims {
     few: [Dim; MAX_FEW],
-    many: Vec<Dim>,
+    many: Box<[Dim]>,
     rank: usize,
 }
 
@@ -25,7 +25,7 @@ impl Dims {
     /// So many, each as told.
     pub(super) fn new(rank: usize, mut each: impl FnMut(usize) -> Dim) -> Dims {
         let mut few = [Dim::default(); MAX_FEW];
-        let mut many = Vec::new();
+        let mut many = Box::default();
         match few.get_mut(..rank) {
             Some(few) => few.iter_mut().enumerate().for_each(|(at, dim)| *dim = each(at)),
             None => many = (0..rank).map(each).collect(),
