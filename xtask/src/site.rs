@@ -42,6 +42,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> io::Result<bool> {
         return Ok(false);
     }
     let mut mkdocs = Command::new(tools.join("bin/mkdocs"));
+    // Its theme warns of MkDocs 2, which the pinned list does not install.
+    mkdocs.env("NO_MKDOCS_2_WARNING", "1");
     mkdocs.arg(action).arg("--config-file").arg(root.join("xtask/site/mkdocs.yml")).current_dir(root);
     if !succeeds(&mut mkdocs)? {
         return Ok(false);
