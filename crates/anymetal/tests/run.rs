@@ -1,5 +1,5 @@
-//! `Launch::run`: a launch and the wait for its end in one, which the calling thread may run itself. What is told
-//! and what comes first is as with `submit()?.wait()`.
+//! `Launch::run`: a launch and the wait for its end in one, which the calling thread may run itself. What
+//! is told and what comes first is as with `submit()?.wait()`.
 
 use std::time::Duration;
 

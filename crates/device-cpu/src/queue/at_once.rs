@@ -2,8 +2,8 @@
 //!
 //! Owns [`QueueCore::run_at_once`] and [`RunWatch`], the deadline of such runs. Invariant: a run leads its
 //! queue, so that what is submitted meanwhile comes after it; it is one that [`inline_policy`] expects to run
-//! inline, and obeys the rules of a submitted one. Concurrency: the watch is guarded by the queue's state. One
-//! alarm serves many runs: setting and clearing one for each would cost a third of a run.
+//! inline, and obeys the rules of a submitted one. Concurrency: the watch is guarded by the queue's state.
+//! One alarm serves many runs: setting and clearing one for each would cost a third of a run.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -186,8 +186,8 @@ impl QueueCore {
 
     fn watch_until(self: &Arc<Self>, at: Duration) {
         let waker = Waker::from(Arc::new(Watch(Arc::downgrade(self))));
-        // Outside the lock: a waker of a time that has passed is woken at once. It may even be over before its
-        // alarm is kept here; to clear that one is harmless.
+        // Outside the lock: a waker of a time that has passed is woken at once. It may even be over before
+        // its alarm is kept here; to clear that one is harmless.
         let alarm = self.device.clock.set_alarm(at, waker);
         self.lock().watch.alarm = Some(alarm);
     }

@@ -169,8 +169,8 @@ fn work_run_in_submit_leaves_nothing_behind() {
     });
 }
 
-/// Work that is run while its submitter waits, without a completion, beside what is submitted: nobody leads beside
-/// it, what comes meanwhile is run, and where somebody leads already it is left to be submitted.
+/// Work that is run while its submitter waits, without a completion, beside what is submitted: nobody leads
+/// beside it, what comes meanwhile is run, and where somebody leads already it is left to be submitted.
 #[test]
 fn work_run_at_once_leaves_nothing_behind() {
     loom::model(|| {
