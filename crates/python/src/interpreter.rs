@@ -1,9 +1,10 @@
 //! The interpreter's lock, and the interpreter's end.
 //!
 //! Owns [`detach`] and [`call_back`], the two ways back into the interpreter. CPython up to 3.13 ends a
-//! thread that comes back to an interpreter that ends by unwinding its stack, and that aborts the process where
-//! frames of Rust are on it. Invariant: once [`at_exit`] has returned, a thread comes back only after it has
-//! waited for that end in vain, and a thread that finds the end stays away; the process ends without it.
+//! thread that comes back to an interpreter that ends by unwinding its stack, and that aborts the
+//! process where frames of Rust are on it. Invariant: once [`at_exit`] has returned, a thread comes back
+//! only after it has waited for that end in vain, and a thread that finds the end stays away; the process
+//! ends without it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
