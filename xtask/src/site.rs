@@ -1,8 +1,10 @@
 //! `cargo xtask site`: the documentation as a site, with a gallery that is made by the build.
 //!
 //! MkDocs comes from PyPI into a virtual environment under `target/`, and so does everything it writes. Its
-//! configuration and the pages that are not in `docs/` are in `xtask/site`. A broken link fails.
+//! configuration, the versions of its packages and the pages that are not in `docs/` are in `xtask/site`.
+//! Every warning fails, such as a link to nowhere.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -15,14 +17,8 @@ usage: cargo xtask site [--serve]
   --serve  show it at http://127.0.0.1:8000 and build it again when a page changes
 ";
 
-/// What builds the site.
-const TOOLS: [&str; 5] = [
-    "mkdocs>=1.6,<2",
-    "mkdocs-material>=9.6,<10",
-    "mkdocstrings>=0.29,<2",
-    "mkdocstrings-python>=1.16,<3",
-    "mdx-truly-sane-lists>=1.3,<2",
-];
+/// What builds the site, by the root of the tree.
+const TOOLS: &str = "xtask/site/requirements.txt";
 
 /// The side of the pictures in the gallery.
 const SIDE: u32 = 384;
@@ -39,19 +35,37 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> io::Result<bool> {
     };
     let folder = root.join("target/site");
     let tools = folder.join("tools");
-    if !tools.join("bin/mkdocs").exists() && !environment(&tools, &TOOLS)? {
+    if !install(&tools, &root.join(TOOLS))? {
         return Ok(false);
     }
-    if !gallery(root, &folder.join("gallery"))? {
+    if !build_cli(root)? || !gallery(root, &folder.join("gallery"))? {
         return Ok(false);
     }
     let mut mkdocs = Command::new(tools.join("bin/mkdocs"));
+    // Its theme warns of MkDocs 2, which the pinned list does not install.
+    mkdocs.env("NO_MKDOCS_2_WARNING", "1");
     mkdocs.arg(action).arg("--config-file").arg(root.join("xtask/site/mkdocs.yml")).current_dir(root);
     if !succeeds(&mut mkdocs)? {
         return Ok(false);
     }
     println!("site: {}", folder.join("html/index.html").display());
     Ok(true)
+}
+
+/// Makes the environment of the tools, unless it has been made from the same list.
+fn install(tools: &Path, list: &Path) -> io::Result<bool> {
+    let (wanted, installed) = (std::fs::read_to_string(list)?, tools.join("installed.txt"));
+    if std::fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
+        return Ok(true);
+    }
+    if tools.exists() {
+        std::fs::remove_dir_all(tools)?;
+    }
+    let done = environment(tools, &[OsStr::new("--requirement"), list.as_os_str()])?;
+    if done {
+        std::fs::write(installed, wanted)?;
+    }
+    Ok(done)
 }
 
 /// Runs the kernels whose pictures the gallery shows, and puts them beside their sources and reports.
@@ -81,9 +95,19 @@ fn gallery(root: &Path, folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The command line of anymetal, from this tree.
+/// Builds the command line of anymetal with the features of the whole workspace, so that what other commands
+/// have built serves.
+fn build_cli(root: &Path) -> io::Result<bool> {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--locked", "--workspace", "--bin", "anymetal"]).current_dir(root);
+    succeeds(&mut build)
+}
+
+/// The command line that was built.
 fn anymetal(root: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--locked", "-p", "anymetal-cli", "--"]).current_dir(root);
+    // The same folder as this program's: `target/debug`, or where the environment puts it.
+    let beside = std::env::current_exe().ok().and_then(|this| Some(this.parent()?.join("anymetal")));
+    let mut command = Command::new(beside.unwrap_or_else(|| root.join("target/debug/anymetal")));
+    command.current_dir(root);
     command
 }

@@ -29,7 +29,8 @@ pub(crate) struct KernelCall<'a, B> {
     grid: Option<(Grid, usize)>,
     group_size: Option<[u32; 3]>,
     known: KnownFormats,
-    mistake: Option<Error>,
+    /// Boxed, since builders are moved by each of their setters.
+    mistake: Option<Box<Error>>,
 }
 
 /// A call that is complete.
@@ -132,7 +133,7 @@ impl<'a, B> KernelCall<'a, B> {
     /// The whole call, or the first mistake.
     pub(crate) fn finish(self) -> Result<FinishedCall<B>, Error> {
         if let Some(mistake) = self.mistake {
-            return Err(mistake);
+            return Err(*mistake);
         }
         let kernel = self.signature.name();
         let expected = self.signature.buffer_arguments().len();
@@ -159,7 +160,7 @@ impl<'a, B> KernelCall<'a, B> {
     /// What is bound so far, without a grid, or the first mistake.
     pub(crate) fn into_resources(self) -> Result<(Vec<(u32, B)>, KnownFormats), Error> {
         match self.mistake {
-            Some(mistake) => Err(mistake),
+            Some(mistake) => Err(*mistake),
             None => Ok((self.bindings, self.known)),
         }
     }
@@ -227,7 +228,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     fn note(&mut self, error: Error) {
-        self.mistake.get_or_insert(error);
+        self.mistake.get_or_insert_with(|| Box::new(error));
     }
 }
 

@@ -8,7 +8,7 @@ use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
 use anymetal_runtime::memory::{MemoryError, allocator};
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Memory};
+use crate::buffer::{Buffer, Memory, Region};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -90,11 +90,19 @@ impl Device {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// [`Device::borrow_region`] is the same without a type.
     pub fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Buffer<u8>, Error> {
         let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: true };
         let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
         let len = memory.length() as usize;
         let buffer: Arc<_> = self.hal().borrow_host(memory, label)?;
         Ok(Buffer::new(Memory::Lent(buffer), mode, len))
+    }
+
+    /// As [`Device::borrow_host`], as a region: what is bound to an argument and nothing else, such as an
+    /// array that another language lends for one call.
+    pub fn borrow_region(&self, memory: LentMemory, label: &str) -> Result<Region, Error> {
+        Ok(Region::of(self.hal().borrow_host(memory, label)?))
     }
 }

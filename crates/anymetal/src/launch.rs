@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
-use crate::submission::Submission;
+use crate::submission::{Outcome, Submission, told};
 
 /// A launch in the making.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Launch<'a> {
     label: String,
     after: Vec<Submission>,
     /// The counts of an indirect dispatch.
-    counts: Option<Result<Region, Error>>,
+    counts: Option<Box<Result<Region, Error>>>,
     cooperative: bool,
     /// Buffers that the kernel reaches through pointers in memory.
     resident: Vec<(Region, ResourceUsage)>,
@@ -76,7 +76,7 @@ impl<'a> Launch<'a> {
     /// ```
     pub fn groups_from(mut self, counts: &BufferView<u32>) -> Self {
         self.call.grid(Extent::from(1), Grid::Threadgroups);
-        self.counts = Some(counts_in(counts));
+        self.counts = Some(Box::new(counts_in(counts)));
         self
     }
 
@@ -161,10 +161,40 @@ impl<'a> Launch<'a> {
 
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
+        Submission::accepted(self.encoded()?.commit())
+    }
+
+    /// Checks the launch, runs it and waits for its end: as `submit()?.wait()`, with less to do for a short
+    /// kernel on a queue that has nothing else to do, which the calling thread then runs itself.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// let device = anymetal::Device::system_default()?;
+    /// let source = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
+    /// let (twice, queue) = (device.library_from_source(source)?.pipeline("twice")?, device.queue()?);
+    /// let y = device.buffer(&[1u32, 2, 3])?;
+    /// for _ in 0..20 {
+    ///     queue.launch(&twice).arg(&y).threads(3).run()?;
+    /// }
+    /// assert_eq!(y.read()?, [1, 2, 3].map(|value| value << 20));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run(self) -> Outcome {
+        told(self.encoded()?.run())
+    }
+
+    fn encoded(self) -> Result<anymetal_runtime::submission::command_buffer::CommandBuffer, Error> {
         let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
-        let counts = counts.transpose()?;
+        let counts = counts.map(|counts| *counts).transpose()?;
         let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
-        let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
+        let mut command_buffer = queue.stream().command_buffer()?;
+        if !label.is_empty() {
+            command_buffer = command_buffer.label(label);
+        }
+        if deadline != Deadline::Default {
+            command_buffer = command_buffer.deadline(deadline);
+        }
         for other in &after {
             command_buffer = command_buffer.after(other.inner());
         }
@@ -175,7 +205,7 @@ impl<'a> Launch<'a> {
             None => drop(command_buffer.compute().encode(dispatch)?),
             Some(counts) => drop(command_buffer.compute().encode_indirect(indirect(dispatch, &counts))?),
         }
-        Submission::accepted(command_buffer.commit())
+        Ok(command_buffer)
     }
 }
 

@@ -119,13 +119,13 @@ pub unsafe extern "C" fn anymetal_launch(
         if grid.group_size != [0; 3] {
             launch = launch.group_size(grid.group_size);
         }
-        let started = launch.submit()?;
         if submission.is_null() {
-            started.wait()?;
+            launch.run()?;
             return Ok(());
         }
+        let started = SubmissionHandle { submission: launch.submit()? };
         // SAFETY: the caller's promise.
-        unsafe { give(submission, SubmissionHandle { submission: started }) }
+        unsafe { give(submission, started) }
     })
 }
 

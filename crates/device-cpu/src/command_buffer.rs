@@ -110,6 +110,35 @@ impl PreparedDispatch {
 }
 
 impl LaunchTables {
+    /// Empties all but the block of inline bytes.
+    fn clear(&mut self) {
+        let LaunchTables { steps, buffers, before, threadgroup_slots, .. } = self;
+        steps.clear();
+        buffers.clear();
+        before.clear();
+        threadgroup_slots.clear();
+        (self.stack_bytes, self.loads_pointers) = (0, false);
+        self.residency = Residency::default();
+    }
+
+    /// Has zeros for so many inline bytes, in the block of before if that is as long.
+    fn set_inline(&mut self, total: usize, guard: Option<Guard>) -> Result<(), DeviceError> {
+        let fits = |block: &&AlignedMemory| block.len() == total && block.guard() == guard;
+        if total > 0
+            && let Some(block) = self.inline.as_ref().filter(fits)
+        {
+            // SAFETY: the block is as long, and nobody else has these tables.
+            unsafe { std::ptr::write_bytes(block.start().as_ptr(), 0, total) };
+            return Ok(());
+        }
+        self.inline = None;
+        if total > 0 {
+            let memory = AlignedMemory::zeroed_beside(total, guard);
+            self.inline = Some(memory.ok_or(DeviceError::OutOfMemory { requested: total as u64 })?);
+        }
+        Ok(())
+    }
+
     /// The buffer table of a dispatch.
     pub(crate) fn buffers(&self, dispatch: &PreparedDispatch) -> &[BoundBuffer] {
         &self.buffers[dispatch.buffers.clone()]
@@ -145,16 +174,25 @@ pub(crate) struct Preparer<'a> {
 impl Preparer<'_> {
     /// Validates a submission and lays out its tables.
     pub(crate) fn prepare(&self, submission: &Submission) -> Result<LaunchTables, DeviceError> {
-        let mut tables = LaunchTables {
-            inline: inline_memory(submission, self.account.guard)?,
-            ..LaunchTables::default()
-        };
+        let mut tables = LaunchTables::default();
+        self.prepare_again(submission, &mut tables)?;
+        Ok(tables)
+    }
+
+    /// As [`Preparer::prepare`], in the memory of tables that nobody uses any more.
+    pub(crate) fn prepare_again(
+        &self,
+        submission: &Submission,
+        tables: &mut LaunchTables,
+    ) -> Result<(), DeviceError> {
+        tables.clear();
+        tables.set_inline(inline_bytes(submission), self.account.guard)?;
         tables.steps.reserve(submission.commands.len());
         let mut inline = InlineCursor { memory: tables.inline.as_ref().map(AlignedMemory::start), used: 0 };
         for command in &submission.commands {
             let step = match command {
-                Command::Dispatch(dispatch) => self.dispatch(dispatch, &mut tables, &mut inline)?,
-                Command::DispatchIndirect(dispatch) => self.indirect(dispatch, &mut tables, &mut inline)?,
+                Command::Dispatch(dispatch) => self.dispatch(dispatch, tables, &mut inline)?,
+                Command::DispatchIndirect(dispatch) => self.indirect(dispatch, tables, &mut inline)?,
                 Command::Copy(copy) => self.copy(copy)?,
                 Command::Fill(fill) => {
                     let buffer = self.own(&fill.buffer)?;
@@ -187,7 +225,7 @@ impl Preparer<'_> {
             let bound = indirect.flat_map(|own| &own.tables.buffers).chain(&tables.buffers);
             tables.residency = Residency::of(submission, bound)?;
         }
-        Ok(tables)
+        Ok(())
     }
 
     fn dispatch(
@@ -348,11 +386,8 @@ fn before(kernel: &KernelInfo, resource: &BoundResource) -> u64 {
     }
 }
 
-/// One block for all inline bytes of the submission.
-fn inline_memory(
-    submission: &Submission,
-    guard: Option<Guard>,
-) -> Result<Option<AlignedMemory>, DeviceError> {
+/// The length of one block for all inline bytes of the submission.
+fn inline_bytes(submission: &Submission) -> usize {
     let mut total = 0usize;
     for command in &submission.commands {
         let bindings = match command {
@@ -366,11 +401,7 @@ fn inline_memory(
             }
         }
     }
-    if total == 0 {
-        return Ok(None);
-    }
-    let memory = AlignedMemory::zeroed_beside(total, guard);
-    memory.map(Some).ok_or(DeviceError::OutOfMemory { requested: total as u64 })
+    total
 }
 
 /// Where the next inline bytes go.
@@ -386,7 +417,7 @@ impl InlineCursor {
         };
         let base = memory.as_ptr().wrapping_add(self.used + INLINE_BEFORE);
         self.used += INLINE_BEFORE + bytes.len().next_multiple_of(INLINE_ALIGNMENT);
-        // SAFETY: `inline_memory` summed up the same steps over the same bindings, so the block has room from
+        // SAFETY: `inline_bytes` summed up the same steps over the same bindings, so the block has room from
         // `base` on, and nobody else has it yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len()) };
         BoundBuffer { base, len: bytes.len() as u64 }

@@ -77,7 +77,12 @@ impl DeviceShared {
 
     /// The device's clock: nanoseconds since it was made.
     pub(crate) fn now_ns(&self) -> u64 {
-        self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
+        self.ns_at(self.clock.now())
+    }
+
+    /// A time of the clock, as [`DeviceShared::now_ns`] gives it.
+    pub(crate) fn ns_at(&self, at: Duration) -> u64 {
+        at.saturating_sub(self.made_at).as_nanos() as u64
     }
 }
 

@@ -109,11 +109,10 @@ impl SerialSubmissions {
 
 /// Predicts a submission. What runs inline is at most one short command and neither waits nor signals.
 pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected {
-    let (commands, steps) = (submission.commands.as_slice(), tables.steps.as_slice());
-    if fits_inline(commands, steps) {
+    if is_short(submission, tables) {
         return if submission.may_run_at_once { Expected::Inline } else { Expected::Short };
     }
-    match commands {
+    match submission.commands.as_slice() {
         [Command::Dispatch(dispatch)] => match durations(&dispatch.pipeline) {
             Some(durations) if (1..=MAX_SHORT_NS).contains(&durations.last_ns.load(Ordering::Relaxed)) => {
                 Expected::Short
@@ -122,6 +121,16 @@ pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected
         },
         _ => Expected::Unknown,
     }
+}
+
+/// Whether a submission is expected to take less than handing it over.
+pub(crate) fn is_short(submission: &Submission, tables: &LaunchTables) -> bool {
+    fits_inline(&submission.commands, &tables.steps)
+}
+
+/// Whether a pipeline's short dispatches are expected to run inline, those of some sizes at least.
+pub(crate) fn has_streak(pipeline: &Arc<dyn Pipeline>) -> bool {
+    durations(pipeline).is_some_and(|durations| durations.expects(0))
 }
 
 /// Whether the commands after a position are at most one short command.

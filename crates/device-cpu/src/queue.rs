@@ -8,8 +8,10 @@
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
 //! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a
-//! worker goes back in line when others of the pool wait and are more urgent or have waited long.
+//! worker goes back in line when others of the pool wait and are more urgent or have waited long. A thread
+//! that submits one short dispatch and waits for it leads without a command buffer (`at_once`).
 
+mod at_once;
 mod backpressure;
 mod encoded;
 mod execution;
@@ -34,11 +36,12 @@ use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor};
 use anymetal_hal::sync::{Condvar, Mutex, MutexGuard, lock};
 
 use crate::affinity;
-use crate::command_buffer::{Preparer, each_buffer};
+use crate::command_buffer::{LaunchTables, Preparer, each_buffer};
 use crate::device::DeviceShared;
 use crate::inline_policy::{self, Expected};
 use crate::memory::CpuBuffer;
 use crate::pool::{Runnable, SchedulePlace};
+use at_once::RunWatch;
 use execution::{CommandBuffer, Progress, StopSignal};
 
 /// A queue's handle. Dropping it lets submitted work finish.
@@ -56,6 +59,8 @@ struct QueueCore {
     space: Condvar,
     /// The processor of who leads, or led last, when it began to.
     leads_on: AtomicUsize,
+    /// Tells the kernel of a run at once to leave.
+    run_stop: AtomicU32,
 }
 
 struct State {
@@ -64,6 +69,9 @@ struct State {
     role: Role,
     /// Submitters that wait for space.
     crowding: usize,
+    watch: RunWatch,
+    /// The launch tables of the last run at once, for their memory.
+    spare_tables: LaunchTables,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +88,14 @@ enum Role {
 
 impl CpuQueue {
     pub(crate) fn new(device: &Arc<DeviceShared>, descriptor: &QueueDescriptor) -> Self {
-        let state = State { pending: VecDeque::new(), in_flight: 0, role: Role::Idle, crowding: 0 };
+        let state = State {
+            pending: VecDeque::new(),
+            in_flight: 0,
+            role: Role::Idle,
+            crowding: 0,
+            watch: RunWatch::default(),
+            spare_tables: LaunchTables::default(),
+        };
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let number = NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed));
         let core = Arc::new(QueueCore {
@@ -90,6 +105,7 @@ impl CpuQueue {
             state: Mutex::new(state),
             space: Condvar::new(),
             leads_on: AtomicUsize::new(usize::MAX),
+            run_stop: AtomicU32::new(0),
         });
         CpuQueue { assistance: Arc::new(Assistance(Arc::clone(&core))), core }
     }
@@ -99,13 +115,7 @@ impl Queue for CpuQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
         let device = &self.core.device;
         let submitted_ns = device.now_ns();
-        let preparer = Preparer {
-            account: &device.account,
-            limits: &device.capabilities,
-            device: &device.name,
-            queue: self.core.number,
-        };
-        let tables = preparer.prepare(&submission)?;
+        let tables = self.core.preparer().prepare(&submission)?;
         let assist: Option<Arc<dyn WaitAssist>> = match device.lend_waiting_threads {
             true => Some(Arc::<Assistance>::clone(&self.assistance)),
             false => None,
@@ -119,6 +129,10 @@ impl Queue for CpuQueue {
         let command_buffer = CommandBuffer::new(submission, tables, source, stop, deadline, submitted_ns);
         self.core.enqueue(command_buffer, &completion, expected)?;
         Ok(completion)
+    }
+
+    fn run_at_once(&self, submission: &Submission) -> Option<Outcome> {
+        self.core.run_at_once(submission)
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
@@ -149,6 +163,16 @@ impl QueueCore {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Commands run outside the lock, so nothing panics inside.
         lock(&self.state)
+    }
+
+    fn preparer(&self) -> Preparer<'_> {
+        let device = &self.device;
+        Preparer {
+            account: &device.account,
+            limits: &device.capabilities,
+            device: &device.name,
+            queue: self.number,
+        }
     }
 
     /// Takes a command buffer over. If it is to run at once and the queue has nothing else to do, the calling

@@ -1,11 +1,13 @@
 //! Uses of a buffer: work with the device, work held on the host, host copies and mappings.
 //!
 //! Owns [`BufferUses`], which every buffer has one of. A device notes each submission
-//! ([`BufferUses::note_submitted`]), the runtime each committed submission that the device does not have yet
+//! ([`BufferUses::note_submitted`]) or runs it at once between [`BufferUses::begin_run`] and
+//! [`BufferUses::end_run`]; the runtime notes each committed submission that the device does not have yet
 //! ([`BufferUses::note_held`]). Invariant: a mapping exists only while no work uses the buffer, and while one
 //! exists no work is given to the device; so mapped bytes are never accessed by the device. Concurrency:
 //! `state` is behind one lock; `noted` is set and cleared under it, and only lets readers skip it.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -49,8 +51,8 @@ pub struct BufferUses {
     state: Mutex<UsesState>,
     /// Whether there may be work that is not done.
     noted: AtomicBool,
-    /// Notified when a host copy ends while a mapping waits for it.
-    copy_ended: Condvar,
+    /// Notified when a host copy or a run ends while a thread waits for it.
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -64,8 +66,12 @@ struct UsesState {
     /// Mappings for reading, and whether there is one for writing.
     read_mappings: usize,
     write_mapping: bool,
+    /// Runs in progress: work without a completion.
+    running: usize,
     /// Threads that wait for copies to end.
     waiting: usize,
+    /// Threads that wait for runs to end.
+    waiting_for_runs: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -134,6 +140,29 @@ impl BufferUses {
         self.noted.store(true, Ordering::Release);
     }
 
+    /// Begins a run of work that has no completion, since its submitter waits for it meanwhile; it counts as
+    /// work until [`BufferUses::end_run`]. `false`: the work must be noted instead, because the buffer is
+    /// mapped, or because a thread waits for runs to end, which must not go on for ever.
+    #[must_use]
+    pub fn begin_run(&self) -> bool {
+        let mut state = self.lock();
+        if state.is_mapped() || state.waiting_for_runs > 0 {
+            return false;
+        }
+        state.running += 1;
+        self.noted.store(true, Ordering::Release);
+        true
+    }
+
+    /// Ends a run that was begun.
+    pub fn end_run(&self) {
+        let mut state = self.lock();
+        state.running -= 1;
+        if state.waiting_for_runs > 0 {
+            self.ended.notify_all();
+        }
+    }
+
     /// Whether all noted work is done; never blocks.
     pub fn are_done(&self) -> bool {
         !self.noted.load(Ordering::Acquire) || self.prune()
@@ -143,7 +172,7 @@ impl BufferUses {
     fn prune(&self) -> bool {
         let mut state = self.lock();
         state.prune();
-        let none = state.work.is_empty();
+        let none = state.work.is_empty() && state.running == 0;
         self.noted.store(!none, Ordering::Release);
         none
     }
@@ -182,10 +211,26 @@ impl BufferUses {
             }
             Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
         });
+        let done = done && self.wait_for_runs(limit);
         if done {
             self.prune();
         }
         done
+    }
+
+    /// Blocks until no run is in progress, or the time is over; returns which (`true`: none is).
+    fn wait_for_runs(&self, limit: Option<Instant>) -> bool {
+        let mut state = self.lock();
+        state.waiting_for_runs += 1;
+        while state.running > 0 {
+            state = match limit.map(|limit| limit.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => break,
+                Some(left) => self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.ended.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state.waiting_for_runs -= 1;
+        state.running == 0
     }
 
     /// Begins a copy by the host; it ends when the guard is dropped. Refused if a mapping excludes it.
@@ -210,14 +255,14 @@ impl BufferUses {
                 return Err(AccessConflict::Mapped);
             }
             state.prune();
-            if !state.work.is_empty() {
+            if !state.work.is_empty() || state.running > 0 {
                 return Err(AccessConflict::InUse);
             }
             if !state.is_copying(mode) {
                 break;
             }
             state.waiting += 1;
-            state = self.copy_ended.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
         }
         match mode {
@@ -256,7 +301,7 @@ impl Drop for CopyGuard<'_> {
             MapMode::Write => state.writing -= 1,
         }
         if state.waiting > 0 {
-            self.uses.copy_ended.notify_all();
+            self.uses.ended.notify_all();
         }
     }
 }
@@ -289,6 +334,29 @@ mod tests {
         assert!(!uses.are_done() && !uses.wait(Some(Duration::from_millis(1))));
         drop(source);
         assert!(uses.are_done() && uses.wait(None));
+    }
+
+    #[test]
+    fn a_run_is_work_and_gives_way_to_who_waits_for_it() {
+        let uses = BufferUses::default();
+        uses.begin_mapping(MapMode::Read).unwrap();
+        assert!(!uses.begin_run(), "mapped");
+        uses.end_mapping(MapMode::Read);
+        assert!(uses.begin_run());
+        assert_eq!(uses.begin_mapping(MapMode::Read), Err(AccessConflict::InUse));
+        assert!(!uses.are_done() && !uses.wait(Some(Duration::from_millis(1))));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| uses.wait(None));
+            while uses.lock().waiting_for_runs == 0 {
+                std::thread::yield_now();
+            }
+            assert!(!uses.begin_run(), "the waiter would wait for this one, too");
+            uses.end_run();
+            assert!(waits.join().unwrap());
+        });
+        assert!(uses.are_done() && uses.begin_run());
+        uses.end_run();
+        uses.begin_mapping(MapMode::Write).unwrap();
     }
 }
 
@@ -368,12 +436,43 @@ mod models {
             if let Ok(_copy) = uses.begin_copy(MapMode::Write) {
                 bytes.with_mut(|_| ());
             }
+            if uses.begin_run() {
+                bytes.with_mut(|_| ());
+                uses.end_run();
+            }
             let source = CompletionSource::new(None);
             if uses.note_submitted(&source.completion()).is_ok() {
                 bytes.with_mut(|_| ());
                 finish(source);
             }
             maps.join().unwrap();
+            assert!(uses.are_done());
+        });
+    }
+
+    /// A thread that waits for a buffer's work comes back when the run has ended, and none begins before.
+    #[test]
+    fn a_waiter_of_a_run_sees_its_end() {
+        loom::model(|| {
+            let uses = Arc::new(BufferUses::default());
+            let bytes = Arc::new(loom::cell::UnsafeCell::new(0u8));
+            let waits = {
+                let (uses, bytes) = (Arc::clone(&uses), Arc::clone(&bytes));
+                thread::spawn(move || {
+                    assert!(uses.wait(None));
+                    if uses.begin_mapping(MapMode::Write).is_ok() {
+                        bytes.with_mut(|_| ());
+                        uses.end_mapping(MapMode::Write);
+                    }
+                })
+            };
+            for _ in 0..2 {
+                if uses.begin_run() {
+                    bytes.with_mut(|_| ());
+                    uses.end_run();
+                }
+            }
+            waits.join().unwrap();
             assert!(uses.are_done());
         });
     }

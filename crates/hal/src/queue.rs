@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::command::Submission;
-use crate::completion::{Completion, CompletionSource, WaitAssist};
+use crate::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use crate::error::DeviceError;
 use crate::semaphore::Semaphore;
 
@@ -84,6 +84,15 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// runs. Errors at run time arrive through the completion; later command buffers run all the same, as in
     /// Metal. Blocks only as [`WhenFull`] says; but see [`Submission::may_run_at_once`].
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError>;
+
+    /// Runs a command buffer on the calling thread, which waits for it, if that is what
+    /// [`Submission::may_run_at_once`] would come to: the queue has nothing else to do and the work is
+    /// expected to take less than handing it over. Only then are rules, errors, deadline and times those of
+    /// [`Queue::submit`]; `None`: nothing was done, and it is to be submitted. There is no completion, so
+    /// that it cannot be cancelled, and it is not among those in flight.
+    fn run_at_once(&self, _submission: &Submission) -> Option<Outcome> {
+        None
+    }
 
     /// Takes a command buffer back if it has not started. Never blocks for long.
     fn cancel(&self, completion: &Completion) -> Cancellation;

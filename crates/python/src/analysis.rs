@@ -6,6 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
+use crate::interpreter::detach;
 
 /// The analyses of a kernel, or of all kernels of the source, as a JSON array.
 #[pyfunction]
@@ -19,7 +20,7 @@ pub(crate) fn analyze(
     file_name: &str,
 ) -> PyResult<String> {
     let options = Options { group: group_size, threadgroup_memory };
-    let analyses = py.detach(|| {
+    let analyses = detach(py, || {
         let source = Source::from_text(file_name, source, SourceOptions::default());
         let library = Compiler::global().library_for(source, None)?;
         let names = match kernel {

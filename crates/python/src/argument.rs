@@ -66,6 +66,11 @@ pub(crate) fn sort(
     argument: &ArgumentInfo,
     rules: &Rules<'_>,
 ) -> PyResult<Sorted> {
+    let known = facts(&object.get_type())?;
+    let told = |error: PyErr| at(object.py(), position, argument, &error);
+    if let Some(array) = HostArray::by_exchange(object, known).map_err(told)? {
+        return host(object, array, position, argument, rules);
+    }
     if let Some(items) = arrays_in(object)? {
         let arrays: PyResult<_> = items.iter().map(|item| tabled(item, position, argument)).collect();
         return arrays.map(Sorted::Table);
@@ -91,11 +96,22 @@ pub(crate) fn sort(
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return value(bytes.as_bytes().to_vec(), position, argument, rules);
     }
-    if facts(&object.get_type())?.is_numpy_scalar {
+    if known.is_numpy_scalar {
         return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
     }
-    let array = HostArray::required(object).map_err(|error| at(object.py(), position, argument, &error))?;
-    if array.shape().is_empty() && argument.is_reference && !array.element().fits(argument) {
+    let array = HostArray::required(object).map_err(told)?;
+    host(object, array, position, argument, rules)
+}
+
+/// An array in the host's memory, which the object is.
+fn host(
+    object: &Bound<'_, PyAny>,
+    array: HostArray,
+    position: usize,
+    argument: &ArgumentInfo,
+    rules: &Rules<'_>,
+) -> PyResult<Sorted> {
+    if array.dims().is_empty() && argument.is_reference && !array.element().fits(argument) {
         // A tensor without dimensions is a number: `torch.tensor(0.5, dtype=torch.float64)`.
         let number = object.call_method0(intern!(object.py(), "item"))?;
         return value(rules.casts.bytes(&number, position, argument)?, position, argument, rules);

@@ -17,6 +17,7 @@ use crate::element::{Element, Kind, dtype_name, dtype_named};
 use crate::errors::Raise;
 use crate::export;
 use crate::fork;
+use crate::interpreter::detach;
 use crate::lend::{Loans, Place, Region};
 
 /// An array of a device.
@@ -66,7 +67,7 @@ impl PyArray {
     pub(crate) fn settled_start(&self, py: Python<'_>) -> PyResult<NonNull<u8>> {
         fork::check()?;
         let buffer = self.tensor.buffer();
-        py.detach(|| {
+        detach(py, || {
             self.state.ops.wait()?;
             buffer.hal().wait_for_work(None).map_err(anymetal::Error::from)?;
             Ok::<_, anymetal_ops::OpError>(())
@@ -116,7 +117,8 @@ impl PyArray {
                 "the array is not contiguous; give `numpy.ascontiguousarray(x)` or `x.contiguous()`",
             ));
         }
-        let (shape, is_read_only) = (array.shape().to_vec(), array.is_read_only);
+        let shape: Vec<usize> = array.dims().iter().map(|dim| dim.extent).collect();
+        let is_read_only = array.is_read_only;
         let length = array.extent().unwrap_or(0);
         if !copy {
             if !state.device.capabilities().unified_memory {
@@ -230,7 +232,7 @@ impl PyArray {
     /// Its elements in row-major order, once all work before is done.
     fn tobytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         fork::check()?;
-        py.detach(|| {
+        detach(py, || {
             let ops = &self.state.ops;
             let contiguous = ops.contiguous(&self.tensor)?;
             ops.wait()?;
@@ -245,7 +247,7 @@ impl PyArray {
     /// Waits for the work that makes it.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        py.detach(|| self.state.ops.wait()).or_raise()
+        detach(py, || self.state.ops.wait()).or_raise()
     }
 
     #[getter]
@@ -311,7 +313,8 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Vec<i
         return Ok((tensor.shape().to_vec(), tensor.strides().to_vec(), name));
     }
     let array = HostArray::required(object)?;
-    Ok((array.shape().to_vec(), array.strides().to_vec(), array.element().name()))
+    let (shape, strides) = array.dims().iter().map(|dim| (dim.extent, dim.stride)).unzip();
+    Ok((shape, strides, array.element().name()))
 }
 
 /// The tensor type of a name, or an exception that lists all.

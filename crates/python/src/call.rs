@@ -68,7 +68,9 @@ impl Call {
         let mut tables = Vec::new();
         let mut given = Vec::with_capacity(callee.arguments.len());
         let mut first_count = None;
-        for (position, argument) in places(callee, args.len())? {
+        let by_index = is_by_index(callee, args.len())?;
+        for (order, argument) in callee.arguments.iter().enumerate() {
+            let position = if by_index { argument.index as usize } else { order };
             let object = args.get_borrowed_item(position)?;
             match sort(&object, position, argument, &rules)? {
                 Sorted::Given(bound, count) => {
@@ -88,19 +90,15 @@ impl Call {
             }
         }
         let (threads, group_size) = extents(callee, shape, first_count)?;
-        let regions = loans.lend(callee.device)?;
-        let lends = !regions.is_empty();
-        for (place, region) in regions {
-            match place {
-                Place::Argument(at) => given[at].1 = Given::Region(region),
-                Place::Element { argument, at } => {
-                    let table = tables.iter_mut().find(|table| table.argument == argument);
-                    if let Some(table) = table {
-                        table.regions[at] = Some(region);
-                    }
+        let lends = loans.lend(callee.device, &mut |place, region| match place {
+            Place::Argument(at) => given[at].1 = Given::Region(region),
+            Place::Element { argument, at } => {
+                let table = tables.iter_mut().find(|table| table.argument == argument);
+                if let Some(table) = table {
+                    table.regions[at] = Some(region);
                 }
             }
-        }
+        })?;
         let mut resident = Vec::new();
         for table in tables {
             given[table.argument].1 = Given::Bytes(table.addresses(callee.device)?);
@@ -193,16 +191,16 @@ impl Table {
     }
 }
 
-/// Which of the objects is for which argument: in order, or each at its Metal index where indices
-/// are left out.
-fn places<'a>(callee: &Callee<'a>, count: usize) -> PyResult<Vec<(usize, &'a ArgumentInfo)>> {
+/// Which of the objects is for which argument: in order, or each at its Metal index (`true`) where
+/// indices are left out.
+fn is_by_index(callee: &Callee<'_>, count: usize) -> PyResult<bool> {
     let arguments = callee.arguments;
     if count == arguments.len() {
-        return Ok(arguments.iter().enumerate().collect());
+        return Ok(false);
     }
     let by_index = arguments.last().is_some_and(|last| last.index as usize + 1 == count);
     if by_index && count > arguments.len() {
-        return Ok(arguments.iter().map(|argument| (argument.index as usize, argument)).collect());
+        return Ok(true);
     }
     let names: Vec<String> = arguments
         .iter()

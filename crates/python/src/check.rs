@@ -10,6 +10,8 @@ use anymetal::sanitizer::{self, Finding};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::interpreter::detach;
+
 /// How many demand that kernels run under the sanitizer.
 static CHECKING: AtomicUsize = AtomicUsize::new(0);
 
@@ -40,7 +42,7 @@ pub(crate) struct PyCheckpoint {
 impl PyCheckpoint {
     #[new]
     fn new(py: Python<'_>) -> PyCheckpoint {
-        py.detach(|| PyCheckpoint { before: sanitizer::findings(), launches: sanitizer::summary().launches })
+        detach(py, || PyCheckpoint { before: sanitizer::findings(), launches: sanitizer::summary().launches })
     }
 
     /// What was found since: the report as text, JSON, SARIF and annotations. `suppressions` is the
@@ -56,7 +58,7 @@ impl PyCheckpoint {
         if let Some(text) = suppressions {
             known.parse(name, text).map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
-        Ok(py.detach(|| {
+        Ok(detach(py, || {
             let mut report = sanitizer::report(&known);
             report.findings = report.findings.into_iter().filter_map(|finding| self.since(finding)).collect();
             report.suppressed.retain_mut(|suppressed| match self.since(suppressed.finding.clone()) {

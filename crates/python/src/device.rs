@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 use crate::errors::Raise;
 use crate::event::PyEvent;
 use crate::fork;
+use crate::interpreter::detach;
 use crate::queue::PyQueue;
 
 /// A device with its default queue.
@@ -30,7 +31,7 @@ impl DeviceState {
     /// The state of the device of that name, or of the default one.
     pub(crate) fn named(py: Python<'_>, name: Option<&str>) -> PyResult<Arc<DeviceState>> {
         fork::note_use()?;
-        py.detach(|| {
+        detach(py, || {
             let device = match name {
                 Some(name) => Device::by_name(name),
                 None => Device::system_default(),
@@ -85,7 +86,7 @@ impl PyDevice {
     /// What kernels that are compiled now run as.
     #[getter]
     fn executor(&self, py: Python<'_>) -> String {
-        py.detach(|| executor_words(&self.state.device.executor()))
+        detach(py, || executor_words(&self.state.device.executor()))
     }
 
     /// Bytes and counts of the device's memory.
@@ -124,8 +125,8 @@ impl PyDevice {
     /// Waits for all work of the default queue; what went wrong with operations is told here.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        py.detach(|| self.state.ops.wait()).or_raise()?;
-        py.detach(|| self.state.queue.drain()).or_raise()
+        detach(py, || self.state.ops.wait()).or_raise()?;
+        detach(py, || self.state.queue.drain()).or_raise()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -161,7 +162,7 @@ pub(crate) fn executor_words(executor: &anymetal::Executor) -> String {
 #[pyfunction]
 pub(crate) fn device_names(py: Python<'_>) -> PyResult<Vec<String>> {
     fork::note_use()?;
-    let devices = py.detach(Device::all).or_raise()?;
+    let devices = detach(py, Device::all).or_raise()?;
     Ok(devices.iter().map(|device| device.name().to_owned()).collect())
 }
 

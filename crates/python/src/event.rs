@@ -4,6 +4,7 @@ use anymetal::{Event, SystemClock};
 use pyo3::prelude::*;
 
 use crate::fork;
+use crate::interpreter::detach;
 use crate::kernel::seconds;
 
 /// A value that only rises.
@@ -22,7 +23,7 @@ impl PyEvent {
 
     /// Raises it from the host; a value that is not higher changes nothing.
     fn signal(&self, py: Python<'_>, value: u64) {
-        py.detach(|| self.event.signal(value));
+        detach(py, || self.event.signal(value));
     }
 
     /// Waits until the value is reached; `False` if the time is over.
@@ -30,7 +31,7 @@ impl PyEvent {
     fn wait(&self, py: Python<'_>, value: u64, timeout: Option<f64>) -> PyResult<bool> {
         fork::check()?;
         let timeout = timeout.map(seconds).transpose()?;
-        Ok(py.detach(|| match timeout {
+        Ok(detach(py, || match timeout {
             None => {
                 self.event.wait(value);
                 true

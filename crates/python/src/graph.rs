@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 use crate::call::{Call, LaunchShape};
 use crate::errors::Raise;
 use crate::fork;
+use crate::interpreter::detach;
 use crate::kernel::PyKernel;
 use crate::lend::Loans;
 use crate::queue::PyQueue;
@@ -121,7 +122,7 @@ impl PyGraph {
             node = node.threadgroup_memory(index, bytes);
         }
         let node =
-            py.detach(|| node.threads(call.threads()).group_size(call.group_size()).build()).or_raise()?;
+            detach(py, || node.threads(call.threads()).group_size(call.group_size()).build()).or_raise()?;
         let name = name.unwrap_or_else(|| kernel.plain_pipeline().name());
         self.with(|builder| builder.kernel(name, node).map(drop).or_raise())?;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +138,7 @@ impl PyGraph {
             self.builder.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(built)?;
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or_else(|| PyRuntimeError::new_err("the graph has no kernels"))?;
-        let executable = py.detach(|| {
+        let executable = detach(py, || {
             builder.order_as_added();
             Executable::new(&builder.build()?, PlanOptions::default())
         });
@@ -152,7 +153,7 @@ impl PyExecutable {
     fn run(&self, py: Python<'_>, queue: Option<&Bound<'_, PyQueue>>) -> PyResult<f64> {
         fork::check()?;
         let queue = queue.map_or(&self.queue, |queue| &queue.get().queue);
-        let outcome = py.detach(|| {
+        let outcome = detach(py, || {
             let executable = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
             let submission = queue.submit_graph(&executable)?;
             drop(executable);
@@ -166,7 +167,7 @@ impl PyExecutable {
     fn submit(&self, py: Python<'_>, queue: Option<&Bound<'_, PyQueue>>) -> PyResult<PySubmission> {
         fork::check()?;
         let queue = queue.map_or(&self.queue, |queue| &queue.get().queue);
-        let submission = py.detach(|| {
+        let submission = detach(py, || {
             let executable = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
             queue.submit_graph(&executable)
         });
@@ -181,7 +182,7 @@ impl PyExecutable {
         number_: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let (id, number) = (value.get().id, number(number_)?);
-        py.detach(|| self.executable.lock().unwrap_or_else(PoisonError::into_inner).set_value(id, number))
+        detach(py, || self.executable.lock().unwrap_or_else(PoisonError::into_inner).set_value(id, number))
             .or_raise()
     }
 

@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::call::{Call, Callee, LaunchShape};
 use crate::errors::Raise;
+use crate::interpreter::detach;
 use crate::library::LibraryState;
 use crate::profile::PyProfile;
 use crate::queue::PyQueue;
@@ -40,7 +41,7 @@ impl PyKernel {
         constants: FunctionConstants,
     ) -> PyResult<PyKernel> {
         let descriptor = PipelineDescriptor::new(name).constants(constants.clone());
-        let pipeline = py.detach(|| library.library().pipeline(descriptor)).or_raise()?;
+        let pipeline = detach(py, || library.library().pipeline(descriptor)).or_raise()?;
         let is_bound = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
         let mut arguments: Vec<ArgumentInfo> =
             pipeline.kernel().arguments.iter().filter(is_bound).cloned().collect();
@@ -148,12 +149,11 @@ impl PyKernel {
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
         let call = Call::new(&this.callee(), args, &shape)?;
         let queue = this.queue_or_default(queue)?;
-        slf.py()
-            .detach(|| {
-                call.launch(queue, this.pipeline()?).submit()?.wait()?;
-                call.loans.write_back()
-            })
-            .or_raise()
+        detach(slf.py(), || {
+            call.launch(queue, this.pipeline()?).run()?;
+            call.loans.write_back()
+        })
+        .or_raise()
     }
 
     /// Starts the kernel and returns its submission, which can be waited for or awaited.
@@ -181,7 +181,7 @@ impl PyKernel {
         let queue = self.queue_or_default(queue)?;
         let after: Vec<_> = after.iter().map(|other| other.get().submission().clone()).collect();
         let deadline = deadline.map(seconds).transpose()?;
-        let submission = py.detach(|| {
+        let submission = detach(py, || {
             let mut launch = call.launch(queue, self.pipeline()?).label(label.unwrap_or_default());
             for other in &after {
                 launch = launch.after(other);
@@ -221,7 +221,7 @@ impl PyKernel {
         let queue = self.queue_or_default(queue)?;
         let work = anymetal::CountedWork { flop, bytes };
         let rounds = crate::profile::Rounds { iterations, warm_up, work };
-        let profile = py.detach(|| {
+        let profile = detach(py, || {
             let profile = rounds.run(&call, queue, self.pipeline()?)?;
             call.loans.write_back()?;
             Ok::<_, Error>(profile)
@@ -282,7 +282,7 @@ impl PyKernel {
     fn warm_up(&self, py: Python<'_>, group_size: &Bound<'_, PyAny>) -> PyResult<()> {
         fork::check()?;
         let size = crate::extent::Extents::of(group_size, "group_size")?.sizes();
-        py.detach(|| self.pipeline.warm_up([size])).or_raise()
+        detach(py, || self.pipeline.warm_up([size])).or_raise()
     }
 
     fn __repr__(&self) -> String {

@@ -51,21 +51,24 @@ impl Loans {
         self.arrays.push((position, array, written));
     }
 
-    /// Lends all to the device: the region for each place. What is not lent in place is kept for
-    /// [`Loans::write_back`].
-    pub(crate) fn lend(&mut self, device: &Device) -> PyResult<Vec<(Place, Region)>> {
+    /// Lends all to the device, and gives the region for each place; says whether there was any.
+    /// What is not lent in place is kept for [`Loans::write_back`].
+    pub(crate) fn lend(&mut self, device: &Device, give: &mut dyn FnMut(Place, Region)) -> PyResult<bool> {
         let arrays = std::mem::take(&mut self.arrays);
+        if arrays.is_empty() {
+            return Ok(false);
+        }
         if !device.capabilities().unified_memory {
-            return self.copy(device, arrays);
+            self.copy(device, arrays, give)?;
+        } else if arrays.len() == 1 || !overlap(&arrays) {
+            for (place, array, _) in arrays {
+                let memory = lent_memory(array.start(), array.extent().unwrap_or(0), array.into_owner());
+                give(place, device.borrow_region(memory, "").or_raise()?);
+            }
+        } else {
+            merged(device, arrays, give)?;
         }
-        if arrays.len() == 1 || !overlap(&arrays) {
-            let lend = |(position, array, _): (Place, HostArray, bool)| {
-                let (start, length) = (array.start(), array.extent().unwrap_or(0));
-                Ok((position, lent(device, start, length, array.into_owner())?.region()))
-            };
-            return arrays.into_iter().map(lend).collect();
-        }
-        merged(device, arrays)
+        Ok(true)
     }
 
     /// Lends the one array that was added, as a buffer.
@@ -79,8 +82,8 @@ impl Loans {
         &mut self,
         device: &Device,
         arrays: Vec<(Place, HostArray, bool)>,
-    ) -> PyResult<Vec<(Place, Region)>> {
-        let mut regions = Vec::with_capacity(arrays.len());
+        give: &mut dyn FnMut(Place, Region),
+    ) -> PyResult<()> {
         for (position, array, written) in arrays {
             let length = array.extent().unwrap_or(0);
             let bytes: &[u8] = match length {
@@ -90,12 +93,12 @@ impl Loans {
                 _ => unsafe { std::slice::from_raw_parts(array.start(), length) },
             };
             let buffer = device.buffer(bytes).or_raise()?;
-            regions.push((position, buffer.region()));
+            give(position, buffer.region());
             if written {
                 self.copies.push(Copy { buffer, array });
             }
         }
-        Ok(regions)
+        Ok(())
     }
 
     /// Whether results have to be copied back.
@@ -124,13 +127,16 @@ fn lent(
     length: usize,
     owner: Box<dyn Any + Send + Sync>,
 ) -> PyResult<Buffer<u8>> {
+    device.borrow_host(lent_memory(start, length, owner), "").or_raise()
+}
+
+fn lent_memory(start: *mut u8, length: usize, owner: Box<dyn Any + Send + Sync>) -> LentMemory {
     let start = NonNull::new(start).unwrap_or(NonNull::<u128>::dangling().cast());
     // SAFETY: `length` bytes from the array's first element on are the array's, by its protocol,
     // and stay while its owner is held; kernels that write are only given arrays that may be
     // written. Arrays of one launch that overlap share a loan. Python code that uses the array
     // meanwhile races as with any other library's kernel.
-    let memory = unsafe { LentMemory::new(start, length, owner) };
-    device.borrow_host(memory, "").or_raise()
+    unsafe { LentMemory::new(start, length, owner) }
 }
 
 fn range(array: &HostArray) -> (usize, usize) {
@@ -148,9 +154,12 @@ fn overlap(arrays: &[(Place, HostArray, bool)]) -> bool {
 }
 
 /// Loans of the unions of arrays that overlap.
-fn merged(device: &Device, mut arrays: Vec<(Place, HostArray, bool)>) -> PyResult<Vec<(Place, Region)>> {
+fn merged(
+    device: &Device,
+    mut arrays: Vec<(Place, HostArray, bool)>,
+    give: &mut dyn FnMut(Place, Region),
+) -> PyResult<()> {
     arrays.sort_by_key(|(_, array, _)| array.address());
-    let mut regions = Vec::with_capacity(arrays.len());
     let mut arrays = arrays.into_iter().peekable();
     while let Some((position, first, _)) = arrays.next() {
         let (pointer, (start, mut end)) = (first.start(), range(&first));
@@ -165,8 +174,8 @@ fn merged(device: &Device, mut arrays: Vec<(Place, HostArray, bool)>) -> PyResul
         let buffer = lent(device, pointer, end - start, Box::new(owners))?;
         for (position, view_start, view_end) in views {
             let view = buffer.view(view_start - start..view_end - start).or_raise()?;
-            regions.push((position, view.region()));
+            give(position, view.region());
         }
     }
-    Ok(regions)
+    Ok(())
 }

@@ -21,6 +21,7 @@ mod export;
 mod extent;
 mod fork;
 mod graph;
+mod interpreter;
 mod kernel;
 mod lend;
 mod library;
@@ -50,6 +51,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_names, module)?)?;
     module.add_function(wrap_pyfunction!(device::take_notices, module)?)?;
+    module.add_function(wrap_pyfunction!(interpreter::at_exit, module)?)?;
     module.add_function(wrap_pyfunction!(fork::after_fork_in_child, module)?)?;
     module.add_function(wrap_pyfunction!(check::set_checking, module)?)?;
     module.add_function(wrap_pyfunction!(array::describe, module)?)?;

@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
+use crate::interpreter::detach;
 use crate::kernel::PyKernel;
 
 /// How freely kernels take arrays.
@@ -103,7 +104,7 @@ impl PyLibrary {
             math_mode: math_mode_named(math_mode)?,
             ..CompileOptions::default()
         };
-        let library = py.detach(|| device.device.library_from_source_with(source, &options)).or_raise()?;
+        let library = detach(py, || device.device.library_from_source_with(source, &options)).or_raise()?;
         let (source, checked) = (source.to_owned(), OnceLock::new());
         let conventions = Conventions { strided, torch };
         let state = LibraryState { device, source, options, conventions, library, checked };

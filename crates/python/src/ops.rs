@@ -14,6 +14,7 @@ use crate::array::{PyArray, dtype_of};
 use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
+use crate::interpreter::detach;
 
 /// Runs an operation over one array.
 fn on(
@@ -23,7 +24,7 @@ fn on(
 ) -> PyResult<PyArray> {
     fork::check()?;
     let (state, tensor) = (x.get().state(), x.get().tensor());
-    let result = py.detach(|| run(&state.ops, tensor)).or_raise()?;
+    let result = detach(py, || run(&state.ops, tensor)).or_raise()?;
     Ok(PyArray::new(Arc::clone(state), result))
 }
 
@@ -219,7 +220,7 @@ fn triangle(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, diagonal: i32) -
 fn unique(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<(PyArray, PyArray)> {
     fork::check()?;
     let (state, tensor) = (x.get().state(), x.get().tensor());
-    let (values, counts) = py.detach(|| state.ops.unique(tensor)).or_raise()?;
+    let (values, counts) = detach(py, || state.ops.unique(tensor)).or_raise()?;
     Ok((PyArray::new(Arc::clone(state), values), PyArray::new(Arc::clone(state), counts)))
 }
 
@@ -294,14 +295,14 @@ fn arange(
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<PyArray> {
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
-    let tensor = py.detach(|| state.ops.arange(count, first, step, dtype)).or_raise()?;
+    let tensor = detach(py, || state.ops.arange(count, first, step, dtype)).or_raise()?;
     Ok(PyArray::new(state, tensor))
 }
 
 #[pyfunction]
 fn eye(py: Python<'_>, size: usize, dtype: &str, device: Option<&Bound<'_, PyDevice>>) -> PyResult<PyArray> {
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
-    let tensor = py.detach(|| state.ops.eye(size, dtype)).or_raise()?;
+    let tensor = detach(py, || state.ops.eye(size, dtype)).or_raise()?;
     Ok(PyArray::new(state, tensor))
 }
 
@@ -319,7 +320,7 @@ fn random(
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
     let (first, second) = parameters;
     let generator = Generator::new(&state.ops, seed);
-    let tensor = py.detach(|| match name {
+    let tensor = detach(py, || match name {
         "uniform" => generator.uniform(&shape, first, second, dtype).map(Some),
         "normal" => generator.normal(&shape, first, second, dtype).map(Some),
         _ => Ok(None),

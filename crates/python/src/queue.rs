@@ -9,6 +9,7 @@ use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::event::PyEvent;
 use crate::fork;
+use crate::interpreter::detach;
 use crate::lend::Loans;
 use crate::submission::PySubmission;
 
@@ -40,14 +41,14 @@ impl PyQueue {
     /// Waits until everything submitted has ended.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        py.detach(|| self.queue.drain()).or_raise()
+        detach(py, || self.queue.drain()).or_raise()
     }
 
     /// What follows in the queue waits until the event reaches the value.
     fn wait_event(&self, py: Python<'_>, event: &Bound<'_, PyEvent>, value: u64) -> PyResult<PySubmission> {
         fork::check()?;
         let event = event.get().event.clone();
-        let submission = py.detach(|| {
+        let submission = detach(py, || {
             let mut commands = self.queue.command_buffer()?;
             commands.wait_event(&event, value)?;
             commands.commit()
@@ -59,7 +60,7 @@ impl PyQueue {
     fn signal_event(&self, py: Python<'_>, event: &Bound<'_, PyEvent>, value: u64) -> PyResult<PySubmission> {
         fork::check()?;
         let event = event.get().event.clone();
-        let submission = py.detach(|| {
+        let submission = detach(py, || {
             let mut commands = self.queue.command_buffer()?;
             commands.signal_event(&event, value)?;
             commands.commit()
@@ -74,12 +75,12 @@ impl PyQueue {
 
     /// Ends a pause.
     fn resume(&self, py: Python<'_>) {
-        py.detach(|| self.queue.resume());
+        detach(py, || self.queue.resume());
     }
 
     /// Cancels everything that the device has not started; says how many.
     fn cancel_waiting(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.queue.cancel_waiting())
+        detach(py, || self.queue.cancel_waiting())
     }
 
     fn __repr__(&self) -> String {

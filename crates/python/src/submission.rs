@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Raise;
 use crate::fork;
+use crate::interpreter::{call_back, detach};
 use crate::kernel::seconds;
 use crate::lend::Loans;
 
@@ -31,7 +32,7 @@ impl PySubmission {
     fn told(&self, py: Python<'_>, outcome: Result<Timing, anymetal::Error>) -> PyResult<f64> {
         let timing = outcome.or_raise()?;
         if self.loans.has_copies() {
-            py.detach(|| self.loans.write_back()).or_raise()?;
+            detach(py, || self.loans.write_back()).or_raise()?;
         }
         Ok(timing.device_time().as_secs_f64())
     }
@@ -45,7 +46,7 @@ impl PySubmission {
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<f64> {
         fork::check()?;
         let timeout = timeout.map(seconds).transpose()?;
-        let outcome = py.detach(|| match timeout {
+        let outcome = detach(py, || match timeout {
             None => Some(self.submission.wait()),
             Some(timeout) => self.submission.wait_timeout(timeout),
         });
@@ -62,7 +63,7 @@ impl PySubmission {
 
     /// Takes the work back if it has not started; says whether it could.
     fn cancel(&self, py: Python<'_>) -> bool {
-        let answer = py.detach(|| self.submission.cancel());
+        let answer = detach(py, || self.submission.cancel());
         answer == anymetal::Cancellation::Removed
     }
 
@@ -73,9 +74,9 @@ impl PySubmission {
 
     /// Calls a function when it has ended, on any thread; for `__await__`.
     fn _on_done(&self, py: Python<'_>, callback: Py<PyAny>) {
-        py.detach(|| {
+        detach(py, || {
             self.submission.on_done(move |_outcome| {
-                Python::attach(|py| {
+                call_back(|py| {
                     if let Err(error) = callback.call0(py) {
                         error.write_unraisable(py, None);
                     }
@@ -86,7 +87,7 @@ impl PySubmission {
 
     /// Its result once it has ended.
     fn _result(&self, py: Python<'_>) -> PyResult<f64> {
-        let outcome = py.detach(|| self.submission.wait());
+        let outcome = detach(py, || self.submission.wait());
         self.told(py, outcome)
     }
 

@@ -225,17 +225,23 @@ impl CommandBuffer {
     }
 
     pub(super) fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
-        let after = self.deadline.unwrap_or_default();
-        DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
+        deadline_exceeded(kernel, self.deadline.unwrap_or_default())
     }
 
     pub(super) fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        let message = text.unwrap_or_else(|| "no message".to_owned());
-        let kernel = self.current_kernel().map(str::to_owned);
-        DeviceError::WorkerPanicked { kernel, message }
+        panicked(self.current_kernel(), panic)
     }
+}
+
+pub(super) fn deadline_exceeded(kernel: Option<&str>, after: Duration) -> DeviceError {
+    DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
+}
+
+pub(super) fn panicked(kernel: Option<&str>, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    let message = text.unwrap_or_else(|| "no message".to_owned());
+    DeviceError::WorkerPanicked { kernel: kernel.map(str::to_owned), message }
 }
 
 /// The kernel that a command runs.

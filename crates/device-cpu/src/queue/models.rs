@@ -169,6 +169,28 @@ fn work_run_in_submit_leaves_nothing_behind() {
     });
 }
 
+/// Work that is run while its submitter waits, without a completion, beside what is submitted: nobody leads
+/// beside it, what comes meanwhile is run, and where somebody leads already it is left to be submitted.
+#[test]
+fn work_run_at_once_leaves_nothing_behind() {
+    loom::model(|| {
+        let modelled = Modelled::new(QueueDescriptor::default(), false);
+        let order = Arc::new(InOrder::default());
+        let other = {
+            let (queue, order) = (Arc::clone(&modelled.queue), Arc::clone(&order));
+            thread::spawn(move || queue.submit(submission([signal(&order, 1)])).unwrap().wait())
+        };
+        let work = submission([]);
+        match modelled.queue.run_at_once(&work) {
+            Some(outcome) => drop(outcome.unwrap()),
+            None => drop(modelled.queue.submit(work).unwrap().wait().unwrap()),
+        }
+        other.join().unwrap().unwrap();
+        assert_eq!(order.signaled_value(), 1);
+        modelled.end();
+    });
+}
+
 /// A queue that waits for an event, or is about to, goes on when it comes; what stands behind in its order.
 #[test]
 fn a_blocked_queue_goes_on() {

@@ -60,6 +60,13 @@ void endless(const Launch *launch, const Worker *worker, uint64_t first, uint64_
     while (!*launch->stop) { }
 }
 
+/* Runs until its buffer holds a zero. */
+void while_set(const Launch *launch, const Worker *worker, uint64_t first, uint64_t end) {
+    (void)worker, (void)first, (void)end;
+    const volatile uint32_t *set = (const volatile uint32_t *)launch->buffers[0].base;
+    while (*set && !*launch->stop) { }
+}
+
 /* Each thread stores its index; outside the buffer it reports a fault and stores nothing. */
 void checked_store(const Launch *launch, const Worker *worker, uint64_t first, uint64_t end) {
     (void)worker;

@@ -54,6 +54,7 @@ fn compile() -> Artifact {
             kernel("count", &["counts"]),
             kernel("tally", &["counter"]),
             kernel("endless", &[]),
+            kernel("while_set", &["set"]),
             kernel("checked_store", &["out"]),
             worker_memory,
         ],

@@ -156,7 +156,7 @@ fn a_refused_command_buffer_runs_nothing() {
 fn unloadable_code_and_unknown_kernels_are_named() {
     let device = device(1);
     let unknown = device.pipeline(&artifact(), "nothing").unwrap_err();
-    assert!(matches!(unknown, DeviceError::UnknownKernel { existing, .. } if existing.len() == 7));
+    assert!(matches!(unknown, DeviceError::UnknownKernel { existing, .. } if existing.len() == 8));
     let damaged =
         Artifact { code: ArtifactCode::Object(b"\x7fELF"[..].into()), ..artifact().as_ref().clone() };
     let damaged = device.pipeline(&Arc::new(damaged), "saxpy").unwrap_err();

@@ -1,5 +1,6 @@
 //! The CPU device under test, through the hal traits only. Kernels are C, compiled by gcc when the tests run.
 
+mod at_once;
 mod commands;
 mod faults;
 mod guards;

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import atexit as _atexit
 import os as _os
 
 from . import _native, errors
@@ -88,5 +89,6 @@ __all__ = [
     "take_notices",
 ]
 
+_atexit.register(_native.at_exit)
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native.after_fork_in_child)

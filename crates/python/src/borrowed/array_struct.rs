@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::HostArray;
+use super::dims::{Dim, Dims};
 use crate::element::Element;
 
 /// `PyArrayInterface`.
@@ -62,18 +63,20 @@ pub(super) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
     // SAFETY: shape and strides have `nd` elements by the protocol, and live as long as the
     // capsule.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
-    let shape: Vec<usize> = shape.iter().map(|&extent| extent.max(0) as usize).collect();
-    let is_small = |(&extent, &stride): (&usize, &isize)| extent <= 1 || stride % bytes as isize == 0;
+    let is_small = |(&extent, &stride): (&isize, &isize)| extent <= 1 || stride % bytes as isize == 0;
     if !shape.iter().zip(strides).all(is_small) {
         return Err(PyValueError::new_err(
             "the array's strides are no multiples of its element size; copy it with `numpy.ascontiguousarray`",
         ));
     }
-    let strides = strides.iter().map(|stride| stride / bytes as isize).collect();
+    let dims = Dims::new(rank, |at| Dim {
+        extent: shape.get(at).map_or(0, |&extent| extent.max(0) as usize),
+        stride: strides.get(at).map_or(0, |stride| stride / bytes as isize),
+    });
     let element = Element::of_letter(interface.typekind as u8, bytes);
     let is_read_only = interface.flags & WRITEABLE == 0;
     let owner = object.clone().unbind();
-    HostArray::new(interface.data.cast(), element, shape, strides, is_read_only, owner).map(Some)
+    HostArray::new(interface.data.cast(), element, dims, is_read_only, owner).map(Some)
 }
 
 /// # Safety

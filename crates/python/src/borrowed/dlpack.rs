@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 
 use super::HostArray;
-use super::types::facts;
+use super::dims::{Dim, Dims};
 use crate::element::Element;
 
 /// `kDLCPU`.
@@ -80,14 +80,13 @@ struct ExchangeApi {
 
 /// A type's table, which lives as long as the process.
 #[derive(Clone, Copy)]
-pub(super) struct Table(NonNull<ExchangeApi>);
+pub(crate) struct Table(NonNull<ExchangeApi>);
 
 // SAFETY: the table is constant by DLPack's rules, and lives as long as the process.
 unsafe impl Send for Table {}
 
-/// The tensor of an object whose type has a table of C functions.
-pub(super) fn by_exchange(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
-    let Some(Table(table)) = facts(&object.get_type())?.exchange else { return Ok(None) };
+/// The tensor of an object whose type has that table of C functions.
+pub(super) fn by_exchange(object: &Bound<'_, PyAny>, Table(table): Table) -> PyResult<Option<HostArray>> {
     // SAFETY: the table lives as long as the process.
     let Some(view) = (unsafe { table.as_ref().view }) else { return Ok(None) };
     let mut tensor = std::mem::MaybeUninit::<DLTensor>::zeroed();
@@ -161,21 +160,13 @@ unsafe fn described(tensor: &DLTensor, owner: Py<PyAny>) -> PyResult<HostArray> 
     let rank = tensor.ndim.max(0) as usize;
     // SAFETY: shape and strides, where they are not null, have `ndim` numbers by DLPack's rules.
     let (shape, strides) = unsafe { (numbers(tensor.shape, rank), numbers(tensor.strides, rank)) };
-    let shape: Vec<usize> = shape.iter().map(|&extent| extent.max(0) as usize).collect();
-    let strides = match strides.len() == shape.len() {
-        true => strides.iter().map(|&stride| stride as isize).collect(),
-        false => row_major(&shape),
+    let extent = |at: usize| shape.get(at).map_or(0, |&extent| extent.max(0) as usize);
+    let dims = match strides.len() == rank {
+        true => Dims::new(rank, |at| Dim { extent: extent(at), stride: strides[at] as isize }),
+        false => Dims::row_major(rank, extent),
     };
     let start = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
-    HostArray::new(start, element, shape, strides, false, owner)
-}
-
-fn row_major(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1; shape.len()];
-    for at in (1..shape.len()).rev() {
-        strides[at - 1] = strides[at] * shape[at] as isize;
-    }
-    strides
+    HostArray::new(start, element, dims, false, owner)
 }
 
 fn check_device(device: DLDevice) -> PyResult<()> {

@@ -5,6 +5,7 @@
 //! the protocols promise.
 
 mod array_struct;
+mod dims;
 mod dlpack;
 mod types;
 
@@ -17,7 +18,10 @@ pub(crate) use dlpack::{
     CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLTensor, TENSOR_NAME as DLPACK_TENSOR_NAME,
 };
 
-pub(crate) use types::facts;
+use dims::Dims;
+
+pub(crate) use dims::Dim;
+pub(crate) use types::{TypeFacts, facts};
 
 use crate::element::Element;
 
@@ -26,9 +30,7 @@ pub(crate) struct HostArray {
     /// The first element.
     start: *mut u8,
     element: Element,
-    shape: Vec<usize>,
-    /// In elements.
-    strides: Vec<isize>,
+    dims: Dims,
     pub(crate) is_read_only: bool,
     /// The object that keeps the memory.
     owner: Py<PyAny>,
@@ -38,12 +40,11 @@ impl HostArray {
     fn new(
         start: *mut u8,
         element: Element,
-        shape: Vec<usize>,
-        strides: Vec<isize>,
+        dims: Dims,
         is_read_only: bool,
         owner: Py<PyAny>,
     ) -> PyResult<HostArray> {
-        let array = HostArray { start, element, shape, strides, is_read_only, owner };
+        let array = HostArray { start, element, dims, is_read_only, owner };
         if array.start.is_null() && array.count() > 0 {
             return Err(PyValueError::new_err(
                 "the array has elements and no memory: it was freed, or is a placeholder (a meta or fake tensor)",
@@ -54,7 +55,12 @@ impl HostArray {
 
     /// The array behind an object; `None` if it is no array.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
-        if let Some(array) = dlpack::by_exchange(object)? {
+        HostArray::of_type(object, facts(&object.get_type())?)
+    }
+
+    /// As [`HostArray::of`], with what is known of the object's type.
+    fn of_type(object: &Bound<'_, PyAny>, facts: TypeFacts) -> PyResult<Option<HostArray>> {
+        if let Some(array) = HostArray::by_exchange(object, facts)? {
             return Ok(Some(array));
         }
         if let Some(array) = array_struct::read(object)? {
@@ -68,6 +74,11 @@ impl HostArray {
         let as_array = object.py().import("anymetal._foreign")?.getattr("as_array")?;
         let converted = as_array.call1((object,))?;
         if converted.is_none() { Ok(None) } else { array_struct::read(&converted) }
+    }
+
+    /// The tensor of an object whose type has DLPack's table of C functions, by far the quickest way.
+    pub(crate) fn by_exchange(object: &Bound<'_, PyAny>, facts: TypeFacts) -> PyResult<Option<HostArray>> {
+        facts.exchange.map_or(Ok(None), |table| dlpack::by_exchange(object, table))
     }
 
     /// As [`HostArray::of`], for what must be an array.
@@ -85,18 +96,13 @@ impl HostArray {
         self.element
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// In elements.
-    pub(crate) fn strides(&self) -> &[isize] {
-        &self.strides
+    pub(crate) fn dims(&self) -> &[Dim] {
+        self.dims.as_slice()
     }
 
     /// How many elements it has.
     pub(crate) fn count(&self) -> usize {
-        self.shape.iter().product()
+        self.dims().iter().map(|dim| dim.extent).product()
     }
 
     pub(crate) fn address(&self) -> usize {
@@ -114,7 +120,7 @@ impl HostArray {
             return Some(0);
         }
         let mut last = 0usize;
-        for (&extent, &stride) in self.shape.iter().zip(&self.strides) {
+        for &Dim { extent, stride } in self.dims() {
             if extent > 1 {
                 last = last.checked_add((extent - 1).checked_mul(usize::try_from(stride).ok()?)?)?;
             }
@@ -125,7 +131,7 @@ impl HostArray {
     /// Whether its elements lie one after the other in row-major order.
     pub(crate) fn is_contiguous(&self) -> bool {
         let mut expected = 1;
-        for (&extent, &stride) in self.shape.iter().zip(&self.strides).rev() {
+        for &Dim { extent, stride } in self.dims().iter().rev() {
             if extent != 1 && stride != expected {
                 return self.count() == 0;
             }

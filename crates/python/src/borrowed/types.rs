@@ -19,7 +19,7 @@ static KNOWN: Mutex<Vec<(Py<PyType>, TypeFacts)>> = Mutex::new(Vec::new());
 #[derive(Clone, Copy)]
 pub(crate) struct TypeFacts {
     /// DLPack's table of C functions.
-    pub(super) exchange: Option<Table>,
+    pub(crate) exchange: Option<Table>,
     /// A scalar of NumPy, which has the protocols of arrays too.
     pub(crate) is_numpy_scalar: bool,
 }

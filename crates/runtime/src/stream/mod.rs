@@ -323,6 +323,12 @@ impl StreamCore {
         (state.load, state.in_flight)
     }
 
+    /// Whether nothing is committed that has not ended, and it is not paused.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.load == 0 && !state.paused
+    }
+
     fn resume(self: &Arc<Self>) {
         let paused = std::mem::take(&mut self.lock().paused);
         if paused {

@@ -44,7 +44,9 @@ use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
 use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
-use crate::submission::{Attached, Callback, Dependency, Outcome, Submission, SubmissionCore, Work};
+use crate::submission::{
+    Attached, Callback, Dependency, ExecError, Outcome, Submission, SubmissionCore, Work,
+};
 use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::Trace;
 
@@ -186,10 +188,46 @@ impl CommandBuffer {
     }
 
     /// Hands the work to the stream.
-    pub fn commit(self) -> Submission {
-        let CommandBuffer { stream, mut permit, mut commands, dependencies, .. } = self;
+    pub fn commit(mut self) -> Submission {
+        let observed = Observation::begin(&self.stream, &mut self.commands);
+        self.commit_observed(observed)
+    }
+
+    /// Hands the work to the stream and waits for its end, as `commit().wait()`. One short dispatch in a
+    /// stream with nothing else to do is run by the calling thread, without a submission, where the device
+    /// does that ([`Queue::run_at_once`]).
+    ///
+    /// [`Queue::run_at_once`]: anymetal_hal::queue::Queue::run_at_once
+    pub fn run(mut self) -> Outcome {
+        if !self.is_plain() {
+            return self.commit().wait();
+        }
+        let observed = Observation::begin(&self.stream, &mut self.commands);
+        match self.stream.queue().run_at_once(&self.commands) {
+            Some(outcome) => {
+                let outcome = outcome.map_err(ExecError::Device);
+                observed.end(&self.stream, &outcome, None);
+                outcome
+            }
+            None => self.commit_observed(observed).wait(),
+        }
+    }
+
+    /// Whether nothing but its waiter has to know of the work while it is in progress, and the stream has
+    /// nothing else to do.
+    fn is_plain(&self) -> bool {
+        let attached = self.charge.is_some()
+            || self.staging_charge.is_some()
+            || !self.dependencies.is_empty()
+            || !self.callbacks.is_empty()
+            || !self.bridges.is_empty();
+        let context = &self.stream.context;
+        !attached && context.history().is_none() && context.trace().is_none() && self.stream.is_idle()
+    }
+
+    fn commit_observed(self, observed: Observation) -> Submission {
+        let CommandBuffer { stream, mut permit, commands, dependencies, .. } = self;
         permit.commit();
-        let observed = Observation::begin(&stream, &mut commands);
         let attached = Attached {
             permit: Some(permit),
             charge: self.charge,

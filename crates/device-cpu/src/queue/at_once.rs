@@ -1,0 +1,229 @@
+//! Runs of one short dispatch on the thread that waits for it, without a command buffer.
+//!
+//! Owns [`QueueCore::run_at_once`] and [`RunWatch`], the deadline of such runs. Invariant: a run leads its
+//! queue, so that what is submitted meanwhile comes after it; it is one that [`inline_policy`] expects to run
+//! inline, and obeys the rules of a submitted one. Concurrency: the watch is guarded by the queue's state.
+//! One alarm serves many runs: setting and clearing one for each would cost a third of a run.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::clock::AlarmId;
+use anymetal_hal::command::{Command, Deadline, Submission, Timestamps};
+use anymetal_hal::completion::{Outcome, Timing};
+use anymetal_hal::error::DeviceError;
+
+use super::execution::{deadline_exceeded, panicked};
+use super::{QueueCore, Role};
+use crate::command_buffer::{CommandStep, LaunchTables, each_buffer};
+use crate::execute::{Ended, Executor, Reach};
+use crate::inline_policy;
+use crate::pipeline::cpu_pipeline;
+use crate::pool::SchedulePlace;
+use crate::stack;
+
+/// The deadline of runs: all that have one have the device's default.
+#[derive(Debug, Default)]
+pub(super) struct RunWatch {
+    /// When the run in progress began, by the device's clock.
+    began: Option<Duration>,
+    /// Whether an alarm is set, which goes off when the deadline of a run may have passed.
+    is_armed: bool,
+    /// The latest alarm.
+    alarm: Option<AlarmId>,
+}
+
+/// The lead of a queue for one run.
+struct Lead<'a> {
+    core: &'a Arc<QueueCore>,
+    tables: LaunchTables,
+}
+
+/// The buffers of a submission that count as in use.
+struct InUse<'a> {
+    submission: &'a Submission,
+    begun: usize,
+}
+
+impl QueueCore {
+    /// See [`anymetal_hal::queue::Queue::run_at_once`].
+    pub(super) fn run_at_once(self: &Arc<Self>, submission: &Submission) -> Option<Outcome> {
+        let may_be_short = match submission.commands.as_slice() {
+            [] => true,
+            [Command::Dispatch(dispatch)] => inline_policy::has_streak(&dispatch.pipeline),
+            _ => false,
+        };
+        let is_plain = matches!(submission.deadline, Deadline::Default | Deadline::Never)
+            && submission.timestamps == Timestamps::CommandBuffer;
+        if !may_be_short || !is_plain || !self.device.account.gate.is_free_to_share() {
+            return None;
+        }
+        let mut lead = Lead::take(self)?;
+        // A mistake is told by `submit`.
+        self.preparer().prepare_again(submission, &mut lead.tables).ok()?;
+        let is_short = inline_policy::is_short(submission, &lead.tables);
+        if !is_short || lead.tables.stack_bytes > stack::left_here() {
+            return None;
+        }
+        let _in_use = InUse::begin(submission)?;
+        Some(lead.run(submission))
+    }
+}
+
+impl<'a> Lead<'a> {
+    /// Takes the lead of a queue that has nothing to do.
+    fn take(core: &'a Arc<QueueCore>) -> Option<Self> {
+        let mut state = core.lock();
+        if state.role != Role::Idle {
+            return None;
+        }
+        state.role = Role::Running;
+        let tables = std::mem::take(&mut state.spare_tables);
+        drop(state);
+        core.device.serial_submissions.begin();
+        Some(Lead { core, tables })
+    }
+
+    /// Runs what was prepared.
+    fn run(&self, submission: &Submission) -> Outcome {
+        let core = self.core;
+        let started_ns = core.begin_run(submission.deadline);
+        let run = std::panic::AssertUnwindSafe(|| self.execute(submission));
+        let ran = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+            let Some(Command::Dispatch(dispatch)) = submission.commands.first() else { return Ok(()) };
+            Err(panicked(Some(&dispatch.pipeline.kernel().name), &panic))
+        });
+        let timing = Timing { submitted_ns: started_ns, started_ns, ended_ns: core.device.now_ns() };
+        ran?;
+        inline_policy::note(submission, &self.tables, timing.device_time());
+        Ok(timing)
+    }
+
+    fn execute(&self, submission: &Submission) -> Result<(), DeviceError> {
+        let (core, tables) = (self.core, &self.tables);
+        let device = &core.device;
+        let (pool, account, priority) = (&device.pool, &device.account, core.descriptor.priority);
+        let executor = Executor { pool, account, stop: &core.run_stop, priority };
+        let (Some(Command::Dispatch(dispatch)), Some(CommandStep::Dispatch(prepared))) =
+            (submission.commands.first(), tables.steps.first())
+        else {
+            // Nothing, or a dispatch of nothing.
+            return Ok(());
+        };
+        let pipeline =
+            cpu_pipeline(&dispatch.pipeline).expect("a prepared dispatch has a pipeline of this device");
+        let reach = Reach { submission, residency: &tables.residency };
+        match executor.dispatch(pipeline, &dispatch.bindings, prepared, tables, reach)? {
+            Ended::Completely => Ok(()),
+            Ended::Stopped => {
+                Err(deadline_exceeded(Some(&dispatch.pipeline.kernel().name), device.default_deadline))
+            }
+        }
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let core = self.core;
+        let mut state = core.lock();
+        state.watch.began = None;
+        state.spare_tables = std::mem::take(&mut self.tables);
+        let more = !state.pending.is_empty();
+        state.role = if more { Role::Scheduled } else { Role::Idle };
+        drop(state);
+        core.device.serial_submissions.end();
+        if more {
+            core.schedule(SchedulePlace::Elsewhere);
+        }
+    }
+}
+
+impl<'a> InUse<'a> {
+    /// Begins a run on each buffer; `None`, and none is begun, if one of them refuses it.
+    fn begin(submission: &'a Submission) -> Option<Self> {
+        let mut in_use = InUse { submission, begun: 0 };
+        let mut refused = false;
+        each_buffer(submission, &mut |buffer| {
+            refused = refused || !buffer.uses().begin_run();
+            in_use.begun += usize::from(!refused);
+        });
+        if refused { None } else { Some(in_use) }
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        let mut left = self.begun;
+        each_buffer(self.submission, &mut |buffer| {
+            if left > 0 {
+                left -= 1;
+                buffer.uses().end_run();
+            }
+        });
+    }
+}
+
+impl QueueCore {
+    /// A run begins: its deadline, if it has one, is watched from here on. Gives the time by the device's
+    /// clock.
+    fn begin_run(self: &Arc<Self>, deadline: Deadline) -> u64 {
+        let now = self.device.clock.now();
+        self.run_stop.store(0, Ordering::Relaxed);
+        if let Some(after) = deadline.after(self.device.default_deadline) {
+            let mut state = self.lock();
+            state.watch.began = Some(now);
+            let was_armed = std::mem::replace(&mut state.watch.is_armed, true);
+            drop(state);
+            if !was_armed {
+                self.watch_until(now.saturating_add(after));
+            }
+        }
+        self.device.ns_at(now).max(1)
+    }
+
+    fn watch_until(self: &Arc<Self>, at: Duration) {
+        let waker = Waker::from(Arc::new(Watch(Arc::downgrade(self))));
+        // Outside the lock: a waker of a time that has passed is woken at once. It may even be over before
+        // its alarm is kept here; to clear that one is harmless.
+        let alarm = self.device.clock.set_alarm(at, waker);
+        self.lock().watch.alarm = Some(alarm);
+    }
+
+    /// The deadline of the run that set the alarm has passed; another may be in progress.
+    fn look_at_run(self: &Arc<Self>) {
+        let deadline = self.device.default_deadline;
+        let mut state = self.lock();
+        state.watch.is_armed = false;
+        let Some(until) = state.watch.began.map(|began| began.saturating_add(deadline)) else { return };
+        if until <= self.device.clock.now() {
+            self.run_stop.store(1, Ordering::Relaxed);
+            return;
+        }
+        state.watch.is_armed = true;
+        drop(state);
+        self.watch_until(until);
+    }
+}
+
+impl Drop for QueueCore {
+    fn drop(&mut self) {
+        let watch = std::mem::take(&mut self.lock().watch);
+        if let Some(alarm) = watch.alarm {
+            self.device.clock.clear_alarm(alarm);
+        }
+    }
+}
+
+/// The alarm of runs.
+struct Watch(Weak<QueueCore>);
+
+impl Wake for Watch {
+    fn wake(self: Arc<Self>) {
+        if let Some(core) = self.0.upgrade() {
+            core.look_at_run();
+        }
+    }
+}
