@@ -158,6 +158,11 @@ define_class!(
         #[unsafe(method(setBytes:length:atIndex:))]
         fn set_bytes(&self, bytes: *const c_void, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setBytes:length:atIndex:";
+            // Empty lists of programs: nothing is bound, and nothing may be read.
+            if length == 0 {
+                self.put(METHOD, index, Slot::Empty);
+                return;
+            }
             if bytes.is_null() {
                 violation(METHOD, "the bytes are nil");
             }
