@@ -5,11 +5,13 @@
 //! at most once.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_hal::blit;
 use anymetal_hal::command::{Deadline, ResourceUsage, Timestamps};
 use anymetal_hal::matrix_product::MatrixProduct;
+use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
 use anymetal_runtime::event::Event;
 use anymetal_runtime::submission::command_buffer;
 use bytemuck::Pod;
@@ -97,6 +99,14 @@ impl CommandBuffer {
     /// cuBLAS on NVIDIA GPUs. Sums are in `float`, and factors of `float` are multiplied in full precision.
     pub fn multiply(&mut self, product: MatrixProduct) -> Result<(), Error> {
         Ok(self.inner.multiply(product)?)
+    }
+
+    /// Writes what the device's clock shows once everything before is done, in nanoseconds, to the first
+    /// eight bytes of a region, which begins at a multiple of eight ([`crate::Device::clock_ns`]).
+    pub fn sample_time(&mut self, region: &Region) -> Result<(), Error> {
+        region.slice(0..TIME_SAMPLE_BYTES)?;
+        let (buffer, offset) = (Arc::clone(region.buffer()), region.offset());
+        Ok(self.inner.sample_time(TimeSample { buffer, offset })?)
     }
 
     /// What follows waits, without a thread, until the event reaches the value.

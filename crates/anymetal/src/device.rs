@@ -338,6 +338,13 @@ impl Device {
         Ok(self.shared.hal.matrix_products()?)
     }
 
+    /// What its clock shows now, in nanoseconds, if command buffers can sample it
+    /// ([`crate::CommandBuffer::sample_time`]); the error says that they cannot. [`crate::Timing`] is by the
+    /// same clock.
+    pub fn clock_ns(&self) -> Result<u64, Error> {
+        Ok(self.shared.hal.clock_ns()?)
+    }
+
     /// The device below, for what this crate does not wrap.
     pub fn hal(&self) -> &Arc<dyn HalDevice> {
         &self.shared.hal

@@ -16,6 +16,7 @@ use anymetal_hal::command::{
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::time_sample;
 use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
 use objc2_foundation::{NSRange, NSString};
@@ -118,6 +119,7 @@ impl<'a> Encoding<'a> {
                 indirect.commands().iter().try_for_each(|command| self.command(command))
             }
             Command::MatrixProduct(_) => Err(matrix_product::unsupported(&self.device.name)),
+            Command::SampleTime(_) => Err(time_sample::unsupported(&self.device.name)),
             Command::ExecuteEncoded(_) => Err(launch::encoded_unsupported(self.device)),
             Command::WaitEvent { event, value } => {
                 let own = launch::event(self.device, event)?;

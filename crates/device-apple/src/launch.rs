@@ -14,6 +14,7 @@ use anymetal_hal::fence::Fence;
 use anymetal_hal::indirect::HostIndirect;
 use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::time_sample;
 use anymetal_hal::validate;
 
 use crate::device::DeviceShared;
@@ -72,6 +73,7 @@ fn check(
         }
         Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
         Command::MatrixProduct(_) => return Err(matrix_product::unsupported(&device.name)),
+        Command::SampleTime(_) => return Err(time_sample::unsupported(&device.name)),
         Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
         Command::UpdateFence(known) | Command::WaitFence(known) => {
             let own = fence(device, known)?;

@@ -199,6 +199,11 @@ impl Preparer<'_> {
                     validate::check_range(fill.offset, fill.length, buffer.length())?;
                     CommandStep::Other
                 }
+                Command::SampleTime(sample) => {
+                    self.own(&sample.buffer)?;
+                    sample.check()?;
+                    CommandStep::Other
+                }
                 Command::MatrixProduct(_) => return Err(matrix_product::unsupported(self.device)),
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));

@@ -121,6 +121,10 @@ impl Device for CpuDevice {
         &self.shared.capabilities
     }
 
+    fn clock_ns(&self) -> Result<u64, DeviceError> {
+        Ok(self.shared.now_ns())
+    }
+
     fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
         Ok(Arc::new(CpuBuffer::new(descriptor, &self.shared.account, &self.shared.capabilities)?))
     }

@@ -22,6 +22,7 @@ use anymetal_hal::launch::{
 };
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
+use anymetal_hal::time_sample::TimeSample;
 use anymetal_hal::validate::{DispatchShape, check_range};
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer};
@@ -281,6 +282,17 @@ impl Executor<'_> {
             // while the gate is shared.
             unsafe { std::ptr::write_bytes(buffer.at(fill.offset + first), fill.value, len) }
         })
+    }
+
+    /// Writes a time to a buffer.
+    pub(crate) fn write_time(&self, sample: &TimeSample, now_ns: u64) {
+        let Some(buffer) = cpu_buffer(&sample.buffer) else {
+            return;
+        };
+        let _gate = self.account.gate.shared();
+        // SAFETY: the eight bytes are within the buffer (validated at submission), and no slice into it
+        // exists while the gate is shared.
+        unsafe { Start(buffer).at(sample.offset).cast::<u64>().write_unaligned(now_ns) };
     }
 
     fn run_bytes(&self, length: u64, part: &(dyn Fn(u64, usize) + Sync)) -> Result<(), DeviceError> {

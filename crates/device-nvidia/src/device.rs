@@ -216,6 +216,10 @@ impl Device for NvidiaDevice {
         Ok(Arc::new(NvidiaLink::new(&self.shared, &to.shared)?))
     }
 
+    fn clock_ns(&self) -> Result<u64, DeviceError> {
+        Ok(self.shared.now_ns())
+    }
+
     fn matrix_products(&self) -> Result<(), DeviceError> {
         let can = self.shared.driver.can_multiply();
         can.map_err(|error| error.of(&self.shared.name, 0))

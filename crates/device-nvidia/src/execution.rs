@@ -22,6 +22,7 @@ use anymetal_hal::event::Event;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::launch::nvidia::GRID_BARRIER_BYTES;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::time_sample::TimeSample;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::arena::{Inline, Room};
@@ -30,6 +31,7 @@ use crate::encode::{self, Bound, Step};
 use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
 use crate::lane::{Lane, Slot};
 use crate::launch;
+use crate::memory::NvidiaBuffer;
 use crate::owned::OwnedEvent;
 use crate::residency::{Residency, Table};
 use crate::started::Started;
@@ -239,6 +241,7 @@ impl Execution {
             Command::Copy(_) | Command::Fill(_) | Command::MatrixProduct(_) => {
                 encode::blit(device, command)?.map_or(Ok(()), |step| self.put(step))
             }
+            Command::SampleTime(sample) => self.sample_time(sample),
             Command::ExecuteIndirect(indirect) => self.replay(indirect),
             Command::ExecuteEncoded(execution) => self.encoded(execution),
             Command::WaitEvent { event, value } => self.wait_for_event(event, *value),
@@ -376,6 +379,13 @@ impl Execution {
         let pending = std::mem::take(&mut self.pending);
         self.call(uploaded)?;
         pending.iter().try_for_each(|step| self.call(step.put(&*lane.device.driver, lane.stream())))
+    }
+
+    /// The host reads the clock once everything before is done: the GPU's own clock is another one.
+    fn sample_time(&mut self, sample: &TimeSample) -> Result<(), DeviceError> {
+        self.flush()?;
+        let device = &self.lane.device;
+        NvidiaBuffer::of(&sample.buffer, device)?.write_time(sample.offset, device.now_ns())
     }
 
     fn wait_for_event(&mut self, event: &Arc<dyn Event>, value: u64) -> Result<(), DeviceError> {

@@ -67,6 +67,7 @@ fn check(
             device.driver.can_multiply().map_err(|error| error.of(&device.name, 0))?;
             product.check()?;
         }
+        Command::SampleTime(sample) => sample.check()?,
         Command::UpdateFence(fence) | Command::WaitFence(fence) => {
             let own = fence.as_any().downcast_ref::<HostFence>();
             let own = own.ok_or_else(|| device.wrong_device("fence"))?;

@@ -314,6 +314,11 @@ impl NvidiaBuffer {
         Ok(())
     }
 
+    /// Writes a time while nothing is in the stream that uses the buffer.
+    pub(crate) fn write_time(&self, offset: u64, now_ns: u64) -> Result<(), DeviceError> {
+        self.upload(offset, &now_ns.to_ne_bytes())
+    }
+
     /// Copies bytes of the host into a checked range.
     fn upload(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let home = self.home();

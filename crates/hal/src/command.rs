@@ -18,6 +18,7 @@ use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
 use crate::matrix_product::MatrixProduct;
 use crate::pipeline::Pipeline;
+use crate::time_sample::TimeSample;
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
@@ -161,6 +162,8 @@ pub enum Command {
     ExecuteIndirect(Arc<dyn IndirectCommandBuffer>),
     /// Executes commands that kernels have encoded.
     ExecuteEncoded(Box<EncodedExecution>),
+    /// Writes the device's clock to memory once everything before is done.
+    SampleTime(TimeSample),
     /// Goes on when the event has reached the value.
     WaitEvent {
         /// The event.
@@ -264,6 +267,7 @@ impl Command {
             Command::MatrixProduct(_) => "matrix-product",
             Command::ExecuteIndirect(_) => "execute",
             Command::ExecuteEncoded(_) => "execute-encoded",
+            Command::SampleTime(_) => "sample-time",
             Command::WaitEvent { .. } => "wait",
             Command::SignalEvent { .. } => "signal",
             Command::UpdateFence(_) => "update-fence",
@@ -299,6 +303,7 @@ impl Command {
                 visit(&copy.destination);
             }
             Command::Fill(fill) => visit(&fill.buffer),
+            Command::SampleTime(sample) => visit(&sample.buffer),
             Command::MatrixProduct(product) => {
                 for operand in [&product.left, &product.right, &product.result] {
                     visit(&operand.buffer);

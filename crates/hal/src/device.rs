@@ -27,6 +27,7 @@ use crate::matrix_product;
 use crate::peer::{PeerHandle, PeerLink};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
+use crate::time_sample;
 
 pub use anymetal_lent_memory::LentMemory;
 
@@ -93,6 +94,12 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Whether it takes [`Command::MatrixProduct`]; the error says why not.
     fn matrix_products(&self) -> Result<(), DeviceError> {
         Err(matrix_product::unsupported(self.name()))
+    }
+
+    /// What its clock shows now, in nanoseconds, if it takes [`Command::SampleTime`]; the error says that it
+    /// does not.
+    fn clock_ns(&self) -> Result<u64, DeviceError> {
+        Err(time_sample::unsupported(self.name()))
     }
 
     /// What another device of the same maker needs to copy to this one; `None` if it cannot.

@@ -177,6 +177,12 @@ pub enum DeviceError {
         /// The bytes to copy.
         len: u64,
     },
+    /// A sample of the clock does not begin at a multiple of eight bytes.
+    #[error("a sample of the clock begins at byte {offset}, which is not a multiple of 8")]
+    MisalignedTimeSample {
+        /// The first byte.
+        offset: u64,
+    },
     /// A product of matrices breaks a rule.
     #[error("the product of matrices is refused: {rule}")]
     InvalidMatrixProduct {
@@ -517,6 +523,7 @@ impl DeviceError {
             | E::InlineBytesTooLong { .. }
             | E::RangeOutsideBuffer { .. }
             | E::OverlappingCopy { .. }
+            | E::MisalignedTimeSample { .. }
             | E::InvalidMatrixProduct { .. }
             | E::UnknownKernel { .. }
             | E::Unsupported { .. }

@@ -58,5 +58,6 @@ pub mod single_runner;
 pub mod split_mix;
 pub mod sync;
 pub mod texture;
+pub mod time_sample;
 pub mod validate;
 mod waker_slot;

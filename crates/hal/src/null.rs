@@ -183,6 +183,10 @@ impl Device for NullDevice {
         Ok(())
     }
 
+    fn clock_ns(&self) -> Result<u64, DeviceError> {
+        Ok(self.shared.now_ns())
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.shared.allocated.load(Ordering::Relaxed)
     }

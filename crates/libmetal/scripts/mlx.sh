@@ -35,6 +35,8 @@ if [ ! -d "$work/source" ]; then
         "$work/source/CMakeLists.txt"
     grep -rlE ', visionOS [0-9.]+' "$work/source/mlx" --include='*.cpp' --include='*.h' |
         xargs sed -i -E 's/, visionOS [0-9.]+//'
+    # It relies on a header that Apple's standard library includes by others.
+    sed -i 's/^#include <fmt\/format.h>/#include <optional>\n\n&/' "$work/source/mlx/backend/metal/kernels.h"
     # A tuple becomes a pair in the standard library of Apple's tools, and not in GCC's before 14.
     sed -i 's/return std::make_tuple(w_k, w_q);/return {w_k, w_q};/' "$work/source/mlx/backend/metal/fft.cpp"
 fi

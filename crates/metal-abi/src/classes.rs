@@ -11,8 +11,8 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer, compile_options,
-    compute_encoder, constants, descriptors, device, event, event_listener, heap, indirect, library,
-    log_state, pipeline, queue, residency, sampler, texture, texture_descriptor,
+    compute_encoder, constants, counters, descriptors, device, event, event_listener, heap, indirect,
+    library, log_state, pass, pipeline, queue, residency, sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -104,15 +104,20 @@ classes! { built {
 
     MTLArchitecture = build::<device::Architecture>;
     MTLBinaryArchiveDescriptor = build::<descriptors::BinaryArchiveDescriptor>;
-    MTLBlitPassDescriptor = build::<descriptors::BlitPassDescriptor>;
+    MTLBlitPassDescriptor = build::<pass::BlitPassDescriptor>;
+    MTLBlitPassSampleBufferAttachmentDescriptor = build::<pass::BlitPassAttachment>;
+    MTLBlitPassSampleBufferAttachmentDescriptorArray = build::<pass::BlitPassAttachments>;
     MTLCaptureDescriptor = build::<descriptors::CaptureDescriptor>;
     MTLCaptureManager = build::<capture::CaptureManager>;
     MTLCommandBufferDescriptor = build::<descriptors::CommandBufferDescriptor>;
     MTLCommandQueueDescriptor = build::<descriptors::QueueDescriptor>;
     MTLCompileOptions = build::<compile_options::CompileOptions>;
-    MTLComputePassDescriptor = build::<descriptors::ComputePassDescriptor>;
+    MTLComputePassDescriptor = build::<pass::ComputePassDescriptor>;
+    MTLComputePassSampleBufferAttachmentDescriptor = build::<pass::ComputePassAttachment>;
+    MTLComputePassSampleBufferAttachmentDescriptorArray = build::<pass::ComputePassAttachments>;
     MTLComputePipelineDescriptor = build::<descriptors::PipelineDescriptor>;
     MTLComputePipelineReflection = build::<pipeline::Reflection>;
+    MTLCounterSampleBufferDescriptor = build::<counters::SampleBufferDescriptor>;
     MTLFunctionConstant = build::<constants::FunctionConstant>;
     MTLFunctionConstantValues = build::<constants::ConstantValues>;
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
@@ -139,6 +144,9 @@ classes! { built {
     AnymetalCommandQueue = build::<queue::Queue>;
     AnymetalComputeCommandEncoder = build::<compute_encoder::ComputeEncoder>;
     AnymetalComputePipelineState = build::<pipeline::Pipeline>;
+    AnymetalCounter = build::<counters::Counter>;
+    AnymetalCounterSampleBuffer = build::<counters::SampleBuffer>;
+    AnymetalCounterSet = build::<counters::CounterSet>;
     AnymetalDevice = build::<device::Device>;
     AnymetalFence = build::<event::Fence>;
     AnymetalFunction = build::<library::Function>;
@@ -180,10 +188,7 @@ classes! { built {
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
     MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument MTLArgumentDescriptor
     MTLArrayType MTLAttribute MTLAttributeDescriptor MTLAttributeDescriptorArray
-    MTLBlitPassSampleBufferAttachmentDescriptor MTLBlitPassSampleBufferAttachmentDescriptorArray
     MTLBufferLayoutDescriptor MTLBufferLayoutDescriptorArray
-    MTLComputePassSampleBufferAttachmentDescriptor
-    MTLComputePassSampleBufferAttachmentDescriptorArray MTLCounterSampleBufferDescriptor
     MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
     MTLIOCommandQueueDescriptor

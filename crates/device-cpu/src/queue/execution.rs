@@ -205,6 +205,10 @@ impl CommandBuffer {
             }
             (Command::Copy(copy), _) => executor.copy(copy),
             (Command::Fill(fill), _) => executor.fill(fill),
+            (Command::SampleTime(sample), _) => {
+                executor.write_time(sample, device.now_ns());
+                Ok(())
+            }
             (Command::SignalEvent { event, value }, _) => {
                 event.signal(*value);
                 Ok(())

@@ -14,6 +14,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::heap::HeapDescriptor;
 use anymetal_hal::queue::{Cancellation, Priority, QueueDescriptor, WhenFull};
+use anymetal_hal::time_sample::TimeSample;
 
 use crate::kernels::{bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 
@@ -139,6 +140,32 @@ fn each_command_has_its_times_where_they_are_asked_for() {
     assert!(before <= timing.ended_ns);
     let length = |at: usize| commands[at].ended_ns - commands[at].started_ns;
     assert!(length(1) > length(2), "a large dispatch takes longer than an empty one");
+}
+
+#[test]
+fn samples_of_the_clock_are_taken_in_the_order_of_the_commands() {
+    let device = device(2);
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let (tally, counter) = (pipeline(&device, "tally"), zeroed(&device, 8));
+    let (times, later) = (zeroed(&device, 24), zeroed(&device, 24));
+    let sample = |offset| Command::SampleTime(TimeSample { buffer: Arc::clone(&times), offset });
+    let mut commands = vec![sample(16), dispatch(&tally, vec![bind(0, &counter)], 100_000, 1), sample(0)];
+    BlitEncoder::new(&mut commands).copy(&times, 0..24, &later, 0).unwrap();
+    let before = device.clock_ns().unwrap();
+    let timing = queue.submit(submission(commands)).unwrap().wait().unwrap();
+    let mut bytes = [0; 24];
+    later.read(0, &mut bytes).unwrap();
+    let [end, none, start] = [0, 8, 16].map(|at| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
+    assert!(before <= start && timing.started_ns <= start && start < end && end <= timing.ended_ns);
+    assert!(none == 0 && end <= device.clock_ns().unwrap());
+
+    let refused = queue.submit(submission(vec![sample(20)])).unwrap_err();
+    assert!(matches!(refused, DeviceError::RangeOutsideBuffer { .. }), "{refused}");
+    let refused = queue.submit(submission(vec![sample(12)])).unwrap_err();
+    assert_eq!(refused, DeviceError::MisalignedTimeSample { offset: 12 });
+    let foreign = CpuDevice::new(&CpuDeviceOptions::default()).unwrap();
+    let queue = foreign.queue(&QueueDescriptor::default()).unwrap();
+    assert!(matches!(queue.submit(submission(vec![sample(0)])), Err(DeviceError::WrongDevice { .. })));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How many calls of the driver work takes, and what queues give back.
 
+use anymetal_hal::time_sample::TimeSample;
+
 use super::*;
 
 /// The calls of one command buffer.
@@ -70,4 +72,33 @@ fn a_queue_that_cannot_be_made_gives_everything_back() {
         failures += 1;
     }
     assert_eq!(failures, 31, "each call was made to fail once");
+}
+
+#[test]
+fn the_clock_is_sampled_where_nothing_is_in_the_stream_any_more() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    let (times, later) = (bench.buffer(&[0; 6]), bench.buffer(&[0; 6]));
+    let sample = |offset| Command::SampleTime(TimeSample { buffer: Arc::clone(&times), offset });
+    let mut commands = vec![sample(16), dispatch(&pipeline, &x, 1, 1), sample(0)];
+    let copy = BufferCopy {
+        source: Arc::clone(&times),
+        source_offset: 0,
+        destination: Arc::clone(&later),
+        destination_offset: 0,
+        length: 24,
+    };
+    commands.push(Command::Copy(copy));
+    let before = bench.device.clock_ns().unwrap();
+    let calls = calls_of(&bench, commands);
+    let position = |word: &str| calls.iter().position(|call| call.starts_with(word)).unwrap();
+    assert!(position("launch") < calls.iter().rposition(|call| call == "idle").unwrap(), "{calls:?}");
+    assert!(position("idle") < position("launch"), "{calls:?}");
+    let mut bytes = [0; 24];
+    later.read(0, &mut bytes).unwrap();
+    let [end, none, start] = [0, 8, 16].map(|at| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
+    assert!(before <= start && start <= end && end <= bench.device.clock_ns().unwrap(), "{start} {end}");
+    assert_eq!(none, 0);
+    let refused = bench.run(vec![sample(12)]).unwrap_err();
+    assert_eq!(refused, DeviceError::MisalignedTimeSample { offset: 12 });
 }

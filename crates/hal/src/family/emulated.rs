@@ -138,6 +138,10 @@ impl Device for EmulatedDevice {
         self.inner.matrix_products()
     }
 
+    fn clock_ns(&self) -> Result<u64, DeviceError> {
+        self.inner.clock_ns()
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
     }

@@ -8,6 +8,7 @@ use crate::artifact::{Access, AddressSpace, ArgumentKind};
 use crate::buffer::Buffer;
 use crate::command::{Binding, BoundResource, Command, Submission};
 use crate::pipeline::Pipeline;
+use crate::time_sample::TIME_SAMPLE_BYTES;
 
 /// One written range, with the bytes that it had at the submission. Memory that the host cannot
 /// read is left out.
@@ -35,6 +36,9 @@ impl WrittenMemory {
                 Command::MatrixProduct(product) => {
                     let result = &product.result;
                     note(&result.buffer, result.offset, product.result_bytes(), &mut written);
+                }
+                Command::SampleTime(sample) => {
+                    note(&sample.buffer, sample.offset, TIME_SAMPLE_BYTES, &mut written);
                 }
                 // Which kernels there are is not known yet.
                 Command::ExecuteEncoded(_)

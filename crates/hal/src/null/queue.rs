@@ -220,6 +220,7 @@ impl QueueCore {
             }
             Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
             Command::MatrixProduct(product) => product.check()?,
+            Command::SampleTime(sample) => sample.check()?,
             Command::UpdateFence(fence) | Command::WaitFence(fence) => {
                 let own = fence.as_any().downcast_ref::<HostFence>();
                 let own = own.ok_or_else(|| self.shared.wrong_device("fence"))?;

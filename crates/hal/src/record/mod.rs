@@ -136,6 +136,11 @@ pub enum RecordedCommand {
     },
     /// A product of matrices, in buffers of those numbers.
     MatrixProduct(Box<MatrixProduct<u32>>),
+    /// A sample of the device's clock.
+    SampleTime {
+        /// Buffer and first byte.
+        target: (u32, u64),
+    },
     /// A wait for an event.
     WaitEvent {
         /// The event's number.
@@ -256,6 +261,9 @@ impl RecordedCommand {
                 format!("fill {length} bytes of buffer {}+{} with {value:#04x}", target.0, target.1)
             }
             RecordedCommand::MatrixProduct(product) => describe_product(product),
+            RecordedCommand::SampleTime { target } => {
+                format!("sample the time into buffer {}+{}", target.0, target.1)
+            }
             RecordedCommand::WaitEvent { event, value } => format!("wait for event {event} to reach {value}"),
             RecordedCommand::SignalEvent { event, value } => format!("signal event {event} to {value}"),
             RecordedCommand::ExecuteEncoded => "execute commands that kernels encoded".to_owned(),

@@ -272,6 +272,9 @@ impl State {
                 length: fill.length,
                 value: fill.value,
             },
+            Command::SampleTime(sample) => {
+                RecordedCommand::SampleTime { target: (self.buffers.of(&sample.buffer).0, sample.offset) }
+            }
             Command::WaitEvent { event, value } => {
                 RecordedCommand::WaitEvent { event: self.events.of(event).0, value: *value }
             }

@@ -22,6 +22,7 @@ use crate::logging::{self, DEFAULT_LOG_BYTES};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome, Recording};
+use crate::time_sample::TimeSample;
 
 /// How one entry went this time.
 #[derive(Debug, Clone)]
@@ -220,6 +221,9 @@ impl<'a> Stage<'a> {
             }),
             RecordedCommand::MatrixProduct(product) => {
                 Command::MatrixProduct(Box::new(product.try_map(|buffer| self.buffer(*buffer))?))
+            }
+            RecordedCommand::SampleTime { target: (buffer, offset) } => {
+                Command::SampleTime(TimeSample { buffer: self.buffer(*buffer)?, offset: *offset })
             }
             RecordedCommand::WaitEvent { event, value } => {
                 let event = self.event(*event)?;

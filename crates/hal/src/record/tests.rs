@@ -14,6 +14,7 @@ use crate::record::Recording;
 use crate::record::device::RecordingDevice;
 use crate::record::file::RecordingError;
 use crate::record::recorder::RecorderOptions;
+use crate::time_sample::TimeSample;
 
 fn recorded(entries: usize, submissions: u64) -> Recording {
     let options = RecorderOptions::replayable(entries);
@@ -62,6 +63,22 @@ fn a_recording_survives_the_file_and_damage_is_noticed() {
     }
     let missing = Recording::load(std::path::Path::new("no such file"));
     assert!(matches!(missing, Err(RecordingError::File { .. })));
+}
+
+#[test]
+fn a_sample_of_the_clock_is_told_kept_and_run_again() {
+    let device = RecordingDevice::new(Arc::new(NullDevice::new()), RecorderOptions::replayable(4));
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let buffer = device.buffer(&BufferDescriptor::shared(64)).unwrap();
+    device.clock_ns().expect("the device below has a clock");
+    let commands = vec![Command::SampleTime(TimeSample { buffer, offset: 16 })];
+    queue.submit(Submission { commands, ..Submission::default() }).unwrap().wait().unwrap();
+    let recording = device.recorder().recording();
+    let line = "sample the time into buffer 0+16";
+    assert!(recording.text().contains(line), "{}", recording.text());
+    let read = Recording::from_bytes(&recording.to_bytes().unwrap()).unwrap();
+    let replayed = read.replay(&NullDevice::new(), &|_, _| None).unwrap();
+    assert!(replayed.len() == 1 && replayed[0].outcome.is_ok(), "{replayed:?}");
 }
 
 #[test]

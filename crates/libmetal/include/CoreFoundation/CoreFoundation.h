@@ -2,7 +2,22 @@
 #ifndef ANYMETAL_COREFOUNDATION_H
 #define ANYMETAL_COREFOUNDATION_H
 
+// Programs have these of Apple's header, and rely on them.
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 typedef double CFTimeInterval;
 typedef signed long CFIndex;

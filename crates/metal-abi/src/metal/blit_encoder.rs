@@ -9,10 +9,12 @@ use objc2::{DefinedClass, define_class};
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::commands::Commands;
+use super::counters::SampleBuffer;
 use super::device::Device;
 use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
+use super::pass::Samples;
 use super::size::{Origin, Size};
 use super::texture::Texture;
 use super::texture_blit::{InBuffer, InTexture, Levels};
@@ -23,13 +25,14 @@ use crate::foundation::{NSString, Range};
 #[derive(Debug)]
 pub(crate) struct BlitIvars {
     command_buffer: Retained<CommandBuffer>,
+    samples: Vec<Samples>,
     label: Label,
     ended: AtomicBool,
 }
 
 impl BlitIvars {
-    pub(crate) fn new(command_buffer: Retained<CommandBuffer>) -> Self {
-        BlitIvars { command_buffer, label: Label::default(), ended: AtomicBool::new(false) }
+    pub(crate) fn new(command_buffer: Retained<CommandBuffer>, samples: Vec<Samples>) -> Self {
+        BlitIvars { command_buffer, samples, label: Label::default(), ended: AtomicBool::new(false) }
     }
 }
 
@@ -59,10 +62,26 @@ define_class!(
 
         #[unsafe(method(endEncoding))]
         fn end(&self) {
-            if self.ivars().ended.swap(true, Ordering::AcqRel) {
-                violation("MTLBlitCommandEncoder endEncoding", "encoding has ended");
+            const METHOD: &str = "MTLBlitCommandEncoder endEncoding";
+            let BlitIvars { command_buffer, samples, ended, .. } = self.ivars();
+            if ended.swap(true, Ordering::AcqRel) {
+                violation(METHOD, "encoding has ended");
             }
-            self.ivars().command_buffer.commands().end_encoder();
+            Samples::end(samples, METHOD, command_buffer.commands());
+            command_buffer.commands().end_encoder();
+        }
+
+        // Commands run in order, so each sample has a barrier before it.
+        #[unsafe(method(sampleCountersInBuffer:atSampleIndex:withBarrier:))]
+        fn sample_counters(&self, buffer: &SampleBuffer, index: usize, _barrier: bool) {
+            const METHOD: &str = "MTLBlitCommandEncoder sampleCountersInBuffer:atSampleIndex:withBarrier:";
+            buffer.sample(METHOD, index, self.commands(METHOD));
+        }
+
+        #[unsafe(method(resolveCounters:inRange:destinationBuffer:destinationOffset:))]
+        fn resolve_counters(&self, samples: &SampleBuffer, range: Range, destination: &Buffer, offset: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder resolveCounters:inRange:destinationBuffer:destinationOffset:";
+            samples.resolve_to(METHOD, range, (destination, offset), self.commands(METHOD));
         }
 
         #[unsafe(method(insertDebugSignpost:))]

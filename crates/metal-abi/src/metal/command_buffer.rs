@@ -11,11 +11,11 @@ use objc2::{DefinedClass, Message, define_class};
 use super::blit_encoder::{BlitEncoder, BlitIvars};
 use super::commands::{Commands, Status};
 use super::compute_encoder::{ComputeEncoder, ComputeIvars};
-use super::descriptors::{BlitPassDescriptor, ComputePassDescriptor};
 use super::device::Device;
 use super::event::Event;
 use super::label::Label;
 use super::log_state::{self, LogState};
+use super::pass::{BlitPassDescriptor, ComputePassDescriptor, Samples};
 use super::queue::Queue;
 use super::residency::{ResidencySet, use_all};
 use super::{errors, violation};
@@ -119,27 +119,29 @@ define_class!(
 
         #[unsafe(method_id(computeCommandEncoder))]
         fn compute(&self) -> Option<Retained<ComputeEncoder>> {
-            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoder", SERIAL))
+            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoder", SERIAL, Vec::new()))
         }
 
         #[unsafe(method_id(computeCommandEncoderWithDispatchType:))]
         fn compute_of_type(&self, dispatch_type: usize) -> Option<Retained<ComputeEncoder>> {
-            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoderWithDispatchType:", dispatch_type))
+            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoderWithDispatchType:", dispatch_type, Vec::new()))
         }
 
         #[unsafe(method_id(computeCommandEncoderWithDescriptor:))]
         fn described_compute(&self, descriptor: &ComputePassDescriptor) -> Option<Retained<ComputeEncoder>> {
-            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoderWithDescriptor:", descriptor.ivars().dispatch_type()))
+            const METHOD: &str = "MTLCommandBuffer computeCommandEncoderWithDescriptor:";
+            let pass = descriptor.ivars();
+            Some(self.begin_compute(METHOD, pass.dispatch_type(), pass.samples()))
         }
 
         #[unsafe(method_id(blitCommandEncoder))]
         fn blit(&self) -> Option<Retained<BlitEncoder>> {
-            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoder"))
+            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoder", Vec::new()))
         }
 
         #[unsafe(method_id(blitCommandEncoderWithDescriptor:))]
-        fn described_blit(&self, _descriptor: &BlitPassDescriptor) -> Option<Retained<BlitEncoder>> {
-            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoderWithDescriptor:"))
+        fn described_blit(&self, descriptor: &BlitPassDescriptor) -> Option<Retained<BlitEncoder>> {
+            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoderWithDescriptor:", descriptor.ivars().samples()))
         }
 
         #[unsafe(method(encodeWaitForEvent:value:))]
@@ -256,14 +258,21 @@ impl CommandBuffer {
         self.ivars().queue.ivars().device.clone()
     }
 
-    fn begin_compute(&self, method: &str, dispatch_type: usize) -> Retained<ComputeEncoder> {
+    fn begin_compute(
+        &self,
+        method: &str,
+        dispatch_type: usize,
+        samples: Vec<Samples>,
+    ) -> Retained<ComputeEncoder> {
         self.commands().begin_encoder(method);
-        crate::foundation::object(ComputeIvars::new(self.retain(), dispatch_type))
+        Samples::begin(&samples, method, self.commands());
+        crate::foundation::object(ComputeIvars::new(self.retain(), dispatch_type, samples))
     }
 
-    fn begin_blit(&self, method: &str) -> Retained<BlitEncoder> {
+    fn begin_blit(&self, method: &str, samples: Vec<Samples>) -> Retained<BlitEncoder> {
         self.commands().begin_encoder(method);
-        crate::foundation::object(BlitIvars::new(self.retain()))
+        Samples::begin(&samples, method, self.commands());
+        crate::foundation::object(BlitIvars::new(self.retain(), samples))
     }
 
     fn add(&self, method: &str, handlers: &Mutex<Vec<Handler>>, handler: &Block<dyn Fn(*mut AnyObject)>) {

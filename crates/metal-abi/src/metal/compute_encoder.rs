@@ -10,12 +10,14 @@ use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
+use super::counters::SampleBuffer;
 use super::device::Device;
 use super::dispatches::{Bindings, Grid, Slot, UnboundReference, checked_index};
 use super::encoded::Executed;
 use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
+use super::pass::Samples;
 use super::pipeline::Pipeline;
 use super::residency::{usage_of, use_all};
 use super::sampler::Sampler;
@@ -30,13 +32,19 @@ use crate::foundation::{NSString, Range, retained_from};
 pub(crate) struct ComputeIvars {
     command_buffer: Retained<CommandBuffer>,
     dispatch_type: usize,
+    samples: Vec<Samples>,
     label: Label,
     state: Mutex<State>,
 }
 
 impl ComputeIvars {
-    pub(crate) fn new(command_buffer: Retained<CommandBuffer>, dispatch_type: usize) -> Self {
-        ComputeIvars { command_buffer, dispatch_type, label: Label::default(), state: Mutex::default() }
+    pub(crate) fn new(
+        command_buffer: Retained<CommandBuffer>,
+        dispatch_type: usize,
+        samples: Vec<Samples>,
+    ) -> Self {
+        let (label, state) = (Label::default(), Mutex::default());
+        ComputeIvars { command_buffer, dispatch_type, samples, label, state }
     }
 }
 
@@ -79,9 +87,19 @@ define_class!(
 
         #[unsafe(method(endEncoding))]
         fn end(&self) {
-            let mut state = self.open("MTLComputeCommandEncoder endEncoding");
-            state.ended = true;
-            self.ivars().command_buffer.commands().end_encoder();
+            const METHOD: &str = "MTLComputeCommandEncoder endEncoding";
+            self.open(METHOD).ended = true;
+            let ComputeIvars { command_buffer, samples, .. } = self.ivars();
+            Samples::end(samples, METHOD, command_buffer.commands());
+            command_buffer.commands().end_encoder();
+        }
+
+        // Commands run in order, so each sample has a barrier before it.
+        #[unsafe(method(sampleCountersInBuffer:atSampleIndex:withBarrier:))]
+        fn sample_counters(&self, buffer: &SampleBuffer, index: usize, _barrier: bool) {
+            const METHOD: &str = "MTLComputeCommandEncoder sampleCountersInBuffer:atSampleIndex:withBarrier:";
+            drop(self.open(METHOD));
+            buffer.sample(METHOD, index, self.ivars().command_buffer.commands());
         }
 
         #[unsafe(method(insertDebugSignpost:))]
@@ -140,6 +158,11 @@ define_class!(
         #[unsafe(method(setBytes:length:atIndex:))]
         fn set_bytes(&self, bytes: *const c_void, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setBytes:length:atIndex:";
+            // Empty lists of programs: nothing is bound, and nothing may be read.
+            if length == 0 {
+                self.put(METHOD, index, Slot::Empty);
+                return;
+            }
             if bytes.is_null() {
                 violation(METHOD, "the bytes are nil");
             }

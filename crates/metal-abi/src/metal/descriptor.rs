@@ -2,13 +2,14 @@
 
 /// Defines a class of properties, each behind a lock, with `init` and copying.
 ///
-/// `values` are copied in and out; `objects` are held, and may be nil; `methods` are further ones.
+/// `values` are copied in and out; `objects` are held, and may be nil (without a
+/// value they are at first); `methods` are further ones.
 macro_rules! descriptor {
     (
         $(#[$meta:meta])*
         $class:ident = $name:literal, $ivars:ident;
         values { $($value:ident, $set_value:ident: $type:ty = $default:expr, [$($get:tt)+] [$($set:tt)+];)* }
-        objects { $($object:ident, $set_object:ident: $object_type:ty, [$($get_object:tt)+] [$($put_object:tt)+];)* }
+        objects { $($object:ident, $set_object:ident: $object_type:ty $(= $initial:expr)?, [$($get_object:tt)+] [$($put_object:tt)+];)* }
         $(methods { $($methods:tt)* })?
     ) => {
         #[doc = concat!("The properties of `", $name, "`.")]
@@ -22,7 +23,7 @@ macro_rules! descriptor {
             fn default() -> Self {
                 $ivars {
                     $($value: std::sync::Mutex::new($default),)*
-                    $($object: std::sync::Mutex::default(),)*
+                    $($object: std::sync::Mutex::new(None$(.or_else(|| Some($initial)))?),)*
                 }
             }
         }

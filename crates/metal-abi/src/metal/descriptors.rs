@@ -1,4 +1,4 @@
-//! The descriptors of queues, command buffers, passes, heaps, residency sets and archives.
+//! The descriptors of queues, command buffers, heaps, residency sets and archives.
 
 use objc2::DefinedClass;
 use objc2::rc::Retained;
@@ -24,20 +24,6 @@ descriptor! {
         error_options, set_error_options: usize = 0, [errorOptions] [setErrorOptions:];
     }
     objects { log_state, set_log_state: AnyObject, [logState] [setLogState:]; }
-}
-
-descriptor! {
-    /// What compute pass to encode.
-    ComputePassDescriptor = "MTLComputePassDescriptor", ComputePassProperties;
-    values { dispatch_type, set_dispatch_type: usize = 0, [dispatchType] [setDispatchType:]; }
-    objects {}
-}
-
-descriptor! {
-    /// What blit pass to encode.
-    BlitPassDescriptor = "MTLBlitPassDescriptor", BlitPassProperties;
-    values {}
-    objects {}
 }
 
 descriptor! {

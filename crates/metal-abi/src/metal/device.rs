@@ -14,6 +14,7 @@ use objc2::{DefinedClass, Message, define_class};
 use super::archive::Archive;
 use super::buffer::Buffer;
 use super::compile_options::{CompileOptions, default_options};
+use super::counters::{CounterSet, SAMPLING_POINTS, SampleBuffer, SampleBufferDescriptor};
 use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
 };
@@ -158,11 +159,34 @@ define_class!(
         #[unsafe(method(supportsPrimitiveMotionBlur))]
         fn motion_blur(&self) -> bool { false }
         #[unsafe(method(supportsCounterSampling:))]
-        fn counter_sampling(&self, _point: usize) -> bool { false }
+        fn counter_sampling(&self, point: usize) -> bool {
+            SAMPLING_POINTS.contains(&point) && self.inner().clock_ns().is_ok()
+        }
         #[unsafe(method(supportsFeatureSet:))]
         fn feature_set(&self, _set: usize) -> bool { false }
         #[unsafe(method_id(counterSets))]
-        fn counter_sets(&self) -> Option<Retained<NSArray>> { None }
+        fn counter_sets(&self) -> Option<Retained<NSArray>> {
+            CounterSet::all_of(self.inner())
+        }
+
+        #[unsafe(method_id(newCounterSampleBufferWithDescriptor:error:))]
+        fn new_sample_buffer(&self, descriptor: &SampleBufferDescriptor, error: *mut *mut NSError) -> Option<Retained<SampleBuffer>> {
+            SampleBuffer::new(self, descriptor).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        // Both in nanoseconds: by the machine's clock, and by that of samples and command buffers.
+        #[unsafe(method(sampleTimestamps:gpuTimestamp:))]
+        fn sample_timestamps(&self, host: *mut u64, gpu: *mut u64) {
+            let now = self.inner().context().clock().now().as_nanos() as u64;
+            let times = [(host, now), (gpu, self.inner().clock_ns().unwrap_or(now))];
+            for (place, time) in times {
+                if !place.is_null() {
+                    // SAFETY: the sender's place may be written.
+                    unsafe { place.write(time) };
+                }
+            }
+        }
+
         #[unsafe(method(shouldMaximizeConcurrentCompilation))]
         fn maximizes(&self) -> bool { true }
         #[unsafe(method(setShouldMaximizeConcurrentCompilation:))]
@@ -176,16 +200,6 @@ define_class!(
         #[unsafe(method(supportsFamily:))]
         fn family(&self, family: isize) -> bool {
             supports_family(family, self.limits())
-        }
-
-        #[unsafe(method(sampleTimestamps:gpuTimestamp:))]
-        fn sample_timestamps(&self, cpu: *mut u64, gpu: *mut u64) {
-            let now = self.inner().context().clock().now().as_nanos() as u64;
-            // SAFETY: the sender promises places for both.
-            unsafe {
-                cpu.write(now);
-                gpu.write(now);
-            }
         }
 
         #[unsafe(method_id(newCommandQueue))]

@@ -8,6 +8,7 @@ use crate::foundation::NSError;
 const LIBRARY_DOMAIN: &str = "MTLLibraryErrorDomain";
 const COMMAND_BUFFER_DOMAIN: &str = "MTLCommandBufferErrorDomain";
 const ARCHIVE_DOMAIN: &str = "MTLBinaryArchiveDomain";
+const COUNTER_DOMAIN: &str = "MTLCounterErrorDomain";
 const CAPTURE_DOMAIN: &str = "MTLCaptureErrorDomain";
 
 /// `MTLLibraryError`.
@@ -29,6 +30,10 @@ const BUFFER_DEVICE_REMOVED: isize = 11;
 /// `MTLBinaryArchiveErrorInvalidFile` and `MTLBinaryArchiveErrorCompilationFailure`.
 const ARCHIVE_INVALID_FILE: isize = 1;
 const ARCHIVE_COMPILATION_FAILURE: isize = 3;
+
+/// `MTLCounterSampleBufferErrorOutOfMemory` and `MTLCounterSampleBufferErrorInvalid`.
+const COUNTER_OUT_OF_MEMORY: isize = 0;
+const COUNTER_INVALID: isize = 1;
 
 /// `MTLCaptureErrorNotSupported`.
 const CAPTURE_NOT_SUPPORTED: isize = 1;
@@ -85,6 +90,16 @@ pub(crate) fn archive_file(text: &str) -> Retained<NSError> {
 /// A pipeline that could not be added to an archive.
 pub(crate) fn archive_compilation(text: &str) -> Retained<NSError> {
     NSError::of(ARCHIVE_DOMAIN, ARCHIVE_COMPILATION_FAILURE, text)
+}
+
+/// A counter sample buffer that there is no memory for.
+pub(crate) fn counter_memory(text: &str) -> Retained<NSError> {
+    NSError::of(COUNTER_DOMAIN, COUNTER_OUT_OF_MEMORY, text)
+}
+
+/// A counter sample buffer that cannot be.
+pub(crate) fn counter_invalid(text: &str) -> Retained<NSError> {
+    NSError::of(COUNTER_DOMAIN, COUNTER_INVALID, text)
 }
 
 /// Captures.

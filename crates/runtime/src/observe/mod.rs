@@ -210,6 +210,7 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
         | Command::MatrixProduct(_)
         | Command::ExecuteIndirect(_)
         | Command::ExecuteEncoded(_)
+        | Command::SampleTime(_)
         | Command::WaitEvent { .. }
         | Command::SignalEvent { .. }
         | Command::UpdateFence(_)
@@ -273,6 +274,7 @@ impl Counts<'_> {
             Command::Fill(_)
             | Command::MatrixProduct(_)
             | Command::ExecuteEncoded(_)
+            | Command::SampleTime(_)
             | Command::WaitEvent { .. }
             | Command::SignalEvent { .. }
             | Command::UpdateFence(_)

@@ -37,6 +37,7 @@ use anymetal_hal::command::{
 };
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::matrix_product::MatrixProduct;
+use anymetal_hal::time_sample::TimeSample;
 
 use crate::event::{Bridge, Event};
 use crate::observe::Observation;
@@ -142,6 +143,18 @@ impl CommandBuffer {
         self.stream.context.inner.device.matrix_products()?;
         product.check()?;
         self.commands.commands.push(Command::MatrixProduct(Box::new(product)));
+        Ok(())
+    }
+
+    /// Writes what the device's clock shows once everything before is done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] if the device does not sample its clock, and those of
+    /// [`TimeSample::check`].
+    pub fn sample_time(&mut self, sample: TimeSample) -> Result<(), DeviceError> {
+        self.stream.context.inner.device.clock_ns()?;
+        sample.check()?;
+        self.commands.commands.push(Command::SampleTime(sample));
         Ok(())
     }
 

@@ -211,7 +211,9 @@ fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
             (command.word(), format!("{} commands", indirect.commands().len()))
         }
         Command::ExecuteEncoded(_) => (command.word(), "commands that kernels encoded".to_owned()),
-        Command::UpdateFence(_) | Command::WaitFence(_) => (command.word(), String::new()),
+        Command::SampleTime(_) | Command::UpdateFence(_) | Command::WaitFence(_) => {
+            (command.word(), String::new())
+        }
     };
     let (signals, waits) = match command {
         Command::SignalEvent { event, value } => (Some((key(event), *value)), None),

@@ -328,3 +328,31 @@ fn heaps_private_buffers_and_residency_sets_know_what_they_hold() {
         assert!(!holds);
     }
 }
+
+#[test]
+fn no_bytes_at_all_bind_nothing() {
+    let setup = Setup::new();
+    let source =
+        "kernel void some(device int* x, constant int* y, constant int& n) { x[0] = n > 0 ? y[0] : 7; }";
+    let library = library(&setup.device, source).unwrap();
+    let (some, x) = (pipeline(&setup.device, &library, "some"), buffer(&setup.device, 1));
+    for (count, status) in [(0i32, 4), (1, 5)] {
+        let commands = setup.command_buffer();
+        let (nothing, count) =
+            (std::ptr::null::<std::ffi::c_void>(), (&raw const count).cast::<std::ffi::c_void>());
+        // SAFETY: the classes have these methods.
+        unsafe {
+            let encoder: Id = msg_send![&*commands, computeCommandEncoder];
+            let () = msg_send![&*encoder, setComputePipelineState: &*some];
+            let () = msg_send![&*encoder, setBuffer: &*x, offset: 0usize, atIndex: 0usize];
+            let () = msg_send![&*encoder, setBytes: nothing, length: 0usize, atIndex: 1usize];
+            let () = msg_send![&*encoder, setBytes: count, length: 4usize, atIndex: 2usize];
+            let () = msg_send![&*encoder, dispatchThreads: line(1), threadsPerThreadgroup: line(1)];
+            let nil = failure(|| msg_send![&*encoder, setBytes: nothing, length: 4usize, atIndex: 1usize]);
+            assert!(nil.contains("the bytes are nil"), "{nil}");
+            let () = msg_send![&*encoder, endEncoding];
+        }
+        assert_eq!(commit_and_wait(&commands), status);
+        assert!(status == 5 || contents(&x, 1) == [7]);
+    }
+}

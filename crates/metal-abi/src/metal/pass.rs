@@ -1,0 +1,217 @@
+//! `MTLComputePassDescriptor` and `MTLBlitPassDescriptor`: what a pass is like, and where it samples the
+//! counters when it begins and ends.
+
+use objc2::rc::Retained;
+
+use super::commands::Commands;
+use super::counters::{DONT_SAMPLE, SampleBuffer};
+
+/// The attachments of a pass.
+const MAX_ATTACHMENTS: usize = 4;
+
+/// Where a pass samples the counters.
+#[derive(Debug)]
+pub(crate) struct Samples {
+    buffer: Retained<SampleBuffer>,
+    start: usize,
+    end: usize,
+}
+
+impl Samples {
+    /// Encodes those of the pass's begin.
+    pub(crate) fn begin(all: &[Samples], method: &str, commands: &Commands) {
+        all.iter().for_each(|samples| samples.at(method, samples.start, commands));
+    }
+
+    /// Encodes those of the pass's end.
+    pub(crate) fn end(all: &[Samples], method: &str, commands: &Commands) {
+        all.iter().for_each(|samples| samples.at(method, samples.end, commands));
+    }
+
+    fn at(&self, method: &str, index: usize, commands: &Commands) {
+        if index != DONT_SAMPLE {
+            self.buffer.sample(method, index, commands);
+        }
+    }
+}
+
+/// Defines the classes of a kind of pass: of its attachments, of their array, and of its descriptor.
+macro_rules! pass {
+    (
+        $attachment:ident = $attachment_name:literal, $properties:ident;
+        $array:ident = $array_name:literal, $slots:ident;
+        $(#[$meta:meta])*
+        $pass:ident = $name:literal, $ivars:ident, [$($maker:tt)+];
+        methods { $($methods:tt)* }
+    ) => {
+        super::descriptor::descriptor! {
+            /// Where a pass samples the counters.
+            $attachment = $attachment_name, $properties;
+            values {
+                start, set_start: usize = DONT_SAMPLE, [startOfEncoderSampleIndex] [setStartOfEncoderSampleIndex:];
+                end, set_end: usize = DONT_SAMPLE, [endOfEncoderSampleIndex] [setEndOfEncoderSampleIndex:];
+            }
+            objects { buffer, set_buffer: SampleBuffer, [sampleBuffer] [setSampleBuffer:]; }
+        }
+
+        #[doc = concat!("The attachments of `", $array_name, "`.")]
+        #[derive(Debug, Default)]
+        pub(crate) struct $slots([std::sync::Mutex<Option<Retained<$attachment>>>; MAX_ATTACHMENTS]);
+
+        objc2::define_class!(
+            // SAFETY: `NSObject` asks nothing of those below it.
+            #[unsafe(super(objc2::runtime::NSObject))]
+            #[name = $array_name]
+            #[ivars = $slots]
+            #[derive(Debug)]
+            pub(crate) struct $array;
+
+            impl $array {
+                #[unsafe(method_id(init))]
+                fn init(this: objc2::rc::Allocated<Self>) -> Retained<Self> {
+                    crate::foundation::initialized(this, $slots::default())
+                }
+
+                #[unsafe(method_id(objectAtIndexedSubscript:))]
+                fn get(&self, index: usize) -> Retained<$attachment> {
+                    let mut slot = super::descriptor::locked(self.slot("objectAtIndexedSubscript:", index));
+                    slot.get_or_insert_with(|| crate::foundation::object($properties::default())).clone()
+                }
+
+                #[unsafe(method(setObject:atIndexedSubscript:))]
+                fn put(&self, attachment: Option<&$attachment>, index: usize) {
+                    let copy = attachment.map($attachment::duplicate);
+                    let slot = self.slot("setObject:atIndexedSubscript:", index);
+                    let before = std::mem::replace(&mut *super::descriptor::locked(slot), copy);
+                    // Outside the lock: its end may look at the array.
+                    drop(before);
+                }
+            }
+        );
+
+        impl $attachment {
+            fn duplicate(&self) -> Retained<Self> {
+                let (from, to) = (objc2::DefinedClass::ivars(self), $properties::default());
+                to.set_start(from.start());
+                to.set_end(from.end());
+                to.set_buffer(from.buffer().as_deref());
+                crate::foundation::object(to)
+            }
+        }
+
+        impl $array {
+            fn slot(&self, method: &str, index: usize) -> &std::sync::Mutex<Option<Retained<$attachment>>> {
+                let slots = &objc2::DefinedClass::ivars(self).0;
+                slots.get(index).unwrap_or_else(|| {
+                    let rule = format_args!("index {index} is not below {MAX_ATTACHMENTS}");
+                    super::violation(&format!("{} {method}", $array_name), rule)
+                })
+            }
+
+            fn duplicate(&self) -> Retained<Self> {
+                let copy = |slot: &std::sync::Mutex<Option<Retained<$attachment>>>| {
+                    let attachment = super::descriptor::locked(slot).clone();
+                    std::sync::Mutex::new(attachment.map(|attachment| attachment.duplicate()))
+                };
+                crate::foundation::object($slots(objc2::DefinedClass::ivars(self).0.each_ref().map(copy)))
+            }
+        }
+
+        #[doc = concat!("The properties of `", $name, "`.")]
+        #[derive(Debug)]
+        pub(crate) struct $ivars {
+            dispatch_type: std::sync::Mutex<usize>,
+            attachments: Retained<$array>,
+        }
+
+        impl Default for $ivars {
+            fn default() -> Self {
+                let attachments = crate::foundation::object($slots::default());
+                $ivars { dispatch_type: std::sync::Mutex::default(), attachments }
+            }
+        }
+
+        impl $ivars {
+            /// How dispatches follow each other; of blits it says nothing.
+            pub(crate) fn dispatch_type(&self) -> usize {
+                *super::descriptor::locked(&self.dispatch_type)
+            }
+
+            /// Where the pass samples the counters.
+            pub(crate) fn samples(&self) -> Vec<Samples> {
+                let slots = &objc2::DefinedClass::ivars(&*self.attachments).0;
+                let samples = slots.iter().filter_map(|slot| {
+                    let attachment = super::descriptor::locked(slot).clone()?;
+                    let properties = objc2::DefinedClass::ivars(&*attachment);
+                    let (start, end) = (properties.start(), properties.end());
+                    Some(Samples { buffer: properties.buffer()?, start, end })
+                });
+                samples.collect()
+            }
+        }
+
+        objc2::define_class!(
+            // SAFETY: `NSObject` asks nothing of those below it.
+            #[unsafe(super(objc2::runtime::NSObject))]
+            #[name = $name]
+            #[ivars = $ivars]
+            #[derive(Debug)]
+            $(#[$meta])*
+            pub(crate) struct $pass;
+
+            impl $pass {
+                #[unsafe(method_id($($maker)+))]
+                fn descriptor() -> Retained<Self> {
+                    crate::foundation::object($ivars::default())
+                }
+
+                #[unsafe(method_id(init))]
+                fn init(this: objc2::rc::Allocated<Self>) -> Retained<Self> {
+                    crate::foundation::initialized(this, $ivars::default())
+                }
+
+                #[unsafe(method_id(copyWithZone:))]
+                fn copy_with_zone(&self, _zone: *mut objc2::runtime::NSZone) -> Retained<Self> {
+                    let own = objc2::DefinedClass::ivars(self);
+                    crate::foundation::object($ivars {
+                        dispatch_type: std::sync::Mutex::new(own.dispatch_type()),
+                        attachments: own.attachments.duplicate(),
+                    })
+                }
+
+                #[unsafe(method_id(sampleBufferAttachments))]
+                fn attachments(&self) -> Retained<$array> {
+                    objc2::DefinedClass::ivars(self).attachments.clone()
+                }
+
+                $($methods)*
+            }
+        );
+    };
+}
+
+pass! {
+    ComputePassAttachment = "MTLComputePassSampleBufferAttachmentDescriptor", ComputePassAttachmentProperties;
+    ComputePassAttachments = "MTLComputePassSampleBufferAttachmentDescriptorArray", ComputePassSlots;
+    /// What compute pass to encode.
+    ComputePassDescriptor = "MTLComputePassDescriptor", ComputePassProperties, [computePassDescriptor];
+    methods {
+        #[unsafe(method(dispatchType))]
+        fn dispatch_type(&self) -> usize {
+            objc2::DefinedClass::ivars(self).dispatch_type()
+        }
+
+        #[unsafe(method(setDispatchType:))]
+        fn set_dispatch_type(&self, value: usize) {
+            *super::descriptor::locked(&objc2::DefinedClass::ivars(self).dispatch_type) = value;
+        }
+    }
+}
+
+pass! {
+    BlitPassAttachment = "MTLBlitPassSampleBufferAttachmentDescriptor", BlitPassAttachmentProperties;
+    BlitPassAttachments = "MTLBlitPassSampleBufferAttachmentDescriptorArray", BlitPassSlots;
+    /// What blit pass to encode.
+    BlitPassDescriptor = "MTLBlitPassDescriptor", BlitPassProperties, [blitPassDescriptor];
+    methods {}
+}
