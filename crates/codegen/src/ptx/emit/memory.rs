@@ -9,6 +9,7 @@ use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::allocation::{Address, pointer_type};
+use super::value::is_16_bit_float;
 use super::{Emitter, memory_type, zero_of};
 use crate::llvm_text::{Opd, scalar_type};
 use crate::roots::Root;
@@ -175,11 +176,18 @@ impl Emitter<'_> {
         mode: Mode,
         site: usize,
     ) {
-        let memory = memory_type(ty);
-        let whole = self.in_memory(ty, parts);
         let Mode { align, volatile } = self.as_one_access(address, ty, mode);
         let pointer = address.place.ty;
         let alignment = self.unproved_alignment(address, align);
+        let may_be_bytes = align < 2 || alignment.as_ref().is_some_and(|(_, known)| *known < 2);
+        let (memory, whole) = match ty.scalar().filter(|scalar| may_be_bytes && is_16_bit_float(*scalar)) {
+            Some(scalar) => {
+                let bits: Vec<Opd> = parts.iter().map(|part| self.bits_of_16(scalar, part)).collect();
+                let ty = ty.with_scalar(Scalar::I16);
+                (memory_type(ty), self.in_memory(ty, &bits))
+            }
+            None => (memory_type(ty), self.in_memory(ty, parts)),
+        };
         self.guarded(address, (ty.size(), 1), site, None, |this, at| {
             let store = |this: &mut Self, align: u32, volatile: bool| {
                 let volatile = if volatile { "volatile " } else { "" };

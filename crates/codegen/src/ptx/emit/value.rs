@@ -204,12 +204,32 @@ impl Emitter<'_> {
             }
             _ => {}
         }
-        let (from, scalar) = (self.scalar(a), to.scalar().unwrap_or(Scalar::I64));
-        let parts = self.parts(a);
+        let (mut from, scalar) = (self.scalar(a), to.scalar().unwrap_or(Scalar::I64));
+        let mut parts = self.parts(a);
         if op == CastOp::Bitcast {
+            if is_16_bit_float(from) && matches!(scalar, Scalar::I16 | Scalar::I8) {
+                parts = parts.iter().map(|part| self.bits_of_16(from, part)).collect();
+                from = Scalar::I16;
+            }
             return cast::bitcast(&mut self.t, Width::One, from, &parts, scalar);
         }
         parts.iter().map(|part| self.convert_scalar(op, from, scalar, part)).collect()
+    }
+
+    /// The bits of a `half` or `bfloat` as an integer. The assembler (12 and 13) takes a store of eight bits of
+    /// a register that a conversion to such a type has written for one of the number, as an integer. So the
+    /// bits go through a register of 32, where it sees an integer.
+    pub(super) fn bits_of_16(&mut self, scalar: Scalar, part: &Opd) -> Opd {
+        let bits = match scalar {
+            Scalar::F16 => self.t.value(format_args!("bitcast half {part} to i16")),
+            _ => part.clone(),
+        };
+        if bits.is_const() {
+            return bits;
+        }
+        let asm = "asm \"cvt.u32.u16 $0, $1;\", \"=r,h\"";
+        let wide = self.t.value(format_args!("call i32 {asm}(i16 {bits})"));
+        self.t.value(format_args!("trunc i32 {wide} to i16"))
     }
 
     pub(super) fn convert_scalar(&mut self, op: CastOp, from: Scalar, to: Scalar, part: &Opd) -> Opd {
@@ -219,6 +239,11 @@ impl Emitter<'_> {
         }
         cast::cast(&mut self.t, (Width::One, true), op, from, to, part)
     }
+}
+
+/// Whether a scalar is a `half` or a `bfloat`.
+pub(super) fn is_16_bit_float(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::F16 | Scalar::Bf16)
 }
 
 /// A constant from its bits.
