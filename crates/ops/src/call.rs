@@ -19,7 +19,6 @@ pub(crate) struct Call<'a> {
 }
 
 /// Where a call goes.
-#[expect(clippy::large_enum_variant, reason = "it is on the stack for one call")]
 enum Target<'a> {
     Queue(Launch<'a>),
     Recording(RecordedCall),
