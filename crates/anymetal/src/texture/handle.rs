@@ -40,7 +40,8 @@ impl Texture {
     /// layers[1].write(&[10.0f32, 20.0])?;
     /// let handles = device.buffer(&[layers[0].handle(&device)?, layers[1].handle(&device)?])?;
     /// let (queue, out) = (device.queue()?, device.buffer_zeroed::<f32>(2)?);
-    /// let mut launch = queue.launch(&library.pipeline("sum")?).arg(&handles).arg(&out).threads(2);
+    /// let sum = library.pipeline("sum")?;
+    /// let mut launch = queue.launch(&sum).arg(&handles).arg(&out).threads(2);
     /// for layer in &layers {
     ///     launch = launch.use_resources(layer.resources(), ResourceUsage::Read);
     /// }
