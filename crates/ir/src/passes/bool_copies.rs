@@ -2,8 +2,8 @@
 //! instruction combining.
 //!
 //! Programs view integers as `bool` and copy them. The byte is then neither 0 nor 1, and a `bool` that is
-//! loaded is not zero or zero, so that 1 would be stored. Requires that every use is a store, and that none of
-//! the accesses is to private memory: variables there are of one type, so that they can be promoted.
+//! loaded is not zero or zero, so that 1 would be stored. Requires that every use is a store, and that no
+//! access is to private memory: variables there are of one type, so that they can be promoted.
 
 use crate::analysis::walk_insts;
 use crate::{Function, Op, Scalar, Space, Type, Value};
