@@ -28,6 +28,10 @@ pub struct BufferOptions {
     pub tenant: Option<Tenant>,
     /// Where its memory is to be; `None`: where host and device see it.
     pub placement: Option<(BufferUsage, ModeRequest)>,
+    /// Of a heap: whether kernels may access all of it through each of its buffers, as on Metal's GPUs, so
+    /// that what strays behind a buffer is found at the heap's end only. Its buffers cannot be mapped then.
+    /// On NVIDIA GPUs kernels may access the buffer alone.
+    pub whole_heap: bool,
 }
 
 impl BufferOptions {
@@ -52,6 +56,12 @@ impl BufferOptions {
     /// [`crate::Buffer::why`] tells.
     pub fn placed(mut self, usage: BufferUsage, request: ModeRequest) -> Self {
         self.placement = Some((usage, request));
+        self
+    }
+
+    /// Of a heap, see [`BufferOptions::whole_heap`].
+    pub fn whole_heap(mut self, whole: bool) -> Self {
+        self.whole_heap = whole;
         self
     }
 }

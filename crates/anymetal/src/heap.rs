@@ -50,7 +50,8 @@ impl Device {
         let options = options.into();
         let mode = self.placement(&options)?;
         let device = self.charging(&options);
-        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label: options.label };
+        let BufferOptions { label, whole_heap: whole, .. } = options;
+        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label, whole };
         let block = device.shared.allocator.heap(&descriptor, device.tenant.as_ref())?;
         Ok(Heap { block, device, mode, buffers: Arc::default() })
     }

@@ -323,7 +323,12 @@ impl Preparer<'_> {
             BoundResource::Bytes(bytes) => Ok(inline.place(bytes)),
             BoundResource::Buffer { buffer, offset, length } => {
                 let buffer = self.own(buffer)?;
-                let len = validate::bound_length(*offset, *length, buffer.length())?;
+                let mut len = validate::bound_length(*offset, *length, buffer.length())?;
+                // What ends with the buffer ends where its memory does.
+                if offset + len == buffer.length() {
+                    let memory = buffer.reachable();
+                    len = memory.length - memory.offset - offset;
+                }
                 // The offset is within the buffer or at its end; no dereference happens for length 0.
                 Ok(BoundBuffer { base: buffer.start().wrapping_add(*offset as usize), len })
             }
@@ -380,14 +385,17 @@ pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(
     submission.resident.iter().filter_map(|resident| cpu_buffer(&resident.buffer)).for_each(&mut *visit);
 }
 
-/// The bytes before what is bound that code of a module with whole buffers may access: those of the buffer,
+/// The bytes before what is bound that code of a module with whole buffers may access: those of its memory,
 /// and with the bounds of Metal's GPUs those of the page that holds inline bytes.
 fn before(kernel: &KernelInfo, resource: &BoundResource) -> u64 {
     match resource {
         BoundResource::Bytes(bytes) if !bytes.is_empty() && kernel.threadgroup_reserve != 0 => {
             INLINE_BEFORE as u64
         }
-        resource => resource.offset(),
+        BoundResource::Buffer { buffer, offset, .. } => {
+            offset + cpu_buffer(buffer).map_or(0, |buffer| buffer.reachable().offset)
+        }
+        BoundResource::Bytes(_) | BoundResource::Unbound => 0,
     }
 }
 

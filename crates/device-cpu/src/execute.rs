@@ -401,10 +401,16 @@ fn interpreter_memory<'a>(launch: &InterpretedLaunch<'a>) -> InterpretedMemory<'
         let entry = table[slot];
         let (base, length, offset, label) = match &binding.resource {
             BoundResource::Unbound => continue,
-            BoundResource::Bytes(_) => (entry.base, entry.len, 0, ""),
+            BoundResource::Bytes(_) => {
+                let before = tables.before(prepared)[slot];
+                (entry.base.wrapping_sub(before as usize), entry.len + before, before, "")
+            }
             BoundResource::Buffer { buffer, offset, .. } => match cpu_buffer(buffer) {
                 None => continue,
-                Some(memory) => (memory.start(), memory.length(), *offset, buffer.label()),
+                Some(own) => {
+                    let memory = own.reachable();
+                    (memory.start.as_ptr(), memory.length, memory.offset + offset, buffer.label())
+                }
             },
         };
         let address: *const CpuBuffer = match &binding.resource {
@@ -414,8 +420,8 @@ fn interpreter_memory<'a>(launch: &InterpretedLaunch<'a>) -> InterpretedMemory<'
             BoundResource::Bytes(_) | BoundResource::Unbound => std::ptr::null(),
         };
         let seen = known.iter().position(|&known| !address.is_null() && known == address);
-        // An index bound twice: only the last binding's inline bytes are in the table, and they must not be
-        // turned into two slices.
+        // Buffers of a heap all of which kernels may access are one slice. And an index bound twice: only the
+        // last binding's inline bytes are in the table, and they must not be turned into two slices.
         let seen = seen.or_else(|| {
             let same = |memory: &&'a mut [u8]| std::ptr::eq(memory.as_ptr(), base) && !base.is_null();
             memories.iter().position(same)
@@ -454,7 +460,7 @@ impl<'a> InterpretedMemory<'a> {
             }
             taken.insert(address, end);
             self.resident.push((self.memories.len(), address));
-            self.memories.push(slice(buffer.start(), len));
+            self.memories.push(slice(buffer.reachable().start.as_ptr(), len));
             self.labels.push(buffer.label());
         });
     }

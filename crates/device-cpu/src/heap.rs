@@ -14,7 +14,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::{Heap, HeapDescriptor, RangeAllocator};
 
 use crate::aligned::AlignedMemory;
-use crate::memory::{CpuBuffer, MemoryAccount};
+use crate::memory::{CpuBuffer, MemoryAccount, Reachable};
 
 /// A block of memory from which buffers are cut.
 pub(crate) struct CpuHeap {
@@ -27,6 +27,8 @@ struct Block {
     ranges: Mutex<RangeAllocator>,
     storage_mode: StorageMode,
     label: String,
+    /// As [`HeapDescriptor::whole`].
+    is_whole: bool,
     account: Arc<MemoryAccount>,
 }
 
@@ -49,6 +51,7 @@ impl CpuHeap {
             ranges: Mutex::new(RangeAllocator::new(descriptor.length)),
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
+            is_whole: descriptor.whole,
             account: Arc::clone(account),
         };
         Ok(CpuHeap { block: Arc::new(block) })
@@ -78,6 +81,13 @@ impl Range {
     /// How many bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// All of the heap, if kernels may access it.
+    pub(crate) fn whole(&self) -> Option<Reachable> {
+        let Block { memory, is_whole, .. } = &*self.block;
+        let whole = || Reachable { start: memory.start(), length: memory.len() as u64, offset: self.offset };
+        is_whole.then(whole)
     }
 }
 

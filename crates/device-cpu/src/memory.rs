@@ -98,6 +98,17 @@ enum Memory {
     Lent(LentMemory),
 }
 
+/// The memory that kernels may access through a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reachable {
+    /// The first byte.
+    pub(crate) start: NonNull<u8>,
+    /// How many bytes.
+    pub(crate) length: u64,
+    /// Where the buffer begins in it.
+    pub(crate) offset: u64,
+}
+
 /// The host's memory, taken over.
 struct ImportedPages {
     /// Held for its memory alone: nothing but `start` leads to the bytes.
@@ -174,6 +185,23 @@ impl CpuBuffer {
     /// The first byte, for the device's own use.
     pub(crate) fn start(&self) -> *mut u8 {
         self.memory.start().as_ptr()
+    }
+
+    /// The memory that kernels may access through it: the buffer, or the heap that it is in.
+    pub(crate) fn reachable(&self) -> Reachable {
+        self.whole_heap().unwrap_or(Reachable {
+            start: self.memory.start(),
+            length: self.memory.length(),
+            offset: 0,
+        })
+    }
+
+    /// The heap that it is in, if kernels may access all of it.
+    fn whole_heap(&self) -> Option<Reachable> {
+        match &self.memory {
+            Memory::InHeap(range) => range.whole(),
+            Memory::Own(_) | Memory::Imported(_) | Memory::Lent(_) => None,
+        }
     }
 
     /// Whether it belongs to the device with that account.
@@ -257,6 +285,14 @@ impl Buffer for CpuBuffer {
         mode: MapMode,
     ) -> Result<Box<dyn BufferMapping>, DeviceError> {
         self.host_access()?;
+        // Work with other buffers of the heap may access its bytes, and notes no use of it.
+        if self.whole_heap().is_some() {
+            return Err(DeviceError::Unsupported {
+                device: "cpu".to_owned(),
+                what: "a mapping of a buffer in a heap all of which kernels may access".to_owned(),
+                alternative: "read and write it, or make the heap without that".to_owned(),
+            });
+        }
         let length = range_length(&range, self.length())? as usize;
         self.uses.begin_mapping(mode).map_err(|conflict| conflict.error(&self.label))?;
         Ok(Box::new(CpuMapping { buffer: self, offset: range.start as usize, length, mode }))

@@ -52,9 +52,10 @@ impl Residency {
     }
 }
 
-/// Where a buffer is.
+/// Where the memory is that kernels may access through a buffer.
 pub(crate) fn range_of(buffer: &CpuBuffer) -> AddressRange {
-    AddressRange { address: buffer.start().expose_provenance() as u64, len: buffer.length() }
+    let memory = buffer.reachable();
+    AddressRange { address: memory.start.as_ptr().expose_provenance() as u64, len: memory.length }
 }
 
 /// The label of the resident buffer that begins at the address, if one does.

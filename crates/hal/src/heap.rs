@@ -25,6 +25,10 @@ pub struct HeapDescriptor {
     pub storage_mode: StorageMode,
     /// A name for messages; may be empty.
     pub label: String,
+    /// Whether kernels may access all of the heap through each of its buffers, as on Metal's GPUs. Such
+    /// buffers cannot be mapped, since work with one may access the bytes of another. A device may let
+    /// kernels access the buffer alone.
+    pub whole: bool,
 }
 
 /// A block of device memory from which buffers are cut.

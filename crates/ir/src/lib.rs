@@ -8,8 +8,9 @@
 //! A [`Value`] is defined once, by a function parameter or an instruction, and may be used by any
 //! later instruction of the same block or of a block nested in it. Values are scalars, vectors of
 //! 2 to 4 elements, or pointers ([`Type`]); integers carry no sign, operations do. `bool` is a type
-//! of its own in values and one byte (0 or 1) in memory. Aggregates live in memory only: the
-//! front end passes and returns them by pointer.
+//! of its own in values and one byte (0 or 1) in memory; another byte loads as true, and may be kept by code
+//! that loads it only to store it ([`passes::bool_copies`]). Aggregates live in memory only: the front end
+//! passes and returns them by pointer.
 //!
 //! # Memory
 //! A pointer is an allocation and a byte offset in it; its [`Space`] is part of its type.

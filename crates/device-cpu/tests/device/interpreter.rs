@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anymetal_hal::artifact::{AccessKind, Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_hal::buffer::BufferDescriptor;
+use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::command::{Binding, BoundResource, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::heap::HeapDescriptor;
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 use anymetal_hal::queue::QueueDescriptor;
 
@@ -92,6 +95,24 @@ fn bindings_to_one_buffer_share_its_memory() {
     ];
     queue.submit(submission(commands)).unwrap().wait().unwrap();
     assert_eq!(read_words(buffer.as_ref()), [14, 6, 3, 4]);
+}
+
+#[test]
+fn through_a_buffer_of_a_whole_heap_all_of_the_heap_is_reached() {
+    let device = device(2);
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let add = device.pipeline(&artifact(), "add").unwrap();
+    for (whole, expected) in [(false, 0), (true, 12)] {
+        let heap = device.heap(&HeapDescriptor { length: 256, whole, ..HeapDescriptor::default() }).unwrap();
+        let [first, second, third] = [(); 3].map(|()| heap.buffer(&BufferDescriptor::shared(64)).unwrap());
+        first.write(0, &5u32.to_le_bytes()).unwrap();
+        second.write(0, &7u32.to_le_bytes()).unwrap();
+        // With the whole heap, the sum that the second buffer gets is what it adds to the third.
+        let command = dispatch(&add, vec![bind(0, &second), bind(1, &first)], 1, 1);
+        queue.submit(submission(vec![command])).unwrap().wait().unwrap();
+        assert_eq!([&second, &third].map(|buffer| read_words(buffer.as_ref())[0]), [12, expected]);
+        assert_eq!(third.map(0..4, MapMode::Read).is_ok(), !whole);
+    }
 }
 
 #[test]

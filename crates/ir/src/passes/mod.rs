@@ -4,6 +4,7 @@
 //! lists them. Each pass is a file or folder of its name.
 
 mod address;
+pub mod bool_copies;
 pub mod compact;
 pub mod copy;
 pub mod dce;

@@ -9,8 +9,8 @@
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
-    InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, excess_precision, fold,
-    hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
+    InlineError, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse, excess_precision,
+    fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
     localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores, prefetch,
     schedule_long_latency, separable_filter, specialise, speculate_select_loads, split_accumulators, sroa,
     uniform_div_versioning, unroll,
@@ -42,6 +42,8 @@ passes! {
         |function, _| speculate_select_loads::speculate_select_loads(function);
     MEM2REG = "mem2reg", "Forward stores of private variables to their loads.",
         |function, _| mem2reg::mem2reg(function);
+    BOOL_COPIES = "bool_copies", "Copy the byte of a `bool` that is loaded to be stored.",
+        |function, _| bool_copies::bool_copies(function);
     HOIST_COMMON_CODE = "hoist_common_code", "Hoist instructions that both arms of a branch begin with.",
         |function, _| hoist_common_code::hoist_common_code(function);
     IF_CONVERT = "if_convert", "Turn small branches into selects.",
@@ -101,6 +103,9 @@ pub const SIMPLIFY: Step = Step::Fixpoint(
         &SROA,
         &SPECULATE_SELECT_LOADS,
         &MEM2REG,
+        // Where all executors see it, and when no private variable is between load and store any more: where
+        // none ever was, the front end has done it.
+        &BOOL_COPIES,
         &HOIST_COMMON_CODE,
         &IF_CONVERT,
         &EARLY_CSE,

@@ -397,6 +397,7 @@ impl Device {
         let placed = options.placement().unwrap_or_else(|| {
             violation("MTLDevice newHeapWithDescriptor:", "a heap of buffers cannot be memoryless")
         });
+        let placed = placed.whole_heap(!allocation::is_exact(self.inner()));
         let block = self.inner().heap(descriptor.ivars().size() as u64, placed).ok()?;
         let (device, label) = (self.retain(), Label::default());
         Some(crate::foundation::object(HeapIvars { block, device, options, label }))

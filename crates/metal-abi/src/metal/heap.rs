@@ -116,8 +116,9 @@ define_class!(
     }
 );
 
-/// The bytes of a heap that a buffer takes, all of which kernels may access: on a GPU a buffer ends with its
-/// heap, so programs stray into the next one. One more unit is theirs. `None`: there are not so many.
+/// The bytes of a heap that a buffer takes. Kernels may access all of the heap, as on a GPU, so programs
+/// stray into the next buffer; where a device lets them access the buffer alone, one more unit is theirs.
+/// `None`: there are not so many.
 pub(crate) fn bytes_in_heap(device: &anymetal::Device, length: usize) -> Option<usize> {
     if is_exact(device) {
         return Some(length);

@@ -117,9 +117,10 @@ unsafe fn release_special(object: *mut Object, kind: u32) {
 #[inline]
 unsafe fn release_counted(object: *mut Object) {
     // SAFETY: as promised.
-    let before = unsafe { Head::of(object) }.count().fetch_sub(1, Ordering::Release);
-    if before == 1 {
-        std::sync::atomic::fence(Ordering::Acquire);
+    let count = unsafe { Head::of(object) }.count();
+    if count.fetch_sub(1, Ordering::Release) == 1 {
+        // Sees what those did that gave theirs back before. A load, as the thread sanitizer knows no fences.
+        count.load(Ordering::Acquire);
         // SAFETY: that was the last reference.
         unsafe { deallocate(object) };
     }

@@ -70,6 +70,8 @@ impl Lowerer<'_> {
         lowerer.parameters(&params);
         lowerer.block(&hir.body);
         lowerer.end();
+        // Here too, so that code without optimisation copies the same bytes.
+        ir::passes::bool_copies::bool_copies(function);
     }
 }
 
