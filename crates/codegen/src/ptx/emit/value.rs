@@ -216,9 +216,9 @@ impl Emitter<'_> {
         parts.iter().map(|part| self.convert_scalar(op, from, scalar, part)).collect()
     }
 
-    /// The bits of a `half` or `bfloat` as an integer. The assembler (12 and 13) takes a store of eight bits of
-    /// a register that a conversion to such a type has written for one of the number, as an integer. So the
-    /// bits go through a register of 32, where it sees an integer.
+    /// The bits of a `half` or `bfloat` as an integer. NVIDIA's assembler (CUDA 12 and 13) takes a store of
+    /// eight bits of a register that a conversion to such a type has written for one of the number, as an
+    /// integer. So the bits go through a register of 32, where it sees an integer.
     pub(super) fn bits_of_16(&mut self, scalar: Scalar, part: &Opd) -> Opd {
         let bits = match scalar {
             Scalar::F16 => self.t.value(format_args!("bitcast half {part} to i16")),
