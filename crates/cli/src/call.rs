@@ -56,7 +56,7 @@ pub(crate) struct KernelCall {
     /// The grid in whole threadgroups
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, conflicts_with = "threads")]
     groups: Option<Extent>,
-    /// Threads per threadgroup (default: what `anymetal tune` found, or 256, 16,16 or 8,8,4, or less if the
+    /// Threads per threadgroup (default: what `anymetal tune` found, or 256, 32,8 or 32,4,2, or less if the
     /// kernel allows less)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
