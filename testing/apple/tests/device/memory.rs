@@ -10,7 +10,12 @@ use super::*;
 fn new_memory_is_zero_whatever_was_there() {
     let bench = Bench::new();
     for mode in [StorageMode::Shared, StorageMode::Managed, StorageMode::Private] {
-        let heap = HeapDescriptor { length: 1 << 16, storage_mode: mode, label: "heap".to_owned() };
+        let heap = HeapDescriptor {
+            length: 1 << 16,
+            storage_mode: mode,
+            label: "heap".to_owned(),
+            ..HeapDescriptor::default()
+        };
         let heap = bench.device.heap(&heap).unwrap();
         let descriptor = BufferDescriptor { length: 4001, storage_mode: mode, label: "b".to_owned() };
         for _ in 0..3 {
