@@ -1,6 +1,6 @@
 //! Whether a kernel can tell how the grid's threads are divided into threadgroups.
 
-use crate::{BarrierScope, Function, Kernel, Module, Op, Query};
+use crate::{ArgKind, BarrierScope, Function, Kernel, Module, Op, Query};
 
 use super::uses::used_functions;
 use super::walk::walk_insts;
@@ -9,7 +9,9 @@ use super::walk::walk_insts;
 /// same grid were divided into other threadgroups: it asks for positions in threadgroups or their number, has
 /// threadgroup memory, barriers, or operations of SIMD-groups.
 pub fn observes_threadgroups(module: &Module, kernel: &Kernel) -> bool {
-    used_functions(module, &[kernel.function]).into_iter().any(|id| observed_in(module.function(id)))
+    let has_memory = kernel.args.iter().any(|arg| arg.enabled && arg.kind == ArgKind::ThreadgroupMemory);
+    has_memory
+        || used_functions(module, &[kernel.function]).into_iter().any(|id| observed_in(module.function(id)))
 }
 
 fn observed_in(function: &Function) -> bool {
@@ -33,6 +35,10 @@ mod tests {
     use crate::parse_module;
 
     fn observes_with(line: &str) -> bool {
+        observes_in(line, "", "")
+    }
+
+    fn observes_in(line: &str, parameters: &str, arguments: &str) -> bool {
         let text = format!(
             "threadgroup tg0 \"shared\" size 4 align 4
 
@@ -41,12 +47,13 @@ func f0 \"inner\" () {{
   {line}
 }}
 
-func f1 \"k\" () {{
+func f1 \"k\" ({parameters}) {{
   v0 = query.threads_per_grid.y : i32
   call f0()
 }}
 
 kernel \"k\" f1 {{
+  {arguments}
 }}
 "
         );
@@ -58,6 +65,13 @@ kernel \"k\" f1 {{
     fn positions_in_the_grid_tell_nothing() {
         assert!(!observes_with(""));
         assert!(!observes_with("barrier.thread"));
+    }
+
+    #[test]
+    fn memory_that_is_an_argument_does() {
+        let argument = |kind| format!("arg \"slots\" {kind} \"uint\" scalar i32 size 4 align 4 read_write");
+        assert!(observes_in("", "v9: ptr.threadgroup", &argument("threadgroup_memory 0 threadgroup")));
+        assert!(!observes_in("", "v9: ptr.device", &argument("buffer 0 device")));
     }
 
     #[test]
