@@ -34,4 +34,5 @@ mod llvm_text;
 pub mod ptx;
 mod requested_kernel;
 mod roots;
+mod tagged;
 mod uniformity;

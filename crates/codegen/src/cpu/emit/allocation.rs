@@ -18,10 +18,8 @@ use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::range::offset_bound;
 use crate::cpu::shape::{Shape, flow};
 use crate::cpu::storage::Root;
+use crate::tagged::{BIAS, OFFSET_BITS};
 
-/// Where the offset is zero in an encoded pointer.
-pub(super) const BIAS: i64 = 1 << 47;
-pub(super) const OFFSET_BITS: i64 = (1 << 48) - 1;
 /// Without checks: more than is before any allocation, and no overflow when the largest length is added.
 pub(super) const UNCHECKED_BEFORE: i64 = 1 << 62;
 

@@ -7,83 +7,28 @@
 //! ([`anymetal_ir::analysis::function_loads_pointers`]).
 
 use anymetal_ir::{ArgKind, Space, Type, Value};
-use anymetal_launch_abi::offsets::{ENTRY_LEN, LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};
+use anymetal_launch_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};
 use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
 
 use super::Emitter;
-use super::allocation::{BIAS, OFFSET_BITS};
 use super::lane::Lane;
 use super::out_of_line::Helper;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::flow::encoded as encoded_shape;
 use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
+use crate::tagged::{self, BIAS, OFFSET_BITS, Search};
 
-/// The text of [`Helper::Pointer`]: the tagged pointer of eight bytes from memory. A bisection for the last
-/// buffer that does not begin after the address.
+/// The text of [`Helper::Pointer`].
 pub(super) fn pointer() -> String {
-    format!(
-        "define internal i64 @am.pointer(ptr %launch, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
-entry:
-  %tag = lshr i64 %bits, {ADDRESS_BITS}
-  %is.tagged = icmp ne i64 %tag, 0
-  %is.null = icmp eq i64 %bits, 0
-  %is.plain = or i1 %is.tagged, %is.null
-  br i1 %is.plain, label %plain, label %search
-plain:
-  ret i64 %bits
-search:
-  %table.p = getelementptr i8, ptr %launch, i64 {LAUNCH_RESIDENT}
+    let start = format!(
+        "  %table.p = getelementptr i8, ptr %launch, i64 {LAUNCH_RESIDENT}
   %table = load ptr, ptr %table.p, align 8
   %count.p = getelementptr i8, ptr %launch, i64 {LAUNCH_RESIDENT_COUNT}
   %count = load i64, ptr %count.p, align 8
-  br label %head
-head:
-  %low = phi i64 [ 0, %search ], [ %low.next, %step ]
-  %high = phi i64 [ %count, %search ], [ %high.next, %step ]
-  %more = icmp ult i64 %low, %high
-  br i1 %more, label %step, label %last
-step:
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %middle.at = mul i64 %middle, {TABLE_ENTRY}
-  %middle.p = getelementptr i8, ptr %table, i64 %middle.at
-  %middle.base = load i64, ptr %middle.p, align 8
-  %is.below = icmp ule i64 %middle.base, %bits
-  %after = add i64 %middle, 1
-  %low.next = select i1 %is.below, i64 %after, i64 %low
-  %high.next = select i1 %is.below, i64 %high, i64 %middle
-  br label %head
-last:
-  %is.none = icmp eq i64 %low, 0
-  br i1 %is.none, label %dangling, label %check
-check:
-  %index = sub i64 %low, 1
-  %at = mul i64 %index, {TABLE_ENTRY}
-  %own.p = getelementptr i8, ptr %table, i64 %at
-  %base = load i64, ptr %own.p, align 8
-  %len.p = getelementptr i8, ptr %own.p, i64 {ENTRY_LEN}
-  %len = load i64, ptr %len.p, align 8
-  %offset = sub i64 %bits, %base
-  %is.inside = icmp ule i64 %offset, %len
-  %number = add i64 %first, %index
-  %has.number = icmp ult i64 %number, {DANGLING}
-  %is.good = and i1 %is.inside, %has.number
-  br i1 %is.good, label %inside, label %dangling
-inside:
-  %tagged = shl i64 %number, {ADDRESS_BITS}
-  %zero = add i64 %tagged, {BIAS}
-  %code = add i64 %zero, %offset
-  ret i64 %code
-dangling:
-  %kept = and i64 %bits, {}
-  %nowhere = add i64 %kept, {}
-  ret i64 %nowhere
-}}
-",
-        BIAS - 1,
-        ((DANGLING << ADDRESS_BITS) as i64) + BIAS,
-    )
+"
+    );
+    tagged::search(Search { parameters: "ptr %launch", start: &start, pointer: "ptr", invariant: "" })
 }
 
 /// The text of [`Helper::Address`]: the eight bytes in a buffer of a tagged pointer. Those of allocations

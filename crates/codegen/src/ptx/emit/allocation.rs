@@ -12,11 +12,7 @@ use super::Emitter;
 use crate::cpu::shape::range::offset_bound;
 use crate::llvm_text::Opd;
 use crate::roots::Root;
-
-/// Added to the offset of a tagged pointer.
-pub(super) const BIAS: i64 = 1 << 47;
-/// The bits of the biased offset.
-const OFFSET_BITS: i64 = (1 << 48) - 1;
+use crate::tagged::{BIAS, OFFSET_BITS};
 
 /// An allocation.
 #[derive(Clone, Debug)]

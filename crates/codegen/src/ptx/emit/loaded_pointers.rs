@@ -8,12 +8,13 @@
 
 use anymetal_ir::{ArgKind, Space, Type, Value};
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
-use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
+use anymetal_launch_abi::resident::ADDRESS_BITS;
 
 use super::Emitter;
-use super::allocation::{BIAS, Place, pointer_type};
+use super::allocation::{Place, pointer_type};
 use crate::llvm_text::Opd;
 use crate::roots::Root;
+use crate::tagged::{self, Search};
 
 /// The table of the launch: a parameter each.
 #[derive(Debug)]
@@ -28,66 +29,12 @@ impl Default for Residents {
     }
 }
 
-/// The tagged pointer of eight bytes from memory: a bisection for the last buffer that does not begin after
-/// the address.
+/// The text of `@am.pointer`.
 fn pointer_text() -> String {
-    let global = pointer_type(Space::Device);
-    format!(
-        "define internal i64 @am.pointer({global} %table, i64 %count, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
-entry:
-  %tag = lshr i64 %bits, {ADDRESS_BITS}
-  %is.tagged = icmp ne i64 %tag, 0
-  %is.null = icmp eq i64 %bits, 0
-  %is.plain = or i1 %is.tagged, %is.null
-  br i1 %is.plain, label %plain, label %head
-plain:
-  ret i64 %bits
-head:
-  %low = phi i64 [ 0, %entry ], [ %low.next, %step ]
-  %high = phi i64 [ %count, %entry ], [ %high.next, %step ]
-  %more = icmp ult i64 %low, %high
-  br i1 %more, label %step, label %last
-step:
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %middle.at = mul i64 %middle, {TABLE_ENTRY}
-  %middle.p = getelementptr i8, {global} %table, i64 %middle.at
-  %middle.base = load i64, {global} %middle.p, align 8, !invariant.load !1
-  %is.below = icmp ule i64 %middle.base, %bits
-  %after = add i64 %middle, 1
-  %low.next = select i1 %is.below, i64 %after, i64 %low
-  %high.next = select i1 %is.below, i64 %high, i64 %middle
-  br label %head
-last:
-  %is.none = icmp eq i64 %low, 0
-  br i1 %is.none, label %dangling, label %check
-check:
-  %index = sub i64 %low, 1
-  %at = mul i64 %index, {TABLE_ENTRY}
-  %own.p = getelementptr i8, {global} %table, i64 %at
-  %base = load i64, {global} %own.p, align 8, !invariant.load !1
-  %len.p = getelementptr i8, {global} %own.p, i64 {ENTRY_LEN}
-  %len = load i64, {global} %len.p, align 8, !invariant.load !1
-  %offset = sub i64 %bits, %base
-  %is.inside = icmp ule i64 %offset, %len
-  %number = add i64 %first, %index
-  %has.number = icmp ult i64 %number, {DANGLING}
-  %is.good = and i1 %is.inside, %has.number
-  br i1 %is.good, label %inside, label %dangling
-inside:
-  %tagged = shl i64 %number, {ADDRESS_BITS}
-  %zero = add i64 %tagged, {BIAS}
-  %code = add i64 %zero, %offset
-  ret i64 %code
-dangling:
-  %kept = and i64 %bits, {}
-  %nowhere = add i64 %kept, {}
-  ret i64 %nowhere
-}}
-",
-        BIAS - 1,
-        ((DANGLING << ADDRESS_BITS) as i64) + BIAS,
-    )
+    let pointer = pointer_type(Space::Device);
+    let parameters = format!("{pointer} %table, i64 %count");
+    let invariant = ", !invariant.load !1";
+    tagged::search(Search { parameters: &parameters, start: "", pointer, invariant })
 }
 
 impl Emitter<'_> {

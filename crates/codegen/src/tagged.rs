@@ -1,0 +1,89 @@
+//! Tagged pointers: an allocation's number and an offset in 64 bits, and how a loaded address becomes one.
+//!
+//! Owns the encoding and the text of the search for an address among a launch's resident buffers. Both code
+//! generators keep pointers so; the rules of the table are [`anymetal_launch_abi::resident`]'s.
+
+use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
+use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
+
+/// Added to the offset of a tagged pointer.
+pub(crate) const BIAS: i64 = 1 << 47;
+/// The bits of the biased offset.
+pub(crate) const OFFSET_BITS: i64 = (1 << 48) - 1;
+
+/// Where a target's search finds the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search<'a> {
+    /// The parameters before `%first` and `%bits`.
+    pub(crate) parameters: &'a str,
+    /// What defines `%table` and `%count`, if they are no parameters.
+    pub(crate) start: &'a str,
+    /// LLVM's type of pointers to the table.
+    pub(crate) pointer: &'a str,
+    /// What is behind each load of it.
+    pub(crate) invariant: &'a str,
+}
+
+/// The text of `@am.pointer`: the tagged pointer of eight bytes from memory. A bisection for the last buffer
+/// that does not begin after the address; `%first` is the number of the first resident buffer.
+pub(crate) fn search(search: Search<'_>) -> String {
+    let Search { parameters, start, pointer, invariant } = search;
+    format!(
+        "define internal i64 @am.pointer({parameters}, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
+entry:
+  %tag = lshr i64 %bits, {ADDRESS_BITS}
+  %is.tagged = icmp ne i64 %tag, 0
+  %is.null = icmp eq i64 %bits, 0
+  %is.plain = or i1 %is.tagged, %is.null
+  br i1 %is.plain, label %plain, label %search
+plain:
+  ret i64 %bits
+search:
+{start}  br label %head
+head:
+  %low = phi i64 [ 0, %search ], [ %low.next, %step ]
+  %high = phi i64 [ %count, %search ], [ %high.next, %step ]
+  %more = icmp ult i64 %low, %high
+  br i1 %more, label %step, label %last
+step:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %middle.at = mul i64 %middle, {TABLE_ENTRY}
+  %middle.p = getelementptr i8, {pointer} %table, i64 %middle.at
+  %middle.base = load i64, {pointer} %middle.p, align 8{invariant}
+  %is.below = icmp ule i64 %middle.base, %bits
+  %after = add i64 %middle, 1
+  %low.next = select i1 %is.below, i64 %after, i64 %low
+  %high.next = select i1 %is.below, i64 %high, i64 %middle
+  br label %head
+last:
+  %is.none = icmp eq i64 %low, 0
+  br i1 %is.none, label %dangling, label %check
+check:
+  %index = sub i64 %low, 1
+  %at = mul i64 %index, {TABLE_ENTRY}
+  %own.p = getelementptr i8, {pointer} %table, i64 %at
+  %base = load i64, {pointer} %own.p, align 8{invariant}
+  %len.p = getelementptr i8, {pointer} %own.p, i64 {ENTRY_LEN}
+  %len = load i64, {pointer} %len.p, align 8{invariant}
+  %offset = sub i64 %bits, %base
+  %is.inside = icmp ule i64 %offset, %len
+  %number = add i64 %first, %index
+  %has.number = icmp ult i64 %number, {DANGLING}
+  %is.good = and i1 %is.inside, %has.number
+  br i1 %is.good, label %inside, label %dangling
+inside:
+  %tagged = shl i64 %number, {ADDRESS_BITS}
+  %zero = add i64 %tagged, {BIAS}
+  %code = add i64 %zero, %offset
+  ret i64 %code
+dangling:
+  %kept = and i64 %bits, {}
+  %nowhere = add i64 %kept, {}
+  ret i64 %nowhere
+}}
+",
+        BIAS - 1,
+        ((DANGLING << ADDRESS_BITS) as i64) + BIAS,
+    )
+}
