@@ -3,35 +3,71 @@
 //! Tests run under `cargo nextest` where it is installed and under `cargo test` otherwise. Doc tests
 //! always run under `cargo test`, since nextest has none.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::{apple, promtool, ptxas, report, tidy, wheel};
 
-/// One step: a name and a command line of cargo, or none for `tidy`, which runs in this process.
+/// One step of it.
 struct Step {
     name: &'static str,
-    cargo: &'static [&'static str],
-    /// Variables that are set for it.
-    environment: &'static [(&'static str, &'static str)],
+    work: Work,
 }
 
-/// A step without variables.
-const fn step(name: &'static str, cargo: &'static [&'static str]) -> Step {
-    Step { name, cargo, environment: &[] }
+/// What a step does.
+enum Work {
+    /// What this program does in its own process, told as the command that does only that.
+    Task { shown: &'static str, arguments: &'static [&'static str], run: Task },
+    /// A command line of cargo, with variables that are set for it.
+    Cargo { arguments: &'static [&'static str], variables: &'static [(&'static str, &'static str)] },
+    /// An example that the tests' step has built. `cargo run` with one package would build most of the
+    /// workspace again, because that package alone asks for other features of what it uses.
+    Example,
 }
 
-const FORMAT: Step = step("fmt", &["fmt", "--all", "--check"]);
-const TIDY: Step = step("tidy", &[]);
-const CLIPPY: Step =
-    step("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
-const NEXTEST: Step = step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
+/// Does it in the workspace's folder; false if a check failed.
+type Task = fn(&Path, &[&str]) -> Result<bool, String>;
+
+const fn cargo_step(name: &'static str, arguments: &'static [&'static str]) -> Step {
+    Step { name, work: Work::Cargo { arguments, variables: &[] } }
+}
+
+const fn task(
+    name: &'static str,
+    shown: &'static str,
+    arguments: &'static [&'static str],
+    run: Task,
+) -> Step {
+    Step { name, work: Work::Task { shown, arguments, run } }
+}
+
+const NEXTEST: Step = cargo_step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
 const CARGO_TEST: Step =
-    step("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
-/// What no default feature enables.
-const FEATURES: [Step; 2] = [
-    step(
+    cargo_step("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
+
+const BEFORE_TESTS: [Step; 3] = [
+    cargo_step("fmt", &["fmt", "--all", "--check"]),
+    task("tidy", "cargo xtask tidy", &[], |root, _| Ok(report(&tidy::check(root)) == ExitCode::SUCCESS)),
+    cargo_step("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+];
+
+const AFTER_TESTS: [Step; 12] = [
+    // Each checks its own results and fails when they are wrong.
+    Step { name: "pipeline", work: Work::Example },
+    Step { name: "graph_replay", work: Work::Example },
+    Step { name: "async_service", work: Work::Example },
+    task("promtool", "promtool check metrics", &["every_metric"], |root, arguments| {
+        arguments.iter().try_fold(true, |passed, name| Ok(promtool::check(&example(root, name))? && passed))
+    }),
+    // The PTX of the demo's kernels, of `tests/exec` and of a sample of the corpora, as NVIDIA's assembler
+    // judges it.
+    task("ptxas", "cargo xtask ptxas", &ptxas::SAMPLE, |root, arguments| {
+        ptxas::run_program(root, &programs(root).join("ptxas"), arguments)
+    }),
+    cargo_step("doc tests", &["test", "--workspace", "--doc", "--locked"]),
+    // What no default feature enables.
+    cargo_step(
         "feature lints",
         &[
             "clippy",
@@ -45,65 +81,52 @@ const FEATURES: [Step; 2] = [
             "warnings",
         ],
     ),
-    step("features", &["test", "-p", "anymetal-policy", "--all-features", "--lib", "--locked"]),
+    cargo_step("features", &["test", "-p", "anymetal-policy", "--all-features", "--lib", "--locked"]),
+    // The Python package, built and tested as it is installed.
+    task("wheel", "cargo xtask wheel", &wheel::CHECK, |root, arguments| {
+        wheel::run(root, arguments).map_err(|error| error.to_string())
+    }),
+    // Apple's device for real Macs, as far as the compiler can tell.
+    cargo_step("apple types", &apple::TYPES),
+    // Apple's device over Metal's API on the CPU device: its tests, the runtime's, and a sample of the
+    // comparison.
+    task("apple", "cargo xtask apple", &apple::SAMPLE, apple::run),
+    // Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of
+    // its own, so that the flag does not have everything else built again, and without optimising what is
+    // built for it: with that it takes longer to build than to run.
+    Step {
+        name: "models",
+        work: Work::Cargo {
+            arguments: &[
+                "--config",
+                "profile.dev.package.\"*\".opt-level=0",
+                "test",
+                "--locked",
+                "-p",
+                "anymetal-hal",
+                "-p",
+                "anymetal-policy",
+                "-p",
+                "anymetal-runtime",
+                "-p",
+                "anymetal-device-cpu",
+                "--lib",
+                "models",
+            ],
+            variables: &[
+                ("RUSTFLAGS", "--cfg loom"),
+                ("CARGO_TARGET_DIR", "target/loom"),
+                ("LOOM_MAX_PREEMPTIONS", "3"),
+            ],
+        },
+    },
 ];
-const DOC_TESTS: Step = step("doc tests", &["test", "--workspace", "--doc", "--locked"]);
-/// Each checks its own results and fails when they are wrong.
-const EXAMPLES: [Step; 3] = [
-    step("pipeline", &["run", "--locked", "-p", "anymetal", "--example", "pipeline"]),
-    step("graph_replay", &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"]),
-    step("async_service", &["run", "--locked", "-p", "anymetal", "--example", "async_service"]),
-];
-/// What `promtool` checks; it fails without one (Debian's package `prometheus`).
-const METRICS: Step = step(
-    "promtool",
-    &["run", "--locked", "--quiet", "-p", "anymetal-telemetry-export", "--example", "every_metric"],
-);
-/// The PTX of the demo's kernels, of `tests/exec` and of a sample of the corpora, as NVIDIA's assembler
-/// judges it; the arguments of `cargo xtask ptxas`.
-const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
-/// The Python package, built and tested as it is installed; the arguments of `cargo xtask wheel`.
-const WHEEL: Step = step("wheel", &wheel::CHECK);
-/// Apple's device for real Macs, as far as the compiler can tell.
-const APPLE_TYPES: Step = step("apple types", &apple::TYPES);
-/// Apple's device over Metal's API on the CPU device: its tests, the runtime's, and a sample of the
-/// comparison; the arguments of `cargo xtask apple`.
-const APPLE: Step = step("apple", &apple::SAMPLE);
-/// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
-/// own, so that the flag does not have everything else built again, and without optimising what is built for
-/// it: with that it takes longer to build than to run.
-const MODELS: Step = Step {
-    name: "models",
-    cargo: &[
-        "--config",
-        "profile.dev.package.\"*\".opt-level=0",
-        "test",
-        "--locked",
-        "-p",
-        "anymetal-hal",
-        "-p",
-        "anymetal-policy",
-        "-p",
-        "anymetal-runtime",
-        "-p",
-        "anymetal-device-cpu",
-        "--lib",
-        "models",
-    ],
-    environment: &[
-        ("RUSTFLAGS", "--cfg loom"),
-        ("CARGO_TARGET_DIR", "target/loom"),
-        ("LOOM_MAX_PREEMPTIONS", "3"),
-    ],
-};
 
 /// Runs the steps in `root` and prints how long each took.
 pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
-    let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    let last = [METRICS, PTXAS, WHEEL, APPLE_TYPES, APPLE, MODELS];
-    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain(last) {
+    for step in BEFORE_TESTS.into_iter().chain([tests]).chain(AFTER_TESTS) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -119,54 +142,47 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Whether it passed; says why not, where the step itself does not.
 fn run_step(root: &Path, step: &Step) -> bool {
-    if step.cargo.is_empty() {
-        return report(&tidy::check(root)) == ExitCode::SUCCESS;
-    }
-    if step.name == METRICS.name {
-        return promtool::check(root, METRICS.cargo);
-    }
-    if step.name == PTXAS.name {
-        return ptxas::run(root, PTXAS.cargo).unwrap_or_else(|error| {
-            eprintln!("ptxas: {error}");
-            false
-        });
-    }
-    if step.name == WHEEL.name {
-        return wheel::run(root, WHEEL.cargo).unwrap_or_else(|error| {
-            eprintln!("wheel: {error}");
-            false
-        });
-    }
-    if step.name == APPLE.name {
-        return apple::run(root, APPLE.cargo).unwrap_or_else(|error| {
-            eprintln!("apple: {error}");
-            false
-        });
-    }
-    let variables = step.environment.iter().copied();
-    match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
-        Ok(status) => status.success(),
-        Err(error) => {
-            eprintln!("cargo cannot be run: {error}");
-            false
+    let outcome = match &step.work {
+        Work::Task { arguments, run, .. } => run(root, arguments),
+        Work::Cargo { arguments, variables } => {
+            let variables = variables.iter().copied();
+            succeeds(Command::new(cargo()).args(*arguments).envs(variables).current_dir(root))
         }
-    }
+        Work::Example => succeeds(Command::new(example(root, step.name)).current_dir(root)),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{}: {error}", step.name);
+        false
+    })
+}
+
+fn succeeds(command: &mut Command) -> Result<bool, String> {
+    let status = command.status();
+    let told = |error| format!("{} does not start: {error}", command.get_program().display());
+    status.map(|status| status.success()).map_err(told)
 }
 
 fn shown(step: &Step) -> String {
-    if step.cargo.is_empty() {
-        "cargo xtask tidy".to_owned()
-    } else {
-        let variables = step.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
-        let task = match step.name {
-            name if name == PTXAS.name => "xtask ptxas ",
-            name if name == WHEEL.name => "xtask wheel ",
-            name if name == APPLE.name => "xtask apple ",
-            _ => "",
-        };
-        format!("{}cargo {task}{}", variables.collect::<String>(), step.cargo.join(" "))
+    match &step.work {
+        Work::Task { shown, arguments, .. } => [&[*shown], *arguments].concat().join(" "),
+        Work::Cargo { arguments, variables } => {
+            let variables = variables.iter().map(|(name, value)| format!("{name}='{value}' "));
+            format!("{}cargo {}", variables.collect::<String>(), arguments.join(" "))
+        }
+        Work::Example => format!("cargo run --example {}", step.name),
     }
+}
+
+/// Where the tests' step leaves programs.
+fn programs(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root.join(target).join("debug")
+}
+
+fn example(root: &Path, name: &str) -> PathBuf {
+    programs(root).join("examples").join(name)
 }
 
 fn has_nextest(root: &Path) -> bool {

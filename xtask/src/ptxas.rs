@@ -16,14 +16,23 @@ const MEMBER: &str = "nvidia/cu13/bin/ptxas";
 /// What continuous integration assembles of the corpora: every so many-th kernel.
 pub(crate) const SAMPLE: [&str; 2] = ["--every", "40"];
 
-/// Runs the program with those arguments; true if all kernels were assembled.
+/// Builds the program and runs it with those arguments; true if all kernels were assembled.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let assembler = assembler(root)?;
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--locked", "-p", "anymetal-conformance", "--bin", "ptxas", "--"]);
-    command.arg("--assembler").arg(assembler).args(arguments).current_dir(root);
-    let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
-    Ok(status.success())
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--locked", "-p", "anymetal-conformance", "--bin", "ptxas", "--"]);
+    assemble(root, cargo, arguments)
+}
+
+/// The same with the program as it was built before.
+pub(crate) fn run_program(root: &Path, program: &Path, arguments: &[&str]) -> Result<bool, String> {
+    assemble(root, Command::new(program), arguments)
+}
+
+fn assemble(root: &Path, mut command: Command, arguments: &[&str]) -> Result<bool, String> {
+    command.arg("--assembler").arg(assembler(root)?).args(arguments).current_dir(root);
+    let started = command.status();
+    let told = |error| format!("{} does not start: {error}", command.get_program().display());
+    started.map(|status| status.success()).map_err(told)
 }
 
 /// The assembler: named by the environment, there already, or downloaded now.
