@@ -213,6 +213,8 @@ pub struct FunctionSpecifiers {
     pub is_inline: bool,
     /// `explicit`
     pub is_explicit: bool,
+    /// `friend`
+    pub is_friend: bool,
     /// `kernel` or `[[kernel]]`
     pub is_kernel: bool,
     /// `vertex`, `fragment` and other stages, parsed and skipped later.

@@ -151,7 +151,7 @@ impl Parser<'_> {
             self.scopes.declare_with(name, Entry { kind: NameKind::Type, scope });
             return ItemKind::Alias(TypeAlias { name, ty });
         }
-        let is_field = self.scopes.in_class_body() && !specs.function.is_static && !specs.is_friend;
+        let is_field = self.scopes.in_class_body() && !specs.function.is_static && !specs.function.is_friend;
         if !is_field {
             let attributes = specs.attributes.list.clone();
             let variable = self.variable_rest(declarator, &specs.function, attributes, specs.is_extern);

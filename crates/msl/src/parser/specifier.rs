@@ -14,7 +14,6 @@ pub(super) struct Specifiers {
     pub(super) function: FunctionSpecifiers,
     pub(super) is_typedef: bool,
     pub(super) is_extern: bool,
-    pub(super) is_friend: bool,
     pub(super) attributes: Attributes,
 }
 
@@ -138,7 +137,6 @@ impl Parser<'_> {
             function: FunctionSpecifiers::default(),
             is_typedef: false,
             is_extern: false,
-            is_friend: false,
             attributes: Attributes::default(),
         };
         let mut quals = Qualifiers::default();
@@ -185,7 +183,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Kw::Vertex | Kw::Fragment) => function.is_other_stage = true,
             TokenKind::Keyword(Kw::Extern) => specs.is_extern = true,
             TokenKind::Keyword(Kw::Typedef) => specs.is_typedef = true,
-            TokenKind::Keyword(Kw::Friend) => specs.is_friend = true,
+            TokenKind::Keyword(Kw::Friend) => function.is_friend = true,
             TokenKind::Keyword(Kw::Mutable | Kw::Register | Kw::ThreadLocal) => {}
             TokenKind::Keyword(Kw::Virtual) => {
                 self.error("unsupported-feature", self.span(), "MSL has no virtual functions");

@@ -168,6 +168,11 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let place = self.expr(inner);
+        self.increment(place, decrement, postfix, span)
+    }
+
+    /// `++` and `--` of a checked operand.
+    pub(super) fn increment(&mut self, place: Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
         let place = self.conditional_place(place);
         if place.ty.ty.is_error() {
             return place;

@@ -100,6 +100,11 @@ impl<'a> Checker<'a> {
             return self.increment_expr(inner, op == Unary::PreDecrement, false, span);
         }
         let operand = self.expr(inner);
+        self.unary(op, operand, span)
+    }
+
+    /// A unary operator on a checked operand; not `++` and `--`.
+    pub(super) fn unary(&mut self, op: Unary, operand: Expr, span: Span) -> Expr {
         if operand.ty.ty.is_error() {
             return operand;
         }

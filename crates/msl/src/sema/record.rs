@@ -57,6 +57,8 @@ pub(super) struct RecordInst<'a> {
     pub(super) bases: Vec<(RecordId, Option<u32>)>,
     pub(super) constructors: Vec<FnDeclId>,
     pub(super) conversions: Vec<FnDeclId>,
+    /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
+    pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
     /// The synthesised default constructor, if one was needed.
     pub(super) default_constructor: Option<FuncId>,
@@ -110,6 +112,7 @@ impl<'a> Checker<'a> {
             bases: Vec::new(),
             constructors: Vec::new(),
             conversions: Vec::new(),
+            friends: Vec::new(),
             field_inits: Vec::new(),
             default_constructor: None,
             lambda: None,

@@ -5,9 +5,11 @@
 
 mod local_item;
 mod loops;
+mod range_for;
 mod returns;
 mod switch;
 
+use self::range_for::RangeFor;
 use super::checker::Checker;
 use super::spelling;
 use crate::ast::{self, BinaryOp, ExprKind as AstExpr, StmtKind as AstStmt};
@@ -78,7 +80,8 @@ impl<'a> Checker<'a> {
                 self.for_stmt(init, cond.as_deref(), step.as_deref(), body, hint.as_deref(), span, out);
             }
             AstStmt::RangeFor { ty, variable, bindings, range, body, hint } => {
-                self.range_for(ty, variable, bindings.as_deref(), range, body, hint.as_deref(), span, out);
+                let (bindings, hint) = (bindings.as_deref(), hint.as_deref());
+                self.range_for(&RangeFor { ty, variable, bindings, range, body, hint, span }, out);
             }
             AstStmt::While { cond, body, hint } => self.while_stmt(cond, body, hint.as_deref(), span, out),
             AstStmt::DoWhile { body, cond, hint } => self.do_stmt(body, cond, hint.as_deref(), span, out),

@@ -1,48 +1,62 @@
-//! Argument-dependent lookup: functions of the namespaces that the arguments' types come from.
+//! Argument-dependent lookup: functions of the namespaces that the arguments' types come from, and friends
+//! that are defined in their classes.
 
 use super::Arg;
-use crate::hir::{Ty, TyKind};
+use crate::hir::{RecordId, Ty, TyKind};
 use crate::sema::checker::{Checker, FnDeclId, TArg};
 use crate::sema::lookup::Found;
 use crate::sema::table::NsId;
 use crate::token::Name;
 
+/// Where the arguments' types come from.
+#[derive(Default)]
+struct Associated {
+    namespaces: Vec<NsId>,
+    classes: Vec<RecordId>,
+}
+
 impl<'a> Checker<'a> {
-    /// Functions found in the namespaces of the arguments' types, besides those known.
+    /// Functions that the arguments' types lead to, besides those known.
     pub(in crate::sema) fn argument_dependent(
         &mut self,
         name: Name,
         args: &[Arg<'a>],
         known: &[FnDeclId],
     ) -> Vec<FnDeclId> {
-        let mut found: Vec<FnDeclId> = Vec::new();
-        let mut spaces = Vec::new();
+        let mut associated = Associated::default();
         for arg in args {
             if let Arg::Expr(expr) = arg {
-                self.associated_namespaces(expr.ty.ty, &mut spaces, 0);
+                self.associate(expr.ty.ty, &mut associated, 0);
             }
         }
-        for ns in spaces {
-            if let Some(Found::Functions(decls)) = self.lookup_in_namespace(ns, name) {
-                for &decl in decls.iter() {
-                    if !known.contains(&decl) && !found.contains(&decl) {
-                        found.push(decl);
-                    }
-                }
+        let mut found: Vec<FnDeclId> = Vec::new();
+        let mut find = |decl: FnDeclId| {
+            if !known.contains(&decl) && !found.contains(&decl) {
+                found.push(decl);
             }
+        };
+        for ns in associated.namespaces {
+            if let Some(Found::Functions(decls)) = self.lookup_in_namespace(ns, name) {
+                decls.iter().copied().for_each(&mut find);
+            }
+        }
+        for class in associated.classes {
+            self.declare_members(class);
+            let friends = &self.record_inst(class).friends;
+            friends.iter().filter(|(friend, _)| *friend == name).for_each(|&(_, decl)| find(decl));
         }
         found
     }
 
-    fn associated_namespaces(&mut self, ty: Ty, out: &mut Vec<NsId>, depth: u32) {
+    fn associate(&mut self, ty: Ty, out: &mut Associated, depth: u32) {
         if depth > 4 {
             return;
         }
         let ns = match *self.types.kind(ty) {
             TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
-                return self.associated_namespaces(to.ty, out, depth + 1);
+                return self.associate(to.ty, out, depth + 1);
             }
-            TyKind::Array(elem, _) => return self.associated_namespaces(elem, out, depth + 1),
+            TyKind::Array(elem, _) => return self.associate(elem, out, depth + 1),
             TyKind::Record(id) => Some(self.enclosing_namespace(self.record_inst(id).decl_scope)),
             TyKind::Enum(id) => {
                 self.enum_insts.get(id.0 as usize).map(|inst| self.enclosing_namespace(inst.scope))
@@ -50,18 +64,28 @@ impl<'a> Checker<'a> {
             TyKind::Matrix { .. } => self.metal_namespace(),
             _ => None,
         };
-        out.extend(ns.filter(|ns| !out.contains(ns)));
+        out.namespaces.extend(ns.filter(|ns| !out.namespaces.contains(ns)));
         if let TyKind::Record(id) = *self.types.kind(ty) {
-            let args = self.record_inst(id).args.clone();
-            for arg in args.iter() {
-                if let TArg::Type(ty) = arg {
-                    self.associated_namespaces(ty.ty, out, depth + 1);
-                }
-            }
+            self.associate_class(id, out, depth);
         }
     }
 
-    fn metal_namespace(&mut self) -> Option<NsId> {
+    fn associate_class(&mut self, id: RecordId, out: &mut Associated, depth: u32) {
+        if out.classes.contains(&id) {
+            return;
+        }
+        out.classes.push(id);
+        for arg in self.record_inst(id).args.clone().iter() {
+            if let TArg::Type(ty) = arg {
+                self.associate(ty.ty, out, depth + 1);
+            }
+        }
+        for (base, _) in self.record_inst(id).bases.clone() {
+            self.associate(self.record_inst(base).ty, out, depth + 1);
+        }
+    }
+
+    pub(in crate::sema) fn metal_namespace(&mut self) -> Option<NsId> {
         let name = self.names.metal;
         match self.lookup_in_namespace(NsId::GLOBAL, name) {
             Some(Found::Namespace(ns)) => Some(ns),

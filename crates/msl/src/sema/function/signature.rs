@@ -1,13 +1,14 @@
 //! Signatures: parameter and result types, and parameter types as patterns to deduce from.
 
 use super::{Signature, mentions_auto};
-use crate::ast::{self, FunctionName, OperatorName, TypeKind};
-use crate::hir::{QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, ScopeId, TArg, space_of};
+use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
+use crate::hir::{LocalId, QualTy, Ty};
+use crate::sema::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, space_of};
 use crate::sema::pattern::Pat;
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diag::Span;
 use anymetal_ir::Space;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
@@ -44,7 +45,7 @@ impl<'a> Checker<'a> {
         let ret = match (&ast.name, &ast.ret) {
             (FunctionName::Operator(OperatorName::Conversion(ty)), _) => Some(self.resolve_type(ty)),
             (_, Some(ty)) if mentions_auto(ty) => None,
-            (_, Some(ty)) => Some(self.resolve_type(ty)),
+            (_, Some(ty)) => Some(self.result_type(ast, ty, params.as_deref().unwrap_or_default())),
             (_, None) => Some(QualTy::plain(Ty::VOID)),
         };
         if ret.is_some_and(|ret| ret.ty.is_error()) {
@@ -52,6 +53,29 @@ impl<'a> Checker<'a> {
         }
         let ret = ret.map(|ret| self.initialised_type(ret));
         Some((params?.into(), ret))
+    }
+
+    /// The result type. A trailing one may name the parameters: `auto f(T a) -> decltype(a.size())`.
+    fn result_type(&mut self, ast: &'a ast::Function, ty: &'a ast::Type, params: &[QualTy]) -> QualTy {
+        if !has_expressions(ty) {
+            return self.resolve_type(ty);
+        }
+        let mut types = params.iter().map(|&ty| {
+            // Expressions of types are not evaluated, so that no function needs to have these variables.
+            LocalDecl::Variable { local: LocalId(u32::MAX), ty, function: u32::MAX }
+        });
+        let mut names = FxHashMap::default();
+        for param in &ast.params {
+            let decl = if let TypeKind::Pack(inner) = &param.ty.kind {
+                let length = self.pack_length_of_type(inner).unwrap_or(0);
+                Some(LocalDecl::Pack(types.by_ref().take(length).collect()))
+            } else {
+                types.next()
+            };
+            names.extend(param.name.zip(decl));
+        }
+        let scope = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        self.in_scope(scope, |s| s.resolve_type(ty))
     }
 
     /// The types of the parameters, packs expanded. `None` after an error.
@@ -141,5 +165,20 @@ fn decayed(pat: Pat<'_>) -> Pat<'_> {
     match pat {
         Pat::Array(elem, _) => Pat::Pointer(elem),
         other => other,
+    }
+}
+
+/// Whether a type is written with expressions, which may name parameters.
+fn has_expressions(ty: &ast::Type) -> bool {
+    match &ty.kind {
+        TypeKind::Decltype(_) | TypeKind::DecltypePath(..) => true,
+        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => has_expressions(inner),
+        TypeKind::Path(path) => {
+            path.segments.iter().flat_map(|segment| segment.args.iter().flatten()).any(|arg| match arg {
+                TemplateArg::Type(ty) => has_expressions(ty),
+                TemplateArg::Expr(_) => true,
+            })
+        }
+        _ => false,
     }
 }

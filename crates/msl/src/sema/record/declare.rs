@@ -4,7 +4,7 @@
 //! them.
 
 use super::{Member, RecordState};
-use crate::ast::{self, FunctionName, ItemKind, OperatorName};
+use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName};
 use crate::hir::RecordId;
 use crate::sema::checker::{Checker, ScopeId, ScopeKind};
 use crate::sema::table::{Tag, function_key, tag_of};
@@ -44,6 +44,14 @@ impl<'a> Checker<'a> {
         match &item.kind {
             ItemKind::Function(function) => {
                 let Some(key) = function_key(&function.name) else { return };
+                if function.specifiers.is_friend {
+                    // A friend that is only declared here is found where it is defined.
+                    if !matches!(function.body, FunctionBody::None) {
+                        let decl = self.fn_decl(function, template, scope, None, None);
+                        self.records[id.0 as usize].friends.push((key, decl));
+                    }
+                    return;
+                }
                 let decl = self.fn_decl(function, template, scope, Some(id), None);
                 match &function.name {
                     FunctionName::Constructor(_) => self.records[id.0 as usize].constructors.push(decl),
