@@ -37,7 +37,7 @@ kernel void deduction(device float* x [[buffer(0)]])
 kernel void vectors(device float* x [[buffer(0)]])
 {
     vec<Guess<int>, 4> element; //~ vector-element
-    vec<float, 5> size; //~ vector-size
+    vec<float, 20> size; //~ vector-size
 }
 
 template <typename... Ts> int unexpanded(Ts... values) { return values; } //~ unexpanded-pack

@@ -18,7 +18,7 @@ kernel void compound(device Sum* sums [[buffer(0)]])
 
 kernel void product(device float* x [[buffer(0)]])
 {
-    x[0] = mpp::tensor_ops::product(x[1]); //~ unsupported-feature
+    x[0] = mpp::tensor_ops::reduce_rows(x[1]); //~ unsupported-feature
 }
 
 kernel void scope(device float* x [[buffer(0)]])
@@ -43,4 +43,9 @@ uint everywhere [[thread_position_in_grid]]; //~ unsupported-feature
 kernel void outside(device uint* x [[buffer(0)]])
 {
     x[0] = everywhere;
+}
+
+kernel void host_tensor(tensor<device half, dextents<int, 2>, tensor_handle> x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature
+{
+    out[0] = x.load(0, 0);
 }

@@ -27,4 +27,5 @@ kernel void bits(device int* out [[buffer(0)]], device float4* in [[buffer(1)]])
     float2x2 m = as_type<float2x2>(in[0]); //~ bad-bit-cast
 }
 
-kernel void metal4(device vec<float, 8>* out [[buffer(0)]]) {} //~ vector-size
+kernel void longer(device vec<float, 17>* out [[buffer(0)]]) {} //~ vector-size
+kernel void packed(device packed_vec<float, 8>* out [[buffer(0)]]) {} //~ vector-size

@@ -27,6 +27,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_compute>", include_str!("lib/compute.metal")),
     ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),
     ("<metal_simdgroup_matrix>", include_str!("lib/simdgroup_matrix.metal")),
+    ("<metal_tensor>", include_str!("lib/tensor.metal")),
+    ("<MetalPerformancePrimitives>", include_str!("lib/tensor_ops.metal")),
     ("<metal_logging>", include_str!("lib/logging.metal")),
     ("<metal_command_buffer>", include_str!("lib/command_buffer.metal")),
     ("<anymetal_groups>", include_str!("lib/groups.metal")),

@@ -35,8 +35,12 @@ use crate::suite::CasesOf;
 /// A source with its references.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// The file, without `.metal`.
+    /// What tests call it: the file, or what of it is compiled.
     pub name: &'static str,
+    /// The file, without `.metal`.
+    pub file: &'static str,
+    /// Whether it is compiled for a device with Metal 4's tensors.
+    pub has_tensors: bool,
     /// Whether an entry point has a reference.
     pub covers: fn(&str) -> bool,
     /// The references.
@@ -45,7 +49,13 @@ pub struct Family {
 
 /// A source all of whose entry points have references.
 const fn whole(name: &'static str, cases_of: CasesOf) -> Family {
-    Family { name, covers: |_| true, cases_of }
+    Family { name, file: name, has_tensors: false, covers: |_| true, cases_of }
+}
+
+/// Attention of many queries, in one format of keys and values.
+const fn many(name: &'static str) -> Family {
+    let (covers, cases_of) = (attention::many::covers, attention::many::cases);
+    Family { name, file: name, has_tensors: false, covers, cases_of }
 }
 
 /// All families.
@@ -76,15 +86,22 @@ pub const FAMILIES: &[Family] = &[
     whole("quantize", |kernel, level| rows::row_cases(kernel, level).or_else(|| copy::cases(kernel, level))),
     whole("mul_mv", |kernel, level| matrix::cases(kernel, level).or_else(|| experts::cases(kernel, level))),
     whole("mul_mm", |kernel, level| matrix::cases(kernel, level).or_else(|| experts::cases(kernel, level))),
+    Family {
+        name: "mul_mm_tensors",
+        file: "mul_mm",
+        has_tensors: true,
+        covers: |kernel| kernel.starts_with("kernel_mul_mm_") && !kernel.contains("_id_"),
+        cases_of: matrix::tensor_cases,
+    },
     whole("mul_mv_mma", matrix::cases),
     whole("fa_aux", attention::auxiliary::cases),
-    Family { name: "fa_f16", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_f32", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_q4_0", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_q4_1", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_q5_0", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_q5_1", covers: attention::many::covers, cases_of: attention::many::cases },
-    Family { name: "fa_q8_0", covers: attention::many::covers, cases_of: attention::many::cases },
+    many("fa_f16"),
+    many("fa_f32"),
+    many("fa_q4_0"),
+    many("fa_q4_1"),
+    many("fa_q5_0"),
+    many("fa_q5_1"),
+    many("fa_q8_0"),
     whole("fa_vec_f16", attention::few::cases),
     whole("fa_vec_f32", attention::few::cases),
     whole("fa_vec_q4_0", attention::few::cases),
@@ -110,8 +127,9 @@ impl Family {
     /// If cargo does not find it: the tests need the crate's sources.
     pub fn source(&self) -> Source {
         // As the host does where the device has the type.
-        let defines = vec!["GGML_METAL_HAS_BF16"];
-        Source { defines, ..source("llama-cpp-sys-2", &format!("{}.metal", self.name)) }
+        let mut defines = vec!["GGML_METAL_HAS_BF16"];
+        defines.extend(self.has_tensors.then_some("GGML_METAL_HAS_TENSOR"));
+        Source { defines, ..source("llama-cpp-sys-2", &format!("{}.metal", self.file)) }
     }
 }
 
@@ -124,7 +142,7 @@ mod tests {
     fn every_file_is_a_family() {
         let files = corpus::files("llama-cpp-sys-2").unwrap_or_else(|error| panic!("{error}"));
         for file in files {
-            let is_family = FAMILIES.iter().any(|family| format!("{}.metal", family.name) == file.name);
+            let is_family = FAMILIES.iter().any(|family| format!("{}.metal", family.file) == file.name);
             assert!(is_family, "{} has no references", file.name);
         }
     }

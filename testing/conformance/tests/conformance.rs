@@ -259,7 +259,7 @@ macro_rules! llama_suite {
 
             llama_suite!(@families $value, softmax argsort norm unary binbcast misc pool tri upscale rope
                 conv gated_delta_net solve_tri ssm wkv reduce quantize mul_mv mul_mm
-                mul_mv_mma
+                mul_mm_tensors mul_mv_mma
                 fa_aux fa_f16 fa_f32 fa_q4_0 fa_q4_1 fa_q5_0 fa_q5_1 fa_q8_0
                 fa_vec_f16 fa_vec_f32 fa_vec_q4_0 fa_vec_q4_1 fa_vec_q5_0 fa_vec_q5_1 fa_vec_q8_0);
         }
@@ -319,4 +319,4 @@ macro_rules! llama_bit_for_bit {
 }
 
 llama_bit_for_bit!(softmax argsort norm unary binbcast misc pool tri upscale rope conv gated_delta_net solve_tri ssm wkv
-    reduce quantize mul_mv mul_mm mul_mv_mma fa_aux);
+    reduce quantize mul_mv mul_mm mul_mm_tensors mul_mv_mma fa_aux);

@@ -1,7 +1,7 @@
 // Loops over classes with `begin()` and `end()`, members or not, and over the library's `array`.
 //! kernel: ranges
 //! arg 0: f32 1 2 3 4
-//! arg 1: zeros f32 6
+//! arg 1: f32 0*6
 //! expect 0: f32 2 4 6 8
 //! expect 1: f32 20 9 3 6 70 5
 

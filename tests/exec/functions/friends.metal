@@ -1,6 +1,6 @@
 // Friends that are defined in their class: found by the types of the arguments.
 //! kernel: friends
-//! arg 0: zeros f32 8
+//! arg 0: f32 0*8
 //! expect 0: f32 12 6 12 0 2 12 5 9
 
 #include <metal_stdlib>

@@ -1,6 +1,6 @@
 // Result types behind the parameters may name them.
 //! kernel: trailing
-//! arg 0: zeros f32 9
+//! arg 0: f32 0*9
 //! expect 0: f32 3.5 3 7 1.5 1.5 6.5 1 2 4
 
 #include <metal_stdlib>

@@ -287,6 +287,8 @@ pub enum ExprKind {
     Lambda(Arc<Lambda>),
     /// `e...`
     PackExpansion(Box<Expr>),
+    /// What that gives for the element of a pack with this number; the parser makes none.
+    PackElement(Arc<Expr>, usize),
     /// `(e op ...)` and the other fold expressions.
     Fold(Box<Fold>),
     /// `__builtin_bit_cast(T, e)`

@@ -164,6 +164,7 @@ impl Parser<'_> {
     fn template_arg(&mut self) -> Option<TemplateArg> {
         let ends = |p: &Self| p.is(Punct::Comma) || p.is_greater() || p.is(Punct::Ellipsis);
         if self.may_start_type()
+            && !self.at_dependent_call()
             && let Some(ty) = self.attempt(|p| p.type_id().filter(|_| ends(p)))
         {
             return Some(TemplateArg::Type(self.pack_type(ty)));
@@ -173,6 +174,35 @@ impl Parser<'_> {
             return None;
         }
         Some(TemplateArg::Expr(self.pack_expansion(expr)))
+    }
+
+    /// `T::f(`: without `typename` a name in a type that is not known yet is a value's, so this is a call and
+    /// no type of functions.
+    fn at_dependent_call(&mut self) -> bool {
+        if !self.at_qualified_call() {
+            return false;
+        }
+        let start = self.checkpoint();
+        let kind = self.attempt(|p| p.path(Expected::Type).map(|parsed| parsed.kind));
+        self.rewind(start);
+        kind == Some(NameKind::Unknown)
+    }
+
+    /// Whether the tokens look like `A::b(`, with or without template arguments.
+    fn at_qualified_call(&self) -> bool {
+        let (mut open, mut is_qualified) = (0u32, false);
+        for ahead in 0..64 {
+            match self.peek_at(ahead) {
+                TokenKind::Punct(Punct::Less) => open += 1,
+                TokenKind::Punct(Punct::Greater) if open > 0 => open -= 1,
+                TokenKind::Punct(Punct::ColonColon) => is_qualified |= open == 0,
+                TokenKind::Punct(Punct::LParen) if open == 0 => return is_qualified && ahead > 0,
+                TokenKind::Ident(_) => {}
+                _ if open > 0 => {}
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Wraps a type followed by `...`.

@@ -1,6 +1,7 @@
-//! Syntax that a check makes up and that must live as long as the check: the `operator()` of lambdas.
+//! Syntax that a check makes up and that must live as long as the check: the `operator()` of lambdas, lists
+//! with their packs expanded.
 
-use crate::ast::{Function, TemplateParams};
+use crate::ast::{Function, InitClause, TemplateParams};
 use std::cell::OnceCell;
 
 /// An append-only list whose elements never move.
@@ -11,9 +12,14 @@ pub(super) struct Arena {
 
 #[derive(Debug)]
 struct Node {
-    function: Function,
-    template: Option<TemplateParams>,
+    kept: Kept,
     next: OnceCell<Box<Node>>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Function(Box<Function>, Option<TemplateParams>),
+    Clauses(Vec<InitClause>),
 }
 
 impl Arena {
@@ -23,12 +29,26 @@ impl Arena {
         function: Function,
         template: Option<TemplateParams>,
     ) -> (&Function, Option<&TemplateParams>) {
+        match self.push(Kept::Function(Box::new(function), template)) {
+            Kept::Function(function, template) => (function, template.as_ref()),
+            Kept::Clauses(_) => unreachable!("a function was kept"),
+        }
+    }
+
+    /// Keeps the clauses of a list for as long as the arena lives.
+    pub(super) fn keep_clauses(&self, clauses: Vec<InitClause>) -> &[InitClause] {
+        match self.push(Kept::Clauses(clauses)) {
+            Kept::Clauses(clauses) => clauses,
+            Kept::Function(..) => unreachable!("clauses were kept"),
+        }
+    }
+
+    fn push(&self, kept: Kept) -> &Kept {
         let mut slot = &self.first;
         while let Some(node) = slot.get() {
             slot = &node.next;
         }
-        let node = slot.get_or_init(|| Box::new(Node { function, template, next: OnceCell::new() }));
-        (&node.function, node.template.as_ref())
+        &slot.get_or_init(|| Box::new(Node { kept, next: OnceCell::new() })).kept
     }
 }
 

@@ -100,7 +100,7 @@ fn in_clauses(clauses: &[InitClause], f: Visit<'_, '_>) {
 /// The names in an expression.
 pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
     match &expr.kind {
-        ExprKind::PackExpansion(_) | ExprKind::Fold(_) if f.unexpanded_only => {}
+        ExprKind::PackExpansion(_) | ExprKind::PackElement(..) | ExprKind::Fold(_) if f.unexpanded_only => {}
         ExprKind::Path(path) => in_path(path, f),
         ExprKind::DecltypePath(inner, path) => {
             in_expr(inner, f);
@@ -111,6 +111,7 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
         | ExprKind::Postfix(_, a)
         | ExprKind::SizeofExpr(a)
         | ExprKind::PackExpansion(a) => in_expr(a, f),
+        ExprKind::PackElement(a, _) => in_expr(a, f),
         ExprKind::Binary(_, a, b) | ExprKind::Assign(_, a, b) | ExprKind::Index(a, b) => {
             in_expr(a, f);
             in_expr(b, f);

@@ -195,6 +195,8 @@ pub(super) struct Checker<'a> {
     pub(super) block_directives: Vec<(ScopeId, NsId)>,
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
     pub(super) arena: &'a super::arena::Arena,
+    /// Lists with packs, by their first clause and the lengths of the packs.
+    pub(super) expanded_lists: FxHashMap<(usize, Rc<[usize]>), &'a [ast::InitClause]>,
     pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     /// The parameters of a class template and a constructor template of it together, by the constructor.
     pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
@@ -250,6 +252,7 @@ impl<'a> Checker<'a> {
             block_directives: Vec::new(),
             block_usings: Vec::new(),
             arena,
+            expanded_lists: FxHashMap::default(),
             lambda_functions: FxHashMap::default(),
             guide_templates: FxHashMap::default(),
             alias_stack: Vec::new(),

@@ -90,9 +90,9 @@ impl<'a> Checker<'a> {
                 None => false,
             },
             Pat::Vector { elem, len, packed, quals } => match *self.types.kind(ty.ty) {
-                // The library's templates are for Metal's own vectors.
+                // Packed vectors are Metal's own; others may have as many elements as `ext_vector_type` gives.
                 TyKind::Vector { elem: have, len: count, packed: is_packed }
-                    if is_packed == *packed && count <= MAX_METAL_VECTOR_LEN =>
+                    if is_packed == *packed && (!is_packed || count <= MAX_METAL_VECTOR_LEN) =>
                 {
                     strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
                         && self.deduce_value(len, i128::from(count), deduced)

@@ -70,6 +70,7 @@ impl<'a> Checker<'a> {
             Ast::Lambda(lambda) => self.lambda_expr(lambda, span),
             Ast::Fold(fold) => self.fold_expr(fold, span),
             Ast::BitCast(ty, inner) => self.bit_cast_expr(ty, inner, span),
+            Ast::PackElement(inner, n) => self.with_pack_index(*n, |s| s.expr(inner)),
             Ast::PackExpansion(_) => {
                 self.error("pack-expansion", span, "a pack cannot be expanded here");
                 self.poison(span)

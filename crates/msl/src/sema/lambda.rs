@@ -130,16 +130,18 @@ impl<'a> Checker<'a> {
                 None if lambda.captures_all => lambda.by_reference,
                 None => continue,
             };
-            let Some(decl) = self.block_variable(name) else { continue };
+            let Some(decl) = self.block_variable(name).filter(|decl| !self.is_constant(decl)) else {
+                continue;
+            };
             captures.extend(self.capture(name, &decl, by_reference, span));
         }
-        if let Some((_, object)) = self.function.this {
-            let this = self.names.this;
-            if let Some(place) = self.this_object(span) {
-                let ty = self.types.pointer(object);
-                let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
-                captures.push(Capture { name: this, ty, declared: QualTy::plain(ty), value });
-            }
+        // In a lambda inside of a lambda it is the captured one, not the closure.
+        if self.function.this.is_some()
+            && let Some(place) = self.this_object(span)
+        {
+            let ty = self.types.pointer(place.ty);
+            let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+            captures.push(Capture { name: self.names.this, ty, declared: QualTy::plain(ty), value });
         }
         captures
     }
@@ -151,6 +153,12 @@ impl<'a> Checker<'a> {
             Found::Local(decl @ LocalDecl::Capture { .. }) => Some(decl),
             _ => None,
         }
+    }
+
+    /// A number that is known needs no capture, and stays a constant inside.
+    fn is_constant(&self, decl: &LocalDecl) -> bool {
+        matches!(decl, LocalDecl::Variable { local, ty, function }
+            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.contains_key(&(*function, *local)))
     }
 
     fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {

@@ -1,9 +1,11 @@
-//! Parameter packs: how many elements an expansion has.
+//! Parameter packs: how many elements an expansion has, and lists with expansions.
 
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind, TArg};
-use crate::ast;
+use super::checker::{Checker, LocalDecl, ScopeKind, TArg, address};
+use crate::ast::{self, ExprKind, InitClause};
 use crate::token::Name;
+use std::rc::Rc;
+use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     pub(super) fn pack_length_of_type(&mut self, ty: &ast::Type) -> Option<usize> {
@@ -16,6 +18,42 @@ impl<'a> Checker<'a> {
         let mut names = Vec::new();
         ast_names::in_expr(expr, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
+    }
+
+    /// The clauses of a list with those of packs written out: `{f(xs)...}`.
+    pub(super) fn expanded_clauses(&mut self, clauses: &'a [InitClause]) -> &'a [InitClause] {
+        if !clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_))) {
+            return clauses;
+        }
+        let lengths: Rc<[usize]> = clauses.iter().map(|clause| self.clause_length(clause)).collect();
+        let key = (clauses.first().map_or(0, address), lengths.clone());
+        if let Some(known) = self.expanded_lists.get(&key) {
+            return known;
+        }
+        let mut expanded = Vec::new();
+        for (clause, &length) in clauses.iter().zip(lengths.iter()) {
+            let ExprKind::PackExpansion(inner) = &clause.value.kind else {
+                expanded.push(clause.clone());
+                continue;
+            };
+            let inner = Arc::new(ast::Expr::clone(inner));
+            for n in 0..length {
+                let kind = ExprKind::PackElement(inner.clone(), n);
+                let value = ast::Expr { kind, ..clause.value.clone() };
+                expanded.push(InitClause { designators: clause.designators.clone(), value });
+            }
+        }
+        let kept = self.arena.keep_clauses(expanded);
+        self.expanded_lists.insert(key, kept);
+        kept
+    }
+
+    /// How many values a clause of a list gives.
+    fn clause_length(&mut self, clause: &InitClause) -> usize {
+        match &clause.value.kind {
+            ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),
+            _ => 1,
+        }
     }
 
     fn first_pack(&self, names: &[Name]) -> Option<usize> {

@@ -38,13 +38,12 @@ fn unsupported(name: &str) -> Option<&'static str> {
         Some("image blocks, function tables and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
         Some("ray tracing types")
-    } else if name == "tensor"
-        || starts("tensor_")
-        || starts("cooperative_tensor")
-        || name == "mpp"
-        || starts("simdgroup_event")
-    {
-        Some("Metal 4 tensors and asynchronous copies")
+    } else if starts("tensor_") {
+        Some("tensors that the host binds")
+    } else if starts("convolution2d") || starts("reduce_") || starts("reduction_") {
+        Some("tensor operations other than products of matrices")
+    } else if starts("simdgroup_event") {
+        Some("asynchronous copies")
     } else {
         None
     }

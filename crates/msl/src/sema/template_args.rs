@@ -4,9 +4,9 @@ use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
-use crate::hir::{Expr, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diag::Span;
 use std::rc::Rc;
 
 /// Bytes that template arguments take in a name.
@@ -383,12 +383,12 @@ impl<'a> Checker<'a> {
     ) -> Option<Ty> {
         let small =
             |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
+        // Longer ones are what code around Metal 4's tensors holds a thread's elements in.
+        let wide = |n: i128| (2..=i128::from(MAX_VECTOR_LEN)).contains(&n).then_some(n as u8);
         let kind = match (template, sizes) {
             // `vec<T, 1>` is what generic code writes for a scalar.
             (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
-            (BuiltinTemplate::Vec, &[n]) => {
-                small(n, 2).map(|len| TyKind::Vector { elem, len, packed: false })
-            }
+            (BuiltinTemplate::Vec, &[n]) => wide(n).map(|len| TyKind::Vector { elem, len, packed: false }),
             (BuiltinTemplate::PackedVec, &[n]) => {
                 small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
             }
@@ -400,15 +400,9 @@ impl<'a> Checker<'a> {
         match kind {
             Some(kind) => Some(self.types.intern(kind)),
             None => {
-                let message = "vectors and matrices have 2 to 4 elements in each direction";
-                let mut diagnostic = Diagnostic::error("vector-size", span, message);
-                if matches!(sizes, &[n] if n > i128::from(MAX_METAL_VECTOR_LEN)) {
-                    diagnostic = diagnostic.with_hint(
-                        "longer ones are for the tensor operations of Metal 4, which are not supported; \
-                         `ext_vector_type(n)` makes a vector of up to 16 elements",
-                    );
-                }
-                self.report(diagnostic);
+                let message =
+                    "vectors have 2 to 16 elements, packed ones and matrices 2 to 4 in each direction";
+                self.error("vector-size", span, message);
                 None
             }
         }

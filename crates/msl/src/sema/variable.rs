@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         if let Some((elem, 0)) = self.types.as_array(ty.ty)
-            && let Some(count) = list_length(init)
+            && let Some(count) = self.list_length(init)
         {
             ty = ty.with_ty(self.types.array(elem, count));
         }
@@ -156,26 +156,26 @@ impl<'a> Checker<'a> {
         self.auto_ty = outer;
         (!resolved.ty.is_error()).then_some(resolved)
     }
-}
 
-/// The number of elements a list or string gives an array.
-fn list_length(init: &Initialiser) -> Option<u64> {
-    match init {
-        Initialiser::Brace(clauses) => Some(clauses_length(clauses)),
-        Initialiser::Assign(expr) => match &expr.kind {
-            Ast::InitList(clauses) => Some(clauses_length(clauses)),
-            Ast::Str(text) => Some(text.as_str().len() as u64 + 1),
-            _ => None,
-        },
-        Initialiser::Paren(_) => None,
-    }
-}
-
-fn clauses_length(clauses: &[ast::InitClause]) -> u64 {
-    match clauses {
-        [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
-            text.as_str().len() as u64 + 1
+    /// The number of elements a list or string gives an array.
+    fn list_length(&mut self, init: &'a Initialiser) -> Option<u64> {
+        match init {
+            Initialiser::Brace(clauses) => Some(self.clauses_length(clauses)),
+            Initialiser::Assign(expr) => match &expr.kind {
+                Ast::InitList(clauses) => Some(self.clauses_length(clauses)),
+                Ast::Str(text) => Some(text.as_str().len() as u64 + 1),
+                _ => None,
+            },
+            Initialiser::Paren(_) => None,
         }
-        _ => clauses.len() as u64,
+    }
+
+    fn clauses_length(&mut self, clauses: &'a [ast::InitClause]) -> u64 {
+        match self.expanded_clauses(clauses) {
+            [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
+                text.as_str().len() as u64 + 1
+            }
+            clauses => clauses.len() as u64,
+        }
     }
 }

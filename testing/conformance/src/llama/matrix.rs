@@ -49,6 +49,8 @@ enum Kind {
     Few(usize),
     /// `mul_mm`.
     Matrix,
+    /// `mul_mm` on a device with Metal 4's tensors.
+    Tensors,
     /// `mul_mv_mma`: tiles of rows and of vectors, eight of each.
     Tiles([usize; 2]),
 }
@@ -80,7 +82,16 @@ fn taken_apart(kernel: &str) -> Option<(Kind, Format, Format)> {
 
 /// The cases of a kernel.
 pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
+    Some(cases_of(kernel, taken_apart(kernel)?))
+}
+
+/// The cases of a kernel of `mul_mm` that was compiled for tensors.
+pub fn tensor_cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
     let (kind, first, second) = taken_apart(kernel)?;
+    (kind == Kind::Matrix).then(|| cases_of(kernel, (Kind::Tensors, first, second)))
+}
+
+fn cases_of(kernel: &str, (kind, first, second): (Kind, Format, Format)) -> Vec<Case> {
     let unit = first.elements.max(32);
     // Elements of a sum; rows of the matrix, vectors, matrices of each operand.
     let shapes: Vec<[usize; 5]> = match kind {
@@ -103,19 +114,21 @@ pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
                 [2 * long, 70, 8 * vectors + 1, 1, 1],
             ]
         }
+        Kind::Tensors => vec![[2 * unit, 64, 128, 1, 1], [3 * unit, 70, 131, 2, 4], [unit, 5, 3, 1, 1]],
         Kind::Matrix if first.plain().is_some() => {
             vec![[64, 64, 32, 1, 1], [48, 70, 37, 2, 4], [96, 5, 3, 1, 1]]
         }
         Kind::Matrix => vec![[unit, 64, 32, 1, 1], [3 * unit, 70, 37, 2, 4], [unit, 5, 3, 1, 1]],
     };
-    Some(shapes.iter().map(|&shape| case(kernel, kind, first, second, shape)).collect())
+    shapes.iter().map(|&shape| case(kernel, kind, first, second, shape)).collect()
 }
 
 fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 5]) -> Case {
     let [k, n, m, matrices, batches] = shape;
     let order = |several, order| if several { order } else { Order::Contiguous };
+    let of_vectors = if kind == Kind::Tensors { Order::Padded } else { Order::Permuted };
     let a = Tensor::random(first, 81, [k, n, matrices, 1], order(matrices > 1, Order::Padded));
-    let b = Tensor::random(second, 82, [k, m, batches, 1], order(batches > 1, Order::Permuted));
+    let b = Tensor::random(second, 82, [k, m, batches, 1], order(batches > 1, of_vectors));
     let ratio = batches / matrices;
     let ne = [n, m, batches, 1];
     // The sum with another matrix comes with the product of tiles.
@@ -132,11 +145,21 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     let name = match kind {
         Kind::Vector(_) => "mul_mv",
         Kind::Few(_) | Kind::Tiles(_) => "mul_mv_ext",
-        Kind::Matrix => "mul_mm",
+        Kind::Matrix | Kind::Tensors => "mul_mm",
     };
     let kargs =
         Kargs::new(name).tensor("0", &a).tensor("1", &b).tensor("", &out).set("r2", ratio).set("r3", 1);
     let launch = match kind {
+        Kind::Tensors => {
+            let (ragged_in, ragged_out) = (k % 32 != 0, n % 64 != 0 || m % 128 != 0);
+            let grid = [m.div_ceil(128), n.div_ceil(64), batches].map(|n| n as u32);
+            let launch =
+                bound(Launch::new(kernel, Grid::Groups(grid), [32, 4, 1]), &kargs, &a, &b, &expected);
+            let launch = launch.threadgroup(0, 64 * 32 * 2);
+            let launch =
+                launch.constant(700, Constant::Bool(ragged_in)).constant(701, Constant::Bool(ragged_out));
+            ratios(launch, 702, [batches, 1, ratio, 1])
+        }
         Kind::Matrix => {
             let (ragged_in, ragged_out) = (k % 32 != 0, n % 64 != 0 || m % 32 != 0);
             let grid = [m.div_ceil(32), n.div_ceil(64), batches].map(|n| n as u32);
@@ -167,8 +190,8 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     };
     // Sums of floats; `mul_mm` rounds both operands to 16 bits.
     let rounding = match (kind, first.name, second.name) {
-        (Kind::Matrix, "bf16" | "mxfp4", _) => Dtype::Bf16.epsilon(),
-        (Kind::Matrix, ..) => 1.5 * Dtype::F16.epsilon(),
+        (Kind::Matrix | Kind::Tensors, "bf16" | "mxfp4", _) => Dtype::Bf16.epsilon(),
+        (Kind::Matrix | Kind::Tensors, ..) => 1.5 * Dtype::F16.epsilon(),
         // Products are of the operands' type there.
         (_, "f16", "f16") => Dtype::F16.epsilon(),
         (_, "bf16", "bf16") => Dtype::Bf16.epsilon(),

@@ -46,6 +46,11 @@ impl Machine<'_, '_> {
         let span = expr.span;
         let ty = expr.ty.ty;
         match &expr.kind {
+            // An object without members has no value that would have to be known, whichever object it is.
+            ExprKind::Local(_) | ExprKind::Deref(_) if self.is_empty_class(ty) => {
+                let size = self.checker.types.layout(ty).size;
+                Ok(Place::Memory(self.allocate(size, span)?, ty))
+            }
             ExprKind::Local(local) => Ok(Place::Memory(self.local(*local, span)?, ty)),
             ExprKind::Global(global) => Ok(Place::Memory(self.global(*global, span)?, ty)),
             ExprKind::Deref(pointer) => Ok(Place::Memory(self.address(pointer)?, ty)),
@@ -97,6 +102,11 @@ impl Machine<'_, '_> {
             }
             _ => Err(self.fail(span, "this is not known at compile time")),
         }
+    }
+
+    fn is_empty_class(&self, ty: Ty) -> bool {
+        let record = self.checker.types.as_record(ty).map(|record| self.checker.types.record(record));
+        record.is_some_and(|record| record.is_complete && record.fields.is_empty())
     }
 
     /// The address of an element: elements of this size are contiguous.

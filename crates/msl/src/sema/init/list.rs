@@ -48,6 +48,7 @@ impl<'a> Checker<'a> {
         if to.ty.is_error() {
             return self.poison(span);
         }
+        let clauses = self.expanded_clauses(clauses);
         if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
             if !referent.is_const && !rvalue {
                 self.error("no-conversion", span, "a list cannot be bound to a reference to non-const");

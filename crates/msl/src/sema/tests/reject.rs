@@ -8,7 +8,7 @@ fn names() {
     reject("void f(float4 v) { v.q = 1; }", &["bad-swizzle"]);
     reject("using namespace nowhere;", &["unknown-namespace"]);
     reject("using namespace metal::raytracing;", &["unsupported-feature"]);
-    reject("void f() { using namespace mpp::tensor_ops; }", &["unsupported-feature"]);
+    reject("void f() { using namespace mpp::raytracing; }", &["unsupported-feature"]);
     reject("struct S { int count; }; int f(S s) { return s.cuont; }", &["unknown-member"]);
     reject("void f() { int x; int x; }", &["redefinition"]);
     let (_, text) = check("struct S { int count; }; int f(S s) { return s.cuont; }");

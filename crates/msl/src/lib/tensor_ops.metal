@@ -1,0 +1,144 @@
+// <MetalPerformancePrimitives/MetalPerformancePrimitives.h>: products of matrices over the tensors of
+// <metal_tensor>. The first dimension of a tensor is the column.
+
+namespace mpp {
+namespace tensor_ops {
+
+using metal::dynamic_length_v;
+
+struct matmul2d_descriptor {
+  enum class mode { multiply, multiply_accumulate };
+  int m, n, k;
+  bool transpose_left, transpose_right, relaxed_precision;
+  mode matmul_mode;
+
+  // A product of m x k and k x n; without k it is as long as the left matrix.
+  constexpr matmul2d_descriptor(int rows, int columns, int inner = -1, bool is_left_transposed = false,
+                                bool is_right_transposed = false, bool is_relaxed = false,
+                                mode matmul = mode::multiply)
+      : m(rows), n(columns), k(inner), transpose_left(is_left_transposed), transpose_right(is_right_transposed),
+        relaxed_precision(is_relaxed), matmul_mode(matmul) {}
+};
+
+template <typename Scope> struct __lib_simdgroups : metal::integral_constant<int, 0> {};
+template <int N> struct __lib_simdgroups<metal::execution_simdgroups<N>> : metal::integral_constant<int, N> {};
+
+// Operands that are no matrices of one floating type are multiplied as floats.
+template <typename A, typename B> struct __lib_factor { typedef float type; };
+template <> struct __lib_factor<half, half> { typedef half type; };
+template <> struct __lib_factor<bfloat, bfloat> { typedef bfloat type; };
+
+// An element of an operand; with Transposed the matrix is stored with its columns as rows.
+template <bool Transposed, typename T, typename E, typename... Tags>
+auto __lib_operand_element(const thread metal::tensor<T, E, metal::tensor_inline, Tags...>& matrix, int column, int row) {
+  return Transposed ? matrix.load(row, column) : matrix.load(column, row);
+}
+// From the lane that has it. All threads of the SIMD-group get here.
+template <bool Transposed, typename T, typename E, typename Layout>
+T __lib_operand_element(const thread metal::cooperative_tensor<T, E, Layout>& matrix, int column, int row) {
+  const int x = Transposed ? row : column, y = Transposed ? column : row;
+  const int in_row = y % 8, in_column = x % 16 / 4;
+  const int lane = (in_row & 4) << 2 | (in_column & 2) << 2 | (in_row & 3) << 1 | (in_column & 1);
+  const int element = (y / 16 * Layout::across + x / 16) * 8 + y % 16 / 8 * 4 + x % 4;
+  T found = T(0);
+  for (int i = 0; i < Layout::capacity; i++) {
+    const T theirs = metal::simd_shuffle(matrix.__values[i], ushort(lane));
+    if (i == element) found = theirs;
+  }
+  return found;
+}
+
+template <bool Transposed, typename T, typename E, typename... Tags>
+int __lib_inner_length(const thread metal::tensor<T, E, metal::tensor_inline, Tags...>& left) {
+  return left.get_extent(Transposed ? 1 : 0);
+}
+template <bool Transposed, typename T, typename E, typename Layout>
+int __lib_inner_length(const thread metal::cooperative_tensor<T, E, Layout>&) {
+  return E::static_extent(Transposed ? 1 : 0);
+}
+
+template <matmul2d_descriptor Descriptor, typename Scope, typename... Args> class matmul2d {
+  static constant constexpr int simdgroups = __lib_simdgroups<Scope>::value;
+  template <typename T, int Columns, int Rows> using cooperative =
+      metal::cooperative_tensor<T, metal::extents<int, Columns, Rows>, metal::__lib_tiles<Columns, Rows, simdgroups>>;
+
+  template <typename Left> static int inner_length(const thread Left& left) {
+    return Descriptor.k > 0 ? Descriptor.k : __lib_inner_length<Descriptor.transpose_left>(left);
+  }
+
+  // One element after the other, in the destination's own type.
+  template <typename Left, typename Right, typename T, typename E, typename Layout>
+  static void multiply_elements(const thread Left& left, const thread Right& right, thread metal::cooperative_tensor<T, E, Layout>& to) {
+    const int length = inner_length(left);
+    for (int i = 0; i < Layout::capacity; i++) {
+      const int2 place = Layout::place(i);
+      T sum = to.__values[i];
+      for (int k = 0; k < length; k++) {
+        sum += T(__lib_operand_element<Descriptor.transpose_left>(left, k, place.y)) * T(__lib_operand_element<Descriptor.transpose_right>(right, place.x, k));
+      }
+      to.__values[i] = sum;
+    }
+  }
+
+  // Tiles of 16x16 as four products of SIMD-group matrices: two of rows, and two of columns, of which each has
+  // the pairs that its lanes hold.
+  template <typename Left, typename Right, typename T, typename E, typename Layout>
+  static void multiply_tiles(const thread Left& left, const thread Right& right, thread metal::cooperative_tensor<T, E, Layout>& to) {
+    typedef typename __lib_factor<typename Left::value_type, typename Right::value_type>::type Factor;
+    const int length = inner_length(left), row = Layout::row_in_tile(), column = Layout::column_in_tile();
+    for (int tile = 0; tile < Layout::each; tile++) {
+      if (Layout::first() + tile >= Layout::count) break;
+      const int top = (Layout::first() + tile) / Layout::across * 16, edge = (Layout::first() + tile) % Layout::across * 16;
+      thread T* values = to.__values + tile * 8;
+      float2 sums[2][2];
+      for (int i = 0; i < 4; i++) sums[i / 2][i % 2] = float2(float(values[i * 2]), float(values[i * 2 + 1]));
+      for (int k = 0; k < length; k += 8) {
+        metal::vec<Factor, 2> rows[2], columns[2];
+        for (int i = 0; i < 4; i++) {
+          const int inner = k + column / 2 + i % 2;
+          const Factor value = Factor(__lib_operand_element<Descriptor.transpose_left>(left, inner, top + row + i / 2 * 8));
+          rows[i / 2][i % 2] = inner < length ? value : Factor(0);
+        }
+        for (int i = 0; i < 4; i++) {
+          const Factor value = Factor(__lib_operand_element<Descriptor.transpose_right>(right, edge + column + i, k + row));
+          columns[i / 2][i % 2] = k + row < length ? value : Factor(0);
+        }
+        for (int i = 0; i < 4; i++) sums[i / 2][i % 2] = __am_matrix_multiply_accumulate(rows[i / 2], columns[i % 2], sums[i / 2][i % 2]);
+      }
+      for (int i = 0; i < 8; i++) values[i] = T(sums[i / 4][i % 4 / 2][i % 2]);
+    }
+  }
+
+public:
+  template <typename Left, typename Right, typename T, typename... Rest> static auto get_destination_cooperative_tensor() {
+    return cooperative<T, Descriptor.n, Descriptor.m>{};
+  }
+  template <typename T, typename Right, typename To, typename... Rest> static auto get_left_input_cooperative_tensor() {
+    static_assert(Descriptor.k > 0, "an operand in threads has a length that the descriptor says");
+    return cooperative<T, Descriptor.transpose_left ? Descriptor.m : Descriptor.k, Descriptor.transpose_left ? Descriptor.k : Descriptor.m>{};
+  }
+  template <typename Left, typename T, typename To, typename... Rest> static auto get_right_input_cooperative_tensor() {
+    static_assert(Descriptor.k > 0, "an operand in threads has a length that the descriptor says");
+    return cooperative<T, Descriptor.transpose_right ? Descriptor.k : Descriptor.n, Descriptor.transpose_right ? Descriptor.n : Descriptor.k>{};
+  }
+
+  template <typename Left, typename Right, typename T, typename E, typename Layout>
+  void run(const thread Left& left, const thread Right& right, thread metal::cooperative_tensor<T, E, Layout>& to) const {
+    if (Descriptor.matmul_mode == matmul2d_descriptor::mode::multiply) {
+      for (int i = 0; i < Layout::capacity; i++) to.__values[i] = T(0);
+    }
+    if constexpr (simdgroups == 0 || metal::is_integral_v<T>) multiply_elements(left, right, to);
+    else multiply_tiles(left, right, to);
+  }
+  template <typename Left, typename Right, typename T, typename E, typename... Tags>
+  void run(const thread Left& left, const thread Right& right, const thread metal::tensor<T, E, metal::tensor_inline, Tags...>& to) const {
+    typedef typename metal::tensor<T, E, metal::tensor_inline, Tags...>::value_type Value;
+    cooperative<Value, Descriptor.n, Descriptor.m> held;
+    if (Descriptor.matmul_mode == matmul2d_descriptor::mode::multiply_accumulate) held.load(to);
+    run(left, right, held);
+    held.store(to);
+  }
+};
+
+}
+}
