@@ -48,6 +48,67 @@ T __lib_operand_element(const thread metal::cooperative_tensor<T, E, Layout>& ma
   return found;
 }
 
+// The two elements of an 8x8 matrix of an operand that a lane has. Beyond a length of it are zeros.
+template <bool Transposed, typename Factor, typename Operand>
+metal::vec<Factor, 2> __lib_operand_elements(const thread Operand& operand, int column, int row, int columns, int rows) {
+  const int lane = __am_thread_index_in_simdgroup();
+  const int y = (lane / 4 & 4) + lane / 2 % 4, x = ((lane / 4 & 2) + lane % 2) * 2;
+  metal::vec<Factor, 2> elements;
+  for (int i = 0; i < 2; i++) {
+    const Factor value = Factor(__lib_operand_element<Transposed>(operand, column + x + i, row + y));
+    elements[i] = x + i < columns && y < rows ? value : Factor(0);
+  }
+  return elements;
+}
+template <bool Transposed, typename Factor, typename T, typename E, typename Layout>
+metal::vec<Factor, 2> __lib_operand_matrix(const thread metal::cooperative_tensor<T, E, Layout>& operand, int column, int row, int columns, int rows) {
+  return __lib_operand_elements<Transposed, Factor>(operand, column, row, columns, rows);
+}
+// At once where all of it is within the tensor and its columns are neighbours.
+template <bool Transposed, typename Factor, typename T, typename E, typename... Tags>
+metal::vec<Factor, 2> __lib_operand_matrix(const thread metal::tensor<T, E, metal::tensor_inline, Tags...>& operand, int column, int row, int columns, int rows) {
+  typedef typename metal::tensor<T, E, metal::tensor_inline, Tags...>::value_type Value;
+  const int x = Transposed ? row : column, y = Transposed ? column : row;
+  const bool is_whole = columns >= 8 && rows >= 8 && operand.get_stride(0) == 1 && x + 8 <= int(operand.get_extent(0)) &&
+                        y + 8 <= int(operand.get_extent(1)) && int(operand.get_stride(1)) >= 0;
+  if constexpr (metal::is_floating_point_v<Value>) {
+    if (is_whole) {
+      const ulong stride = operand.get_stride(1);
+      T* corner = operand.__data + (long(y) * long(stride) + x);
+      metal::vec<Value, 2> elements;
+      if (Transposed) elements = __am_matrix_load_transposed<metal::vec<Value, 2>>(corner, stride);
+      else elements = __am_matrix_load<metal::vec<Value, 2>>(corner, stride);
+      return metal::vec<Factor, 2>(elements);
+    }
+  }
+  return __lib_operand_elements<Transposed, Factor>(operand, column, row, columns, rows);
+}
+
+// A lane's elements of a tile as those of four SIMD-group matrices, and back. In a tile a lane has four
+// neighbours, in a matrix two: the lane with the others is in the same row.
+inline ushort __lib_lane_of(int row, int part) { return ushort((row & 4) << 2 | (part & 2) << 2 | (row & 3) << 1 | (part & 1)); }
+template <typename T> void __lib_from_tile(thread const T* values, thread float2 (&matrices)[2][2]) {
+  const int lane = __am_thread_index_in_simdgroup();
+  const int row = (lane / 4 & 4) + lane / 2 % 4, part = (lane / 4 & 2) + lane % 2;
+  for (int i = 0; i < 8; i++) {
+    const int down = i / 4, across = i / 2 % 2, n = i % 2;
+    const ushort from = __lib_lane_of(row, across * 2 + part / 2);
+    const float even = metal::simd_shuffle(float(values[down * 4 + n]), from);
+    const float odd = metal::simd_shuffle(float(values[down * 4 + 2 + n]), from);
+    matrices[down][across][n] = part % 2 ? odd : even;
+  }
+}
+template <typename T> void __lib_to_tile(thread const float2 (&matrices)[2][2], thread T* values) {
+  const int lane = __am_thread_index_in_simdgroup();
+  const int row = (lane / 4 & 4) + lane / 2 % 4, part = (lane / 4 & 2) + lane % 2;
+  for (int i = 0; i < 8; i++) {
+    const ushort from = __lib_lane_of(row, part % 2 * 2 + i % 4 / 2);
+    const float left = metal::simd_shuffle(matrices[i / 4][0][i % 2], from);
+    const float right = metal::simd_shuffle(matrices[i / 4][1][i % 2], from);
+    values[i] = T(part / 2 ? right : left);
+  }
+}
+
 template <bool Transposed, typename T, typename E, typename... Tags>
 int __lib_inner_length(const thread metal::tensor<T, E, metal::tensor_inline, Tags...>& left) {
   return left.get_extent(Transposed ? 1 : 0);
@@ -80,32 +141,26 @@ template <matmul2d_descriptor Descriptor, typename Scope, typename... Args> clas
     }
   }
 
-  // Tiles of 16x16 as four products of SIMD-group matrices: two of rows, and two of columns, of which each has
-  // the pairs that its lanes hold.
+  // Tiles of 16x16 as four products of SIMD-group matrices.
   template <typename Left, typename Right, typename T, typename E, typename Layout>
   static void multiply_tiles(const thread Left& left, const thread Right& right, thread metal::cooperative_tensor<T, E, Layout>& to) {
     typedef typename __lib_factor<typename Left::value_type, typename Right::value_type>::type Factor;
-    const int length = inner_length(left), row = Layout::row_in_tile(), column = Layout::column_in_tile();
+    const int length = inner_length(left);
     for (int tile = 0; tile < Layout::each; tile++) {
       if (Layout::first() + tile >= Layout::count) break;
       const int top = (Layout::first() + tile) / Layout::across * 16, edge = (Layout::first() + tile) % Layout::across * 16;
       thread T* values = to.__values + tile * 8;
       float2 sums[2][2];
-      for (int i = 0; i < 4; i++) sums[i / 2][i % 2] = float2(float(values[i * 2]), float(values[i * 2 + 1]));
+      __lib_from_tile(values, sums);
       for (int k = 0; k < length; k += 8) {
         metal::vec<Factor, 2> rows[2], columns[2];
-        for (int i = 0; i < 4; i++) {
-          const int inner = k + column / 2 + i % 2;
-          const Factor value = Factor(__lib_operand_element<Descriptor.transpose_left>(left, inner, top + row + i / 2 * 8));
-          rows[i / 2][i % 2] = inner < length ? value : Factor(0);
-        }
-        for (int i = 0; i < 4; i++) {
-          const Factor value = Factor(__lib_operand_element<Descriptor.transpose_right>(right, edge + column + i, k + row));
-          columns[i / 2][i % 2] = k + row < length ? value : Factor(0);
+        for (int i = 0; i < 2; i++) {
+          rows[i] = __lib_operand_matrix<Descriptor.transpose_left, Factor>(left, k, top + i * 8, length - k, 8);
+          columns[i] = __lib_operand_matrix<Descriptor.transpose_right, Factor>(right, edge + i * 8, k, 8, length - k);
         }
         for (int i = 0; i < 4; i++) sums[i / 2][i % 2] = __am_matrix_multiply_accumulate(rows[i / 2], columns[i % 2], sums[i / 2][i % 2]);
       }
-      for (int i = 0; i < 8; i++) values[i] = T(sums[i / 4][i % 4 / 2][i % 2]);
+      __lib_to_tile(sums, values);
     }
   }
 
