@@ -38,11 +38,40 @@ kernel void described(device uint* x [[buffer(0)]], uint first [[stage_in]]) //~
     x[0] = first;
 }
 
-uint everywhere [[thread_position_in_grid]]; //~ unsupported-feature
+uint3 everywhere [[grid_origin]]; //~ unsupported-feature
 
 kernel void outside(device uint* x [[buffer(0)]])
 {
-    x[0] = everywhere;
+    x[0] = everywhere.x;
+}
+
+struct Drawn
+{
+    render_pipeline_state state; //~ unsupported-feature
+};
+
+kernel void drawing(device Drawn* drawn [[buffer(0)]], device uint* x [[buffer(1)]])
+{
+    x[0] = 1;
+}
+
+struct Fragments
+{
+    half4 color;
+};
+
+kernel void tile(imageblock<Fragments> block, //~ unsupported-feature
+                 ushort2 place [[thread_position_in_threadgroup]])
+{
+    threadgroup_imageblock Fragments* values = block.data(place);
+    values->color = half4(1);
+}
+
+kernel void foveated(constant rasterization_rate_map_data& rates [[buffer(0)]], //~ unsupported-feature
+                     device float* x [[buffer(1)]])
+{
+    rasterization_rate_map_decoder decoder(rates);
+    x[0] = decoder.map_screen_to_physical_coordinates(float2(1)).x;
 }
 
 kernel void host_tensor(tensor<device half, dextents<int, 2>, tensor_handle> x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature

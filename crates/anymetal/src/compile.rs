@@ -309,6 +309,7 @@ fn compiler_key(key: &ConstantKey) -> CompilerKey {
     match key {
         ConstantKey::Index(index) => CompilerKey::Index(*index),
         ConstantKey::Name(name) => CompilerKey::Name(name.clone()),
+        ConstantKey::Component(whole, lane) => CompilerKey::Component(Box::new(compiler_key(whole)), *lane),
     }
 }
 

@@ -15,6 +15,8 @@ pub enum ConstantKey {
     Index(u32),
     /// By its name in the source.
     Name(String),
+    /// One component of a vector, as [`FunctionConstants::with_vector`] gives them.
+    Component(Box<ConstantKey>, u8),
 }
 
 impl From<u32> for ConstantKey {
@@ -47,6 +49,7 @@ impl std::fmt::Display for ConstantKey {
         match self {
             ConstantKey::Index(index) => write!(formatter, "{index}"),
             ConstantKey::Name(name) => write!(formatter, "`{name}`"),
+            ConstantKey::Component(whole, lane) => write!(formatter, "component {lane} of {whole}"),
         }
     }
 }
@@ -63,6 +66,17 @@ impl FunctionConstants {
         let key = constant.into();
         self.values.retain(|(known, _)| *known != key);
         self.values.push((key, value.into()));
+        self
+    }
+
+    /// With the components of a vector (`constant ushort2 stride [[function_constant(2)]]`), of which there
+    /// must be as many as the source declares.
+    #[must_use]
+    pub fn with_vector(mut self, constant: impl Into<ConstantKey>, components: &[Scalar]) -> Self {
+        let whole = constant.into();
+        for (lane, component) in (0u8..).zip(components) {
+            self = self.with(ConstantKey::Component(Box::new(whole.clone()), lane), *component);
+        }
         self
     }
 

@@ -1,6 +1,6 @@
 //! The public crate from source to result: compile, run, read back, and what is told when something is wrong.
 
-use anymetal::{CompileOptions, Device, DeviceError, Error, FunctionConstants};
+use anymetal::{CompileOptions, Device, DeviceError, Error, FunctionConstants, Scalar};
 
 const SOURCE: &str = r"
 #include <metal_stdlib>
@@ -15,6 +15,13 @@ kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(
 
 kernel void scaled(device int* out, uint i [[thread_position_in_grid]]) {
     out[i] = int(i) * factor;
+}
+
+constant ushort3 stride [[function_constant(5)]];
+
+kernel void strided(device ushort* out, uint i [[thread_position_in_grid]]) {
+    ushort3 p = stride * ushort(i);
+    out[i] = p.x + 10 * p.y + 100 * stride.z;
 }
 
 kernel void reversed(device const int* in, device int* out, uint i [[thread_position_in_threadgroup]],
@@ -56,6 +63,34 @@ fn function_constants_are_given_by_index_or_name() -> Result<(), Error> {
         assert_eq!(out.read()?, (0..40).map(|i| i * -2).collect::<Vec<i32>>());
     }
     assert!(matches!(library.pipeline("scaled"), Err(Error::Compile(failure)) if failure.is_users()));
+    Ok(())
+}
+
+#[test]
+fn function_constants_that_are_vectors_get_all_components() -> Result<(), Error> {
+    let library = library()?;
+    let described = library.reflect("strided")?.function_constants;
+    let stride = described.iter().find(|constant| constant.name == "stride").expect("it is declared");
+    assert_eq!((stride.type_name.as_str(), stride.required), ("ushort3", true));
+    let (out, queue) = (library.device().buffer_zeroed::<u16>(4)?, library.device().queue()?);
+    let components = [1, 2, 3].map(Scalar::from);
+    for constants in [
+        FunctionConstants::new().with_vector(5, &components),
+        FunctionConstants::new().with_vector("stride", &components),
+    ] {
+        let strided = library.pipeline_with("strided", &constants)?;
+        queue.launch(&strided).arg(&out).threads(4).submit()?.wait()?;
+        assert_eq!(out.read()?, [300, 321, 342, 363]);
+    }
+    for constants in [
+        FunctionConstants::new(),
+        FunctionConstants::new().with(5, 1),
+        FunctionConstants::new().with_vector(5, &components[..2]),
+        FunctionConstants::new().with_vector(3, &components[..1]).with_vector(5, &components),
+    ] {
+        let refused = library.pipeline_with("strided", &constants);
+        assert!(matches!(refused, Err(Error::Compile(failure)) if failure.is_users()), "{constants:?}");
+    }
     Ok(())
 }
 

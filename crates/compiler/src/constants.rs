@@ -22,6 +22,34 @@ pub enum ConstantKey {
     Index(u32),
     /// By its name in the source.
     Name(String),
+    /// One component of a vector.
+    Component(Box<ConstantKey>, u8),
+}
+
+impl ConstantKey {
+    /// Whether this is that constant of the module.
+    fn names(&self, constant: &FunctionConstant) -> bool {
+        match self {
+            ConstantKey::Index(index) => constant.index == *index,
+            ConstantKey::Name(name) => constant.name == *name,
+            ConstantKey::Component(whole, lane) => constant.lane == *lane && whole.names(constant),
+        }
+    }
+
+    fn is_component(&self) -> bool {
+        matches!(self, ConstantKey::Component(..))
+    }
+
+    /// Adds the key to that of a compilation.
+    pub(crate) fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
+        match self {
+            ConstantKey::Index(index) => key.field("index").number((*index).into()),
+            ConstantKey::Name(name) => key.field("name").field(name),
+            ConstantKey::Component(whole, lane) => {
+                whole.add_to(key.field("component").number((*lane).into()))
+            }
+        }
+    }
 }
 
 impl fmt::Display for ConstantKey {
@@ -29,6 +57,7 @@ impl fmt::Display for ConstantKey {
         match self {
             ConstantKey::Index(index) => write!(formatter, "{index}"),
             ConstantKey::Name(name) => write!(formatter, "`{name}`"),
+            ConstantKey::Component(whole, lane) => write!(formatter, "component {lane} of {whole}"),
         }
     }
 }
@@ -126,19 +155,17 @@ pub(crate) fn resolve(
 ) -> Result<Vec<(FunctionConstantId, Option<u64>)>, CompileError> {
     let mut resolved = Vec::with_capacity(values.len());
     for (key, value) in values {
-        let matches = |constant: &FunctionConstant| match key {
-            ConstantKey::Index(index) => constant.index == *index,
-            ConstantKey::Name(name) => constant.name == *name,
-        };
         let mut found = false;
         // Several declarations may share an index: all get the value.
-        for (position, constant) in module.function_constants.iter().enumerate().filter(|(_, c)| matches(c)) {
+        for (position, constant) in module.function_constants.iter().enumerate().filter(|(_, c)| key.names(c))
+        {
             found = true;
             let declared = scalar_type(constant.ty, constant.signed);
-            let bits = value.bits(declared).ok_or_else(|| CompileError::ConstantType {
+            let fits = key.is_component() == (constant.lanes > 1);
+            let bits = value.bits(declared).filter(|_| fits).ok_or_else(|| CompileError::ConstantType {
                 kernel: kernel.to_owned(),
                 constant: key.to_string(),
-                expected: declared.msl_name().to_owned(),
+                expected: type_name(constant),
                 got: value.describe(),
             })?;
             resolved.push((FunctionConstantId(position as u32), Some(bits)));
@@ -151,11 +178,11 @@ pub(crate) fn resolve(
 }
 
 fn unknown(key: &ConstantKey, module: &Module, kernel: &str) -> CompileError {
-    let of_program = || module.function_constants.iter().filter(|constant| !constant.is_hidden());
+    let of_program = || module.function_constants.iter().filter(|constant| constant.is_listed());
     let names = of_program().map(|constant| constant.name.as_str());
     let suggestion = match key {
         ConstantKey::Name(name) => suggest(name, names).map(str::to_owned),
-        ConstantKey::Index(_) => None,
+        ConstantKey::Index(_) | ConstantKey::Component(..) => None,
     };
     CompileError::UnknownConstant {
         kernel: kernel.to_owned(),
@@ -171,9 +198,21 @@ pub(crate) fn describe(constant: &FunctionConstant, required: bool) -> FunctionC
     FunctionConstantInfo {
         index: constant.index,
         name: constant.name.clone(),
-        type_name: scalar.msl_name().to_owned(),
-        element: ElementType::Scalar(scalar),
+        type_name: type_name(constant),
+        element: match constant.lanes {
+            1 => ElementType::Scalar(scalar),
+            lanes => ElementType::Vector(scalar, lanes),
+        },
         required,
+    }
+}
+
+/// `ushort`, `ushort2`
+fn type_name(constant: &FunctionConstant) -> String {
+    let scalar = scalar_type(constant.ty, constant.signed).msl_name();
+    match constant.lanes {
+        1 => scalar.to_owned(),
+        lanes => format!("{scalar}{lanes}"),
     }
 }
 
@@ -183,13 +222,22 @@ mod tests {
     use anymetal_ir::Scalar;
 
     fn module() -> Module {
-        let constant =
-            |name: &str, index, ty, signed| FunctionConstant { name: name.into(), index, ty, signed };
+        let constant = |name: &str, index, ty, signed| FunctionConstant {
+            name: name.into(),
+            index,
+            ty,
+            signed,
+            lane: 0,
+            lanes: 1,
+        };
+        let stride = |lane| FunctionConstant { lane, lanes: 2, ..constant("stride", 4, Scalar::I16, false) };
         let function_constants = vec![
             constant("width", 0, Scalar::I32, false),
             constant("scale", 1, Scalar::F32, false),
             constant("flag", 2, Scalar::Bool, false),
             constant("offset", 3, Scalar::I16, true),
+            stride(0),
+            stride(1),
         ];
         Module { function_constants, ..Module::default() }
     }
@@ -219,6 +267,22 @@ mod tests {
                 "{key} {value:?}"
             );
         }
+    }
+
+    #[test]
+    fn vectors_get_a_value_for_each_component() {
+        let component = |lane| ConstantKey::Component(Box::new(ConstantKey::Name("stride".into())), lane);
+        let given = [(component(1), ConstantValue::Integer(7)), (component(0), ConstantValue::Integer(3))];
+        let resolved = resolve(&given, &module(), "k", false).unwrap();
+        assert_eq!(resolved, [(FunctionConstantId(5), Some(7)), (FunctionConstantId(4), Some(3))]);
+        let whole = one(ConstantKey::Index(4), ConstantValue::Integer(2)).unwrap_err().to_string();
+        assert!(whole.contains("ushort2"), "{whole}");
+        assert!(matches!(
+            one(component(2), ConstantValue::Integer(2)),
+            Err(CompileError::UnknownConstant { .. })
+        ));
+        let of_scalar = ConstantKey::Component(Box::new(ConstantKey::Index(0)), 0);
+        assert!(matches!(one(of_scalar, ConstantValue::Integer(2)), Err(CompileError::ConstantType { .. })));
     }
 
     #[test]

@@ -94,11 +94,7 @@ impl Specialisation {
     pub(crate) fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
         key = key.number(self.constants.len() as u64);
         for (constant, value) in &self.constants {
-            key = match constant {
-                ConstantKey::Index(index) => key.field("index").number((*index).into()),
-                ConstantKey::Name(name) => key.field("name").field(name),
-            };
-            key = value.add_to(key);
+            key = value.add_to(constant.add_to(key));
         }
         let size = self.group_size.map(|size| format!("{size:?}")).unwrap_or_default();
         key.number(self.ignore_unknown_constants.into())

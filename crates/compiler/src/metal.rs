@@ -90,11 +90,23 @@ pub(crate) fn options(
 ) -> Result<MetalOptions, CompileError> {
     let ignored = specialisation.ignore_unknown_constants;
     let values = constants::resolve(&specialisation.constants, module, kernel, ignored)?;
-    let constant = |(id, bits): (anymetal_ir::FunctionConstantId, Option<u64>)| {
-        let declared = module.function_constants.get(id.0 as usize)?;
+    let mut of_metal: Vec<MetalConstant> = Vec::new();
+    for (id, bits) in values {
+        let (Some(declared), Some(bits)) = (module.function_constants.get(id.0 as usize), bits) else {
+            continue;
+        };
         let scalar = scalar_type(declared.ty, declared.signed);
-        Some(MetalConstant { index: declared.index, scalar, bits: bits? })
-    };
+        let (index, lane, lanes) = (declared.index, usize::from(declared.lane), usize::from(declared.lanes));
+        let is_same = |known: &&mut MetalConstant| known.index == index && known.bits.len() == lanes;
+        match of_metal.iter_mut().find(|known| lanes > 1 && is_same(known)) {
+            Some(known) => known.bits[lane] = bits,
+            None => {
+                let mut all = vec![0; lanes];
+                all[lane] = bits;
+                of_metal.push(MetalConstant { index, scalar, bits: all });
+            }
+        }
+    }
     Ok(MetalOptions {
         math_mode: match source.math_mode {
             SourceMathMode::Safe => MathMode::Safe,
@@ -102,6 +114,6 @@ pub(crate) fn options(
             SourceMathMode::Fast => MathMode::Fast,
         },
         language_version: source.language_version,
-        constants: values.into_iter().filter_map(constant).collect(),
+        constants: of_metal,
     })
 }

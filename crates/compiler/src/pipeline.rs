@@ -128,7 +128,9 @@ fn prepare_error(module: &Module, kernel: &str, error: PrepareError) -> CompileE
             let is_missing =
                 |name: &str, index: u32| missing.iter().any(|m| m.name == name && m.index == index);
             let constants = module.function_constants.iter();
-            let missing = constants.filter(|c| is_missing(&c.name, c.index)).map(|c| describe(c, true));
+            let missing = constants
+                .filter(|c| c.is_listed() && is_missing(&c.name, c.index))
+                .map(|c| describe(c, true));
             CompileError::MissingConstants { kernel: kernel.to_owned(), missing: missing.collect() }
         }
         PrepareError::Specialise(error @ SpecialiseError::ConditionNotConstant { .. }) => {

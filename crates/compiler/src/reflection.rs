@@ -160,7 +160,7 @@ pub(crate) fn function_constants(module: &Module, kernel: &str) -> Vec<FunctionC
     let is_required = |constant: &ir::FunctionConstant| {
         required.iter().any(|missing| missing.name == constant.name && missing.index == constant.index)
     };
-    let of_program = module.function_constants.iter().filter(|constant| !constant.is_hidden());
+    let of_program = module.function_constants.iter().filter(|constant| constant.is_listed());
     let mut infos: Vec<FunctionConstantInfo> =
         of_program.map(|constant| describe(constant, is_required(constant))).collect();
     infos.sort_by_key(|info| info.index);

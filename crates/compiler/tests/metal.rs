@@ -66,8 +66,8 @@ fn an_artifact_has_the_whole_source_its_options_and_a_reflection() {
     assert!(known.text.contains("#include <metal_stdlib>") && !known.text.contains("scale.h\"\nusing"));
     assert_eq!((known.options.math_mode, known.options.language_version), (MathMode::Relaxed, 310));
     let constants = [
-        MetalConstant { index: 4, scalar: ScalarType::Bool, bits: 1 },
-        MetalConstant { index: 7, scalar: ScalarType::I16, bits: 0xfffe },
+        MetalConstant { index: 4, scalar: ScalarType::Bool, bits: vec![1] },
+        MetalConstant { index: 7, scalar: ScalarType::I16, bits: vec![0xfffe] },
     ];
     assert_eq!(known.options.constants, constants);
     let kernel = first.kernel("first").unwrap();

@@ -133,11 +133,18 @@ fn language_version(version: u32) -> MTLLanguageVersion {
 fn constant_values(constants: &[MetalConstant]) -> Retained<MTLFunctionConstantValues> {
     let values = MTLFunctionConstantValues::new();
     for constant in constants {
-        let bytes = constant.bits.to_le_bytes();
+        // A vector of three takes the room of four.
+        let mut bytes = [0u8; 32];
+        let size = constant.scalar.size() as usize;
+        for (component, bits) in bytes.chunks_exact_mut(size).zip(&constant.bits) {
+            component.copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
         let value = NonNull::from(&bytes).cast();
         let index = constant.index as usize;
-        // SAFETY: the value is that of the type, in the first of these eight bytes, and Metal copies it.
-        unsafe { values.setConstantValue_type_atIndex(value, data_type(constant.scalar), index) };
+        // The vectors of a type are the numbers after it.
+        let ty = MTLDataType(data_type(constant.scalar).0 + constant.bits.len().clamp(1, 4) - 1);
+        // SAFETY: the value is that of the type, in the first of these bytes, and Metal copies it.
+        unsafe { values.setConstantValue_type_atIndex(value, ty, index) };
     }
     values
 }

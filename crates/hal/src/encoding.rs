@@ -14,7 +14,7 @@ use crate::metal_source::{MetalOptions, MetalSource};
 
 const MAGIC: [u8; 8] = *b"anymetal";
 /// Raised whenever the header's meaning changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Magic, version, header length, code length, checksum.
 const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn source_keeps_its_options() {
-        let constants = vec![MetalConstant { index: 3, scalar: ScalarType::I16, bits: 0xfffe }];
+        let constants = vec![MetalConstant { index: 3, scalar: ScalarType::I16, bits: vec![0xfffe, 1] }];
         let options = MetalOptions { math_mode: MathMode::Relaxed, language_version: 310, constants };
         let source = Arc::new(MetalSource { text: Arc::from("kernel void k() {}"), options });
         let code = ArtifactCode::Source(Arc::clone(&source));

@@ -41,12 +41,12 @@ pub enum MathMode {
 }
 
 /// The value of a function constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetalConstant {
     /// Its `[[function_constant(index)]]`.
     pub index: u32,
-    /// Its declared type.
+    /// Its declared type, or that of its components.
     pub scalar: ScalarType,
-    /// The value's bits, zero-extended.
-    pub bits: u64,
+    /// The bits of each component, zero-extended: one for a scalar, up to four for a vector.
+    pub bits: Vec<u64>,
 }

@@ -33,13 +33,22 @@ pub struct FunctionConstant {
     pub name: String,
     /// The index of `[[function_constant(index)]]`.
     pub index: u32,
-    /// Its scalar type.
+    /// Its scalar type, or that of its components.
     pub ty: Scalar,
     /// Whether integers are signed (for reflection and conversions).
     pub signed: bool,
+    /// Each component of a vector is a constant: which one this is. 0 for a scalar.
+    pub lane: u8,
+    /// How many components there are: 1 for a scalar.
+    pub lanes: u8,
 }
 
 impl FunctionConstant {
+    /// Whether it stands for a constant of the program in lists: of a vector's components the first does.
+    pub fn is_listed(&self) -> bool {
+        !self.is_hidden() && self.lane == 0
+    }
+
     /// Whether it is one of the compiler's own, which no source declares: its index is beyond those of
     /// programs, and without a value it is 0.
     pub fn is_hidden(&self) -> bool {

@@ -57,6 +57,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         program,
         map,
         module: ir::Module::new(),
+        vector_constants: Vec::new(),
         functions: FxHashMap::default(),
         pending: Vec::new(),
         cycles: Cycles::new(program),
@@ -85,6 +86,8 @@ struct Lowerer<'p> {
     program: &'p hir::Program,
     map: &'p SourceMap,
     module: ir::Module,
+    /// Where the second component of each function constant would be.
+    vector_constants: Vec<u32>,
     functions: FxHashMap<Instance, ir::FuncId>,
     /// Functions that have an id but no code yet.
     pending: Vec<(Instance, ir::FuncId)>,
@@ -144,15 +147,36 @@ impl Lowerer<'_> {
                 align: layout.align,
             });
         }
+        self.function_constants();
+    }
+
+    /// The first components, numbered as in the program, then the others of vectors.
+    fn function_constants(&mut self) {
+        let mut others = Vec::new();
         for constant in &self.program.function_constants {
-            let scalar = self.types().scalar_repr(constant.ty).unwrap_or(hir::ScalarTy::I32);
-            self.module.function_constants.push(ir::FunctionConstant {
+            let types = self.types();
+            let scalar = types.element(constant.ty).unwrap_or(hir::ScalarTy::I32);
+            let lanes = types.as_vector(constant.ty).map_or(1, |(_, len)| len);
+            let component = |lane| ir::FunctionConstant {
                 name: constant.name.as_str().to_owned(),
                 index: constant.index,
                 ty: scalar.ir(),
                 signed: scalar.is_signed_int(),
-            });
+                lane,
+                lanes,
+            };
+            self.module.function_constants.push(component(0));
+            self.vector_constants.push(self.program.function_constants.len() as u32 + others.len() as u32);
+            others.extend((1..lanes).map(component));
         }
+        self.module.function_constants.extend(others);
+    }
+
+    /// The constant of each component.
+    fn constant_lanes(&self, id: hir::FunctionConstantId) -> Vec<ir::FunctionConstantId> {
+        let lanes = u32::from(self.module.function_constants[id.0 as usize].lanes);
+        let rest = self.vector_constants[id.0 as usize];
+        std::iter::once(id.0).chain(rest..rest + lanes - 1).map(ir::FunctionConstantId).collect()
     }
 
     /// The IR function for a HIR function, declared on first use.

@@ -306,6 +306,8 @@ impl PyKernel {
             let key = match key {
                 anymetal::ConstantKey::Index(index) => index.into_pyobject(py)?.into_any(),
                 anymetal::ConstantKey::Name(name) => name.into_pyobject(py)?.into_any(),
+                // Python gives no vectors yet.
+                anymetal::ConstantKey::Component(..) => continue,
             };
             match value {
                 anymetal::Scalar::Bool(value) => constants.set_item(key, value)?,

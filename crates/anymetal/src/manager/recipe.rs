@@ -56,11 +56,7 @@ impl Recipe {
     pub(super) fn state(&self) -> Option<PipelineState> {
         let mut constants = BTreeMap::new();
         for (key, value) in self.descriptor.constants.iter() {
-            let key = match key {
-                ConstantKey::Index(index) => index.to_string(),
-                ConstantKey::Name(name) => name.clone(),
-            };
-            constants.insert(key, constant_of(value)?);
+            constants.insert(written_key(key), constant_of(value)?);
         }
         Some(PipelineState {
             label: self.descriptor.label.clone(),
@@ -78,13 +74,30 @@ impl Recipe {
     pub(super) fn of(state: &PipelineState, source: &str) -> Option<Self> {
         let mut constants = FunctionConstants::new();
         for (key, value) in &state.constants {
-            let key = key.parse::<u32>().map_or_else(|_| ConstantKey::Name(key.clone()), ConstantKey::Index);
-            constants = constants.with(key, scalar_of(value)?);
+            constants = constants.with(read_key(key), scalar_of(value)?);
         }
         let descriptor =
             PipelineDescriptor::new(state.kernel.as_str()).label(state.label.as_str()).constants(constants);
         Some(Recipe::new(source, &compile_options(state)?, descriptor))
     }
+}
+
+/// A constant in a session: `3`, `width`, or `stride.1`, a component. No name in MSL has a dot.
+fn written_key(key: &ConstantKey) -> String {
+    match key {
+        ConstantKey::Index(index) => index.to_string(),
+        ConstantKey::Name(name) => name.clone(),
+        ConstantKey::Component(whole, lane) => format!("{}.{lane}", written_key(whole)),
+    }
+}
+
+fn read_key(written: &str) -> ConstantKey {
+    if let Some((whole, lane)) = written.rsplit_once('.')
+        && let Ok(lane) = lane.parse()
+    {
+        return ConstantKey::Component(Box::new(read_key(whole)), lane);
+    }
+    written.parse().map_or_else(|_| ConstantKey::Name(written.to_owned()), ConstantKey::Index)
 }
 
 fn constant_of(value: Scalar) -> Option<TuningValue> {

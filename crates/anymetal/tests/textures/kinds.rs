@@ -95,6 +95,28 @@ fn directions_find_the_faces_of_cubes() -> Result<(), Error> {
 }
 
 #[test]
+fn gather_of_cubes_takes_the_face_that_the_direction_meets() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let cube = device.texture(&plane(2, 2).of_kind(TextureKind::Cube))?;
+    cube.write(&(0..24).map(|n| n as f32).collect::<Vec<_>>())?;
+    let cubes = device.texture(&plane(2, 2).of_kind(TextureKind::CubeArray).with_array_length(2))?;
+    cubes.write(&(0..48).map(|n| n as f32).collect::<Vec<_>>())?;
+    let seen = device.buffer_zeroed::<f32>(12)?;
+    run(
+        "kernel void k(texturecube<float> t [[texture(0)]], texturecube_array<float> ts [[texture(1)]],
+                       device float4* seen [[buffer(0)]]) {
+             constexpr sampler s;
+             seen[0] = t.gather(s, float3(0, 1, 0));
+             seen[1] = ts.gather(s, float3(0, 0, -1), 1, component::x);
+             seen[2] = t.gather(s, float3(1, 0, 0), component::w);
+         }",
+        |launch| launch.texture(0, &cube).texture(1, &cubes).arg(seen.bytes()).threads(1),
+    )?;
+    assert_eq!(seen.read()?, [10., 11., 9., 8., 46., 47., 45., 44., 1., 1., 1., 1.]);
+    Ok(())
+}
+
+#[test]
 fn levels_are_means_and_are_mixed_by_their_number() -> Result<(), Error> {
     let device = Device::system_default()?;
     let shape = plane(4, 4);

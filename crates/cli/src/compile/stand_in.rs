@@ -27,7 +27,7 @@ impl StandIns {
         };
         let mut filled = specialisation.clone();
         for constant in missing {
-            filled.constants.push((ConstantKey::Index(constant.index), value(&constant.element)));
+            filled.constants.extend(values(constant.index, &constant.element));
             let described = format!("`{} {}` (index {})", constant.type_name, constant.name, constant.index);
             self.given.lock().unwrap_or_else(PoisonError::into_inner).insert((constant.index, described));
         }
@@ -50,9 +50,18 @@ impl StandIns {
 }
 
 /// `true` and 2 switch on most code.
-fn value(element: &ElementType) -> ConstantValue {
-    match element {
-        ElementType::Scalar(ScalarType::Bool) => ConstantValue::Bool(true),
+fn values(index: u32, element: &ElementType) -> Vec<(ConstantKey, ConstantValue)> {
+    let value = |scalar: ScalarType| match scalar {
+        ScalarType::Bool => ConstantValue::Bool(true),
         _ => ConstantValue::Integer(2),
+    };
+    let whole = ConstantKey::Index(index);
+    match *element {
+        ElementType::Vector(scalar, lanes) => {
+            let component = |lane| (ConstantKey::Component(Box::new(whole.clone()), lane), value(scalar));
+            (0..lanes).map(component).collect()
+        }
+        ElementType::Scalar(scalar) => vec![(whole, value(scalar))],
+        _ => vec![(whole, ConstantValue::Integer(2))],
     }
 }

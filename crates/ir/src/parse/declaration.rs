@@ -43,8 +43,19 @@ impl Parser<'_> {
         self.expect(':')?;
         let ty = self.scalar()?;
         let signed = self.eat_word("signed")?;
-        self.module.function_constants.push(FunctionConstant { name, index, ty, signed });
+        let (lane, lanes) = self.lane()?;
+        self.module.function_constants.push(FunctionConstant { name, index, ty, signed, lane, lanes });
         Ok(())
+    }
+
+    /// `lane 1 of 3`, of a component of a vector.
+    fn lane(&mut self) -> Parsed<(u8, u8)> {
+        if !self.eat_word("lane")? {
+            return Ok((0, 1));
+        }
+        let lane = self.number()?;
+        self.expect_word("of")?;
+        Ok((lane, self.number()?))
     }
 
     fn global(&mut self) -> Parsed<()> {

@@ -35,10 +35,11 @@ pub(super) fn declarations(out: &mut String, module: &Module) -> fmt::Result {
         let name = quoted(&fc.name);
         writeln!(
             out,
-            "function_constant fc{n} {name} index {} : {}{}",
+            "function_constant fc{n} {name} index {} : {}{}{}",
             fc.index,
             fc.ty.name(),
-            signed(fc.signed)
+            signed(fc.signed),
+            if fc.lanes > 1 { format!(" lane {} of {}", fc.lane, fc.lanes) } else { String::new() }
         )?;
     }
     for (n, global) in module.globals.iter().enumerate() {

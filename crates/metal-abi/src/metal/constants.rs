@@ -37,7 +37,7 @@ define_class!(
 
         #[unsafe(method(setConstantValues:type:withRange:))]
         fn set_range(&self, values: *const c_void, data_type: usize, range: Range) {
-            let bytes = data_type::scalar_of(data_type).map_or(0, |scalar| scalar.size() as usize);
+            let bytes = data_type::vector_of(data_type).map_or(0, data_type::vector_size);
             for at in 0..range.length {
                 let key = ConstantKey::Index(index_of(range.location.saturating_add(at)));
                 // SAFETY: the sender promises so many values of that type.
@@ -73,14 +73,21 @@ impl ConstantValues {
     ///
     /// There is a value of that type.
     unsafe fn set(&self, value: *const u8, data_type: usize, key: ConstantKey) {
-        let Some(scalar) = data_type::scalar_of(data_type) else {
-            let rule = format!("a function constant has a scalar type, not MTLDataType {data_type}");
+        let Some((scalar, lanes)) = data_type::vector_of(data_type) else {
+            let rule =
+                format!("a function constant has a scalar or vector type, not MTLDataType {data_type}");
             violation("MTLFunctionConstantValues setConstantValue:type:atIndex:", rule);
         };
-        // SAFETY: as promised.
-        let value = unsafe { data_type::read(value, scalar) };
+        let components: Vec<_> = (0..usize::from(lanes))
+            // SAFETY: as promised, there are so many components, each of that size.
+            .map(|lane| unsafe { data_type::read(value.add(lane * scalar.size() as usize), scalar) })
+            .collect();
         let mut values = self.ivars().0.lock().unwrap_or_else(PoisonError::into_inner);
-        *values = std::mem::take(&mut *values).with(key, value);
+        let before = std::mem::take(&mut *values);
+        *values = match components[..] {
+            [one] => before.with(key, one),
+            _ => before.with_vector(key, &components),
+        };
     }
 }
 

@@ -48,9 +48,16 @@ pub(crate) fn number_of_component(name: &str) -> usize {
     number_of(&ElementType::Scalar(scalar))
 }
 
-/// The scalar type of a number; `None` for vectors and the rest.
-pub(crate) fn scalar_of(number: usize) -> Option<ScalarType> {
-    NUMBERS.iter().find(|(_, known)| *known == number).map(|(scalar, _)| *scalar)
+/// The scalar type and the number of components of a scalar's or vector's number.
+pub(crate) fn vector_of(number: usize) -> Option<(ScalarType, u8)> {
+    let last = NUMBERS.iter().filter(|(_, first)| *first <= number).max_by_key(|(_, first)| *first)?;
+    let lanes = number - last.1 + 1;
+    u8::try_from(lanes).ok().filter(|lanes| *lanes <= 4).map(|lanes| (last.0, lanes))
+}
+
+/// The bytes of a scalar or vector: a vector of three takes the room of four.
+pub(crate) fn vector_size((scalar, lanes): (ScalarType, u8)) -> usize {
+    scalar.size() as usize * usize::from(lanes).next_power_of_two()
 }
 
 /// The value at an address.
@@ -82,5 +89,20 @@ pub(crate) unsafe fn read(address: *const u8, scalar: ScalarType) -> Scalar {
             ScalarType::BF16 => bf16::from_ne_bytes(bytes(address)).into(),
             ScalarType::F32 => f32::from_ne_bytes(bytes(address)).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_vectors_follow_those_of_their_scalars() {
+        assert_eq!(vector_of(3), Some((ScalarType::F32, 1)));
+        assert_eq!(vector_of(5), Some((ScalarType::F32, 3)));
+        assert_eq!(vector_of(42), Some((ScalarType::U16, 2)));
+        // A structure, a matrix, a texture.
+        assert_eq!([1, 7, 58].map(vector_of), [None; 3]);
+        assert_eq!(vector_size((ScalarType::U16, 3)), 8);
     }
 }

@@ -226,11 +226,16 @@ impl Function {
             return Ok(FunctionConstants::new());
         }
         let declared = library.reflect(&self.ivars().name)?.function_constants;
-        let is_known = |key: &anymetal::ConstantKey| match key {
-            anymetal::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
-            anymetal::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
-        };
-        let known = constants.iter().filter(|(key, _)| is_known(key));
+        let known = constants.iter().filter(|(key, _)| is_declared(key, &declared));
         Ok(known.fold(FunctionConstants::new(), |all, (key, value)| all.with(key.clone(), value)))
+    }
+}
+
+/// Whether the library declares what a key names.
+fn is_declared(key: &anymetal::ConstantKey, declared: &[anymetal::FunctionConstantInfo]) -> bool {
+    match key {
+        anymetal::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
+        anymetal::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
+        anymetal::ConstantKey::Component(whole, _) => is_declared(whole, declared),
     }
 }

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{ConstValue, FunctionConstantId, QualTy, RecordId, ThreadgroupVarId, Ty};
+use super::{ConstValue, FunctionConstantId, QualTy, RecordId, ScalarTy, ThreadgroupVarId, Ty};
 use crate::builtins::BuiltinId;
 use anymetal_diag::Span;
 
@@ -216,6 +216,16 @@ pub enum ExprKind {
     FunctionConstant(FunctionConstantId),
     /// Whether a function constant was given a value.
     FunctionConstantDefined(FunctionConstantId),
+    /// A fact about the thread, as [`KernelParamKind::Thread`](super::KernelParamKind::Thread) says, of a
+    /// variable outside of functions.
+    ThreadFact {
+        /// The query for component 0.
+        query: anymetal_ir::Query,
+        /// The integer type of the value, or of its elements.
+        elem: ScalarTy,
+        /// 1 for a scalar.
+        len: u8,
+    },
     /// Begins the local's lifetime with the value (first; none leaves it undefined), then gives the
     /// second, place or value.
     Let(LocalId, Option<Box<Expr>>, Box<Expr>),

@@ -115,6 +115,14 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
     return __lib_gather<T>(REQUEST, uint(c)); \
   }
 
+// Of a cube, on the face that the direction meets.
+#define __AM_CUBE_GATHER(PARAMS, REQUEST) \
+  vec<T, 4> gather(sampler s, PARAMS, component c = component::x) const { \
+    __AM_SAMPLED \
+    constexpr float lod = 0.0f; \
+    return __lib_gather<T>(REQUEST, uint(c)); \
+  }
+
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture1d {
   __AM_COMMON
   __AM_SIZE_1
@@ -178,6 +186,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
   __AM_ACCESS(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_ACCESS(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
   __AM_SAMPLES(gradientcube, float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
+  __AM_CUBE_GATHER(float3 at, __lib_ask_cube(__texture, at, 0, s, lod))
 };
 
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texturecube_array {
@@ -187,6 +196,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
   __AM_ACCESS(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_ACCESS(ushort2, ushort, __AM_FACE_S, position.x, position.y, cube * 6u + face)
   __AM_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
+  __AM_CUBE_GATHER(__AM_ALL(float3 at, uint cube), __lib_ask_cube(__texture, at, cube, s, lod))
 };
 
 template <typename T, access A = access::read> struct texture_buffer {
@@ -232,13 +242,13 @@ template <typename T, access A = access::read> struct texture_buffer {
   __AM_DEPTH_WITH(bias, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_DEPTH_WITH(min_lod_clamp, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST) \
   __AM_DEPTH_WITH(GRADIENT, __AM_ALL(PARAMS), __AM_ALL(OFFSET), REQUEST)
-#define __AM_DEPTH_GATHERS(PARAMS, REQUEST) \
-  vec<T, 4> gather(sampler s, PARAMS, int2 offset = int2(0)) const { \
+#define __AM_DEPTH_GATHERS(PARAMS, OFFSET, REQUEST) \
+  vec<T, 4> gather(sampler s, PARAMS OFFSET) const { \
     __AM_SAMPLED \
     constexpr float lod = 0.0f; \
     return __lib_gather<T>(REQUEST, 0u); \
   } \
-  vec<T, 4> gather_compare(sampler s, PARAMS, float compare_value, int2 offset = int2(0)) const { \
+  vec<T, 4> gather_compare(sampler s, PARAMS, float compare_value OFFSET) const { \
     __AM_SAMPLED \
     constexpr float lod = 0.0f; \
     return __lib_gather_compared(REQUEST, compare_value); \
@@ -250,7 +260,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
   __AM_DEPTH_READ(uint2, uint, __AM_NONE, position.x, position.y, 0)
   __AM_DEPTH_READ(ushort2, ushort, __AM_NONE, position.x, position.y, 0)
   __AM_DEPTH_SAMPLES(gradient2d, __AM_ALL(float2 at), __AM_ALL(, int2 offset = int2(0)), __AM_ASK_2D)
-  __AM_DEPTH_GATHERS(__AM_ALL(float2 at), __AM_ASK_2D)
+  __AM_DEPTH_GATHERS(__AM_ALL(float2 at), __AM_ALL(, int2 offset = int2(0)), __AM_ASK_2D)
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depth2d_array {
   __AM_COMMON
@@ -259,13 +269,14 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
   __AM_DEPTH_READ(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_DEPTH_READ(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
   __AM_DEPTH_SAMPLES(gradient2d, __AM_ALL(float2 at, uint slice), __AM_ALL(, int2 offset = int2(0)), __AM_ASK_2D_ARRAY)
-  __AM_DEPTH_GATHERS(__AM_ALL(float2 at, uint slice), __AM_ASK_2D_ARRAY)
+  __AM_DEPTH_GATHERS(__AM_ALL(float2 at, uint slice), __AM_ALL(, int2 offset = int2(0)), __AM_ASK_2D_ARRAY)
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depthcube {
   __AM_COMMON
   __AM_SIZE_2
   __AM_DEPTH_READ(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_DEPTH_SAMPLES(gradientcube, float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
+  __AM_DEPTH_GATHERS(float3 at, __AM_NONE, __lib_ask_cube(__texture, at, 0, s, lod))
 };
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depthcube_array {
   __AM_COMMON
@@ -273,6 +284,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
   uint get_array_size() const { return __texture.__info->__slices / 6u; }
   __AM_DEPTH_READ(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_DEPTH_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
+  __AM_DEPTH_GATHERS(__AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
 };
 
 // Whether nothing is bound: true of arguments that function constants disable.

@@ -92,6 +92,7 @@ __AM_MATRICES(half, simd_half)
 __AM_MATRICES(half, matrix_half)
 
 namespace simd {
+using namespace metal;
 using ::uchar; using ::ushort; using ::uint; using ::ulong;
 __AM_ALL_VECTORS
 __AM_ALL_PACKED

@@ -185,7 +185,7 @@ fn zeros(b: &mut ir::Builder<'_>, elem: ScalarTy, len: u8) -> ir::Value {
     }
 }
 
-fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: ScalarTy, len: u8) -> ir::Value {
+pub(super) fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: ScalarTy, len: u8) -> ir::Value {
     let scalar = elem.ir();
     let mut parts = Vec::new();
     for n in 0..len {

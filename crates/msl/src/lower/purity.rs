@@ -36,6 +36,7 @@ fn cheap(expr: &hir::Expr, left: &mut u32) -> bool {
         | ExprKind::Undef
         | ExprKind::Local(_)
         | ExprKind::FunctionConstant(_)
+        | ExprKind::ThreadFact { .. }
         | ExprKind::FunctionConstantDefined(_) => true,
         // Only a variable can be read without the risk of a fault.
         ExprKind::Load(place) => is_variable(place),

@@ -114,7 +114,14 @@ impl Lowerer<'_> {
 
     /// A function constant of the compiler's own.
     fn hidden_constant(&mut self, index: u32, ty: ir::Scalar) -> ir::FunctionConstantId {
-        let constant = ir::FunctionConstant { name: format!("(constant {index})"), index, ty, signed: false };
+        let constant = ir::FunctionConstant {
+            name: format!("(constant {index})"),
+            index,
+            ty,
+            signed: false,
+            lane: 0,
+            lanes: 1,
+        };
         self.module.function_constants.push(constant);
         ir::FunctionConstantId(self.module.function_constants.len() as u32 - 1)
     }

@@ -1,6 +1,7 @@
 //! Values: scalars, vectors and pointers.
 
 use super::function::FunctionLowerer;
+use super::kernel::thread_fact;
 use super::place::Place;
 use super::purity::{is_cheap, is_constant};
 use super::recursion::too_deep;
@@ -8,6 +9,17 @@ use crate::hir::{self, BinaryOp, CastKind, CompareOp, ConstValue, ExprKind, Logi
 use anymetal_ir as ir;
 
 impl FunctionLowerer<'_, '_, '_> {
+    fn function_constant(&mut self, id: hir::FunctionConstantId, ty: ir::Type) -> ir::Value {
+        let ir::Type::Vector(scalar, _) = ty else {
+            return self.b.value(ir::Op::FunctionConstant(ir::FunctionConstantId(id.0)), ty);
+        };
+        let mut parts = Vec::new();
+        for lane in self.module.constant_lanes(id) {
+            parts.push(self.b.value(ir::Op::FunctionConstant(lane), ir::Type::Scalar(scalar)));
+        }
+        self.b.value(ir::Op::Compose(parts), ty)
+    }
+
     /// Evaluates an expression and drops its value.
     pub(super) fn effects(&mut self, expr: &hir::Expr) {
         if expr.is_place {
@@ -100,8 +112,9 @@ impl FunctionLowerer<'_, '_, '_> {
             ExprKind::Builtin(id, args) => self.builtin(*id, args, expr).expect("a builtin with a value"),
             ExprKind::FunctionConstant(id) => {
                 let ty = self.value_type(ty);
-                self.b.value(ir::Op::FunctionConstant(ir::FunctionConstantId(id.0)), ty)
+                self.function_constant(*id, ty)
             }
+            ExprKind::ThreadFact { query, elem, len } => thread_fact(&mut self.b, *query, *elem, *len),
             ExprKind::FunctionConstantDefined(id) => {
                 self.b.infer(ir::Op::FunctionConstantDefined(ir::FunctionConstantId(id.0)))
             }

@@ -23,6 +23,7 @@ impl Parser<'_> {
                 | Kw::Device
                 | Kw::Constant
                 | Kw::Threadgroup
+                | Kw::ThreadgroupImageblock
                 | Kw::Thread
                 | Kw::Auto
                 | Kw::Register,
@@ -63,6 +64,7 @@ impl Parser<'_> {
                     Kw::Device
                     | Kw::Constant
                     | Kw::Threadgroup
+                    | Kw::ThreadgroupImageblock
                     | Kw::Thread
                     | Kw::Const
                     | Kw::Volatile

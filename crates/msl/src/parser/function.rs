@@ -19,6 +19,22 @@ impl Parser<'_> {
         self.next_is(1, Punct::LParen) || self.constructor_with_args()
     }
 
+    /// Outside of its class: `A::S::S(`. Classes that are templates (`S<T>::S(`) are known as none.
+    pub(super) fn at_qualified_constructor_name(&self) -> bool {
+        let TokenKind::Ident(mut class) = self.peek() else { return false };
+        let mut ahead = 1;
+        while self.next_is(ahead, Punct::ColonColon)
+            && let TokenKind::Ident(name) = self.peek_at(ahead + 1)
+        {
+            ahead += 2;
+            if name == class && self.next_is(ahead, Punct::LParen) {
+                return !self.scopes.in_class_body();
+            }
+            class = name;
+        }
+        false
+    }
+
     /// `MD<T>(`: a template-id as the constructor's name.
     fn constructor_with_args(&self) -> bool {
         if !self.next_is(1, Punct::Less) {

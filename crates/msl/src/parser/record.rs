@@ -28,6 +28,12 @@ impl Parser<'_> {
         self.attributes(&mut attributes);
         let head = self.record_head()?;
         self.attributes(&mut attributes);
+        // `struct S final {`: a word only here. There are no virtual functions for it to matter to.
+        if matches!(self.peek(), TokenKind::Ident(word) if word.as_str() == "final")
+            && (self.next_is(1, Punct::LBrace) || self.next_is(1, Punct::Colon))
+        {
+            self.advance();
+        }
         let defines = self.is(Punct::LBrace) || self.is(Punct::Colon);
         let declares = self.is(Punct::Semi) && head.scope.is_none();
         if !defines && !declares {

@@ -54,7 +54,10 @@ impl Parser<'_> {
         match self.peek() {
             TokenKind::Keyword(Kw::Device) => Some(AddressSpace::Device),
             TokenKind::Keyword(Kw::Constant) => Some(AddressSpace::Constant),
-            TokenKind::Keyword(Kw::Threadgroup) => Some(AddressSpace::Threadgroup),
+            // A pointer into an image block comes from the block, which is refused.
+            TokenKind::Keyword(Kw::Threadgroup | Kw::ThreadgroupImageblock) => {
+                Some(AddressSpace::Threadgroup)
+            }
             // The payload of object and mesh functions, none of which is compiled: their parameters parse.
             TokenKind::Keyword(Kw::Thread | Kw::ObjectData) => Some(AddressSpace::Thread),
             _ => None,
@@ -250,6 +253,7 @@ impl Parser<'_> {
                 Kw::Struct | Kw::Class | Kw::Union | Kw::Enum | Kw::Typename | Kw::Decltype | Kw::Auto,
             ) => true,
             TokenKind::Punct(Punct::ColonColon) => true,
+            TokenKind::Ident(_) if declares && self.at_qualified_constructor_name() => specs.is_typedef,
             TokenKind::Ident(name) => match self.classify(name) {
                 NameKind::Value | NameKind::ValueTemplate => self.next_is(1, Punct::ColonColon),
                 // A constructor: the class's own name, followed by its parameters.
@@ -348,6 +352,7 @@ pub(super) fn is_type_keyword(keyword: Kw) -> bool {
             | Kw::Device
             | Kw::Constant
             | Kw::Threadgroup
+            | Kw::ThreadgroupImageblock
             | Kw::Thread
             | Kw::ObjectData
             | Kw::Struct

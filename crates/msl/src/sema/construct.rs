@@ -162,8 +162,36 @@ impl<'a> Checker<'a> {
         Expr::value(ExprKind::Const(ConstValue::Vector(bits)), ty, span)
     }
 
+    /// `{{1, 0}, {0, 1}}`: a list, or a vector, for each column.
+    fn matrix_of_lists(&mut self, ty: Ty, column: QualTy, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        let mut columns = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = match arg {
+                Arg::List(clauses, at) => self.list_value(clauses, column, at),
+                Arg::Expr(value) => {
+                    let value = self.rvalue(value);
+                    self.convert(value, column, "this column")
+                }
+                Arg::Functions(..) => {
+                    self.error("bad-construction", span, "a function cannot be a column");
+                    return self.poison(span);
+                }
+            };
+            if value.ty.ty.is_error() {
+                return self.poison(span);
+            }
+            columns.push(value);
+        }
+        Expr::value(ExprKind::Matrix(columns), ty, span)
+    }
+
     fn construct_matrix(&mut self, ty: Ty, args: Vec<Arg<'a>>, span: Span) -> Expr {
         let Some((elem, cols, rows)) = self.types.as_matrix(ty) else { return self.poison(span) };
+        let has_lists = args.iter().any(|arg| matches!(arg, Arg::List(..)));
+        if has_lists && args.len() == usize::from(cols) {
+            let column = QualTy::plain(self.types.vector(elem, rows));
+            return self.matrix_of_lists(ty, column, args, span);
+        }
         let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
         if values.is_empty() {
             return self.zero(ty, span);

@@ -94,6 +94,13 @@ pub(super) fn is_thread_attribute(attribute: &ast::Attribute) -> bool {
     thread_attribute(attribute.name.as_str()).is_some()
 }
 
+/// The fact that an attribute of a variable outside of functions names, and how many components it has.
+/// Those that are made from others for parameters are left to parameters.
+pub(super) fn global_thread_attribute(attribute: &ast::Attribute) -> Option<(Query, u8)> {
+    let (name, query, components) = thread_attribute(attribute.name.as_str())?;
+    (name != GRID_ORIGIN && name != DISPATCH_QUADGROUPS).then_some((query, components))
+}
+
 impl<'a> Checker<'a> {
     /// `[[max_total_threads_per_threadgroup(n)]]`
     pub(super) fn max_threads(&mut self, func: FuncId) -> Option<u32> {

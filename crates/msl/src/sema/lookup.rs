@@ -7,7 +7,7 @@
 use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, address};
 use super::table::{Decl, ItemId, NsId, Tag, tag_of};
 use crate::ast::{self, ItemKind, TemplateParams};
-use crate::hir::{ConstValue, QualTy, RecordId, Ty};
+use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use std::rc::Rc;
 
@@ -136,12 +136,34 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.ns_lookups.get(&(ns, name)) {
             return found.clone();
         }
+        // First of all, as the enumerators after this one may be made from it.
+        self.complete_enumerations(ns, name);
         // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
         // second time adds nothing.
         self.ns_lookups.insert((ns, name), None);
         let found = self.lookup_in_namespace_uncached(ns, name);
-        self.ns_lookups.insert((ns, name), found.clone());
+        if self.is_unfinished_enumerator(found.as_ref()) {
+            self.ns_lookups.remove(&(ns, name));
+        } else {
+            self.ns_lookups.insert((ns, name), found.clone());
+        }
         found
+    }
+
+    /// Evaluates the enumerations that have an enumerator of that name.
+    fn complete_enumerations(&mut self, ns: NsId, name: Name) {
+        for (decl, _) in self.decls_in_namespace(ns, name) {
+            let Decl::Enumerator(id, _) = decl else { continue };
+            if let Some(enumeration) = self.enum_of_item(id) {
+                let scope = self.scope_of_item(id);
+                self.enum_ty(enumeration, scope);
+            }
+        }
+    }
+
+    /// Whether this is an enumerator of an enumeration that is being evaluated: its type is to change.
+    fn is_unfinished_enumerator(&self, found: Option<&Found<'a>>) -> bool {
+        matches!(found, Some(Found::Enumerator(ty, _)) if !matches!(self.types.kind(*ty), TyKind::Enum(_)))
     }
 
     /// The class or enumeration of that name in a namespace, hidden or not.

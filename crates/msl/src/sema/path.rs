@@ -34,7 +34,9 @@ fn unsupported(name: &str) -> Option<&'static str> {
     let starts = |prefix: &str| name.starts_with(prefix);
     if starts("texture") || starts("depth2d") || starts("sparse") {
         Some("multisampled and sparse textures")
-    } else if starts("imageblock") || starts("visible_function_table") || starts("render_grid") {
+    } else if starts("rasterization_rate_map") {
+        Some("rasterisation rate maps")
+    } else if starts("imageblock") || starts("visible_function_table") || is_of_rendering(name) {
         Some("image blocks, function tables and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
         Some("ray tracing types")
@@ -47,6 +49,12 @@ fn unsupported(name: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether it is a type of commands that draw, or of what feeds them.
+fn is_of_rendering(name: &str) -> bool {
+    name.starts_with("render_")
+        || matches!(name, "primitive_type" | "mesh_grid_properties" | "depth_stencil_state")
 }
 
 /// What to say of a `using namespace` that leads nowhere.

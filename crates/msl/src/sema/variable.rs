@@ -28,7 +28,7 @@ pub(super) enum GlobalValue {
     Constant(GlobalId),
     /// A function constant.
     FunctionConstant(FunctionConstantId),
-    /// Derived from function constants: the expression stands in at each use.
+    /// Derived from function constants, or a fact about the thread: the expression stands in at each use.
     Derived(Rc<Expr>),
     /// In error, reported.
     Failed,

@@ -16,6 +16,7 @@ macro_rules! for_operands {
             | ExprKind::Undef
             | ExprKind::FunctionConstant(_)
             | ExprKind::FunctionConstantDefined(_)
+            | ExprKind::ThreadFact { .. }
             | ExprKind::Error => {}
             ExprKind::Deref(a)
             | ExprKind::Field(a, ..)

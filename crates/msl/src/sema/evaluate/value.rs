@@ -93,6 +93,7 @@ impl Machine<'_, '_> {
             ExprKind::FunctionConstant(_) | ExprKind::FunctionConstantDefined(_) => {
                 Err(self.fail(span, "a function constant is not known before the pipeline is made"))
             }
+            ExprKind::ThreadFact { .. } => Err(self.fail(span, "it differs between threads")),
             ExprKind::Update { .. } => self.update(expr).map(|(_, before)| before),
             ExprKind::Let(local, init, body) => {
                 self.bind(*local, init.as_deref(), span)?;

@@ -3,7 +3,7 @@
 
 use super::Definition;
 use crate::ast::{self, FunctionBody, ItemKind};
-use crate::hir::FuncId;
+use crate::hir::{FuncId, RecordId};
 use crate::sema::checker::{Checker, FnDeclId, ScopeId};
 use crate::sema::lookup::Found;
 use crate::sema::out_of_line::Fit;
@@ -76,14 +76,15 @@ impl<'a> Checker<'a> {
         decl.template?;
         let key = function_key(&decl.ast.name)?;
         let ns = self.enclosing_namespace(decl.scope);
-        let mut items = Vec::new();
-        if decl.owner.is_none() {
-            self.table.own_decls(ns, key, &mut |decl| {
-                if let Decl::Item(item) = decl {
-                    items.push(item);
-                }
-            });
+        if let Some(owner) = decl.owner {
+            return self.member_specialisation(id, decl_id, owner);
         }
+        let mut items = Vec::new();
+        self.table.own_decls(ns, key, &mut |decl| {
+            if let Decl::Item(item) = decl {
+                items.push(item);
+            }
+        });
         for item in items {
             let entry = self.entry(item);
             let (ItemKind::Function(ast), Some(template)) = (&entry.item.kind, &entry.item.template) else {
@@ -94,6 +95,28 @@ impl<'a> Checker<'a> {
             }
             let scope = self.scope_of_item(item);
             if self.specialises(ast, scope, id, decl_id) {
+                return Some(Definition { ast, scope });
+            }
+        }
+        None
+    }
+
+    /// The same in a class, between its members.
+    fn member_specialisation(
+        &mut self,
+        id: FuncId,
+        decl_id: FnDeclId,
+        owner: RecordId,
+    ) -> Option<Definition<'a>> {
+        let decl = self.decl(decl_id);
+        let (scope, key) = (decl.scope, function_key(&decl.ast.name));
+        let members = self.record_inst(owner).ast?.members.as_ref()?;
+        for item in members {
+            let (ItemKind::Function(ast), Some(template)) = (&item.kind, &item.template) else { continue };
+            let is_candidate = template.params.is_empty()
+                && matches!(ast.body, FunctionBody::Block(_))
+                && function_key(&ast.name) == key;
+            if is_candidate && self.specialises(ast, scope, id, decl_id) {
                 return Some(Definition { ast, scope });
             }
         }

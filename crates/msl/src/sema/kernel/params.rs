@@ -8,7 +8,7 @@ use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, T
 use crate::sema::checker::Checker;
 use crate::sema::function::Origin;
 use crate::token::Name;
-use anymetal_diag::Diagnostic;
+use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::Space;
 use anymetal_launch_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
 
@@ -184,6 +184,18 @@ impl<'a> Checker<'a> {
             self.report(Diagnostic::error("kernel-parameter", param.span, message).with_hint(hint));
             return None;
         };
+        let (elem, len) = self.thread_fact_type(attribute, components, ty, param.span)?;
+        Some(KernelParamKind::Thread { query, elem, len, attribute })
+    }
+
+    /// The type of what tells a fact about the thread: a 16- or 32-bit integer, or a vector of some.
+    pub(in crate::sema) fn thread_fact_type(
+        &mut self,
+        attribute: &str,
+        components: u8,
+        ty: QualTy,
+        span: Span,
+    ) -> Option<(ScalarTy, u8)> {
         let (elem, len) = match *self.types.kind(ty.ty) {
             TyKind::Scalar(elem) => (elem, 1),
             TyKind::Vector { elem, len, .. } => (elem, len),
@@ -193,10 +205,10 @@ impl<'a> Checker<'a> {
             && len <= components;
         if !fits {
             let shown = self.show(ty);
-            self.error("kernel-parameter", param.span, format!("`{attribute}` cannot have type `{shown}`"));
+            self.error("kernel-parameter", span, format!("`{attribute}` cannot have type `{shown}`"));
             return None;
         }
-        Some(KernelParamKind::Thread { query, elem, len, attribute })
+        Some((elem, len))
     }
 
     /// Gives each parameter without an index the lowest that no other one has, in order.

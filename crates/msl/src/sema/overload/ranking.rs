@@ -1,8 +1,9 @@
 //! Which candidate is better: by conversions, then plain before template, then by specialisation.
 
 use super::{Candidate, NoOverload};
-use crate::hir::FuncId;
+use crate::hir::{FuncId, QualTy};
 use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::convert::Rank;
 use crate::sema::pattern::Pat;
 
 impl<'a> Checker<'a> {
@@ -26,6 +27,17 @@ impl<'a> Checker<'a> {
     }
 
     fn is_better(&mut self, a: &Candidate, b: &Candidate) -> bool {
+        let both_templates = self.decl(a.decl).template.is_some() && self.decl(b.decl).template.is_some();
+        if both_templates && self.differ_by_references(a, b) {
+            let used = a.conversions.len();
+            let order = (
+                self.is_more_specialised(a.decl, b.decl, used),
+                self.is_more_specialised(b.decl, a.decl, used),
+            );
+            if order.0 != order.1 {
+                return order.0;
+            }
+        }
         let mut better = false;
         for (x, y) in a.conversions.iter().zip(&b.conversions) {
             if x > y {
@@ -42,6 +54,25 @@ impl<'a> Checker<'a> {
             (true, true) => self.is_more_specialised(a.decl, b.decl, a.conversions.len()),
             _ => false,
         }
+    }
+
+    /// Whether some parameters are references in one only, and nothing else tells the two apart: `const T&`
+    /// is no worse than `T` in C++, so that the templates' order decides.
+    fn differ_by_references(&self, a: &Candidate, b: &Candidate) -> bool {
+        let (of_a, of_b) = (&self.inst(a.func).params, &self.inst(b.func).params);
+        if a.conversions.len() > of_a.len().min(of_b.len()) {
+            return false;
+        }
+        let mut differs = false;
+        for (n, (x, y)) in a.conversions.iter().zip(&b.conversions).enumerate() {
+            let is_reference = |params: &[QualTy]| self.types.referent(params[n].ty).is_some();
+            let apart = is_reference(of_a) != is_reference(of_b);
+            if x != y && !(apart && x.rank == Rank::Exact && y.rank == Rank::Exact) {
+                return false;
+            }
+            differs |= apart;
+        }
+        differs
     }
 
     /// Partial ordering of function templates by the parameters the call uses.

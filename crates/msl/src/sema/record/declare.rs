@@ -52,6 +52,10 @@ impl<'a> Checker<'a> {
                     }
                     return;
                 }
+                // Full specialisations are found through their primary template.
+                if template.is_some_and(|template| template.params.is_empty()) {
+                    return;
+                }
                 let decl = self.fn_decl(function, template, scope, Some(id), None);
                 match &function.name {
                     FunctionName::Constructor(_) => self.records[id.0 as usize].constructors.push(decl),

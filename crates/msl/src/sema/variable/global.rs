@@ -146,6 +146,9 @@ impl<'a> Checker<'a> {
     fn value_of_definition(&mut self, variable: &'a ast::Variable) -> Option<(QualTy, GlobalValue)> {
         let (ty, value) = match &variable.init {
             Some(init) => self.initialised(variable, init)?,
+            None if variable.attributes.iter().any(kernel::is_thread_attribute) => {
+                return self.thread_variable(variable);
+            }
             None => {
                 // A constant object of a class with a default constructor is fine without an initialiser.
                 let ty = self.resolve_type(&variable.ty);
@@ -160,17 +163,32 @@ impl<'a> Checker<'a> {
     }
 
     fn report_no_initialiser(&mut self, variable: &ast::Variable, ty: QualTy) {
-        let attribute = variable.attributes.iter().find(|a| kernel::is_thread_attribute(a));
-        if let Some(attribute) = attribute {
-            let message = format!("`{}` of a variable outside of functions is not supported", attribute.name);
-            let hint = "make it a parameter of the kernel";
-            let span = attribute.span;
-            self.report(Diagnostic::error("unsupported-feature", span, message).with_hint(hint));
-        } else if !ty.ty.is_error() {
+        if !ty.ty.is_error() {
             let name = variable.declarator.name;
             let message = format!("constant `{name}` has no initialiser");
             self.error("uninitialised-constant", variable.span, message);
         }
+    }
+
+    /// `uint gid [[thread_position_in_grid]];`: as a parameter of the kernel would be, for all functions.
+    fn thread_variable(&mut self, variable: &'a ast::Variable) -> Option<(QualTy, GlobalValue)> {
+        let ty = self.resolve_type(&variable.ty);
+        let attribute = variable.attributes.iter().find(|a| kernel::is_thread_attribute(a))?;
+        if ty.ty.is_error() {
+            return None;
+        }
+        let Some((query, components)) = kernel::global_thread_attribute(attribute) else {
+            let message = format!("`{}` of a variable outside of functions is not supported", attribute.name);
+            let hint = "make it a parameter of the kernel";
+            let span = attribute.span;
+            self.report(Diagnostic::error("unsupported-feature", span, message).with_hint(hint));
+            return None;
+        };
+        let name = attribute.name.as_str();
+        let (elem, len) = self.thread_fact_type(name, components, ty, variable.span)?;
+        let fact = ExprKind::ThreadFact { query, elem, len };
+        let value = Expr::value(fact, ty.ty, variable.span);
+        Some((ty, GlobalValue::Derived(Rc::new(value))))
     }
 
     fn finish_global(
