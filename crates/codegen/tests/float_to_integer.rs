@@ -66,3 +66,38 @@ fn ends_of_the_types_are_not_passed() {
         }
     }
 }
+
+/// Numbers that are limited first, to what integers have room for and to what they do not.
+#[test]
+fn limited_numbers() {
+    let floats = floats();
+    let wide: Vec<u8> = floats.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let levels = CpuLevel::ALL.into_iter().filter(|level| level.is_available()).map(Some);
+    for level in levels.chain([None]) {
+        for (op, least, most) in [
+            ("ftos", "-2.0", "255.0"),
+            ("ftos", "-2147483648.0", "2147483520.0"),
+            ("ftos", "-2147483648.0", "2147483648.0"),
+            ("ftos", "-2147483904.0", "1.0"),
+            ("ftou", "0.0", "4294967040.0"),
+            ("ftou", "-1.0", "4294967296.0"),
+        ] {
+            for mode in ["safe", "relaxed", "fast"] {
+                let limits = format!(
+                    "v12 = const {least} : f32
+  v13 = const {most} : f32
+  v14 = math.fmax.{mode} v5, v12 : f32
+  v15 = math.fmin.{mode} v14, v13 : f32
+  v16 = math.floor.{mode} v15 : f32
+  v6 = {op} v16 : i32"
+                );
+                let text = kernel("f32", op, "i32").replace(&format!("v6 = {op} v5 : i32"), &limits);
+                let mut launch = Launch::new([floats.len() as u32, 1, 1], [32, 1, 1]);
+                launch.level = level;
+                let buffers = [wide.clone(), vec![0; 8 * floats.len()]];
+                let what = format!("{op} between {least} and {most}, {mode}, {level:?}");
+                agree(&parsed(&text), "k", &launch, &buffers, &what);
+            }
+        }
+    }
+}

@@ -169,6 +169,88 @@ fn scattered_accesses_of_overlapping_elements() {
     }
 }
 
+/// Rows that begin where a buffer says, before it as well, at indices without a sign.
+#[test]
+fn rows_begin_anywhere() {
+    let module = Compiled::new(module(
+        "  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = ptr_add v0 + v4 * 4 : ptr.device
+  v6 = load v5, align 4 : i32 @0:1:1
+  v7 = ptr_add v0 + 128 : ptr.device
+  v8 = load v7, align 4 : i32 @0:1:1
+  v9 = sext v8 : i64
+  v10 = const 1000 : i32
+  v11 = ult v6, v10 : bool
+  if v11 {
+    v12 = zext v6 : i64
+    v13 = ptr_add v1 + v9 * 4 : ptr.device
+    v14 = ptr_add v13 + v12 * 4 : ptr.device
+    v15 = load v14, align 1 : i32 @0:2:1
+    v16 = ptr_add v2 + v9 * 4 + 4 : ptr.device
+    v17 = ptr_add v16 + v12 * 4 : ptr.device
+    store v17, v15, align 1 @0:3:1
+  }",
+    ));
+    for (what, mut places) in cases() {
+        places.push(0);
+        for row in [0, 1, 20, -1, -9, 400, i32::MIN, i32::MAX] {
+            places[32] = row as u32;
+            for lengths in LENGTHS {
+                module.check(&places, lengths, &format!("{what}, from {row}, {lengths:?}"));
+            }
+        }
+    }
+}
+
+/// Positions that were computed as floats, near their neighbours' or not.
+#[test]
+fn positions_of_floats() {
+    let near = [
+        ("two of three", places(|n| n * 2 / 3)),
+        ("each twice, from the middle", places(|n| n / 2 + 21)),
+        ("each eight times", places(|n| n / 8 + 3)),
+        (
+            "eight elements at most",
+            places(|n| n / 8 * 20 + [0, 7, 1, 6, 2, 5, 3, 4][n as usize % 8] - n / 24 * 17),
+        ),
+        ("one element too far", places(|n| n / 8 * 8 + n % 8 * 8 / 7)),
+        ("the first of a group not the least", places(|n| if n == 16 { 18 } else { n })),
+        ("eight up to the end", places(|n| if n < 24 { n } else { n + 31 })),
+        ("eight up to one beyond the end", places(|n| if n < 24 { n } else { 56 + (n - 24) / 2 })),
+        ("some off, the others near", places(|n| if n % 5 == 2 { 3000 } else { n / 2 })),
+        ("the firsts off", places(|n| if n % 8 == 0 { 3000 } else { n })),
+    ];
+    for (scalar, size) in [("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8)] {
+        for condition in ["ne v8, v7", "ult v6, v7"] {
+            let module = Compiled::new(module(&format!(
+                "  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = ptr_add v0 + v4 * 4 : ptr.device
+  v6 = load v5, align 4 : i32 @0:1:1
+  v7 = const 1000 : i32
+  v8 = const 5 : i32
+  v9 = {condition} : bool
+  if v9 {{
+    v10 = utof.safe v6 : f32
+    v11 = ftou.safe v10 : i32
+    v12 = zext v11 : i64
+    v13 = ptr_add v1 + v12 * {size} : ptr.device
+    v14 = load v13, align 1 : {scalar} @0:2:1
+    v15 = ptr_add v2 + v4 * {size} : ptr.device
+    store v15, v14, align 1 @0:3:1
+  }}"
+            )));
+            for (what, places) in cases().into_iter().chain(near.clone()) {
+                for length in [63 * size, 64 * size, 40 * size + 1, 0] {
+                    let what = format!("{what}, {scalar}, {condition}, {length}");
+                    module.check(&places, [length, 32 * size], &what);
+                }
+            }
+        }
+    }
+}
+
 fn scalar_bytes(scalar: &str) -> u32 {
     scalar.strip_prefix('i').and_then(|bits| bits.parse().ok()).map_or(4, |bits: u32| bits / 8)
 }

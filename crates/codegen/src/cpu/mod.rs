@@ -36,6 +36,7 @@
 mod bundles;
 mod emit;
 mod executed_group;
+mod float_range;
 mod interior;
 mod lane_order;
 mod lane_shift_reuse;

@@ -55,6 +55,19 @@ pub(crate) fn cast(
     }
 }
 
+/// Floats to integers that have room for them, once they are rounded towards zero.
+pub(crate) fn to_integer_within(
+    t: &mut Text,
+    width: Width,
+    signed: bool,
+    (from, to): (Scalar, Scalar),
+    a: &Opd,
+) -> Opd {
+    let wide = to_f32(t, width, from, a);
+    let name = if signed { "fptosi" } else { "fptoui" };
+    t.value(format_args!("{name} {} {wide} to {}", width.of("float"), width.ty(to)))
+}
+
 /// Vectors of floats to integers, the nearest there is, and zero for a NaN. LLVM writes its own conversions
 /// that saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those
 /// above it get the largest integer after.

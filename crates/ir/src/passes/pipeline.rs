@@ -57,8 +57,8 @@ passes! {
     LOOP_SIMPLIFY = "loop_simplify", "Move the step that ends a loop's body to its continuing block.",
         |function, _| loop_simplify::loop_simplify(function);
     UNROLL = "unroll", "Unroll loops of a known trip count completely where that pays.",
-        // An inner loop first, then the one around it.
-        |function, context| context.round < 3 && unroll::unroll(function);
+        // An inner loop first, then the one around it; later what has become small.
+        |function, context| unroll::unroll(function, context.round >= 3);
     COMPACT = "compact", "Drop unreachable instructions and number the rest in order.",
         |function, _| compact::compact(function);
     HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", "Move threadgroup barriers out of divergent branches.",

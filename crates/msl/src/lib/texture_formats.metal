@@ -52,11 +52,11 @@ int4 __lib_sign_extended(uint4 bits, uint4 widths) {
 // The largest value of a channel with sign.
 int4 __lib_most_signed(uint4 widths) { return int4((uint4(1) << ((widths - 1u) & 31u)) - 1u); }
 
-// n / most, rounded to nearest: the correction makes the product with the rounded inverse exact.
+// n / most, rounded to nearest: the sum of the products with the inverse's two parts. That is so for all
+// numbers of 2 to 16 bits, with sign and without; n is 0 where there is no channel.
 float4 __lib_quotient(float4 n, float4 most) {
-  float4 inverse = 1.0f / most;
-  float4 q = n * inverse;
-  return __am_fma(__am_fma(-q, most, n), inverse, q);
+  float4 inverse = 1.0f / most, rest = __am_fma(-inverse, most, float4(1.0f)) / most;
+  return __am_fma(n, inverse, n * rest);
 }
 
 float __lib_linear_of_srgb(uint code) {
@@ -212,15 +212,20 @@ uint __lib_shared_exponent_of(float3 color) {
 
 // A texel's words, of its channels' bits.
 uint4 __lib_packed(uint4 bits, ulong format) {
-  uint4 at = __lib_positions(format), placed = (bits & __lib_masks(__lib_widths(format))) << (at & 31u);
+  uint kind = __lib_kind(format);
+  // Those without sign are limited already, to 0 where there is no channel; but not in sRGB.
+  bool fits = kind == __lib_unorm && !__lib_is_srgb(format) || kind == __lib_uint;
+  uint4 at = __lib_positions(format), masks = fits ? uint4(0xffffffffu) : __lib_masks(__lib_widths(format));
+  uint4 placed = (bits & masks) << (at & 31u);
   uint4 x = __am_select(uint4(0), placed, at < 32u), y = __am_select(uint4(0), placed, (at >> 5) == 1u);
   uint4 z = __am_select(uint4(0), placed, (at >> 5) == 2u), w = __am_select(uint4(0), placed, at >= 96u);
   return uint4(x.x | x.y | x.z | x.w, y.x | y.y | y.z | y.w, z.x | z.y | z.z | z.w, w.x | w.y | w.z | w.w);
 }
 uint4 __lib_normalized_bits(float4 color, ulong format) {
   uint4 widths = __lib_widths(format);
-  float4 number = __am_select(color, float4(0.0f), color != color);
   bool is_signed = __lib_kind(format) == __lib_snorm;
+  // What is not a number is 0, which it becomes by the maximum where there is no sign.
+  float4 number = is_signed ? __am_select(color, float4(0.0f), color != color) : color;
   float4 most = float4(is_signed ? __lib_most_signed(widths) : int4(__lib_masks(widths)));
   float4 least = is_signed ? -most : float4(0.0f);
   uint4 bits = uint4(int4(__am_rint(__am_fmin(__am_fmax(number * most, least), most))));

@@ -117,7 +117,8 @@ struct __lib_texture {
   // Whether there is such a texel; slices are those of depth or of an array.
   bool has(uint x, uint y, uint slice, uint lod) const {
     if (lod != 0 && lod >= __info->__levels) return false;
-    uint slices = __info->__depth > 1 ? depth(lod) : __info->__slices;
+    // There is a first one always.
+    uint slices = slice == 0 ? 1u : __info->__depth > 1 ? depth(lod) : __info->__slices;
     return x < width(lod) && y < height(lod) && slice < slices;
   }
 };
@@ -173,7 +174,8 @@ __lib_axis __lib_locate(float u, uint size, uint mode, bool pixel, bool linear, 
     else if (mode == uint(address::mirrored_repeat)) u = 1.0f - __am_fabs(u - 2.0f * __am_floor(0.5f * u) - 1.0f);
     x = u * extent;
   }
-  x = __am_fmin(__am_fmax(linear ? x - 0.5f : x, -2.0f), extent + 2.0f);
+  // That no extent is as large as the last number says that integers have room for what is limited.
+  x = __am_fmin(__am_fmax(linear ? x - 0.5f : x, -2.0f), __am_fmin(extent + 2.0f, 0x1p24f));
   float whole = __am_floor(x);
   __lib_axis axis;
   axis.first = __lib_wrapped(int(whole) + offset, int(size), mode, offset != 0);
@@ -187,21 +189,24 @@ struct __lib_footprint {
   __lib_texture t;
   ulong format;
   uint lod, slice, dimensions, border;
+  // Whether there may be no texel where it is asked for one: other address modes give texels only.
+  bool has_outside;
   __lib_axis x, y, z;
 
   template <typename T> vec<T, 4> texel(int i, int j, int k) const {
     uint4 words = uint4(0);
-    bool inside = (i | j | k) >= 0;
+    bool inside = !has_outside || (i | j | k) >= 0;
     if (inside) words = __lib_load(t.at(format, lod, uint(i), uint(j), dimensions == 3 ? uint(k) : slice), __lib_size(format));
     vec<T, 4> color = __lib_value<T>(t, format, words);
     if (border == 0 || inside) return color;
     return border == 3 ? vec<T, 4>(1) : vec<T, 4>(0, 0, 0, border == 2 ? 1 : 0);
   }
 };
-bool __lib_has_border(uint state, uint dimensions) {
-  bool found = (state & 7u) == uint(address::clamp_to_border);
-  if (dimensions > 1) found = found || ((state >> 3) & 7u) == uint(address::clamp_to_border);
-  if (dimensions > 2) found = found || ((state >> 6) & 7u) == uint(address::clamp_to_border);
+// Whether a dimension has that mode.
+bool __lib_has_mode(uint state, uint dimensions, address mode) {
+  bool found = (state & 7u) == uint(mode);
+  if (dimensions > 1) found = found || ((state >> 3) & 7u) == uint(mode);
+  if (dimensions > 2) found = found || ((state >> 6) & 7u) == uint(mode);
   return found;
 }
 __lib_footprint __lib_find(__lib_texture t, uint dimensions, float3 at, int3 offset, uint slice, uint lod, uint state, bool linear) {
@@ -212,7 +217,8 @@ __lib_footprint __lib_find(__lib_texture t, uint dimensions, float3 at, int3 off
   f.lod = lod;
   f.slice = slice;
   f.dimensions = dimensions;
-  f.border = __lib_has_border(state, dimensions) ? 1u + ((state >> 14) & 3u) : 0u;
+  f.border = __lib_has_mode(state, dimensions, address::clamp_to_border) ? 1u + ((state >> 14) & 3u) : 0u;
+  f.has_outside = f.border != 0 || __lib_has_mode(state, dimensions, address::clamp_to_zero);
   f.x = __lib_locate(at.x, t.width(lod), state & 7u, pixel, linear, offset.x);
   f.y = f.x;
   f.z = f.x;

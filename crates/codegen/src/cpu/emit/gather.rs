@@ -102,6 +102,15 @@ impl Emitter<'_, '_> {
             self.t.branch(join);
             self.t.label(far);
         }
+        if let Some(near) = self.near_gather(address, item) {
+            let (close, far) = (self.t.block(), self.t.block());
+            self.t.branch_if(&near.is_so, close, far);
+            self.t.label(close);
+            let value = self.load_near_gather(address, &near, item);
+            values.push((value, self.t.current(), true));
+            self.t.branch(join);
+            self.t.label(far);
+        }
         let known = self.known_test(address, item.bytes(), Test::ActiveInBounds);
         let apart = self.places_apart(address, item);
         let ok = match (&known, &apart) {

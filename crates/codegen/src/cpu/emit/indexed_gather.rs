@@ -2,8 +2,8 @@
 //!
 //! 64-bit offsets fill twice the registers of such indices, and comparing them takes many instructions
 //! without mask registers. So the largest index is compared with the number of elements, one scalar; loads
-//! and stores scale each index in their address. Invariant: the offset of index 0 is known and not
-//! negative.
+//! and stores scale each index in their address. Invariant: the offset of index 0 is the same in all lanes;
+//! where it is past the end, as what is negative is, so is each index.
 
 use super::Emitter;
 use super::contiguity_check::Narrow;
@@ -18,7 +18,7 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type};
 pub(super) struct IndexedAccess {
     narrow: Narrow,
     /// The offset of index 0.
-    start: i64,
+    start: Opd,
     /// Those of lanes that are off are any.
     indices: Opd,
 }
@@ -31,9 +31,13 @@ impl Emitter<'_, '_> {
             return None;
         }
         let narrow = self.narrow(address, item.bytes())?;
-        let Opd::Int(base) = self.uniform(narrow.base(), 0) else { return None };
-        let start = base.checked_add(narrow.offset())?.checked_add(address.extra)?;
-        if start < 0 || narrow.is_signed() && start != 0 {
+        let offset = narrow.offset().checked_add(address.extra)?;
+        let start = match self.uniform(narrow.base(), 0) {
+            Opd::Int(base) => Opd::Int(base.checked_add(offset).filter(|&start| start >= 0)?),
+            base => self.t.add("i64", &base, &Opd::Int(offset)),
+        };
+        // Lanes with a negative index may be in bounds after it.
+        if narrow.is_signed() && start != Opd::Int(0) {
             return None;
         }
         let indices = self.vector(narrow.index(), 0);
@@ -59,9 +63,9 @@ impl Emitter<'_, '_> {
         if !self.shared.options.checks || self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
-        let (scale, start) = (indexed.narrow.scale(), indexed.start);
+        let (scale, start) = (indexed.narrow.scale(), &indexed.start);
         let mut room = self.limit(&address.place, bytes);
-        if start > 0 {
+        if *start != Opd::Int(0) {
             self.t.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
             room = self.t.value(format_args!("call i64 @llvm.usub.sat.i64(i64 {room}, i64 {start})"));
         }
@@ -84,7 +88,7 @@ impl Emitter<'_, '_> {
         let helper = Helper::GatherIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         self.split_loads();
-        let at = self.t.offset(&address.place.base, &Opd::Int(indexed.start));
+        let at = self.t.offset(&address.place.base, &indexed.start);
         let (int, indices) = (format!("i{}", item.bits()), self.active_indices(indexed));
         let ty = lanes_type(&int);
         let raw = self
@@ -104,7 +108,7 @@ impl Emitter<'_, '_> {
     ) {
         let helper = Helper::ScatterIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
-        let at = self.t.offset(&address.place.base, &Opd::Int(indexed.start));
+        let at = self.t.offset(&address.place.base, &indexed.start);
         let int = format!("i{}", item.bits());
         let raw = cast::reinterpret(&mut self.t, Width::All, item.memory_type(), &int, value);
         let slow = self.slow_buffers();

@@ -8,10 +8,10 @@
 //!   (cross-lane operations), `matrix` (8×8 matrices).
 //! - Loads and stores: `memory` (shared memory), `promoted`, `private` and `private_parts` (arrays of one
 //!   thread), `allocation`, `access`, `copy`, `atomic`; varying addresses: `contiguity_check`,
-//!   `permute_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`,
-//!   `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`; `under_mask`
-//!   (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches: `prefetch`,
-//!   `tile_prefetch`, `nontemporal`.
+//!   `permute_gather`, `near_gather`, `gather`, `scatter`, `indexed_gather`, `cold_gather`; several at once:
+//!   `bundle`, `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`;
+//!   `under_mask` (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches:
+//!   `prefetch`, `tile_prefetch`, `nontemporal`.
 //! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
 //!   `unmasked_loop`, `bounded_loops`.
 //! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
@@ -54,6 +54,7 @@ mod mask;
 mod mask_predicates;
 mod matrix;
 mod memory;
+mod near_gather;
 mod nontemporal;
 mod out_of_line;
 mod permute_gather;

@@ -10,6 +10,7 @@ use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane, zero_of};
+use crate::cpu::float_range;
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
 use crate::cpu::shape::{Affine, Shape, transfer};
 use crate::elementwise::constant;
@@ -146,6 +147,10 @@ impl Emitter<'_, '_> {
             Op::Cast(op, a) => {
                 let (x, from) = (get(self, *a, k), self.scalar(*a));
                 let to = data.result.map_or(Scalar::I64, |result| self.scalar(result));
+                let is_signed = *op == CastOp::FToS;
+                if (is_signed || *op == CastOp::FToU) && float_range::fits(function, *a, to, is_signed) {
+                    return cast::to_integer_within(&mut self.t, width, is_signed, (from, to), &x);
+                }
                 let saturates = self.shared.options.features.neon;
                 cast::cast(&mut self.t, (width, saturates), *op, from, to, &x)
             }

@@ -1,7 +1,7 @@
 //! Algebraic identities that hold bit for bit (up to the bits of a NaN).
 
-use super::Folded;
 use super::constants::elements;
+use super::{Folded, clamped};
 use crate::eval::mask;
 use crate::op::{CastOp, CmpOp};
 use crate::{BinOp, Function, Op, Scalar, Type, UnOp, Value};
@@ -127,7 +127,10 @@ fn compare(function: &Function, op: CmpOp, a: Value, b: Value, ty: Type) -> Fold
         // Nothing is below zero without a sign.
         CmpOp::ULt if all(function, b, 0) => repeated(ty, 0),
         CmpOp::UGe if all(function, b, 0) => repeated(ty, 1),
-        _ => Folded::Keep,
+        _ => match clamped::decided(function, op, a, b) {
+            Some(holds) => repeated(ty, u64::from(holds)),
+            None => Folded::Keep,
+        },
     }
 }
 

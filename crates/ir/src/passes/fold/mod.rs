@@ -4,6 +4,7 @@
 //! uses [`crate::eval`], so it gives the interpreter's results; identities hold for every input
 //! in every float mode. Instructions that become unused are left to [`super::dce`].
 
+mod clamped;
 mod constants;
 mod control;
 mod identities;

@@ -2,7 +2,7 @@
 
 use super::Folded;
 use crate::eval::sign_extend;
-use crate::{Function, GlobalId, Module, Op, Scalar, Type, Value};
+use crate::{BinOp, Function, GlobalId, Module, Op, Scalar, Type, Value};
 
 pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
     let Op::PtrAdd { base, index, scale, offset } = *op else { return Folded::Keep };
@@ -15,6 +15,9 @@ pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
     if index.is_none() && offset == 0 {
         return Folded::Value(base);
     }
+    if let Some((index, scale)) = index.and_then(|index| shifted(function, index, scale)) {
+        return Folded::Op(Op::PtrAdd { base, index: Some(index), scale, offset });
+    }
     match (function.def(base), index) {
         (Some(Op::PtrAdd { base, index: None, offset: inner, .. }), _) => {
             Folded::Op(Op::PtrAdd { base: *base, index, scale, offset: offset.wrapping_add(*inner) })
@@ -25,6 +28,13 @@ pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
         }
         _ => Folded::Keep,
     }
+}
+
+/// Of an index that is shifted to the left by a constant: what is shifted, and its scale.
+fn shifted(function: &Function, index: Value, scale: u32) -> Option<(Value, u32)> {
+    let &Op::Binary(BinOp::Shl, index, by) = function.def(index)? else { return None };
+    let by = u32::try_from(function.as_const(by)?).ok().filter(|&by| by < scale.leading_zeros())?;
+    Some((index, scale << by))
 }
 
 /// The datum and byte offset that a pointer refers to, if they are constant.

@@ -26,7 +26,7 @@ pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
 
 /// The scalar value that is element `n`, if one exists already; else the vector and number where
 /// the search ended.
-fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
+pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
     let (mut vector, mut n) = (vector, n);
     for _ in 0..MAX_STEPS {
         match function.def(vector) {

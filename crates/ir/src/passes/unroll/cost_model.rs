@@ -28,6 +28,10 @@ const MAX_ADJACENT_TRIPS: usize = 8;
 /// For loops that copy adjacent elements to other memory: `memcpy_idiom` then combines them.
 const MAX_COPIES: usize = 384;
 
+/// For short loops that select values by the counter alone, as of the corners of a cell: the selects fold.
+const MAX_SELECTS: usize = 384;
+const MAX_SELECTS_TRIPS: usize = 8;
+
 /// For short loops with a barrier whose counter doubles or halves and determines a condition.
 const MAX_STEPS: usize = 384;
 /// Steps of a tree reduction of the largest threadgroup, of 1024 threads.
@@ -46,6 +50,8 @@ pub(super) struct LoopMetrics {
     has_barrier: bool,
     /// A condition other than the exit test depends on the counter.
     branches_on_counter: bool,
+    /// A select's condition is known when the counter is.
+    selects_by_counter: bool,
     /// Loads and stores of shared memory.
     loads: usize,
     stores: usize,
@@ -56,6 +62,12 @@ pub(super) struct LoopMetrics {
 impl LoopMetrics {
     fn copies_adjacent(&self) -> bool {
         self.loads_adjacent && [self.loads, self.stores] == [1, 1]
+    }
+
+    /// Whether the loop runs once, or is short and its selects fold.
+    pub(super) fn is_small(&self, trips: usize) -> bool {
+        let folds = self.size * trips <= MAX_SELECTS && trips <= MAX_SELECTS_TRIPS && self.selects_by_counter;
+        !self.has_barrier && (trips == 1 || folds)
     }
 
     /// `geometric`: the counter is multiplied or divided in each iteration.
@@ -69,7 +81,8 @@ impl LoopMetrics {
                 && size <= MAX_STEPS
                 && trips <= MAX_STEPS_TRIPS;
         }
-        size <= MAX_SIZE && self.indexes_array
+        self.is_small(trips)
+            || size <= MAX_SIZE && self.indexes_array
             || size <= MAX_PRODUCTS && self.multiplies
             || size <= MAX_TABLE && self.indexes_table
             || size <= MAX_COPIES && self.copies_adjacent()
@@ -85,6 +98,19 @@ impl Unroller<'_> {
         matches!(self.function.def(next), Some(Op::Binary(Mul | UDiv | SDiv | Shl | LShr | AShr, ..)))
     }
 
+    /// Whether scalar arithmetic depends on constants and values that are known with the counter, and on one
+    /// of these at least.
+    fn is_known(&self, op: &Op, known: &FxHashSet<Value>) -> bool {
+        let is_arithmetic =
+            matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Compare(..) | Op::Select(..) | Op::Cast(..));
+        let (mut any, mut all) = (false, true);
+        op.for_each_operand(|operand| match known.contains(&operand) {
+            true => any = true,
+            false => all &= self.function.as_const(operand).is_some(),
+        });
+        is_arithmetic && any && all
+    }
+
     /// `test` leaves the loop; `current`: the loads of the counter.
     pub(super) fn metrics(
         &self,
@@ -94,7 +120,7 @@ impl Unroller<'_> {
         blocks: [Block; 2],
     ) -> LoopMetrics {
         let mut metrics = LoopMetrics::default();
-        let mut derived = current.clone();
+        let (mut derived, mut known) = (current.clone(), current.clone());
         for block in blocks {
             walk_insts(self.function, block, &mut |inst| {
                 metrics.size += 1;
@@ -104,7 +130,11 @@ impl Unroller<'_> {
                 if let (Some(result), true) = (data.result, is_derived) {
                     derived.insert(result);
                 }
+                if let (Some(result), true) = (data.result, self.is_known(&data.op, &known)) {
+                    known.insert(result);
+                }
                 match data.op {
+                    Op::Select(cond, ..) => metrics.selects_by_counter |= known.contains(&cond),
                     Op::Load { ptr, volatile: false, .. } => {
                         let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
                         metrics.reads_shared |= shared && is_derived;

@@ -1,9 +1,10 @@
 //! Full unrolling of short loops with a constant trip count.
 //!
 //! Profitable where it makes indices into local arrays or constant tables constant, where it puts matrix
-//! products, or loads or copies of shared memory, into one block, or where the loop is tiny. Loops with a
-//! barrier are unrolled if they are the steps of a tree reduction: each step has half as many active threads
-//! as the one before, and code for a constant number of threads is much better.
+//! products, or loads or copies of shared memory, into one block, where the counter alone decides selects, or
+//! where the loop is tiny or runs once. Loops with a barrier are unrolled if they are the steps of a tree
+//! reduction: each step has half as many active threads as the one before, and code for a constant number of
+//! threads is much better.
 //!
 //! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one
 //! store directly in its continuing block, and one exit test, first in the body or last in the continuing
@@ -21,12 +22,13 @@ use crate::{Block, Function, Inst, Label, Local, Op, Value};
 /// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
 
-/// Unrolls loops of one function; returns whether anything changed.
-pub fn unroll(function: &mut Function) -> bool {
+/// Unrolls loops of one function; returns whether anything changed. `only_small`: only those that make the
+/// code hardly larger.
+pub fn unroll(function: &mut Function, only_small: bool) -> bool {
     let pointers = local_pointers(function);
     let variables = variables(function, &pointers);
     let array_pointers = array_pointers(function);
-    let mut unroller = Unroller { function, pointers, variables, array_pointers, added: 0 };
+    let mut unroller = Unroller { function, pointers, variables, array_pointers, only_small, added: 0 };
     let body = unroller.function.body;
     unroller.block(body);
     unroller.added > 0
@@ -68,6 +70,7 @@ struct Unroller<'a> {
     pointers: LocalPointers,
     variables: Vec<bool>,
     array_pointers: Vec<bool>,
+    only_small: bool,
     added: usize,
 }
 
@@ -97,8 +100,11 @@ impl Unroller<'_> {
         let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
         let counted_loop = self.trip_count(inst, before)?;
         let metrics = self.metrics(label, counted_loop.test, &counted_loop.loads, [body, continuing]);
-        let is_profitable =
-            metrics.is_profitable(counted_loop.trip_count, self.is_geometric(counted_loop.next));
+        let trips = counted_loop.trip_count;
+        let is_profitable = match self.only_small {
+            true => metrics.is_small(trips),
+            false => metrics.is_profitable(trips, self.is_geometric(counted_loop.next)),
+        };
         let size = metrics.size * counted_loop.trip_count;
         (is_profitable && self.added + size <= MAX_GROWTH).then_some(UnrollPlan {
             label,

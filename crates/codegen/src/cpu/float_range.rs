@@ -1,0 +1,80 @@
+//! Ranges of floats that are about to become integers.
+//!
+//! Conversions give the nearest integer there is and 0 for a NaN, which takes most processors several
+//! instructions. Programs often limit what they convert, as the channels of a texel: then one is enough.
+//! Invariant: a value with a range is no NaN and lies in it, in every lane and element.
+
+use anymetal_ir::{BinOp, CastOp, FpMode, Function, MathFn, Op, Scalar, Value, ValueDef, eval};
+
+/// The least and the greatest value; either may be infinite.
+type Range = [f64; 2];
+
+/// Maximum depth of followed definitions.
+const DEPTH: u32 = 8;
+
+/// Whether no lane's number is outside of the integers of that type, once it is rounded towards zero.
+pub(super) fn fits(function: &Function, value: Value, to: Scalar, is_signed: bool) -> bool {
+    let Some([min, max]) = range(function, value, DEPTH) else { return false };
+    let above = (1u128 << (to.bits() - u32::from(is_signed))) as f64;
+    let least = if is_signed { -above } else { 0.0 };
+    min >= least && max < above
+}
+
+fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
+    let depth = depth.checked_sub(1)?;
+    let ValueDef::Inst(inst) = function.values[value.index()].def else { return None };
+    let data = function.inst(inst);
+    let of = |value: Value| range(function, value, depth);
+    match &data.op {
+        Op::Const(bits) => constant(function, value, *bits),
+        Op::Splat(a) | Op::Extract(a, _) => of(*a),
+        Op::Compose(parts) => parts.iter().map(|&part| of(part)).reduce(|a, b| Some(union(a?, b?))).flatten(),
+        Op::Select(_, a, b) => Some(union(of(*a)?, of(*b)?)),
+        Op::Cast(CastOp::SToF, a) => of_integer(function, *a, true),
+        Op::Cast(CastOp::UToF, a) => of_integer(function, *a, false),
+        Op::Binary(BinOp::FAdd, a, b) if data.fp == FpMode::Safe => sum(function, value, of(*a)?, of(*b)?),
+        Op::Math(MathFn::Floor | MathFn::Ceil | MathFn::Trunc | MathFn::Rint, args) => {
+            let [min, max] = of(args[0])?;
+            Some([min.floor(), max.ceil()])
+        }
+        // A NaN gives way to the other operand, but not where it may be taken for a number.
+        Op::Math(MathFn::FMax, args) if data.fp != FpMode::Fast => match (of(args[0]), of(args[1])) {
+            (Some(a), Some(b)) => Some([a[0].max(b[0]), a[1].max(b[1])]),
+            (a, b) => Some([a.or(b)?[0], f64::INFINITY]),
+        },
+        Op::Math(MathFn::FMin, args) if data.fp != FpMode::Fast => match (of(args[0]), of(args[1])) {
+            (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].min(b[1])]),
+            (a, b) => Some([f64::NEG_INFINITY, a.or(b)?[1]]),
+        },
+        _ => None,
+    }
+}
+
+fn union(a: Range, b: Range) -> Range {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
+fn constant(function: &Function, value: Value, bits: u64) -> Option<Range> {
+    let scalar = function.ty(value).scalar()?;
+    let is_float = matches!(scalar, Scalar::F32 | Scalar::F16 | Scalar::Bf16);
+    let number = is_float.then(|| eval::widen(scalar, bits))?;
+    (!number.is_nan()).then_some([number, number])
+}
+
+/// Of an integer that becomes a `float`: what is rounded is no further than the type's powers of two.
+fn of_integer(function: &Function, value: Value, is_signed: bool) -> Option<Range> {
+    let bits = function.ty(value).scalar()?.bits();
+    let above = (1u128 << (bits - u32::from(is_signed))) as f64;
+    Some([if is_signed { -above } else { 0.0 }, above])
+}
+
+/// Sums of `float`: rounding keeps their order, so the ends are the rounded sums of the ends.
+fn sum(function: &Function, value: Value, a: Range, b: Range) -> Option<Range> {
+    let end = |x: f64, y: f64| {
+        let sum = x + y;
+        let is_exact = sum.is_finite() && sum - x == y && sum - y == x;
+        is_exact.then_some(f64::from(sum as f32))
+    };
+    let is_float = function.ty(value).scalar() == Some(Scalar::F32);
+    is_float.then_some([end(a[0], b[0])?, end(a[1], b[1])?])
+}
