@@ -34,8 +34,8 @@ fn unsupported(name: &str) -> Option<&'static str> {
     let starts = |prefix: &str| name.starts_with(prefix);
     if starts("texture") || starts("depth2d") || starts("sparse") {
         Some("multisampled and sparse textures")
-    } else if starts("imageblock") || starts("visible_function_table") || starts("render_grid") {
-        Some("image blocks, function tables and render pipelines")
+    } else if starts("imageblock") || starts("render_grid") {
+        Some("image blocks and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
         Some("ray tracing types")
     } else if name == "tensor"

@@ -55,10 +55,7 @@ impl<'a> Checker<'a> {
         match arg {
             Arg::Expr(expr) => self.convert(expr, to, "for this argument"),
             Arg::List(clauses, span) => self.list_value(clauses, to, span),
-            Arg::Functions(_, _, span) => {
-                self.error("function-pointer", span, "pointers to functions are not supported at run time");
-                self.poison(span)
-            }
+            Arg::Functions(decls, args, span) => self.function_of_pointer(&decls, args, to, span),
         }
     }
 
