@@ -29,7 +29,7 @@ kernel void no_functions(device float* x [[buffer(0)]], visible_function_table<f
 
 kernel void pointers(device float* x [[buffer(0)]])
 {
-    float (*f)(int) = twice; //~ no-conversion
+    float (*f)(int) = twice; //~ no-matching-function
     float (*g)(float) = x; //~ no-conversion
     x[0] = Thing::method(1.0f); //~ no-matching-function
     auto h = Thing::method; //~ function-pointer

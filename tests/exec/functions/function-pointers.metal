@@ -25,8 +25,8 @@
 
 //! kernel: overloaded
 //! threads: 1
-//! arg 0: f32 0 0
-//! expect 0: f32 10 103
+//! arg 0: f32 0 0 0 0
+//! expect 0: f32 10 103 104 13
 
 //! kernel: recursive
 //! threads: 1
@@ -115,7 +115,12 @@ float call_int(float (*f)(int), int x) {
 
 kernel void overloaded(device float* out) {
   out[0] = call(over, 0);
-  out[1] = call_int(over, 3);
+  out[1] = call_int(&over, 3);
+  float (*of_int)(int) = over;
+  float (*of_float)(float) = &over;
+  float (*both[1])(float) = {of_float};
+  out[2] = of_int(4);
+  out[3] = both[0](3);
 }
 
 // In a loop.
