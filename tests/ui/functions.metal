@@ -25,16 +25,16 @@ kernel void parameter_of_void(device float* x [[buffer(0)]])
     x[0] = takes_void(1, 2); //~ no-matching-function: `takes_void`
 }
 
+int pick(int x) { return x; }
+int pick(float x) { return x; }
+
 float twice(float x) { return 2 * x; }
 float apply(float (*f)(float), float x) { return f(x); }
 
 kernel void pointers(device float* x [[buffer(0)]])
 {
-    x[0] = apply(twice, x[0]); //~ function-pointer
+    x[0] = apply(pick, x[0]); //~ no-matching-function
 }
-
-int pick(int x) { return x; }
-int pick(float x) { return x; }
 
 template <int (*F)(int)> int use(int x) { return F(x); }
 template <typename F> struct Wrap { int call(int x) { return F(x); } };

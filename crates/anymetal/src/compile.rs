@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anymetal_compiler::{
-    ArgumentLayout, CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion,
-    FusionPart, MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
+    ArgumentLayout, CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition,
+    FunctionNumber, Fusion, FusionPart, LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions,
+    Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -17,6 +18,7 @@ use anymetal_hal::family::Family;
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
 use crate::executor::Executor;
+use crate::functions::LinkedFunctions;
 use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
 use crate::pipeline::Grids;
@@ -90,6 +92,70 @@ impl CompiledLibrary {
                 artifact.kernel_names().map(str::to_owned).collect()
             }
         }
+    }
+
+    /// The compiler's library, of one that has its source.
+    fn of_source(&self) -> Result<&anymetal_compiler::Library, Error> {
+        match self {
+            CompiledLibrary::Source { library, .. } => Ok(library),
+            CompiledLibrary::Sanitized(sanitized) => Ok(sanitized.library()),
+            CompiledLibrary::Artifact { .. } => Err(Error::Device(DeviceError::Unsupported {
+                device: "the library".to_owned(),
+                what: "visible functions without their source".to_owned(),
+                alternative: "make the library from its source".to_owned(),
+            })),
+        }
+    }
+
+    /// The visible functions with a definition, in source order.
+    pub(crate) fn visible_functions(&self) -> Result<Vec<String>, Error> {
+        Ok(self.of_source()?.visible_functions().to_vec())
+    }
+
+    /// The type of a visible function, in MSL.
+    pub(crate) fn function_type(&self, name: &str) -> Result<String, Error> {
+        Ok(self.of_source()?.function_type(name)?)
+    }
+
+    /// The functions that tables of its pipelines may have.
+    pub(crate) fn functions(&self) -> Result<Vec<FunctionNumber>, Error> {
+        Ok(self.of_source()?.function_numbers())
+    }
+
+    /// The same with functions of other libraries.
+    pub(crate) fn linked_with(self, kernel: &str, functions: &LinkedFunctions) -> Result<Self, Error> {
+        if functions.is_empty() {
+            return Ok(self);
+        }
+        let mut list = Vec::new();
+        for linked in functions.iter() {
+            let constants = linked.constants.iter();
+            let constants = constants.map(|(key, value)| (compiler_key(key), compiler_value(value)));
+            list.push(LinkedFunction {
+                library: linked.compiled.of_source()?.clone(),
+                name: linked.name.clone(),
+                alias: linked.alias.clone(),
+                constants: constants.collect(),
+                is_private: linked.is_private,
+            });
+        }
+        if let CompiledLibrary::Source { target: Target::Metal, .. } = &self {
+            return Err(Error::Device(DeviceError::Unsupported {
+                device: "an Apple GPU".to_owned(),
+                what: format!("linked functions of kernel `{kernel}`"),
+                alternative: "include the functions' source".to_owned(),
+            }));
+        }
+        let library = self.of_source()?.linked_with(list)?;
+        Ok(match self {
+            CompiledLibrary::Source { checks, target, family, .. } => {
+                CompiledLibrary::Source { library, checks, target, family }
+            }
+            CompiledLibrary::Sanitized(sanitized) => {
+                CompiledLibrary::Sanitized(Arc::new(sanitized.with_library(library)))
+            }
+            other @ CompiledLibrary::Artifact { .. } => other,
+        })
     }
 
     pub(crate) fn warnings(&self) -> &str {

@@ -100,6 +100,16 @@ pub enum Error {
         /// The names that exist, as a list.
         existing: String,
     },
+    /// The pipeline has no visible function of that name.
+    #[error("the pipeline of kernel `{kernel}` has no visible function `{name}`; it has {existing}")]
+    UnknownFunction {
+        /// The kernel.
+        kernel: String,
+        /// The name given.
+        name: String,
+        /// The names that exist, as a list.
+        existing: String,
+    },
     /// The kernel has no function constant of that name or index, or a value has the wrong type.
     #[error("function constant {constant}: {problem}")]
     FunctionConstant {
@@ -203,6 +213,7 @@ impl Error {
             | Error::Recording(_)
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }
+            | Error::UnknownFunction { .. }
             | Error::FunctionConstant { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }

@@ -137,6 +137,27 @@ impl Library {
         self.compiled.argument_layout(kernel, index)
     }
 
+    /// The names of the visible functions (`[[visible]]`, `[[stitchable]]`) with a definition, in source
+    /// order.
+    ///
+    /// # Errors
+    /// A library of ready code, which does not tell.
+    pub fn visible_function_names(&self) -> Result<Vec<String>, Error> {
+        self.compiled.visible_functions()
+    }
+
+    /// The type of a visible function in MSL, as `float(float)`.
+    ///
+    /// # Errors
+    /// A function that the library does not have; mistakes in its declaration.
+    pub fn function_type(&self, name: &str) -> Result<String, Error> {
+        self.compiled.function_type(name)
+    }
+
+    pub(crate) fn compiled(&self) -> &CompiledLibrary {
+        &self.compiled
+    }
+
     /// The diagnostics that did not stop compilation, rendered; empty if there are none.
     pub fn warnings(&self) -> &str {
         self.compiled.warnings()

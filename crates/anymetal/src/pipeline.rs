@@ -21,6 +21,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::extent::Extent;
+use crate::functions::FunctionHandle;
 use crate::known_formats::KnownFormats;
 use crate::node::NodeBuilder;
 use crate::notice::{NoticeKind, notify};
@@ -126,7 +127,8 @@ impl Pipeline {
         device: Device,
         descriptor: PipelineDescriptor,
     ) -> Result<Self, Error> {
-        let PipelineDescriptor { kernel, label, constants, group_sizes } = descriptor;
+        let PipelineDescriptor { kernel, label, constants, group_sizes, linked_functions } = descriptor;
+        let compiled = compiled.linked_with(&kernel, &linked_functions)?;
         let Description { kernel: info, executor, fingerprint } = compiled.describe(&kernel, &constants)?;
         check_arguments(&info, device.name())?;
         let tuned = match compiled.can_specialise() {
@@ -307,6 +309,27 @@ impl Pipeline {
     /// What more code is made with.
     pub(crate) fn specialiser(&self) -> &Specialiser {
         &self.shared.specialiser
+    }
+
+    /// The handle of a visible function by the name the host uses: one of the kernel's own library, or one
+    /// that is linked ([`PipelineDescriptor::linked_functions`]). The last one of that name counts.
+    ///
+    /// # Errors
+    /// A name that neither has; a library of ready code.
+    pub fn function_handle(&self, name: &str) -> Result<FunctionHandle, Error> {
+        let functions = self.shared.specialiser.compiled.functions()?;
+        let found = functions.iter().rfind(|function| function.name == name);
+        found.map(|function| FunctionHandle::new(name, function.number)).ok_or_else(|| {
+            let existing: Vec<_> = functions.iter().map(|function| format!("`{}`", function.name)).collect();
+            let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
+            let (kernel, name) = (self.name().to_owned(), name.to_owned());
+            Error::UnknownFunction { kernel, name, existing }
+        })
+    }
+
+    /// The device that it is for.
+    pub(crate) fn device(&self) -> &Device {
+        &self.shared.specialiser.device
     }
 
     /// Starts a node of a graph with this kernel.

@@ -2,6 +2,7 @@
 
 use crate::constants::FunctionConstants;
 use crate::extent::Extent;
+use crate::functions::LinkedFunctions;
 
 /// What pipeline to make; a kernel's name alone is enough: `library.pipeline("saxpy")`.
 ///
@@ -34,13 +35,16 @@ pub struct PipelineDescriptor {
     pub constants: FunctionConstants,
     /// The threadgroup sizes for which code is compiled at once, as by [`crate::Pipeline::warm_up`].
     pub group_sizes: Vec<Extent>,
+    /// Visible functions of other libraries that the kernel may call.
+    pub linked_functions: LinkedFunctions,
 }
 
 impl PipelineDescriptor {
     /// That kernel.
     pub fn new(kernel: impl Into<String>) -> Self {
         let (label, constants, group_sizes) = (String::new(), FunctionConstants::new(), Vec::new());
-        PipelineDescriptor { kernel: kernel.into(), label, constants, group_sizes }
+        let linked_functions = LinkedFunctions::new();
+        PipelineDescriptor { kernel: kernel.into(), label, constants, group_sizes, linked_functions }
     }
 
     /// With a name for messages.
@@ -52,6 +56,13 @@ impl PipelineDescriptor {
     /// With values for its function constants.
     pub fn constants(mut self, constants: FunctionConstants) -> Self {
         self.constants = constants;
+        self
+    }
+
+    /// With visible functions that the kernel may call through tables and by their names; those of its own
+    /// library it may call anyway.
+    pub fn linked_functions(mut self, functions: LinkedFunctions) -> Self {
+        self.linked_functions = functions;
         self
     }
 

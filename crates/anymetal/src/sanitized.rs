@@ -43,6 +43,12 @@ impl SanitizedLibrary {
         }
     }
 
+    /// The same session and options for another library.
+    pub(crate) fn with_library(&self, library: Library) -> Self {
+        let (session, family, checks) = (self.session.clone(), self.family, self.checks);
+        SanitizedLibrary { library, session, family, checks, artifacts: Mutex::default() }
+    }
+
     pub(crate) fn library(&self) -> &Library {
         &self.library
     }

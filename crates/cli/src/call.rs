@@ -17,7 +17,7 @@ use crate::device_choice::Choice;
 use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::run::arguments::{Bound, bind};
-use crate::run::spec::ArgumentSpec;
+use crate::run::spec::{ArgumentSpec, Spec};
 use crate::run::textures::{self, Resources};
 use crate::run::timing::Times;
 use crate::run::which::Sized;
@@ -34,6 +34,7 @@ SPEC is one of:
   TYPE:VALUE[,VALUE…]    values, such as f32:2.0, u32:640,480 or u64:0xff; also for vectors (u32:1,2,3 for a uint3),
                          arrays and structures of one type, element after element
   hex:BYTES              bytes, such as hex:00ff10
+  functions:NAME[,NAME…] a visible_function_table of functions of the file; null for an entry without one
   picture.png[:FORMAT]   a picture as a texture2d, of the file's own format or of rgba8unorm_srgb, r32float, …
   texture:FORMAT:WxH     a texture2d of zeros, such as texture:rgba16float:640x480
   sampler:WORD[,WORD…]   a sampler: nearest, linear, mip_nearest, mip_linear, pixel, clamp_to_edge, clamp_to_zero,
@@ -191,12 +192,29 @@ impl KernelCall {
         }
     }
 
-    /// With the formats of the textures, so that the code is for them.
+    /// Tables may have the functions of the file.
+    fn check_functions(&self, library: &anymetal_compiler::Library) -> Result<(), Failure> {
+        let existing = library.visible_functions();
+        let given = self.arguments.iter().filter_map(|given| match &given.spec {
+            Spec::Functions(names) => Some(names.iter().flatten()),
+            _ => None,
+        });
+        match given.flatten().find(|name| !existing.contains(name)) {
+            Some(name) => {
+                let (name, existing) = (name.clone(), existing.to_vec());
+                Err(CompileError::UnknownFunction { name, existing }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// With the formats of the textures, so that the code is for them. Checks the names of functions.
     pub(crate) fn with_known_formats(
         &self,
         library: &anymetal_compiler::Library,
         mut specialisation: Specialisation,
     ) -> Result<Specialisation, Failure> {
+        self.check_functions(library)?;
         if self.arguments.iter().any(|given| given.spec.is_texture()) {
             let kernel = library.reflect(&self.kernel)?;
             specialisation.constants.extend(textures::known_formats(&kernel, &self.arguments)?);

@@ -145,6 +145,15 @@ fn stored_float(value: f64, declared: ScalarType) -> f64 {
     }
 }
 
+/// Adds values with their constants to a key.
+pub(crate) fn add_to(values: &[(ConstantKey, ConstantValue)], mut key: KeyBuilder) -> KeyBuilder {
+    key = key.number(values.len() as u64);
+    for (constant, value) in values {
+        key = value.add_to(constant.add_to(key));
+    }
+    key
+}
+
 /// Finds each value's constant in the module. With `ignore_unknown`, values for constants that this kernel
 /// does not have are left out instead of refused, as Metal does.
 pub(crate) fn resolve(

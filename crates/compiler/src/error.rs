@@ -27,6 +27,20 @@ pub enum CompileError {
         /// The one that was probably meant.
         suggestion: Option<String>,
     },
+    /// The source has no such visible function.
+    #[error("there is no visible function `{name}`; {}", list_functions(.existing))]
+    UnknownFunction {
+        /// The requested name.
+        name: String,
+        /// The names that exist.
+        existing: Vec<String>,
+    },
+    /// Two functions of a pipeline that tables could not tell apart.
+    #[error("`{}` and `{}` cannot be in one pipeline: they have one name or, by chance, one number", .names[0], .names[1])]
+    FunctionConflict {
+        /// Their names.
+        names: [String; 2],
+    },
     /// Function constants that the kernel cannot do without.
     #[error("kernel `{kernel}` needs values for its function constants: {}", list_constants(.missing))]
     MissingConstants {
@@ -135,6 +149,8 @@ impl CompileError {
         match self {
             CompileError::Source(_) => "source",
             CompileError::UnknownKernel { .. } => "unknown-kernel",
+            CompileError::UnknownFunction { .. } => "unknown-function",
+            CompileError::FunctionConflict { .. } => "function-conflict",
             CompileError::MissingConstants { .. } => "missing-constants",
             CompileError::UnknownConstant { .. } => "unknown-constant",
             CompileError::ConstantType { .. } => "constant-type",
@@ -182,6 +198,15 @@ fn list_kernels(names: &[String]) -> String {
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("there are {}{more}", shown.join(", "))
+}
+
+fn list_functions(names: &[String]) -> String {
+    match names {
+        [] => "the source has none".to_owned(),
+        names => {
+            format!("there are {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 fn list_constants(constants: &[FunctionConstantInfo]) -> String {

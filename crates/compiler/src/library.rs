@@ -5,8 +5,10 @@
 //! under a key of the source that was actually parsed.
 
 mod analysis;
+mod linking;
 mod printing;
 
+pub use linking::{FunctionNumber, LinkedFunction};
 pub use printing::{Emit, PrintAfter};
 
 use std::collections::BTreeMap;
@@ -30,7 +32,7 @@ use crate::big_stack;
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
 use crate::compiler::CompilerState;
-use crate::constants::{ConstantKey, ConstantValue};
+use crate::constants::{self, ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes};
@@ -91,11 +93,8 @@ impl Specialisation {
         self.group_size.filter(|_| self.whole_threadgroups_only)
     }
 
-    pub(crate) fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
-        key = key.number(self.constants.len() as u64);
-        for (constant, value) in &self.constants {
-            key = value.add_to(constant.add_to(key));
-        }
+    pub(crate) fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
+        let key = constants::add_to(&self.constants, key);
         let size = self.group_size.map(|size| format!("{size:?}")).unwrap_or_default();
         key.number(self.ignore_unknown_constants.into())
             .field(size)
@@ -166,6 +165,8 @@ pub(crate) struct LibraryState {
     manifest: Manifest,
     front: OnceLock<Result<Arc<Front>, CompileError>>,
     modules: Mutex<Modules>,
+    /// The functions of other libraries that its kernels may call.
+    linked: Vec<LinkedFunction>,
 }
 
 /// A parsed source.
@@ -231,7 +232,7 @@ impl LibraryState {
             }
         };
         let modules = Mutex::new(Modules::default());
-        Ok(LibraryState { shared, source, source_key, manifest, front, modules })
+        Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
     }
 
     /// Whether the included files are unchanged.
@@ -257,11 +258,7 @@ impl LibraryState {
         if let Some(module) = self.known_module(kernel) {
             return Ok(module);
         }
-        let front = self.front()?;
-        let lower = || {
-            let made = front.library.module_with_warnings(kernel);
-            made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
-        };
+        let lower = || self.linked_module(kernel, false);
         let (module, warnings) = stage(Stage::Lower, kernel, || big_stack::run("front end", lower))?;
         let module = Arc::new(KernelModule { module, constants: OnceLock::new() });
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
@@ -307,10 +304,13 @@ fn parse_now(source: &Source) -> Result<Front, CompileError> {
         let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {
             return Err(CompileError::Source(Arc::new(diagnostics)));
         };
-        let kernels = library.kernels().iter().map(|kernel| kernel.name.clone()).collect();
+        let names = |functions: &[anymetal_msl::KernelName]| {
+            functions.iter().map(|function| function.name.clone()).collect()
+        };
+        let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
         let warnings =
             if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
-        let manifest = Manifest { probes: includes.into_probes(), kernels, warnings };
+        let manifest = Manifest { probes: includes.into_probes(), kernels, visible_functions, warnings };
         Ok(Front { library, manifest, text: OnceLock::new() })
     })
 }
@@ -355,7 +355,7 @@ impl Library {
         self.check_name(kernel)?;
         let front = self.state.front()?;
         big_stack::run("front end", || {
-            let program = front.library.program(kernel);
+            let program = front.library.program(kernel, &self.state.handles()?);
             let program = program.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
             Ok(argument_layout(&program, index))
         })
@@ -434,10 +434,8 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<Module, CompileError> {
         self.check_name(kernel)?;
-        let front = self.state.front()?;
         big_stack::run("front end", || {
-            let made = front.library.module_for_sanitizer(kernel);
-            let module = made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
+            let (module, _) = self.state.linked_module(kernel, true)?;
             prepare_for_sanitizer(&module, kernel, specialisation)
         })
     }
@@ -465,6 +463,9 @@ impl Library {
 
     /// Tells a session of the user's sources and their marks.
     pub(crate) fn add_sources(&self, session: &mut Session) -> Result<(), CompileError> {
+        for linked in &self.state.linked {
+            linked.library.add_sources(session)?;
+        }
         let library = &self.state.front()?.library;
         let marks = library.marks();
         for file in library.files().into_iter().filter_map(|id| library.source_map().file(id)) {
@@ -570,6 +571,7 @@ impl Library {
     pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
         let content = includes::content_key(&self.state.source_key, &self.state.current_manifest().probes);
         let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
+        let key = self.state.add_linked_to(key);
         specialisation.add_to(key).number(ABI_VERSION.into()).finish()
     }
 }
@@ -611,6 +613,13 @@ impl Subject for OneKernel<'_> {
         let front = state.front()?;
         let text = front.text.get_or_init(|| front.library.resolved_source().into());
         let module = &state.module(self.kernel)?.module;
+        let is_table = |arg: &anymetal_ir::KernelArg| arg.type_name.starts_with("visible_function_table<");
+        let has_table = kernel_of(module, self.kernel)?.args.iter().any(is_table);
+        if has_table || !state.linked.is_empty() {
+            let reason =
+                "tables of visible functions and linked functions are not passed on to Metal".to_owned();
+            return Err(CompileError::Unsupported { kernel: self.kernel.to_owned(), reason });
+        }
         let options = metal::options(&state.source.options, module, self.kernel, self.specialisation)?;
         Ok(MetalSource { text: Arc::clone(text), options })
     }

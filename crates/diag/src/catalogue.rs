@@ -181,7 +181,7 @@ const ANALYSIS: &[Entry] = &[
     id("function-constant-expected", "`is_function_constant_defined` of something else"),
     id("function-constant-index", "a function constant's index is not between 0 and 65535"),
     id("function-constant-type", "a function constant that is not a scalar or a vector"),
-    id("function-pointer", "a pointer to a function that is only known at run time"),
+    id("function-pointer", "a pointer to a method, or a linked function of another type"),
     id("incomplete-type", "a type is used that is declared only, or contains itself"),
     id("index-out-of-range", "warning: a constant index outside of a vector"),
     id("init-list", "an initialiser list where an expression is needed"),

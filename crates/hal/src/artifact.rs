@@ -213,6 +213,11 @@ impl Overwritten {
 }
 
 impl ArgumentInfo {
+    /// Whether it is a table of visible functions.
+    pub fn is_function_table(&self) -> bool {
+        self.kind == ArgumentKind::Buffer && self.type_name.starts_with("visible_function_table<")
+    }
+
     /// What a buffer argument is bound for: memory of the program, or a part of a texture or sampler.
     pub fn role(&self) -> BindingRole {
         match self.kind {

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU32;
 use crate::artifact::AccessKind;
 use crate::error::LoadedPointer;
 
+pub use anymetal_launch_abi::functions;
 pub use anymetal_launch_abi::nvidia;
 pub use anymetal_launch_abi::resident;
 pub use anymetal_launch_abi::{

@@ -63,6 +63,7 @@
 
 pub mod commands;
 mod fault;
+pub mod functions;
 pub mod logging;
 pub mod nvidia;
 pub mod offsets;

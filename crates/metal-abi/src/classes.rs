@@ -11,8 +11,8 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer, compile_options,
-    compute_encoder, constants, counters, descriptors, device, event, event_listener, heap, indirect,
-    library, log_state, pass, pipeline, queue, residency, sampler, texture, texture_descriptor,
+    compute_encoder, constants, counters, descriptors, device, event, event_listener, functions, heap,
+    indirect, library, log_state, pass, pipeline, queue, residency, sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -123,12 +123,14 @@ classes! { built {
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
     MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
     MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
+    MTLLinkedFunctions = build::<functions::LinkedFunctions>;
     MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventListener = build::<event_listener::Listener>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
+    MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
     MPSMatrix = build::<matrix::Matrix>;
     MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
     MPSMatrixMultiplication = build::<multiplication::MatrixMultiplication>;
@@ -150,6 +152,7 @@ classes! { built {
     AnymetalDevice = build::<device::Device>;
     AnymetalFence = build::<event::Fence>;
     AnymetalFunction = build::<library::Function>;
+    AnymetalFunctionHandle = build::<functions::Handle>;
     AnymetalHeap = build::<heap::Heap>;
     AnymetalIndirectCommandBuffer = build::<indirect::IndirectBuffer>;
     AnymetalIndirectComputeCommand = build::<indirect::ComputeCommand>;
@@ -159,6 +162,7 @@ classes! { built {
     AnymetalSamplerState = build::<sampler::Sampler>;
     AnymetalSharedEvent = build::<event::Event>;
     AnymetalTexture = build::<texture::Texture>;
+    AnymetalVisibleFunctionTable = build::<functions::Table>;
 } absent {
     MTL4AccelerationStructureBoundingBoxGeometryDescriptor
     MTL4AccelerationStructureCurveGeometryDescriptor MTL4AccelerationStructureDescriptor
@@ -193,7 +197,7 @@ classes! { built {
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
     MTLIOCommandQueueDescriptor
     MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
-    MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor MTLLinkedFunctions
+    MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor
     MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
     MTLMotionKeyframeData MTLPipelineBufferDescriptor MTLPipelineBufferDescriptorArray
     MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
@@ -213,5 +217,4 @@ classes! { built {
     MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType
     MTLVertexAttribute MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
     MTLVertexBufferLayoutDescriptor MTLVertexBufferLayoutDescriptorArray MTLVertexDescriptor
-    MTLVisibleFunctionTableDescriptor
 } }

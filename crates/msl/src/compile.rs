@@ -5,6 +5,7 @@
 //! [`Library::module`] return; the work is done on a thread with a large stack, because programs nest.
 //! Start with [`Library::parse`].
 
+use crate::functions::{FunctionHandles, UnlinkedModule};
 use crate::hir;
 use crate::lower;
 use crate::marks::{self, Mark};
@@ -92,6 +93,7 @@ pub struct Library {
     map: SourceMap,
     unit: sema::Unit,
     kernels: Vec<KernelName>,
+    visible_functions: Vec<KernelName>,
     options: lower::Options,
     marks: Vec<Mark>,
     origin: Origin,
@@ -161,16 +163,41 @@ impl Library {
         if !usable {
             return (None, diagnostics);
         }
-        let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
+        let named = |symbols: Vec<sema::KernelSymbol>| {
+            symbols.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect()
+        };
+        let (kernels, visible_functions) = (named(kernels), named(unit.visible_functions()));
         let origin = Origin { main, definitions: options.definitions.clone(), includes };
         let options =
             lower::Options { math_mode: options.math_mode, for_sanitizer: false, logging: options.logging };
-        (Some(Self { map, unit, kernels, options, marks, origin }), diagnostics)
+        (Some(Self { map, unit, kernels, visible_functions, options, marks, origin }), diagnostics)
     }
 
     /// The entry points, in the order of the source.
     pub fn kernels(&self) -> &[KernelName] {
         &self.kernels
+    }
+
+    /// The visible functions with a definition, in the order of the source: what tables may have, and what
+    /// other libraries may link.
+    pub fn visible_functions(&self) -> &[KernelName] {
+        &self.visible_functions
+    }
+
+    /// The handles of the visible functions, where no other library is linked.
+    pub fn handles(&self) -> FunctionHandles {
+        FunctionHandles::own(self.visible_functions.iter().map(|function| function.name.as_str()))
+    }
+
+    /// The type of a visible function, as other libraries see it: its text, and the sizes of records in it.
+    pub fn function_type(&self, name: &str) -> Result<String, Diagnostics> {
+        on_large_stack(|| {
+            let mut sink = Sink::new();
+            match self.unit.function_type(name, &mut sink) {
+                Some(ty) if !sink.has_errors() => Ok(ty),
+                _ => Err(self.diagnostics(sink)),
+            }
+        })
     }
 
     /// The source as one text that includes no file but Metal's own headers, with the definitions before it:
@@ -206,30 +233,57 @@ impl Library {
         &self,
         kernel: &str,
     ) -> Result<(anymetal_ir::Module, Diagnostics), Diagnostics> {
-        on_large_stack(|| {
-            let (program, warnings) = self.check_kernel(kernel)?;
-            Ok((lower::lower(&program, self.options, &self.map), warnings))
-        })
+        let (unlinked, warnings) = self.unlinked_module(kernel, &self.handles(), false)?;
+        Ok((unlinked.module, warnings))
     }
 
     /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes,
     /// and nothing hides an error ([`lower::Options::for_sanitizer`]).
     pub fn module_for_sanitizer(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
+        self.unlinked_module(kernel, &self.handles(), true).map(|(unlinked, _)| unlinked.module)
+    }
+
+    /// One entry point that may call functions of other libraries, and the warnings of what was checked.
+    pub fn unlinked_module(
+        &self,
+        kernel: &str,
+        functions: &FunctionHandles,
+        for_sanitizer: bool,
+    ) -> Result<(UnlinkedModule, Diagnostics), Diagnostics> {
         on_large_stack(|| {
-            let (program, _) = self.check_kernel(kernel)?;
-            let options = lower::Options { for_sanitizer: true, ..self.options };
-            Ok(lower::lower(&program, options, &self.map))
+            let (program, warnings) = self.checked(|sink| self.unit.check_kernel(kernel, functions, sink))?;
+            let options = lower::Options { for_sanitizer, ..self.options };
+            Ok((lower::lower(&program, options, &self.map), warnings))
+        })
+    }
+
+    /// One visible function, to be linked with a kernel of another library.
+    pub fn unlinked_function(
+        &self,
+        name: &str,
+        functions: &FunctionHandles,
+        for_sanitizer: bool,
+    ) -> Result<UnlinkedModule, Diagnostics> {
+        on_large_stack(|| {
+            let (program, _) = self.checked(|sink| self.unit.check_function(name, functions, sink))?;
+            let options = lower::Options { for_sanitizer, ..self.options };
+            Ok(lower::lower_function(&program, options, &self.map))
         })
     }
 
     /// Checks one entry point and all it reaches: for callers that need the types, which lowering drops.
-    pub fn program(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
-        on_large_stack(|| self.check_kernel(kernel).map(|(program, _)| program))
+    pub fn program(&self, kernel: &str, functions: &FunctionHandles) -> Result<hir::Program, Diagnostics> {
+        on_large_stack(|| {
+            self.checked(|sink| self.unit.check_kernel(kernel, functions, sink)).map(|(program, _)| program)
+        })
     }
 
-    fn check_kernel(&self, kernel: &str) -> Result<(hir::Program, Diagnostics), Diagnostics> {
+    fn checked(
+        &self,
+        check: impl FnOnce(&mut Sink) -> Option<hir::Program>,
+    ) -> Result<(hir::Program, Diagnostics), Diagnostics> {
         let mut sink = Sink::new();
-        match self.unit.check_kernel(kernel, &mut sink) {
+        match check(&mut sink) {
             Some(program) if !sink.has_errors() => Ok((program, self.diagnostics(sink))),
             _ => Err(self.diagnostics(sink)),
         }

@@ -16,6 +16,9 @@
 //!   undefined until the kernel writes to it, as it is without an initialiser.
 //! - **A class and a function of one name** may stand in one namespace. Where only a type can stand, the name
 //!   is that of the class, with or without `struct` in front.
+//! - **Pointers to functions** are numbers of 64 bits, and a call through one is a switch over the functions
+//!   of its type that have numbers: visible functions, linked ones, and those whose address is taken. There
+//!   are none to methods.
 //! - **Marks** (`[[anymetal::benign_race]]`) are for sanitizers and change nothing; they may stand wherever a
 //!   statement or declaration begins, and within a declaration ([`Library::marks`]).
 //! - `__builtin_assume` checks its condition's type and evaluates nothing.
@@ -24,6 +27,7 @@
 pub mod ast;
 pub mod builtins;
 mod compile;
+mod functions;
 pub mod hir;
 pub mod lexer;
 pub mod library;
@@ -36,4 +40,5 @@ mod stack;
 pub mod token;
 
 pub use compile::{CompileOptions, Diagnostics, KernelName, Library, MarkedLines};
+pub use functions::{FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
 pub use stack::{both, on_large_stack};

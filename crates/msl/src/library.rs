@@ -23,6 +23,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_matrix>", include_str!("lib/matrix.metal")),
     ("<metal_pack>", include_str!("lib/pack.metal")),
     ("<metal_array>", include_str!("lib/array.metal")),
+    ("<metal_visible_function_table>", include_str!("lib/functions.metal")),
     ("<metal_atomic>", include_str!("lib/atomic.metal")),
     ("<metal_compute>", include_str!("lib/compute.metal")),
     ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),

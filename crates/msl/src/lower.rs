@@ -27,6 +27,7 @@ mod stmt;
 mod value;
 mod wide_vector;
 
+use crate::functions::UnlinkedModule;
 use crate::hir;
 use crate::token::MathMode;
 use anymetal_diag::{SourceMap, Span};
@@ -52,25 +53,47 @@ pub struct Options {
 }
 
 /// Writes a program out as an IR module with one kernel.
-pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::Module {
-    let mut lowerer = Lowerer {
-        program,
-        map,
-        module: ir::Module::new(),
-        vector_constants: Vec::new(),
-        functions: FxHashMap::default(),
-        pending: Vec::new(),
-        cycles: Cycles::new(program),
-        files: FxHashMap::default(),
-        default_mode: fp_mode(options.math_mode),
-        for_sanitizer: options.for_sanitizer,
-        resource_conditions: Vec::new(),
-        messages: Messages::new(program, options.logging),
-        encoding: Encoding::new(program),
-    };
+pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> UnlinkedModule {
+    let mut lowerer = Lowerer::new(program, options, map);
     lowerer.data();
     lowerer.kernel();
-    lowerer.module
+    lowerer.finish(None)
+}
+
+/// Writes a program out as an IR module without a kernel: its code is that of a function for other modules.
+pub fn lower_function(program: &hir::Program, options: Options, map: &SourceMap) -> UnlinkedModule {
+    let mut lowerer = Lowerer::new(program, options, map);
+    lowerer.data();
+    let function = lowerer.function_id(Instance::outermost(program.kernel.function));
+    lowerer.pending_functions();
+    lowerer.finish(Some(function))
+}
+
+impl<'p> Lowerer<'p> {
+    fn new(program: &'p hir::Program, options: Options, map: &'p SourceMap) -> Self {
+        Lowerer {
+            program,
+            map,
+            module: ir::Module::new(),
+            vector_constants: Vec::new(),
+            functions: FxHashMap::default(),
+            pending: Vec::new(),
+            cycles: Cycles::new(program),
+            files: FxHashMap::default(),
+            default_mode: fp_mode(options.math_mode),
+            for_sanitizer: options.for_sanitizer,
+            resource_conditions: Vec::new(),
+            messages: Messages::new(program, options.logging),
+            encoding: Encoding::new(program),
+            linked: Vec::new(),
+        }
+    }
+
+    fn finish(self, function: Option<ir::FuncId>) -> UnlinkedModule {
+        let root = self.program.kernel.function;
+        let needs_kernel = self.messages.logs(root) || self.encoding.encodes(root);
+        UnlinkedModule { module: self.module, function, linked: self.linked, needs_kernel }
+    }
 }
 
 fn fp_mode(mode: MathMode) -> ir::FpMode {
@@ -100,6 +123,8 @@ struct Lowerer<'p> {
     resource_conditions: Vec<ir::FuncId>,
     messages: Messages,
     encoding: Encoding,
+    /// The functions of other libraries, and which handle each stands for.
+    linked: Vec<(ir::FuncId, usize)>,
 }
 
 impl Lowerer<'_> {
@@ -115,6 +140,12 @@ impl Lowerer<'_> {
             hir::TyKind::Vector { elem, len: 1, .. } => Some(ir::Type::Scalar(elem.ir())),
             hir::TyKind::Vector { elem, len, .. } if len <= hir::MAX_METAL_VECTOR_LEN => {
                 Some(ir::Type::Vector(elem.ir(), len))
+            }
+            // A function's number.
+            hir::TyKind::Pointer(_) | hir::TyKind::Reference { .. }
+                if self.types().pointed_function(ty).is_some() =>
+            {
+                Some(ir::Type::I64)
             }
             hir::TyKind::Pointer(pointee) => Some(ir::Type::Ptr(pointee.space)),
             hir::TyKind::Reference { to, .. } => Some(ir::Type::Ptr(to.space)),
@@ -208,7 +239,10 @@ impl Lowerer<'_> {
         };
         self.module.functions.push(ir::Function::new(name, &params, ret));
         self.functions.insert(instance, new);
-        self.pending.push((instance, new));
+        match function.linked {
+            Some(handle) => self.linked.push((new, handle)),
+            None => self.pending.push((instance, new)),
+        }
         new
     }
 

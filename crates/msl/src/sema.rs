@@ -38,11 +38,14 @@ mod compiler_builtin;
 mod construct;
 mod convert;
 mod deduce;
+mod dispatch;
 mod enumeration;
 mod evaluate;
 mod expr;
 mod fold;
 mod function;
+mod function_pointer;
+mod function_table;
 mod init;
 mod kernel;
 mod lambda;
@@ -74,11 +77,13 @@ mod walk;
 mod tests;
 
 use crate::ast::{FunctionBody, Item, ItemKind};
+use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
 use anymetal_diag::{Sink, Span};
 use arena::Arena;
 use checker::Checker;
+use kernel::EntranceKind;
 use std::sync::Arc;
 use table::Layer;
 pub(crate) use walk::operands;
@@ -123,23 +128,75 @@ impl Unit {
     /// The entry points, in the order they are declared: kernels that are no templates, and explicit
     /// instantiations with a host name.
     pub fn kernels(&self) -> Vec<KernelSymbol> {
-        self.entrances.iter().map(|e| KernelSymbol { name: e.name.clone(), span: e.span }).collect()
+        self.symbols(EntranceKind::Kernel)
+    }
+
+    /// The visible functions with a definition, likewise.
+    pub fn visible_functions(&self) -> Vec<KernelSymbol> {
+        self.symbols(EntranceKind::Visible)
+    }
+
+    fn symbols(&self, kind: EntranceKind) -> Vec<KernelSymbol> {
+        let of_kind = self.entrances.iter().filter(|entrance| entrance.kind == kind);
+        of_kind.map(|e| KernelSymbol { name: e.name.clone(), span: e.span }).collect()
+    }
+
+    fn entrance(&self, name: &str, kind: EntranceKind) -> Option<&kernel::Entrance> {
+        self.entrances.iter().find(|entrance| entrance.kind == kind && entrance.name == name)
     }
 
     /// Checks one entry point and everything it reaches. `None` after errors, or if there is none of
     /// that name.
-    pub fn check_kernel(&self, name: &str, sink: &mut Sink) -> Option<Program> {
-        let entrance = self.entrances.iter().find(|entrance| entrance.name == name)?;
-        let (program, found) = on_large_stack(|| {
+    pub fn check_kernel(&self, name: &str, functions: &FunctionHandles, sink: &mut Sink) -> Option<Program> {
+        let entrance = self.entrance(name, EntranceKind::Kernel)?;
+        self.check(entrance, functions, sink, check_entrance)
+    }
+
+    /// Checks one visible function and everything it reaches; the program's kernel has its name, its code,
+    /// and no arguments. `None` after errors, or if there is none of that name.
+    pub fn check_function(
+        &self,
+        name: &str,
+        functions: &FunctionHandles,
+        sink: &mut Sink,
+    ) -> Option<Program> {
+        let entrance = self.entrance(name, EntranceKind::Visible)?;
+        self.check(entrance, functions, sink, check_visible)
+    }
+
+    /// The type of a visible function, as other libraries have it. `None` after errors, or if there is none
+    /// of that name.
+    pub fn function_type(&self, name: &str, sink: &mut Sink) -> Option<String> {
+        let entrance = self.entrance(name, EntranceKind::Visible)?;
+        self.check(entrance, &FunctionHandles::default(), sink, |mut checker, _, entrance| {
+            let function = checker.kernel_function(entrance);
+            let ty = function.and_then(|function| checker.function_signature(function, entrance.span));
+            (ty.map(|ty| checker.signature_key(ty)), checker.sink)
+        })
+    }
+
+    fn check<T: Send>(
+        &self,
+        entrance: &kernel::Entrance,
+        functions: &FunctionHandles,
+        sink: &mut Sink,
+        check: impl for<'a> Fn(Checker<'a>, &'a Layer, &kernel::Entrance) -> (Option<T>, Sink) + Sync + Send,
+    ) -> Option<T> {
+        let (result, found) = on_large_stack(|| {
             let arena = Arena::default();
-            let checker = Checker::new(&self.layer, &arena);
-            check_entrance(checker, &self.layer, entrance)
+            let links = self.links(functions, entrance.span);
+            let checker = Checker::new(&self.layer, &arena, links);
+            check(checker, &self.layer, entrance)
         })
         .ok()?;
         for diagnostic in found.into_diagnostics() {
             sink.push(diagnostic);
         }
-        program
+        result
+    }
+
+    fn links<'a>(&'a self, functions: &'a FunctionHandles, span: Span) -> Links<'a> {
+        Links { handles: &functions.handles, next: functions.next, entrances: &self.entrances, span }
     }
 
     /// Checks everything that can be checked without a kernel: all functions and variables that are no
@@ -147,7 +204,8 @@ impl Unit {
     pub fn check_all(&self, sink: &mut Sink) {
         let found = on_large_stack(|| {
             let arena = Arena::default();
-            let mut checker = Checker::new(&self.layer, &arena);
+            let functions = FunctionHandles::default();
+            let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
             check_everything(&mut checker, &self.layer, &self.entrances);
             checker.report_limit();
             checker.report_unexplained();
@@ -157,6 +215,36 @@ impl Unit {
             sink.push(diagnostic);
         }
     }
+}
+
+/// The functions that pointers may name, for one check.
+#[derive(Clone, Copy, Debug)]
+struct Links<'a> {
+    handles: &'a [FunctionHandle],
+    /// The first number for other functions.
+    next: u32,
+    entrances: &'a [kernel::Entrance],
+    /// What is checked.
+    span: Span,
+}
+
+fn check_visible<'a>(
+    mut checker: Checker<'a>,
+    layer: &'a Layer,
+    entrance: &kernel::Entrance,
+) -> (Option<Program>, Sink) {
+    check_static_assertions(&mut checker, layer);
+    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    checker.check_reachable(function);
+    checker.report_limit();
+    checker.report_unexplained();
+    let found = std::mem::take(&mut checker.sink);
+    if found.has_errors() {
+        return (None, found);
+    }
+    let name = entrance.name.clone();
+    let kernel = Kernel { name, function, params: Vec::new(), max_threads: None, required_threads: None };
+    (checker.program(function, kernel), found)
 }
 
 fn check_entrance<'a>(
@@ -227,7 +315,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
             _ => {}
         }
     }
-    for entrance in entrances {
+    for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
         if checker.gave_up {
             return;
         }

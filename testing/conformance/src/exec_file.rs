@@ -9,6 +9,7 @@ use crate::data::{Data, Dtype};
 use crate::execute::Math;
 use crate::pointers::PointerTo;
 use crate::suite::Level;
+use anymetal_hal::launch::functions;
 use std::path::{Path, PathBuf};
 
 /// A parsed file.
@@ -93,6 +94,14 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
     silent.map_or(Ok(file.clone()), |case| Err(format!("{name}: nothing is expected of `{}`", case.name)))
 }
 
+/// A table of visible functions; `null` is none.
+fn function_table(names: &str) -> Vec<u8> {
+    let names: Vec<&str> = names.split_whitespace().collect();
+    let number = |name: &&str| if *name == "null" { 0 } else { anymetal_msl::function_number(name) };
+    let entries = names.iter().map(|name| functions::entry(number(name), names.len() as u32));
+    entries.flat_map(u64::to_le_bytes).collect()
+}
+
 fn math(value: &str) -> Result<Math, String> {
     match value {
         "safe" => Ok(Math::Safe),
@@ -120,7 +129,10 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
                         value["same ".len()..].parse().map_err(|_| format!("`{value}` names no argument"))?;
                     Binding::Alias { of }
                 }
-                _ => Binding::Buffer { bytes: values(value)?.bytes, offset: 0 },
+                _ => match value.strip_prefix("functions ") {
+                    Some(names) => Binding::Buffer { bytes: function_table(names), offset: 0 },
+                    None => Binding::Buffer { bytes: values(value)?.bytes, offset: 0 },
+                },
             };
             case.launch.args.push(Arg { index: index()?, binding });
         }

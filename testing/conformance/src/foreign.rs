@@ -84,7 +84,10 @@ impl Foreign {
 
     fn verdict(&self, kernel: &str, seed: u64) -> Result<Verdict, Verdict> {
         let skipped = |reason: &str| Verdict::Skipped(reason.to_owned());
-        let program = self.library.program(kernel).map_err(|_| skipped("refused by the front end"))?;
+        let program = self
+            .library
+            .program(kernel, &self.library.handles())
+            .map_err(|_| skipped("refused by the front end"))?;
         let module = self.library.module(kernel).map_err(|_| skipped("refused by the front end"))?;
         let constants = arguments::constants(&module, seed);
         let optimised = on_large_stack(|| module_of(&module, kernel, &constants, false))

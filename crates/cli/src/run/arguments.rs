@@ -60,6 +60,13 @@ pub(crate) fn bind(
         };
         let padded = padded_values(argument, spec);
         let spec = padded.as_ref().unwrap_or(spec);
+        if argument.is_function_table() != matches!(spec, Spec::Functions(_)) && *spec != Spec::Unbound {
+            let what = match argument.is_function_table() {
+                true => "it is a table of visible functions: write functions:NAME[,NAME…]",
+                false => "it is no table of visible functions",
+            };
+            return Err(describe(what.to_owned()));
+        }
         let contents = Contents::open(spec).map_err(describe)?;
         check_type(argument, spec, &contents).map_err(describe)?;
         let buffer = match spec {

@@ -7,8 +7,10 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use anymetal::hal::launch::functions::entry;
 use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{Buffer, ScalarType};
+use anymetal_compiler::function_number;
 
 use super::spec::{Generator, Spec};
 use crate::failure::Failure;
@@ -48,6 +50,11 @@ impl Contents {
             }
             Spec::Values(scalar, values) => Ok(Contents::Values { scalar: *scalar, values: values.clone() }),
             Spec::Hex(bytes) => Ok(Contents::Bytes(bytes.clone())),
+            Spec::Functions(names) => {
+                let number = |name: &Option<String>| name.as_deref().map_or(0, function_number);
+                let entries = names.iter().map(|name| entry(number(name), names.len() as u32));
+                Ok(Contents::Bytes(entries.flat_map(u64::to_le_bytes).collect()))
+            }
             Spec::Unbound | Spec::Picture(..) | Spec::Texture(..) | Spec::Sampler(_) => {
                 Ok(Contents::Bytes(Vec::new()))
             }

@@ -30,6 +30,8 @@ pub(crate) enum Spec {
     Values(ScalarType, Vec<u64>),
     /// Bytes as written.
     Hex(Vec<u8>),
+    /// A table of visible functions by their names; `None` for an entry without one.
+    Functions(Vec<Option<String>>),
     /// A PNG file, as texels of a format if one is given.
     Picture(PathBuf, Option<PixelFormat>),
     /// A texture of that format, width and height, of zeros.
@@ -71,6 +73,10 @@ impl Spec {
                 "iota" => return generated(rest, |_| Ok(Generator::Iota), 2),
                 "rand" => return generated(rest, seed, 3),
                 "hex" => return hex(rest).map(Spec::Hex),
+                "functions" => {
+                    let name = |name: &str| (name != "null").then(|| name.to_owned());
+                    return Ok(Spec::Functions(rest.split(',').map(|text| name(text.trim())).collect()));
+                }
                 "texture" => return texture(rest),
                 "sampler" => return parse_sampler(rest).map(Spec::Sampler),
                 _ => {}
@@ -88,7 +94,7 @@ impl Spec {
             Some("bin") => Ok(Spec::Binary(PathBuf::from(text))),
             _ => Err(format!(
                 "`{text}` is no SPEC: write path.npy, path.bin, zeros:TYPE:COUNT, iota:TYPE:COUNT, \
-                 rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES, picture.png[:FORMAT], \
+                 rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES, functions:NAME[,NAME…], picture.png[:FORMAT], \
                  texture:FORMAT:WIDTHxHEIGHT, sampler:WORD[,WORD…] or none; TYPE is one of {}",
                 scalar::all_names()
             )),
@@ -197,6 +203,8 @@ mod tests {
         assert_eq!(spec("texture:rgba16float:3x4"), Spec::Texture(PixelFormat::Rgba16Float, 3, 4));
         let sampler = SamplerDescriptor::default().with_filter(anymetal::Filter::Linear);
         assert_eq!(spec("sampler:linear"), Spec::Sampler(sampler));
+        let twice = Some("twice".to_owned());
+        assert_eq!(spec("functions:twice,null"), Spec::Functions(vec![twice, None]));
         assert_eq!(spec("none"), Spec::Unbound);
         assert_eq!(ArgumentSpec::parse("out=none").unwrap().which, Which::Name("out".into()));
     }

@@ -369,3 +369,27 @@ fn an_endless_loop_is_stopped_by_the_deadline() {
         assert!(ran.time.as_secs() < 20, "{:?}", ran.time);
     }
 }
+
+#[test]
+fn tables_of_visible_functions_are_given_by_their_names() {
+    let bench = Bench::new();
+    let file = source("visible-functions.metal");
+    for device in DEVICES {
+        let run = |table: &str| {
+            let base = ["run", file.as_str(), "-k", "apply", "--threads", "4", "--device", device];
+            bench.run(&[&base[..], &["--arg", "x=f32:3,3,5,5", "--arg", table, "--print", "x"]].concat())
+        };
+        let ran = run("ops=functions:twice,square").expect(0);
+        assert!(ran.stdout.contains("x (4 f32): 6 9 10 25"), "{}", ran.stdout);
+        let null = run("ops=functions:twice,null").expect(4);
+        assert!(null.stderr.contains("call of a null function pointer"), "{}", null.stderr);
+        let unknown = run("ops=functions:cube").expect(1);
+        assert!(
+            unknown.stderr.contains("no visible function `cube`; there are `twice`, `square`"),
+            "{}",
+            unknown.stderr
+        );
+        let wrong = run("ops=u64:1,2").expect(1);
+        assert!(wrong.stderr.contains("write functions:NAME"), "{}", wrong.stderr);
+    }
+}

@@ -11,6 +11,8 @@ pub(crate) struct Manifest {
     pub(crate) probes: Vec<Probe>,
     /// The kernels, in source order.
     pub(crate) kernels: Vec<String>,
+    /// The visible functions, in source order.
+    pub(crate) visible_functions: Vec<String>,
     /// Diagnostics that did not stop the compilation, as text; empty if there were none.
     pub(crate) warnings: String,
 }

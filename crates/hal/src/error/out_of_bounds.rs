@@ -3,6 +3,8 @@
 //! Owns [`OutOfBounds`] and its sentence. Invariant: it names what a user wrote: the kernel, the argument or
 //! the buffer's label, the index, and the line.
 
+use anymetal_launch_abi::functions::invalid_call_type;
+
 use crate::artifact::AccessKind;
 use crate::error::describe_argument;
 
@@ -54,28 +56,15 @@ pub enum LoadedPointer {
 }
 
 impl OutOfBounds {
-    /// Where the loaded pointer leads to, as the end of a sentence.
-    fn describe_target(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.through {
-            Some(LoadedPointer::Address(address)) => write!(
-                formatter,
-                ": address {address:#x} is in no resident buffer (bind the buffer, or name it with `use_resource`)"
-            ),
-            _ => write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len),
-        }
+    /// The type of the function that was to be called, in MSL, if the access is a call through a pointer or a
+    /// table's entry that holds no function which the pipeline has.
+    pub fn invalid_call(&self) -> Option<&str> {
+        let is_variable = self.argument.is_none() && self.through.is_none();
+        invalid_call_type(&self.argument_name).filter(|_| is_variable)
     }
 
-    /// Whether the memory is nobody's, as behind a null pointer.
-    fn is_nowhere(&self) -> bool {
-        self.through.is_none()
-            && self.argument.is_none()
-            && self.argument_name.is_empty()
-            && self.bound_len == 0
-    }
-}
-
-impl std::fmt::Display for OutOfBounds {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    /// What was accessed, as the sentence up to the place of the thread.
+    fn describe_access(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
         match &self.through {
             None => {}
@@ -107,6 +96,41 @@ impl std::fmt::Display for OutOfBounds {
                 self.byte_offset
             )?,
             _ => write!(formatter, " at byte {}, but {} bytes are bound", self.byte_offset, self.bound_len)?,
+        }
+        Ok(())
+    }
+
+    /// Where the loaded pointer leads to, as the end of a sentence.
+    fn describe_target(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.through {
+            Some(LoadedPointer::Address(address)) => write!(
+                formatter,
+                ": address {address:#x} is in no resident buffer (bind the buffer, or name it with `use_resource`)"
+            ),
+            _ => write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len),
+        }
+    }
+
+    /// Whether the memory is nobody's, as behind a null pointer.
+    fn is_nowhere(&self) -> bool {
+        self.through.is_none()
+            && self.argument.is_none()
+            && self.argument_name.is_empty()
+            && self.bound_len == 0
+    }
+}
+
+impl std::fmt::Display for OutOfBounds {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.invalid_call() {
+            Some(ty) => {
+                let what = match self.byte_offset {
+                    0 => "a null function pointer".to_owned(),
+                    number => format!("{number}, which is no function of the pipeline's"),
+                };
+                write!(formatter, "kernel `{}`: call of {what}, as a function of type `{ty}`", self.kernel)?;
+            }
+            None => self.describe_access(formatter)?,
         }
         let ([gx, gy, gz], [tx, ty, tz]) = (self.group, self.thread);
         write!(formatter, ", in threadgroup ({gx}, {gy}, {gz}), thread ({tx}, {ty}, {tz})")?;

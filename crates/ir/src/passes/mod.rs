@@ -21,6 +21,7 @@ pub mod hoist_divergent_barriers;
 pub mod if_convert;
 pub mod inline;
 pub mod licm;
+pub mod link;
 pub mod localize_divergent_exits;
 pub mod loop_simplify;
 pub mod manager;
@@ -44,6 +45,7 @@ pub mod unroll;
 
 pub use extract::extract_kernel;
 pub use inline::{InlineError, inline};
+pub use link::{LinkError, link};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
 pub use selective_inline::{MAX_INLINED, inline_selectively};

@@ -82,7 +82,9 @@ impl Archive {
             .ivars()
             .function()
             .ok_or_else(|| errors::archive_compilation("the descriptor has no function"))?;
-        let pipeline = function.pipeline("").map_err(|error| errors::of_library(&error))?;
+        let pipeline = function
+            .pipeline("", anymetal::LinkedFunctions::new())
+            .map_err(|error| errors::of_library(&error))?;
         pipeline.hal().map_err(|error| errors::of_library(&error))?;
         let mut functions = self.ivars().functions.lock().unwrap_or_else(PoisonError::into_inner);
         functions.push(pipeline.name().to_owned());

@@ -13,6 +13,7 @@ use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::device::Device;
+use super::functions::Table;
 use super::label::Label;
 use super::violation;
 use crate::foundation::{NSString, Range};
@@ -85,6 +86,23 @@ define_class!(
                 // SAFETY: the sender promises as many buffers, or nil, and offsets.
                 let (buffer, offset) = unsafe { ((*buffers.add(n)).as_ref(), *offsets.add(n)) };
                 self.put(METHOD, buffer, offset, range.location.saturating_add(n));
+            }
+        }
+
+        #[unsafe(method(setVisibleFunctionTable:atIndex:))]
+        fn set_function_table(&self, table: Option<&Table>, index: usize) {
+            const METHOD: &str = "MTLArgumentEncoder setVisibleFunctionTable:atIndex:";
+            self.put(METHOD, table.map(|table| &*table.ivars().buffer), 0, index);
+        }
+
+        #[unsafe(method(setVisibleFunctionTables:withRange:))]
+        fn set_function_tables(&self, tables: *const *const Table, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setVisibleFunctionTables:withRange:";
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many tables, or nil.
+                let table = unsafe { (*tables.add(n)).as_ref() };
+                let buffer = table.map(|table| &*table.ivars().buffer);
+                self.put(METHOD, buffer, 0, range.location.saturating_add(n));
             }
         }
 

@@ -43,7 +43,10 @@ define_class!(
                     | BindingRole::LogCommand
                     | BindingRole::EncodedCommands(_)
                     | BindingRole::ResourceTable,
-                ) => 0,
+                ) => {
+                    // `MTLBindingTypeVisibleFunctionTable`
+                    if self.argument().is_function_table() { 24 } else { 0 }
+                }
                 (ArgumentKind::ThreadgroupMemory, _) => 1,
                 (_, BindingRole::Texels(_) | BindingRole::Description(_)) | (ArgumentKind::Texture, _) => 2,
                 (_, BindingRole::Sampler(_)) | (ArgumentKind::Sampler, _) => 3,

@@ -15,6 +15,7 @@ use super::device::Device;
 use super::dispatches::{Bindings, Grid, Slot, UnboundReference, checked_index};
 use super::encoded::Executed;
 use super::event::Fence;
+use super::functions::Table;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pass::Samples;
@@ -142,6 +143,23 @@ define_class!(
                 // SAFETY: the sender promises so many buffers or nils, and so many offsets.
                 let (buffer, offset) = unsafe { ((*buffers.add(at)).as_ref(), *offsets.add(at)) };
                 self.bind_buffer(METHOD, buffer, offset, range.location.saturating_add(at));
+            }
+        }
+
+        #[unsafe(method(setVisibleFunctionTable:atBufferIndex:))]
+        fn set_function_table(&self, table: Option<&Table>, index: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setVisibleFunctionTable:atBufferIndex:";
+            self.bind_buffer(METHOD, table.map(|table| &*table.ivars().buffer), 0, index);
+        }
+
+        #[unsafe(method(setVisibleFunctionTables:withBufferRange:))]
+        fn set_function_tables(&self, tables: *const *const Table, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder setVisibleFunctionTables:withBufferRange:";
+            for at in 0..range.length {
+                // SAFETY: the sender promises so many tables or nils.
+                let table = unsafe { (*tables.add(at)).as_ref() };
+                let buffer = table.map(|table| &*table.ivars().buffer);
+                self.bind_buffer(METHOD, buffer, 0, range.location.saturating_add(at));
             }
         }
 

@@ -16,9 +16,11 @@ use super::buffer::Buffer;
 use super::compile_options::{CompileOptions, default_options};
 use super::counters::{CounterSet, SAMPLING_POINTS, SampleBuffer, SampleBufferDescriptor};
 use super::descriptors::{
-    BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
+    BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, PipelineProperties, QueueDescriptor,
+    ResidencySetDescriptor,
 };
 use super::event::{Event, EventIvars, Fence, FenceIvars};
+use super::functions::PipelineFunctions;
 use super::heap::{Heap, HeapIvars, bytes_in_heap};
 use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
@@ -445,13 +447,21 @@ impl Device {
         let function = function.unwrap_or_else(|| violation(method, "the compute function is nil"));
         let label = descriptor.and_then(|descriptor| descriptor.ivars().label());
         let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
-        let pipeline = function.pipeline(&text).map_err(|error| errors::of_library(&error))?;
-        let supports_indirect = descriptor.is_some_and(|descriptor| descriptor.ivars().indirect().as_bool());
+        let linked = descriptor.and_then(|descriptor| descriptor.ivars().linked());
+        let functions = PipelineFunctions::of(method, linked.as_deref());
+        let pipeline = functions.linked().and_then(|linked| function.pipeline(&text, linked));
+        let pipeline = pipeline.map_err(|error| errors::of_library(&error))?;
+        let is_set = |property: fn(&PipelineProperties) -> objc2::runtime::Bool| {
+            descriptor.is_some_and(|descriptor| property(descriptor.ivars()).as_bool())
+        };
         Ok(crate::foundation::object(PipelineIvars {
             pipeline,
             device: self.retain(),
             label,
-            supports_indirect,
+            supports_indirect: is_set(PipelineProperties::indirect),
+            adds_functions: is_set(PipelineProperties::adds_functions),
+            function: function.retain(),
+            functions,
         }))
     }
 }

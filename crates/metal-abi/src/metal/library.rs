@@ -22,6 +22,9 @@ use crate::foundation::{NSArray, NSError, NSString};
 /// `MTLFunctionTypeKernel`.
 const KERNEL: usize = 3;
 
+/// `MTLFunctionTypeVisible`.
+pub(crate) const VISIBLE: usize = 5;
+
 /// The instance variables of a library.
 #[derive(Debug)]
 pub(crate) struct LibraryIvars {
@@ -66,7 +69,8 @@ define_class!(
 
         #[unsafe(method_id(functionNames))]
         fn function_names(&self) -> Retained<NSArray> {
-            let names = self.ivars().library.kernel_names();
+            let mut names = self.ivars().library.kernel_names();
+            names.extend(self.visible_names());
             NSArray::of(names.iter().map(|name| NSString::object_of(name)).collect())
         }
 
@@ -105,19 +109,41 @@ impl Library {
         name: &str,
         constants: FunctionConstants,
     ) -> Result<Retained<Function>, Retained<NSError>> {
-        let names = self.ivars().library.kernel_names();
-        if !names.iter().any(|known| known == name) {
-            return Err(errors::function_not_found(name, &names));
+        self.specialized(name, constants, None)
+    }
+
+    /// As [`Self::function`], by another name in pipelines that link it.
+    fn specialized(
+        &self,
+        name: &str,
+        constants: FunctionConstants,
+        specialized_name: Option<String>,
+    ) -> Result<Retained<Function>, Retained<NSError>> {
+        let mut names = self.ivars().library.kernel_names();
+        let is_kernel = names.iter().any(|known| known == name);
+        if !is_kernel {
+            names.extend(self.visible_names());
+            if !names.iter().any(|known| known == name) {
+                return Err(errors::function_not_found(name, &names));
+            }
         }
         let (library, name, label) = (self.retain(), name.to_owned(), Label::default());
-        Ok(crate::foundation::object(FunctionIvars { library, name, constants, label }))
+        let is_visible = !is_kernel;
+        let ivars = FunctionIvars { library, name, specialized_name, is_visible, constants, label };
+        Ok(crate::foundation::object(ivars))
+    }
+
+    /// The names of the visible functions; a library of ready code tells none.
+    fn visible_names(&self) -> Vec<String> {
+        self.ivars().library.visible_function_names().unwrap_or_default()
     }
 
     fn described(&self, descriptor: &FunctionDescriptor) -> Result<Retained<Function>, Retained<NSError>> {
         let name = descriptor.ivars().name().map(|name| name.to_string()).unwrap_or_default();
         let constants =
             descriptor.ivars().constant_values().map(|values| values.values()).unwrap_or_default();
-        self.function(&name, constants)
+        let specialized = descriptor.ivars().specialized_name().map(|name| name.to_string());
+        self.specialized(&name, constants, specialized)
     }
 }
 
@@ -126,6 +152,9 @@ impl Library {
 pub(crate) struct FunctionIvars {
     pub(crate) library: Retained<Library>,
     pub(crate) name: String,
+    /// Its name in pipelines that link it, if that is another.
+    specialized_name: Option<String>,
+    is_visible: bool,
     pub(crate) constants: FunctionConstants,
     label: Label,
 }
@@ -156,12 +185,12 @@ define_class!(
 
         #[unsafe(method_id(name))]
         fn name(&self) -> Retained<NSString> {
-            NSString::of(&self.ivars().name)
+            NSString::of(self.shown_name())
         }
 
         #[unsafe(method(functionType))]
         fn function_type(&self) -> usize {
-            KERNEL
+            if self.ivars().is_visible { VISIBLE } else { KERNEL }
         }
 
         #[unsafe(method(patchType))]
@@ -208,11 +237,37 @@ define_class!(
 );
 
 impl Function {
+    /// Its name: that of its specialisation, if it has one.
+    pub(crate) fn shown_name(&self) -> &str {
+        let FunctionIvars { name, specialized_name, .. } = self.ivars();
+        specialized_name.as_deref().unwrap_or(name)
+    }
+
+    /// Adds it to what a pipeline links.
+    pub(crate) fn linked_to(
+        &self,
+        linked: anymetal::LinkedFunctions,
+        is_private: bool,
+    ) -> Result<anymetal::LinkedFunctions, anymetal::Error> {
+        let FunctionIvars { library, name, specialized_name, constants, .. } = self.ivars();
+        let library = &library.ivars().library;
+        Ok(match (is_private, specialized_name) {
+            (true, _) => linked.private_function(library, name),
+            (false, Some(alias)) => linked.function_as(library, name, alias, constants.clone()),
+            (false, None) => linked.function_with(library, name, constants.clone()),
+        })
+    }
+
     /// The pipeline of the function.
-    pub(crate) fn pipeline(&self, label: &str) -> Result<anymetal::Pipeline, anymetal::Error> {
+    pub(crate) fn pipeline(
+        &self,
+        label: &str,
+        linked: anymetal::LinkedFunctions,
+    ) -> Result<anymetal::Pipeline, anymetal::Error> {
         let FunctionIvars { library, name, constants, .. } = self.ivars();
         let library = &library.ivars().library;
-        let descriptor = anymetal::PipelineDescriptor::new(name.as_str()).label(label);
+        let descriptor =
+            anymetal::PipelineDescriptor::new(name.as_str()).label(label).linked_functions(linked);
         library.pipeline(descriptor.constants(self.known(library, constants)?))
     }
 

@@ -29,6 +29,7 @@ mod encoded;
 pub(crate) mod errors;
 pub(crate) mod event;
 pub(crate) mod event_listener;
+pub(crate) mod functions;
 pub(crate) mod heap;
 pub(crate) mod indirect;
 pub(crate) mod label;

@@ -6,9 +6,13 @@ use objc2::{DefinedClass, define_class};
 
 use super::binding;
 use super::device::Device;
+use super::errors;
+use super::functions::{Handle, HandleIvars, PipelineFunctions, Table, TableDescriptor};
+use super::library::Function;
 use super::size::{ResourceId, Size};
 use super::violation;
-use crate::foundation::{NSArray, NSString};
+use crate::foundation::error::fail;
+use crate::foundation::{NSArray, NSError, NSString};
 
 /// The instance variables of a pipeline state.
 #[derive(Debug)]
@@ -17,6 +21,11 @@ pub(crate) struct PipelineIvars {
     pub(crate) device: Retained<Device>,
     pub(crate) label: Option<Retained<NSString>>,
     pub(crate) supports_indirect: bool,
+    /// Whether pipelines with more functions may be made of it.
+    pub(crate) adds_functions: bool,
+    /// The kernel, and what it links.
+    pub(crate) function: Retained<Function>,
+    pub(crate) functions: PipelineFunctions,
 }
 
 define_class!(
@@ -72,6 +81,28 @@ define_class!(
             ResourceId { number: self.ivars().pipeline.gpu_resource_id() }
         }
 
+        #[unsafe(method_id(functionHandleWithFunction:))]
+        fn function_handle(&self, function: &Function) -> Option<Retained<Handle>> {
+            self.handle(function.shown_name())
+        }
+
+        #[unsafe(method_id(functionHandleWithName:))]
+        fn named_function_handle(&self, name: &NSString) -> Option<Retained<Handle>> {
+            self.handle(&name.to_string())
+        }
+
+        #[unsafe(method_id(newVisibleFunctionTableWithDescriptor:))]
+        fn new_table(&self, descriptor: &TableDescriptor) -> Option<Retained<Table>> {
+            const METHOD: &str = "MTLComputePipelineState newVisibleFunctionTableWithDescriptor:";
+            Table::new(METHOD, &self.ivars().device, descriptor)
+        }
+
+        #[unsafe(method_id(newComputePipelineStateWithAdditionalBinaryFunctions:error:))]
+        fn with_functions(&self, functions: &NSArray, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+            const METHOD: &str = "MTLComputePipelineState newComputePipelineStateWithAdditionalBinaryFunctions:error:";
+            self.with_more(METHOD, functions).map_or_else(|problem| fail(error, problem), Some)
+        }
+
         // `MTLShaderValidationDefault`.
         #[unsafe(method(shaderValidation))]
         fn validation(&self) -> isize {
@@ -106,6 +137,38 @@ define_class!(
         }
     }
 );
+
+impl Pipeline {
+    /// The handle of a function that the pipeline links, not only for calls by its name.
+    fn handle(&self, name: &str) -> Option<Retained<Handle>> {
+        let PipelineIvars { pipeline, device, functions, .. } = self.ivars();
+        if !functions.public.iter().any(|function| function.shown_name() == name) {
+            return None;
+        }
+        let handle = pipeline.function_handle(name).ok()?;
+        Some(crate::foundation::object(HandleIvars { handle, device: device.clone() }))
+    }
+
+    fn with_more(&self, method: &str, more: &NSArray) -> Result<Retained<Pipeline>, Retained<NSError>> {
+        let PipelineIvars { device, label, supports_indirect, adds_functions, function, functions, .. } =
+            self.ivars();
+        if !adds_functions {
+            violation(method, "the pipeline state was made without supportAddingBinaryFunctions");
+        }
+        let functions = functions.with(method, more);
+        let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
+        let pipeline = functions.linked().and_then(|linked| function.pipeline(&text, linked));
+        Ok(crate::foundation::object(PipelineIvars {
+            pipeline: pipeline.map_err(|error| errors::of_library(&error))?,
+            device: device.clone(),
+            label: label.clone(),
+            supports_indirect: *supports_indirect,
+            adds_functions: *adds_functions,
+            function: function.clone(),
+            functions,
+        }))
+    }
+}
 
 impl Reflection {
     /// That of a pipeline.

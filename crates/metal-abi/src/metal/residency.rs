@@ -13,6 +13,7 @@ use objc2::{DefinedClass, Message, define_class, msg_send};
 
 use super::buffer::Buffer;
 use super::device::Device;
+use super::functions::Table;
 use super::heap::Heap;
 use crate::foundation::{NSArray, NSString, retained_from};
 
@@ -29,6 +30,9 @@ pub(crate) struct ResidencyIvars {
 /// The memory that kernels reach when the resource or heap is resident. A texture is none: no address leads
 /// to it.
 pub(crate) fn regions_of(object: &AnyObject) -> Vec<Region> {
+    if let Some(table) = object.downcast_ref::<Table>() {
+        return vec![table.ivars().buffer.region()];
+    }
     match (object.downcast_ref::<Buffer>(), object.downcast_ref::<Heap>()) {
         (Some(buffer), _) => vec![buffer.region()],
         (None, Some(heap)) => heap.ivars().block.buffers(),

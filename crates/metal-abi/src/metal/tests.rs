@@ -14,6 +14,7 @@ use crate::foundation::{NSError, NSString};
 mod addresses;
 mod counters;
 mod encoded;
+mod functions;
 mod indirect;
 mod logging;
 mod memory;

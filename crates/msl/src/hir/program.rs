@@ -43,6 +43,8 @@ pub struct Function {
     pub math_mode: Option<MathMode>,
     /// Where its name stands.
     pub span: Span,
+    /// Of a function of another library, which has no code here: which of [`crate::FunctionHandles`] it is.
+    pub linked: Option<usize>,
 }
 
 /// A constant datum.
@@ -89,6 +91,8 @@ pub enum ResourceKind {
     Texture(Access),
     /// A sampler.
     Sampler,
+    /// A table of visible functions, at an index of buffers.
+    FunctionTable,
 }
 
 /// What a kernel's parameter is.
@@ -116,8 +120,8 @@ pub enum KernelParamKind {
         /// As for buffers.
         enabled: Option<Expr>,
     },
-    /// A texture at `[[texture(index)]]` or a sampler at `[[sampler(index)]]`, or an array of them that
-    /// takes as many indices.
+    /// A texture at `[[texture(index)]]`, a sampler at `[[sampler(index)]]` or a table of visible functions
+    /// at `[[buffer(index)]]`, or an array of them that takes as many indices.
     Resource {
         /// Which.
         kind: ResourceKind,

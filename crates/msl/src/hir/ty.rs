@@ -360,6 +360,12 @@ impl Types {
         }
     }
 
+    /// The scalar that a value is in memory: of scalars, of enumerations, and of pointers to functions, which
+    /// are numbers.
+    pub fn memory_scalar(&self, ty: Ty) -> Option<ScalarTy> {
+        self.scalar_repr(ty).or_else(|| self.pointed_function(ty).map(|_| ScalarTy::U64))
+    }
+
     /// Element and length of a vector, packed or not.
     pub fn as_vector(&self, ty: Ty) -> Option<(ScalarTy, u8)> {
         if let TyKind::Vector { elem, len, .. } = *self.kind(ty) { Some((elem, len)) } else { None }
@@ -383,6 +389,16 @@ impl Types {
     /// Element and length of an array.
     pub fn as_array(&self, ty: Ty) -> Option<(Ty, u64)> {
         if let TyKind::Array(elem, len) = *self.kind(ty) { Some((elem, len)) } else { None }
+    }
+
+    /// The function type that a pointer points to, or a reference refers to.
+    pub fn pointed_function(&self, ty: Ty) -> Option<Ty> {
+        match *self.kind(ty) {
+            TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
+                matches!(self.kind(to.ty), TyKind::Function { .. }).then_some(to.ty)
+            }
+            _ => None,
+        }
     }
 
     /// The record's id.

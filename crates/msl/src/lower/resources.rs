@@ -1,10 +1,12 @@
-//! Textures and samplers: what the host binds for them, and the handles that the body gets.
+//! Textures, samplers and tables of visible functions: what the host binds for them, and the handles that the
+//! body gets.
 //!
 //! Invariant: the handles have the layout of the texture header's `__lib_texture` and `sampler`.
 
 use super::Lowerer;
 use crate::hir::{self, KernelParamKind, ResourceKind};
 use anymetal_ir as ir;
+use anymetal_launch_abi::functions::ENTRY_BYTES;
 use anymetal_launch_abi::textures::{
     BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, format_constant, state_constant,
 };
@@ -62,6 +64,20 @@ impl Lowerer<'_> {
                     let role = BindingRole::Sampler(index + n);
                     arguments.push(argument(role, constant, SAMPLER_BYTES as u64, 4, read));
                 }
+                ResourceKind::FunctionTable => arguments.push(ir::KernelArg {
+                    name: name.clone(),
+                    kind: ir::ArgKind::Buffer,
+                    index: index + n,
+                    space: ir::Space::Device,
+                    type_name: type_name.clone(),
+                    element: ir::ElementType::Scalar { scalar: ir::Scalar::I64, signed: false },
+                    element_size: ENTRY_BYTES,
+                    element_align: ENTRY_BYTES as u32,
+                    reference: false,
+                    access: read,
+                    enabled_by,
+                    enabled: true,
+                }),
             }
         }
         arguments
@@ -91,6 +107,10 @@ impl Lowerer<'_> {
                     let known = b.value(ir::Op::FunctionConstant(known), ir::Type::Scalar(ir::Scalar::I64));
                     let format = b.ptr_offset(handle, 16);
                     b.store(format, known, 8);
+                }
+                ResourceKind::FunctionTable => {
+                    let handle = b.ptr_offset(handles, i64::from(n) * 8);
+                    b.store(handle, pointer(), 8);
                 }
                 ResourceKind::Sampler => {
                     let handle = b.ptr_offset(handles, i64::from(n) * SAMPLER_BYTES as i64);

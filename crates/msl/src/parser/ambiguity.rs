@@ -49,6 +49,23 @@ impl Parser<'_> {
         found.is_some()
     }
 
+    /// What stands after array bounds, if there are any there: how many tokens ahead.
+    fn after_bounds(&self, from: usize) -> usize {
+        /// Longer bounds are taken for no bounds.
+        const MAX_TOKENS: usize = 64;
+        let (mut at, mut depth) = (from, 0usize);
+        while at < from + MAX_TOKENS {
+            match self.peek_at(at) {
+                TokenKind::Punct(Punct::LBracket) => depth += 1,
+                TokenKind::Punct(Punct::RBracket) if depth > 0 => depth -= 1,
+                _ if depth == 0 => return at,
+                _ => {}
+            }
+            at += 1;
+        }
+        from
+    }
+
     /// After a type: a name, or `*name`, `&name`, `(&name)[…]`.
     fn at_declarator(&self, unknown_type: bool) -> bool {
         let mut ahead = 0;
@@ -76,7 +93,12 @@ impl Parser<'_> {
             ahead += 1;
         }
         if nested {
-            return operators > 0 && self.next_is(ahead + 1, Punct::RParen);
+            let after = self.after_bounds(ahead + 1);
+            // `(*p[n])` is a value, `(*p[n])(int)` an array of pointers to functions.
+            let is_array = after > ahead + 1;
+            return operators > 0
+                && self.next_is(after, Punct::RParen)
+                && (!is_array || self.next_is(after + 1, Punct::LParen));
         }
         // `a * b;` with an unknown `a` is a product, `Unknown x` a declaration.
         if unknown_type && operators > 0 {

@@ -163,7 +163,7 @@ impl Parser<'_> {
             kind = Some(TypeKind::Builtin(words.combine()));
         }
         specs.function.is_kernel |= specs.attributes.has("kernel");
-        specs.function.is_other_stage |= ["vertex", "fragment", "mesh", "object", "visible", "intersection"]
+        specs.function.is_other_stage |= ["vertex", "fragment", "mesh", "object", "intersection"]
             .iter()
             .any(|stage| specs.attributes.has(stage));
         if kind.is_none() && quals.is_const && specs.function.is_constexpr {

@@ -163,6 +163,9 @@ pub(super) struct Checker<'a> {
     pub(super) local_constants: FxHashMap<(u32, LocalId), ConstValue>,
     pub(super) threadgroup_vars: Vec<hir::ThreadgroupVar>,
     pub(super) log_sites: Vec<LogSite>,
+    pub(super) links: super::Links<'a>,
+    pub(super) function_numbers: super::function_pointer::FunctionNumbers,
+    pub(super) dispatches: super::dispatch::Dispatches,
     pub(super) function_constants: Vec<hir::FunctionConstant>,
     pub(super) function: FnState,
     pub(super) next_serial: u32,
@@ -207,7 +210,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena) -> Self {
+    pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena, links: super::Links<'a>) -> Self {
         let mut checker = Self {
             table,
             types: Types::new(),
@@ -232,6 +235,9 @@ impl<'a> Checker<'a> {
             local_constants: FxHashMap::default(),
             threadgroup_vars: Vec::new(),
             log_sites: Vec::new(),
+            function_numbers: super::function_pointer::FunctionNumbers::new(links.next),
+            links,
+            dispatches: super::dispatch::Dispatches::default(),
             function_constants: Vec::new(),
             function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
             next_serial: 1,

@@ -46,18 +46,35 @@ impl<'a> Checker<'a> {
     pub(super) fn check_reachable(&mut self, root: FuncId) {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut work = vec![root];
-        while let Some(func) = work.pop() {
-            if !seen.insert(func) || self.gave_up {
-                continue;
+        loop {
+            while let Some(func) = work.pop() {
+                if !seen.insert(func) || self.gave_up {
+                    continue;
+                }
+                self.ensure_body(func);
+                work.extend(self.callees(func).into_iter().filter(|func| !seen.contains(func)));
             }
-            self.ensure_body(func);
-            if let Some(function) = self.inst(func).hir.clone() {
-                let mut called = Vec::new();
-                callees(&function.body, &mut called);
-                // The first call is checked first.
-                work.extend(called.into_iter().rev().filter(|func| !seen.contains(func)));
+            // What is reached through pointers, and what is reached from there.
+            let before = self.dispatch_size();
+            self.write_dispatches();
+            for n in 0..before.0 {
+                let called = self.callees(self.dispatch(n));
+                work.extend(called.into_iter().filter(|func| !seen.contains(func)));
+            }
+            if self.gave_up || (work.is_empty() && self.dispatch_size() == before) {
+                return;
             }
         }
+    }
+
+    /// The functions that a checked function calls, the first one last.
+    fn callees(&self, func: FuncId) -> Vec<FuncId> {
+        let mut called = Vec::new();
+        if let Some(function) = &self.inst(func).hir {
+            callees(&function.body, &mut called);
+        }
+        called.reverse();
+        called
     }
 
     /// The finished program of a kernel without errors.

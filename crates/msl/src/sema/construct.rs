@@ -335,7 +335,9 @@ impl<'a> Checker<'a> {
     pub(super) fn is_defaulted(&self, func: FuncId) -> bool {
         match self.inst(func).origin {
             super::function::Origin::Decl(decl) => matches!(self.decl(decl).ast.body, FunctionBody::Default),
-            super::function::Origin::DefaultConstructor(_) => false,
+            super::function::Origin::DefaultConstructor(_)
+            | super::function::Origin::Dispatch
+            | super::function::Origin::Linked => false,
         }
     }
 

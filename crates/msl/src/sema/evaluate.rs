@@ -221,10 +221,10 @@ pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<Co
                 .collect::<Option<_>>()
                 .map(ConstValue::Vector)
         }
-        TyKind::Pointer(_) | TyKind::Nullptr => {
+        TyKind::Pointer(_) | TyKind::Nullptr if types.pointed_function(ty).is_none() => {
             (read(bytes, 0, Scalar::I64)? == 0).then_some(ConstValue::Null)
         }
-        _ => match types.scalar_repr(ty) {
+        _ => match types.memory_scalar(ty) {
             Some(scalar) => read(bytes, 0, scalar.ir()).map(ConstValue::Scalar),
             None => {
                 bytes.get(..types.layout(ty).size as usize).map(|bytes| ConstValue::Bytes(bytes.to_vec()))
@@ -235,7 +235,7 @@ pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<Co
 
 /// A constant as bytes, `sizeof(ty)` of them.
 pub(super) fn value_to_bytes(types: &Types, ty: Ty, value: &ConstValue) -> Vec<u8> {
-    let mut bytes = match (value, types.element(ty)) {
+    let mut bytes = match (value, types.element(ty).or_else(|| types.memory_scalar(ty))) {
         (ConstValue::Scalar(bits), Some(elem)) => bits.to_le_bytes()[..elem.size() as usize].to_vec(),
         (ConstValue::Vector(elements), Some(elem)) => {
             elements.iter().flat_map(|bits| bits.to_le_bytes()[..elem.size() as usize].to_vec()).collect()

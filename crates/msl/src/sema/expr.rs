@@ -159,7 +159,8 @@ impl<'a> Checker<'a> {
             }
             Found::Error => return self.poison(span),
             Found::TArg(TArg::Pack(_)) => "an unexpanded parameter pack",
-            Found::TArg(TArg::Function(_)) | Found::Functions(_) => "a function",
+            Found::TArg(TArg::Function(function)) => return self.function_pointer(function, span),
+            Found::Functions(decls) => return self.named_function(&decls, target.args, span),
             Found::TArg(TArg::Type(_)) | Found::Type(_) | Found::Injected(_) => "a type",
             Found::BuiltinTemplate(_) | Found::ClassTemplate(_) | Found::AliasTemplate(_) => "a template",
             Found::Namespace(_) => "a namespace",
@@ -224,6 +225,9 @@ impl<'a> Checker<'a> {
             Some(to) => {
                 let pointer = QualTy::plain(self.types.pointer(to));
                 let place = Expr::place(ExprKind::Local(local), pointer, span);
+                if self.types.pointed_function(pointer.ty).is_some() {
+                    return Expr::value(ExprKind::Load(Box::new(place)), pointer.ty, span);
+                }
                 let pointer = Expr::value(ExprKind::Load(Box::new(place)), pointer.ty, span);
                 Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
             }

@@ -36,6 +36,10 @@ pub(super) enum Origin {
     Decl(FnDeclId),
     /// The synthesised default constructor.
     DefaultConstructor(RecordId),
+    /// A call through a pointer.
+    Dispatch,
+    /// A function of another library.
+    Linked,
 }
 
 /// How far a body is.

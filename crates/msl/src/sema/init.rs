@@ -39,6 +39,12 @@ impl<'a> Checker<'a> {
                     if let Some(value) = self.characters(expr, ty.ty) {
                         return value;
                     }
+                    if self.types.pointed_function(to.ty).is_some() {
+                        return match self.call_arg(expr) {
+                            Arg::Expr(value) => self.convert(value, to, "in this initialiser"),
+                            functions => self.convert_arg(functions, to),
+                        };
+                    }
                     let value = self.expr(expr);
                     if self.types.as_array(ty.ty).is_some() && value.ty.ty == ty.ty {
                         return self.whole_value(value);

@@ -6,7 +6,7 @@ mod instantiation;
 mod params;
 mod resources;
 
-use super::checker::{Checker, ScopeId};
+use super::checker::{Checker, FnDeclId, ScopeId};
 use super::function::Origin;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
@@ -14,6 +14,7 @@ use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, Ty};
 use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::Query;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An entry point, before anything about it is checked.
 #[derive(Clone, Debug)]
@@ -21,6 +22,22 @@ pub(super) struct Entrance {
     pub(super) name: String,
     pub(super) item: ItemId,
     pub(super) span: Span,
+    pub(super) kind: EntranceKind,
+}
+
+/// What kind of function the host can name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EntranceKind {
+    Kernel,
+    /// `[[visible]]` or `[[stitchable]]`
+    Visible,
+    /// A visible function that is only declared: another library has it.
+    VisibleDeclaration,
+}
+
+/// Whether a function is for tables and other libraries.
+pub(super) fn is_visible(attributes: &[ast::Attribute]) -> bool {
+    attributes.iter().any(|attribute| matches!(attribute.name.as_str(), "visible" | "stitchable"))
 }
 
 fn host_name(attributes: &[ast::Attribute]) -> Option<Name> {
@@ -31,9 +48,51 @@ fn host_name(attributes: &[ast::Attribute]) -> Option<Name> {
     }
 }
 
+/// The visible function templates of a layer by name, and whether they are defined.
+fn visible_templates(table: &Layer) -> FxHashMap<Name, bool> {
+    let mut found = FxHashMap::default();
+    for (_, entry) in table.own_items() {
+        let ItemKind::Function(function) = &entry.item.kind else { continue };
+        let ast::FunctionName::Name(name) = function.name else { continue };
+        if entry.item.template.is_some() && is_visible(&function.attributes) {
+            *found.entry(name).or_default() |= matches!(function.body, ast::FunctionBody::Block(_));
+        }
+    }
+    found
+}
+
+/// The names of the functions with a body, templates left out: a visible function may be declared as such and
+/// defined without a word of it.
+fn defined_functions(table: &Layer) -> FxHashSet<String> {
+    let defined = |entry: &Entry| match &entry.item.kind {
+        ItemKind::Function(function)
+            if entry.item.template.is_none() && matches!(function.body, ast::FunctionBody::Block(_)) =>
+        {
+            let ast::FunctionName::Name(name) = function.name else { return None };
+            Some(format!("{}{name}", table.prefix(entry.ns)))
+        }
+        _ => None,
+    };
+    table.own_items().filter_map(|(_, entry)| defined(entry)).collect()
+}
+
 /// The entry point an item declares, if any.
-fn entrance(table: &Layer, id: ItemId, entry: &Entry) -> Option<Entrance> {
+fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry: &Entry) -> Option<Entrance> {
     match &entry.item.kind {
+        ItemKind::Function(function) if is_visible(&function.attributes) => {
+            let ast::FunctionName::Name(name) = function.name else { return None };
+            if entry.item.template.is_some() {
+                return None;
+            }
+            let host = host_name(&function.attributes);
+            let name =
+                host.map_or_else(|| format!("{}{name}", table.prefix(entry.ns)), |host| host.to_string());
+            let kind = match function.body {
+                ast::FunctionBody::Block(_) => EntranceKind::Visible,
+                _ => EntranceKind::VisibleDeclaration,
+            };
+            Some(Entrance { name, item: id, span: function.span, kind })
+        }
         ItemKind::Function(function)
             if function.specifiers.is_kernel && matches!(function.body, ast::FunctionBody::Block(_)) =>
         {
@@ -47,11 +106,17 @@ fn entrance(table: &Layer, id: ItemId, entry: &Entry) -> Option<Entrance> {
             let ast::FunctionName::Name(name) = function.name else { return None };
             let name =
                 host.map_or_else(|| format!("{}{name}", table.prefix(entry.ns)), |host| host.to_string());
-            Some(Entrance { name, item: id, span: function.span })
+            Some(Entrance { name, item: id, span: function.span, kind: EntranceKind::Kernel })
         }
         ItemKind::ExplicitInstantiation(instantiation) if !instantiation.is_record => {
             let name = host_name(&instantiation.attributes)?;
-            Some(Entrance { name: name.to_string(), item: id, span: entry.item.span })
+            let template = instantiation.path.segments.last().and_then(|last| templates.get(&last.name));
+            let kind = match template {
+                Some(true) => EntranceKind::Visible,
+                Some(false) => EntranceKind::VisibleDeclaration,
+                None => EntranceKind::Kernel,
+            };
+            Some(Entrance { name: name.to_string(), item: id, span: entry.item.span, kind })
         }
         _ => None,
     }
@@ -59,7 +124,18 @@ fn entrance(table: &Layer, id: ItemId, entry: &Entry) -> Option<Entrance> {
 
 /// The entry points of a layer, in the order they are declared.
 pub(super) fn entrances(table: &Layer) -> Vec<Entrance> {
-    table.own_items().filter_map(|(id, entry)| entrance(table, id, entry)).collect()
+    let templates = visible_templates(table);
+    let mut found: Vec<Entrance> =
+        table.own_items().filter_map(|(id, entry)| entrance(table, &templates, id, entry)).collect();
+    let defined = defined_functions(table);
+    for n in 0..found.len() {
+        let (kind, name) = (found[n].kind, found[n].name.clone());
+        let is_known = found.iter().any(|other| other.kind == EntranceKind::Visible && other.name == name);
+        if kind == EntranceKind::VisibleDeclaration && !is_known && defined.contains(&name) {
+            found[n].kind = EntranceKind::Visible;
+        }
+    }
+    found
 }
 
 /// Facts about the thread by attribute: the query and how many components it has.
@@ -102,6 +178,20 @@ pub(super) fn global_thread_attribute(attribute: &ast::Attribute) -> Option<(Que
 }
 
 impl<'a> Checker<'a> {
+    /// The name by which the host and other libraries know a visible function.
+    pub(super) fn visible_name(&mut self, func: FuncId, decl: FnDeclId) -> Option<String> {
+        if !is_visible(&self.decl(decl).ast.attributes) {
+            return None;
+        }
+        let declared = self.links.entrances;
+        for entrance in declared.iter().filter(|entrance| entrance.kind != EntranceKind::Kernel) {
+            if self.quietly(|s| s.kernel_function(entrance)).ok().flatten() == Some(func) {
+                return Some(entrance.name.clone());
+            }
+        }
+        None
+    }
+
     /// `[[max_total_threads_per_threadgroup(n)]]`
     pub(super) fn max_threads(&mut self, func: FuncId) -> Option<u32> {
         let (attribute, scope) = self.kernel_attribute(func, self.names.max_total_threads)?;

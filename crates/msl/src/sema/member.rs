@@ -162,6 +162,9 @@ impl<'a> Checker<'a> {
 
     pub(super) fn index_expr(&mut self, base: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Expr {
         let object = self.indexed(base);
+        if self.is_function_table(object.ty.ty) {
+            return self.function_of_table(object, index, span);
+        }
         if let Some(record) = self.types.as_record(object.ty.ty) {
             let name = self.names.index_operator;
             if self.complete_record(record, span)

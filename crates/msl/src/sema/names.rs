@@ -37,6 +37,7 @@ known_names! {
     sampler_state = "__state",
     array_elements = "__elems",
     log_object = "__log",
+    function_table = "__functions",
     threadgroup = "threadgroup",
     function_constant = "function_constant",
     max_total_threads = "max_total_threads_per_threadgroup",

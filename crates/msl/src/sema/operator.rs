@@ -108,6 +108,10 @@ impl<'a> Checker<'a> {
         if operand.ty.ty.is_error() {
             return operand;
         }
+        if op == Unary::AddressOf && !operand.is_place && self.is_function_name(inner) {
+            // The name of a function is a pointer to it.
+            return operand;
+        }
         if self.is_overloadable(operand.ty.ty) && op != Unary::AddressOf {
             let name = Name::new(&format!("operator{}", spelling::unary(op)));
             if let Some(result) = self.operator_call(name, vec![operand.clone()], span) {
@@ -155,6 +159,7 @@ impl<'a> Checker<'a> {
     /// What a pointer points to.
     pub(super) fn dereference(&mut self, pointer: Expr, span: Span) -> Expr {
         match self.types.pointee(pointer.ty.ty) {
+            Some(_) if self.types.pointed_function(pointer.ty.ty).is_some() => pointer,
             Some(to) if to.ty != Ty::VOID => {
                 if !self.complete_type(to.ty, span) {
                     return self.poison(span);

@@ -36,8 +36,8 @@ fn unsupported(name: &str) -> Option<&'static str> {
         Some("multisampled and sparse textures")
     } else if starts("rasterization_rate_map") {
         Some("rasterisation rate maps")
-    } else if starts("imageblock") || starts("visible_function_table") || is_of_rendering(name) {
-        Some("image blocks, function tables and render pipelines")
+    } else if starts("imageblock") || is_of_rendering(name) {
+        Some("image blocks and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
         Some("ray tracing types")
     } else if starts("tensor_") {

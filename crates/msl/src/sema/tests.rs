@@ -6,6 +6,7 @@ mod kernels;
 mod reject;
 
 use super::{Prelude, Unit};
+use crate::functions::FunctionHandles;
 use crate::hir::Program;
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludedFile, MacroTable};
@@ -83,7 +84,7 @@ fn reject(source: &str, expected: &[&str]) {
 #[track_caller]
 fn program(source: &str, kernel: &str) -> Program {
     let (unit, map, mut sink) = unit(source);
-    let program = unit.check_kernel(kernel, &mut sink);
+    let program = unit.check_kernel(kernel, &FunctionHandles::default(), &mut sink);
     assert!(!sink.has_errors(), "{}", anymetal_diag::render_text(&map, sink.diagnostics(), false));
     program.expect("the kernel exists")
 }

@@ -1,7 +1,7 @@
 //! Arguments: checked for themselves first, converted to parameter types later, completed by defaults.
 
 use super::Arg;
-use crate::ast::{self, ExprKind as AstKind, InitClause};
+use crate::ast::{self, ExprKind as AstKind, InitClause, UnaryOp};
 use crate::hir::{Expr, FuncId, QualTy};
 use crate::sema::checker::Checker;
 use crate::sema::function::Origin;
@@ -46,7 +46,26 @@ impl<'a> Checker<'a> {
                 Ok(target) => Arg::Expr(self.target_value(target, path)),
                 Err(miss) => Arg::Expr(self.missed(miss, arg.span)),
             },
+            AstKind::Unary(UnaryOp::AddressOf, inner) => match self.functions_named(inner) {
+                Some(functions) => functions,
+                None => Arg::Expr(self.expr(arg)),
+            },
             _ => Arg::Expr(self.expr(arg)),
+        }
+    }
+
+    /// The functions that an expression names: with `&` before it they are the same.
+    fn functions_named(&mut self, expr: &'a ast::Expr) -> Option<Arg<'a>> {
+        match &expr.kind {
+            AstKind::Paren(inner) => self.functions_named(inner),
+            // What is wrong with it is told when it is checked as an expression.
+            AstKind::Path(path) => match self.quietly(|s| s.resolve_path(path)) {
+                Ok(Ok(Target { found: Found::Functions(decls), args, .. })) => {
+                    Some(Arg::Functions(decls, args, path.span))
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -55,10 +74,7 @@ impl<'a> Checker<'a> {
         match arg {
             Arg::Expr(expr) => self.convert(expr, to, "for this argument"),
             Arg::List(clauses, span) => self.list_value(clauses, to, span),
-            Arg::Functions(_, _, span) => {
-                self.error("function-pointer", span, "pointers to functions are not supported at run time");
-                self.poison(span)
-            }
+            Arg::Functions(decls, args, span) => self.function_of_pointer(&decls, args, to, span),
         }
     }
 

@@ -109,6 +109,9 @@ impl<'a> Checker<'a> {
         {
             return self.overloaded_call("operator()", &decls, None, Some(function), args, span);
         }
+        if self.types.pointed_function(function.ty.ty).is_some() {
+            return self.call_pointer(function, args, span);
+        }
         let message = format!("a value of type `{}` cannot be called", self.show(function.ty));
         self.error("not-callable", span, message);
         self.poison(span)

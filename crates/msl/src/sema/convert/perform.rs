@@ -67,6 +67,11 @@ impl Checker<'_> {
             return self.rvalue(expr);
         }
         match (self.types.kind(from).clone(), self.types.kind(to).clone()) {
+            (TyKind::Scalar(_) | TyKind::Nullptr, TyKind::Pointer(_))
+                if self.types.pointed_function(to).is_some() =>
+            {
+                Expr::value(ExprKind::Const(ConstValue::Scalar(0)), to, span)
+            }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
                 let value = self.rvalue(expr);
                 self.cast_value(CastKind::Convert, value, to, span)

@@ -5,6 +5,7 @@
 use super::machine::{Fail, Machine};
 use super::memory::Val;
 use crate::hir::{Block, Expr, FuncId, Local, LocalId, ScalarTy, Stmt, StmtKind, SwitchCase, Ty};
+use crate::sema::function::Origin;
 use anymetal_diag::Span;
 use anymetal_ir::eval;
 use rustc_hash::FxHashMap;
@@ -35,6 +36,13 @@ impl Machine<'_, '_> {
     pub(super) fn call(&mut self, func: FuncId, args: Vec<Val>, span: Span) -> Result<Val, Fail> {
         if self.frames.len() >= MAX_CALLS {
             return Err(self.fail(span, "constant evaluation calls too deeply"));
+        }
+        if let (Origin::Dispatch, Some(&Val::Scalar(number))) = (self.checker.inst(func).origin, args.first())
+        {
+            let Some(called) = self.checker.function_numbers.function(number) else {
+                return Err(self.fail(span, "a call through a pointer to no function"));
+            };
+            return self.call(called, args[1..].to_vec(), span);
         }
         self.checker.ensure_body(func);
         let Some(function) = self.checker.inst(func).hir.clone() else {

@@ -137,10 +137,12 @@ impl Machine<'_, '_> {
                 }
                 Ok(Val::Vector(elements))
             }
-            TyKind::Pointer(_) | TyKind::Nullptr | TyKind::Reference { .. } => {
+            TyKind::Pointer(_) | TyKind::Nullptr | TyKind::Reference { .. }
+                if self.checker.types.pointed_function(ty).is_none() =>
+            {
                 Ok(Val::Pointer(Address::from_bits(self.read_scalar(at, Scalar::I64, span)?)))
             }
-            _ => match self.checker.types.scalar_repr(ty) {
+            _ => match self.checker.types.memory_scalar(ty) {
                 Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.ir(), span)?)),
                 None => {
                     let size = self.checker.types.layout(ty).size as usize;
@@ -223,7 +225,7 @@ impl Machine<'_, '_> {
     pub(super) fn store_memory(&mut self, at: Address, ty: Ty, value: &Val, span: Span) -> Result<(), Fail> {
         match value {
             Val::Void => Ok(()),
-            Val::Scalar(bits) => match self.checker.types.scalar_repr(ty) {
+            Val::Scalar(bits) => match self.checker.types.memory_scalar(ty) {
                 Some(scalar) => self.write_scalar(at, scalar.ir(), *bits, span),
                 None => Err(self.fail(span, "an unexpected value")),
             },

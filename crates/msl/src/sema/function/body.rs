@@ -6,7 +6,7 @@
 use super::{BodyState, Origin};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
-use crate::sema::checker::{AutoReturn, Checker, Deferred, LocalDecl, Returns};
+use crate::sema::checker::{AutoReturn, Checker, Deferred, FnDeclId, LocalDecl, Returns};
 use crate::token::Name;
 use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
@@ -59,11 +59,10 @@ impl<'a> Checker<'a> {
                 self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
                 return;
             }
+            Origin::Dispatch | Origin::Linked => return,
         };
         let Some(definition) = self.find_definition(id, decl_id) else {
-            let name = self.inst(id).name.clone();
-            let requested = self.inst(id).requested;
-            self.error("undefined-function", requested, format!("`{name}` is used but never defined"));
+            self.undefined_body(id, decl_id);
             return;
         };
         self.fn_insts[id.0 as usize].definition = Some(definition);
@@ -78,6 +77,26 @@ impl<'a> Checker<'a> {
         let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));
         let math_mode = self.decl(decl_id).math_mode;
         self.fn_insts[id.0 as usize].hir = Some(Rc::new(hir::Function { math_mode, ..function }));
+    }
+
+    /// A function without a definition: of another library, or a mistake.
+    fn undefined_body(&mut self, id: FuncId, decl: FnDeclId) {
+        let requested = self.inst(id).requested;
+        if let Some(host_name) = self.visible_name(id, decl)
+            && let Some(position) = self.linked_declaration(id, &host_name, requested)
+        {
+            let code = self.linked_code(position, id);
+            self.fn_insts[id.0 as usize].hir = Some(Rc::new(code));
+            return;
+        }
+        let message = format!("`{}` is used but never defined", self.inst(id).name);
+        let mut diagnostic = Diagnostic::error("undefined-function", requested, message);
+        if self.visible_name(id, decl).is_some() {
+            diagnostic = diagnostic.with_hint(
+                "it is a visible function: the pipeline may link it from a library that defines it",
+            );
+        }
+        self.report(diagnostic);
     }
 
     fn function_of(&mut self, id: FuncId, ast: &'a ast::Function) -> hir::Function {
@@ -110,6 +129,7 @@ impl<'a> Checker<'a> {
             body: hir::Block { stmts },
             math_mode: None,
             span: ast.span,
+            linked: None,
         }
     }
 

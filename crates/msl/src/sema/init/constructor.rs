@@ -47,6 +47,7 @@ impl<'a> Checker<'a> {
             body: hir::Block { stmts },
             math_mode: None,
             span,
+            linked: None,
         }
     }
 

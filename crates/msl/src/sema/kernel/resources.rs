@@ -1,4 +1,4 @@
-//! Parameters that are textures and samplers, or arrays of them.
+//! Parameters that are textures, samplers and tables of visible functions, or arrays of them.
 //!
 //! The Metal library declares their types as records of its own; a record is one of them by the name of its
 //! first member, which programs cannot use.
@@ -10,7 +10,7 @@ use crate::sema::checker::Checker;
 use anymetal_diag::Span;
 use anymetal_ir::Access;
 
-/// The type of a parameter that is a texture or sampler.
+/// The type of a parameter that is a texture, sampler or function table.
 pub(super) struct ResourceType {
     kind: ResourceKind,
     element: Ty,
@@ -35,6 +35,9 @@ impl<'a> Checker<'a> {
     fn resource_kind(&self, record: RecordId) -> Option<ResourceKind> {
         let record = self.types.record(record);
         let first = record.fields.first()?.name;
+        if first == self.names.function_table {
+            return Some(ResourceKind::FunctionTable);
+        }
         if first == self.names.sampler_state {
             return Some(ResourceKind::Sampler);
         }
@@ -49,7 +52,11 @@ impl<'a> Checker<'a> {
         slots: &mut Vec<Slot>,
     ) -> Option<KernelParamKind> {
         let ResourceType { kind, element, count } = resource;
-        let table = if kind == ResourceKind::Sampler { Table::Sampler } else { Table::Texture };
+        let table = match kind {
+            ResourceKind::Sampler => Table::Sampler,
+            ResourceKind::Texture(_) => Table::Texture,
+            ResourceKind::FunctionTable => Table::Buffer,
+        };
         let index = self.param_index(param, table)?;
         let enabled = self.param_condition(param)?;
         slots.push(Slot { param: position, index, table, count });

@@ -167,6 +167,9 @@ impl<'a> Checker<'a> {
         arg: &Arg<'a>,
         deduced: &mut Deduced,
     ) -> bool {
+        if let Arg::Functions(decls, args, span) = arg {
+            return self.deduce_from_function(pattern, (decls, *args, *span), deduced);
+        }
         let Arg::Expr(expr) = arg else { return true };
         // Parameters whose template parameters are all known take conversions.
         let mut holes = Vec::new();

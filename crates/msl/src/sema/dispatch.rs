@@ -1,0 +1,279 @@
+//! Calls through pointers: a function for each, which chooses by the number.
+//!
+//! A dispatch is a switch over all functions of the pointer's type that have numbers: those of handles, those
+//! of other libraries that are linked, and those whose address is taken somewhere. Which these are is known
+//! once everything that the kernel reaches was checked; until then a dispatch has no code. Behind this stage
+//! all calls are direct.
+//!
+//! Invariant: a number that no function has, 0 included, is an access out of bounds of memory that has no
+//! bytes and a name that says what was called ([`anymetal_launch_abi::functions`]).
+
+use super::checker::{Checker, ScopeId};
+use super::function::{BodyState, FnInst, Origin, function_type};
+use super::table::NsId;
+use crate::functions::FunctionHandle;
+use crate::hir::{
+    self, Block, CastKind, Expr, ExprKind, FuncId, Local, LocalId, QualTy, ScalarTy, Stmt, StmtKind,
+    SwitchCase, Ty, TyKind,
+};
+use crate::token::Name;
+use anymetal_diag::{Diagnostic, Span};
+use anymetal_ir::Space;
+use anymetal_launch_abi::functions::invalid_call;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// The dispatches of a program, and the functions of other libraries.
+#[derive(Debug, Default)]
+pub(super) struct Dispatches {
+    /// By function type and place of the call, so that an error names the place.
+    known: FxHashMap<(Ty, Span), FuncId>,
+    all: Vec<(Ty, FuncId)>,
+    /// By position among the handles.
+    linked: FxHashMap<usize, FuncId>,
+}
+
+impl<'a> Checker<'a> {
+    /// The function that calls through a pointer: its first argument, before those of the function.
+    pub(super) fn dispatch_function(&mut self, signature: Ty, span: Span) -> FuncId {
+        if let Some(&known) = self.dispatches.known.get(&(signature, span)) {
+            return known;
+        }
+        let (ret, given) =
+            function_type(&self.types, signature).unwrap_or((QualTy::plain(Ty::VOID), Rc::from([])));
+        let mut params = vec![QualTy::plain(self.types.pointer(QualTy::plain(signature)))];
+        params.extend(given.iter().copied());
+        let name = format!("call of {}", self.types.display(signature));
+        let function = self.add_made_function(name, Origin::Dispatch, params.into(), ret, span);
+        self.number_handles();
+        self.dispatches.known.insert((signature, span), function);
+        self.dispatches.all.push((signature, function));
+        function
+    }
+
+    fn add_made_function(
+        &mut self,
+        name: String,
+        origin: Origin,
+        params: Rc<[QualTy]>,
+        ret: QualTy,
+        span: Span,
+    ) -> FuncId {
+        let scope: ScopeId = self.namespace_scope(NsId::GLOBAL);
+        self.add_function(FnInst {
+            name,
+            origin,
+            args: Rc::from([]),
+            scope,
+            params,
+            ret: Some(ret),
+            this: None,
+            state: BodyState::Checked,
+            hir: None,
+            trace: None,
+            span,
+            requested: span,
+            definition: None,
+        })
+    }
+
+    /// Gives the program's own functions the numbers of their handles.
+    pub(super) fn number_handles(&mut self) {
+        if std::mem::replace(&mut self.function_numbers.has_handles, true) {
+            return;
+        }
+        for handle in self.links.handles.iter().filter(|handle| handle.signature.is_none()) {
+            let entrance = self.links.entrances.iter().find(|entrance| entrance.name == handle.name);
+            if let Some(entrance) = entrance
+                && let Some(function) = self.kernel_function(entrance)
+            {
+                self.function_numbers.insert(handle.number, function);
+            }
+        }
+    }
+
+    /// Writes the code of all dispatches as far as their functions are known now.
+    pub(super) fn write_dispatches(&mut self) {
+        let mut next = 0;
+        while next < self.dispatches.all.len() {
+            let (signature, function) = self.dispatches.all[next];
+            next += 1;
+            let code = self.dispatch_code(signature, function);
+            self.fn_insts[function.0 as usize].hir = Some(Rc::new(code));
+        }
+    }
+
+    /// How many functions and dispatches there are: where it does not change, nothing does.
+    pub(super) fn dispatch_size(&self) -> (usize, usize) {
+        (self.dispatches.all.len(), self.function_numbers.functions.len())
+    }
+
+    /// The n-th dispatch.
+    pub(super) fn dispatch(&self, n: usize) -> FuncId {
+        self.dispatches.all[n].1
+    }
+
+    /// The functions that a pointer of this type may name, with their numbers.
+    fn candidates(&mut self, signature: Ty) -> Vec<(u32, FuncId)> {
+        let mut found = Vec::new();
+        for (number, function) in self.function_numbers.functions.clone() {
+            let span = self.inst(function).span;
+            if self.function_signature(function, span) == Some(signature) {
+                found.push((number, function));
+            }
+        }
+        let key = self.signature_key(signature);
+        for (position, handle) in self.links.handles.iter().enumerate() {
+            if handle.is_in_tables && handle.signature.as_ref() == Some(&key) {
+                let span = self.links.span;
+                found.push((handle.number, self.linked_function(position, handle, signature, span)));
+            }
+        }
+        // A function may be named twice, once as one of the library's own and once as a linked one.
+        let mut numbers = FxHashSet::default();
+        found.retain(|(number, _)| numbers.insert(*number));
+        found
+    }
+
+    /// The function of another library that a handle is of.
+    fn linked_function(
+        &mut self,
+        position: usize,
+        handle: &FunctionHandle,
+        signature: Ty,
+        span: Span,
+    ) -> FuncId {
+        if let Some(&known) = self.dispatches.linked.get(&position) {
+            return known;
+        }
+        let (ret, params) =
+            function_type(&self.types, signature).unwrap_or((QualTy::plain(Ty::VOID), Rc::from([])));
+        let function = self.add_made_function(handle.name.clone(), Origin::Linked, params, ret, span);
+        let code = self.linked_code(position, function);
+        self.fn_insts[function.0 as usize].hir = Some(Rc::new(code));
+        self.dispatches.linked.insert(position, function);
+        function
+    }
+
+    /// A function without code, of another library.
+    pub(super) fn linked_code(&mut self, position: usize, function: FuncId) -> hir::Function {
+        let (params, locals) = self.made_params(function);
+        let inst = self.inst(function);
+        let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
+        let ret = self.value_repr(ret);
+        let (body, linked) = (Block::default(), Some(position));
+        hir::Function { name, params, ret, locals, body, math_mode: None, span, linked }
+    }
+
+    /// The linked function that stands for a declaration without a definition, if there is one.
+    pub(super) fn linked_declaration(&mut self, function: FuncId, name: &str, span: Span) -> Option<usize> {
+        let is_wanted = |handle: &FunctionHandle| handle.signature.is_some() && handle.name == name;
+        let position = self.links.handles.iter().position(is_wanted)?;
+        let signature = self.function_signature(function, span)?;
+        let (own, given) = (self.signature_key(signature), self.links.handles[position].signature.clone()?);
+        if own != given {
+            let shown = |key: &str| key.split('#').next().unwrap_or_default().to_owned();
+            let message = format!(
+                "`{name}` is declared as `{}`, but the linked function is `{}`",
+                shown(&own),
+                shown(&given)
+            );
+            self.report(Diagnostic::error("function-pointer", span, message));
+        }
+        Some(position)
+    }
+
+    /// A function type as other libraries have it: its text, and the sizes of the records in it.
+    pub(super) fn signature_key(&self, signature: Ty) -> String {
+        let mut key = self.types.display(signature);
+        let Some((ret, params)) = function_type(&self.types, signature) else { return key };
+        for ty in std::iter::once(&ret).chain(params.iter()) {
+            let ty = match self.types.kind(ty.ty) {
+                TyKind::Pointer(to) | TyKind::Reference { to, .. } => to.ty,
+                _ => ty.ty,
+            };
+            if self.types.as_record(ty).is_some() {
+                let layout = self.types.layout(ty);
+                key += &format!("#{}:{}", layout.size, layout.align);
+            }
+        }
+        key
+    }
+
+    /// A made function's parameters as variables.
+    fn made_params(&mut self, function: FuncId) -> (Vec<LocalId>, Vec<Local>) {
+        let (params, span) = (self.inst(function).params.clone(), self.inst(function).span);
+        let mut locals = Vec::new();
+        for &param in params.iter() {
+            locals.push(Local { name: Name::EMPTY, ty: self.value_repr(param), span });
+        }
+        ((0..locals.len() as u32).map(LocalId).collect(), locals)
+    }
+
+    fn dispatch_code(&mut self, signature: Ty, dispatch: FuncId) -> hir::Function {
+        let candidates = self.candidates(signature);
+        let (params, mut locals) = self.made_params(dispatch);
+        let inst = self.inst(dispatch);
+        let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
+        let ret = self.value_repr(ret);
+        let load = |local: LocalId, ty: Ty| {
+            let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
+            Expr::value(ExprKind::Load(Box::new(place)), ty, span)
+        };
+        let number = Expr::value(
+            ExprKind::Cast(CastKind::Bitcast, Box::new(load(params[0], locals[0].ty))),
+            Ty::ULONG,
+            span,
+        );
+        let result = (ret != Ty::VOID).then(|| {
+            locals.push(Local { name: Name::EMPTY, ty: ret, span });
+            LocalId(locals.len() as u32 - 1)
+        });
+        let keep = |value: Expr| match result {
+            None => value,
+            Some(result) => {
+                let place = Expr::place(ExprKind::Local(result), QualTy::plain(ret), span);
+                Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), QualTy::plain(ret), span)
+            }
+        };
+        let stmt = |kind| Stmt { kind, span };
+        let mut cases = Vec::new();
+        for (number, function) in candidates {
+            let args = params[1..].iter().map(|&param| load(param, locals[param.0 as usize].ty)).collect();
+            let call = Expr::value(ExprKind::Call(function, args), ret, span);
+            let body = Block { stmts: vec![stmt(StmtKind::Expr(keep(call)))] };
+            cases.push(SwitchCase { values: vec![i64::from(number)], is_default: false, body });
+        }
+        let mut otherwise = vec![stmt(StmtKind::Expr(self.invalid_call(signature, number.clone(), span)))];
+        if result.is_some() {
+            otherwise.push(stmt(StmtKind::Expr(keep(Expr::value(ExprKind::Zero, ret, span)))));
+        }
+        cases.push(SwitchCase { values: Vec::new(), is_default: true, body: Block { stmts: otherwise } });
+        let mut stmts: Vec<Stmt> =
+            result.iter().map(|&local| stmt(StmtKind::Declare { local, init: None })).collect();
+        stmts.push(stmt(StmtKind::Switch { selector: number, cases }));
+        stmts.extend(result.map(|local| stmt(StmtKind::Return(Some(load(local, ret))))));
+        let body = Block { stmts };
+        hir::Function { name, params, ret, locals, body, math_mode: None, span, linked: None }
+    }
+
+    /// The access that is out of bounds whatever the number.
+    fn invalid_call(&mut self, signature: Ty, number: Expr, span: Span) -> Expr {
+        let element = Ty::scalar(ScalarTy::I8);
+        let table = self.types.array(element, 0);
+        let name = invalid_call(&self.types.display(signature));
+        let known = self.hir_globals.iter().position(|global| global.name == name);
+        let global = known.unwrap_or_else(|| {
+            self.hir_globals.push(hir::Global { name, ty: table, bytes: Vec::new(), span });
+            self.hir_globals.len() - 1
+        });
+        let qual = QualTy { is_const: true, is_volatile: true, ..QualTy::in_space(table, Space::Constant) };
+        let place = Expr::place(ExprKind::Global(hir::GlobalId(global as u32)), qual, span);
+        let pointer = self.types.pointer(qual.with_ty(element));
+        let first = Expr::value(ExprKind::ArrayDecay(Box::new(place)), pointer, span);
+        let number = self.cast_value(CastKind::Convert, number, Ty::LONG, span);
+        let at = Expr::value(ExprKind::PointerAdd(Box::new(first), Box::new(number)), pointer, span);
+        let place = Expr::place(ExprKind::Deref(Box::new(at)), qual.with_ty(element), span);
+        Expr::value(ExprKind::Load(Box::new(place)), element, span)
+    }
+}
