@@ -24,6 +24,7 @@ mod purity;
 mod recursion;
 mod resources;
 mod stmt;
+mod textures;
 mod value;
 mod wide_vector;
 
@@ -35,6 +36,7 @@ use encoding::Encoding;
 use logging::Messages;
 use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
+use textures::Textures;
 
 /// What lowering depends on besides the program.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         resource_conditions: Vec::new(),
         messages: Messages::new(program, options.logging),
         encoding: Encoding::new(program),
+        textures: Textures::new(program),
     };
     lowerer.data();
     lowerer.kernel();
@@ -97,6 +100,7 @@ struct Lowerer<'p> {
     resource_conditions: Vec<ir::FuncId>,
     messages: Messages,
     encoding: Encoding,
+    textures: Textures,
 }
 
 impl Lowerer<'_> {
@@ -175,6 +179,9 @@ impl Lowerer<'_> {
         }
         if self.encoding.encodes(id) {
             params.push(encoding::PARAMETER);
+        }
+        if self.textures.uses(id) {
+            params.push(textures::PARAMETER);
         }
         let ret = self.value_type(function.ret);
         let new = ir::FuncId(self.module.functions.len() as u32);

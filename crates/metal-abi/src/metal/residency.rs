@@ -14,6 +14,7 @@ use objc2::{DefinedClass, Message, define_class, msg_send};
 use super::buffer::Buffer;
 use super::device::Device;
 use super::heap::Heap;
+use super::texture::Texture;
 use crate::foundation::{NSArray, NSString, retained_from};
 
 /// The instance variables of a set.
@@ -26,14 +27,15 @@ pub(crate) struct ResidencyIvars {
     pub(crate) committed: Mutex<Vec<Retained<AnyObject>>>,
 }
 
-/// The memory that kernels reach when the resource or heap is resident. A texture is none: no address leads
-/// to it.
+/// The memory that kernels reach when the resource or heap is resident.
 pub(crate) fn regions_of(object: &AnyObject) -> Vec<Region> {
-    match (object.downcast_ref::<Buffer>(), object.downcast_ref::<Heap>()) {
-        (Some(buffer), _) => vec![buffer.region()],
-        (None, Some(heap)) => heap.ivars().block.buffers(),
-        (None, None) => Vec::new(),
+    if let Some(buffer) = object.downcast_ref::<Buffer>() {
+        return vec![buffer.region()];
     }
+    if let Some(texture) = object.downcast_ref::<Texture>() {
+        return texture.ivars().seen.resources();
+    }
+    object.downcast_ref::<Heap>().map(|heap| heap.ivars().block.buffers()).unwrap_or_default()
 }
 
 /// Makes what those objects have reachable for the command buffer.
