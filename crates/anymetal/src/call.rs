@@ -6,9 +6,7 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::texture::{
-    BindingRole, SamplerDescriptor, SamplerState, TextureError, format_constant, state_constant,
-};
+use anymetal_hal::texture::{BindingRole, SamplerDescriptor, TextureError, format_constant, state_constant};
 use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
 
@@ -207,7 +205,7 @@ impl<'a, B> KernelCall<'a, B> {
             Ok(argument) => {
                 let state = sampler.state();
                 self.bind(argument, |target| bytes(&state.to_bytes(), target));
-                self.known.set(state_constant(index), u64::from(state.word | SamplerState::IS_KNOWN));
+                self.known.set(state_constant(index), state.word.into());
             }
             Err(error) => self.note(error.into()),
         }

@@ -174,11 +174,16 @@ impl CompiledLibrary {
         }
     }
 
-    pub(crate) fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, Error> {
+    pub(crate) fn argument_layout(
+        &self,
+        kernel: &str,
+        index: u32,
+        path: &[u32],
+    ) -> Result<Option<ArgumentLayout>, Error> {
         match self {
-            CompiledLibrary::Source { library, .. } => Ok(library.argument_layout(kernel, index)?),
+            CompiledLibrary::Source { library, .. } => Ok(library.argument_layout(kernel, index, path)?),
             CompiledLibrary::Sanitized(sanitized) => {
-                Ok(sanitized.library().argument_layout(kernel, index)?)
+                Ok(sanitized.library().argument_layout(kernel, index, path)?)
             }
             CompiledLibrary::Artifact { .. } => Err(Error::Device(DeviceError::Unsupported {
                 device: "the library".to_owned(),

@@ -17,6 +17,7 @@ use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
 use crate::memory::bytes_of;
+use crate::texture::Descriptions;
 
 /// A block of device memory from which buffers are cut, in Metal's words. Clones are the same heap.
 ///
@@ -42,6 +43,18 @@ pub struct Heap {
     mode: ModeDecision,
     /// Its buffers, those that are gone too until they are counted.
     buffers: Arc<Mutex<Vec<Weak<dyn HalBuffer>>>>,
+    /// The descriptions of its textures, which are elsewhere.
+    descriptions: Arc<Mutex<Vec<Weak<Descriptions>>>>,
+}
+
+/// Adds to a list from which what is gone leaves each time that it has doubled.
+fn add<T: ?Sized>(list: &mut Vec<Weak<T>>, new: Weak<T>) {
+    if list.len() == list.capacity() {
+        list.retain(|known| known.strong_count() > 0);
+        let left = list.len();
+        list.reserve(left.max(16));
+    }
+    list.push(new);
 }
 
 impl Device {
@@ -53,7 +66,7 @@ impl Device {
         let BufferOptions { label, whole_heap: whole, .. } = options;
         let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label, whole };
         let block = device.shared.allocator.heap(&descriptor, device.tenant.as_ref())?;
-        Ok(Heap { block, device, mode, buffers: Arc::default() })
+        Ok(Heap { block, device, mode, buffers: Arc::default(), descriptions: Arc::default() })
     }
 }
 
@@ -88,21 +101,22 @@ impl Heap {
         Ok(Buffer::new(Memory::Own(buffer), self.mode, count))
     }
 
-    /// Its live buffers.
+    /// Its live buffers, and what kernels read of its textures that have a resource id.
     pub fn buffers(&self) -> Vec<Region> {
+        let descriptions = self.descriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        let described = descriptions.iter().filter_map(Weak::upgrade).flat_map(|all| all.regions());
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.iter().filter_map(Weak::upgrade).map(Region::of).collect()
+        buffers.iter().filter_map(Weak::upgrade).map(Region::of).chain(described).collect()
     }
 
     fn note(&self, buffer: Weak<dyn HalBuffer>) {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each time the list has doubled, what is gone leaves it.
-        if buffers.len() == buffers.capacity() {
-            buffers.retain(|known| known.strong_count() > 0);
-            let left = buffers.len();
-            buffers.reserve(left.max(16));
-        }
-        buffers.push(buffer);
+        add(&mut self.buffers.lock().unwrap_or_else(PoisonError::into_inner), buffer);
+    }
+
+    /// Notes a texture that was made of a buffer of the heap.
+    pub(crate) fn note_texture(&self, descriptions: &Arc<Descriptions>) {
+        let mut known = self.descriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        add(&mut known, Arc::downgrade(descriptions));
     }
 
     /// Its name; may be empty.

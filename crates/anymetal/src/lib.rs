@@ -153,7 +153,7 @@ pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_hal::texture::{
-    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, MipFilter, PixelFormat,
+    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,
     SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
 };
 pub use anymetal_runtime::config::{
@@ -219,7 +219,5 @@ pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
-pub use texture::{
-    Pitch, SamplerHandle, Swizzle, Texture, TextureHandle, TexturePart, TextureView, sampler_handle,
-};
+pub use texture::{Pitch, Swizzle, Texture, TexturePart, TextureView};
 pub use transfer::Download;

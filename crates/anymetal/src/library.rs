@@ -134,7 +134,18 @@ impl Library {
     /// The structure that a kernel's buffer argument points to, with the places of its members by their
     /// numbers (`[[id(n)]]`); `None` if it has no such argument or that points to no structure.
     pub fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, Error> {
-        self.compiled.argument_layout(kernel, index)
+        self.compiled.argument_layout(kernel, index, &[])
+    }
+
+    /// As [`Library::argument_layout`], of the structure that a pointer in that structure points to: the member
+    /// with the path's first number, of what that points to the member with the next, and so on.
+    pub fn nested_argument_layout(
+        &self,
+        kernel: &str,
+        index: u32,
+        path: &[u32],
+    ) -> Result<Option<ArgumentLayout>, Error> {
+        self.compiled.argument_layout(kernel, index, path)
     }
 
     /// The names of the visible functions (`[[visible]]`, `[[stitchable]]`) with a definition, in source

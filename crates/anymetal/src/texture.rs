@@ -4,13 +4,13 @@
 //! alive; the host's reads and writes wait for the submitted work that uses the buffer, as a buffer's do.
 
 mod blit;
-mod handle;
+mod gpu_resource_id;
 mod mipmaps;
 mod part;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentInfo;
 use anymetal_hal::texture::{
@@ -25,7 +25,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::heap::Heap;
 
-pub use handle::{SamplerHandle, TextureHandle, sampler_handle};
+pub(crate) use gpu_resource_id::Descriptions;
 pub use part::{Pitch, TexturePart};
 
 /// Where a view's red, green, blue and alpha come from; Metal's `MTLTextureSwizzle`.
@@ -95,8 +95,10 @@ pub struct Texture {
     first_level: u32,
     first_slice: u32,
     swizzle: [Swizzle; 4],
-    /// Its description in memory, once a handle was asked for.
-    described: Arc<OnceLock<Buffer<u8>>>,
+    /// Its description in memory, once a resource id was asked for.
+    described: Arc<gpu_resource_id::Described>,
+    /// Those of everything that shares its texels.
+    descriptions: Arc<Descriptions>,
 }
 
 const IDENTITY: [Swizzle; 4] = [Swizzle::Red, Swizzle::Green, Swizzle::Blue, Swizzle::Alpha];
@@ -127,7 +129,9 @@ impl Heap {
         let layout = TextureLayout::new(descriptor)?;
         let bytes = usize::try_from(layout.bytes());
         let bytes = bytes.map_err(|_| Error::TooManyElements { count: usize::MAX, element_size: 1 })?;
-        Texture::of_parts(self.buffer_zeroed::<u8>(bytes)?, 0, *descriptor, layout)
+        let texture = Texture::of_parts(self.buffer_zeroed::<u8>(bytes)?, 0, *descriptor, layout)?;
+        self.note_texture(&texture.descriptions);
+        Ok(texture)
     }
 }
 
@@ -159,7 +163,7 @@ impl Texture {
         }
         let region = storage.region().slice(start as u64..start as u64 + needs)?;
         let (first_level, first_slice, swizzle) = (0, 0, IDENTITY);
-        let described = Arc::default();
+        let (described, descriptions) = (Arc::default(), Arc::default());
         Ok(Texture {
             storage,
             region,
@@ -170,6 +174,7 @@ impl Texture {
             first_slice,
             swizzle,
             described,
+            descriptions,
         })
     }
 

@@ -349,15 +349,21 @@ impl Library {
         })
     }
 
-    /// The structure that a kernel's buffer argument points to, as argument encoders fill it in; `None` if it
-    /// has no such argument or that points to no structure.
-    pub fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, CompileError> {
+    /// The structure that a kernel's buffer argument points to, or that behind the members of it that the path
+    /// numbers, as argument encoders fill it in; `None` if there is no such argument or member or it points to
+    /// no structure.
+    pub fn argument_layout(
+        &self,
+        kernel: &str,
+        index: u32,
+        path: &[u32],
+    ) -> Result<Option<ArgumentLayout>, CompileError> {
         self.check_name(kernel)?;
         let front = self.state.front()?;
         big_stack::run("front end", || {
             let program = front.library.program(kernel, &self.state.handles()?);
             let program = program.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
-            Ok(argument_layout(&program, index))
+            Ok(argument_layout(&program, index, path))
         })
     }
 

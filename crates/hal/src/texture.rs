@@ -7,6 +7,7 @@
 
 mod error;
 mod format;
+mod gpu_resource_id;
 mod layout;
 mod sampler;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use anymetal_launch_abi::textures::{
 };
 pub use error::TextureError;
 pub use format::PixelFormat;
+pub use gpu_resource_id::GpuResourceId;
 pub use layout::{LevelLayout, TextureDescriptor, TextureKind, TextureLayout};
 pub use sampler::{AddressMode, BorderColor, CompareFunction, Filter, MipFilter, SamplerDescriptor};
 pub use texture_type::{Component, TextureType};

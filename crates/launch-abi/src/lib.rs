@@ -80,7 +80,7 @@ pub use tables::{
 };
 
 /// The version of everything in this module; part of a cache fingerprint.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;

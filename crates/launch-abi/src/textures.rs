@@ -5,6 +5,9 @@
 //! have indices of their own above those of Metal's buffers, so that whatever binds, checks or records
 //! buffers treats them as such. The Metal library's texture header reads the same bytes.
 //!
+//! In memory that kernels read (argument buffers) both are eight bytes, as Metal's `MTLResourceID` is: a texture
+//! the address of a description that says where its texels are, 0 for none, a sampler its state.
+//!
 //! Where the format of a texture or the state of a sampler is known when a kernel is compiled, it is the
 //! value of a function constant that programs do not see ([`format_constant`], [`state_constant`]).
 
@@ -19,11 +22,21 @@ pub const MAX_SAMPLERS: u32 = 16;
 /// Maximum number of mip levels: of an extent of 16384.
 pub const MAX_LEVELS: usize = 15;
 
+/// Where a description has the address of the texels.
+pub const TEXELS_AT: usize = 40 + MAX_LEVELS * 24;
+
 /// Bytes of a texture's description.
-pub const DESCRIPTION_BYTES: usize = 40 + MAX_LEVELS * 24;
+pub const DESCRIPTION_BYTES: usize = TEXELS_AT + 8;
+
+/// Bytes of a texture where kernels have it in memory: a number from [`FIRST_ARGUMENT`] on of an argument of
+/// the kernel, or else the address of a description.
+pub const TEXTURE_BYTES: usize = 8;
+
+/// What stands for the kernel's first texture argument; no address is as large.
+pub const FIRST_ARGUMENT: u64 = 1 << 63;
 
 /// Bytes of a sampler.
-pub const SAMPLER_BYTES: usize = 12;
+pub const SAMPLER_BYTES: usize = 8;
 
 /// The first index of function constants that programs do not see.
 pub const FIRST_HIDDEN_CONSTANT: u32 = 0x1_0000;
@@ -196,6 +209,8 @@ pub struct Description {
     pub swizzle: [u8; 4],
     /// The mip levels, the largest first; at most [`MAX_LEVELS`].
     pub levels: Vec<LevelPlace>,
+    /// The address of the texels, of a description that kernels reach by its own address; 0 beside an argument.
+    pub texels: u64,
 }
 
 impl Description {
@@ -214,35 +229,46 @@ impl Description {
             bytes.extend(level.slice_bytes.to_le_bytes());
             bytes.extend(u64::from(level.row_bytes).to_le_bytes());
         }
-        bytes.resize(DESCRIPTION_BYTES, 0);
+        bytes.resize(TEXELS_AT, 0);
+        bytes.extend(self.texels.to_le_bytes());
         bytes
     }
 }
 
-/// A sampler's state.
+/// A sampler's state: two words.
 ///
-/// Of the word, 3 bits each from 0, 3 and 6 on are the address modes of the coordinates, bits 9 and 10 the
+/// Of the first, 3 bits each from 0, 3 and 6 on are the address modes of the coordinates, bits 9 and 10 the
 /// filters that magnify and minify, 11 and 12 that between levels, bit 13 says pixel coordinates, 14 and 15
-/// are the border's colour, 16 to 18 the comparison, 19 says that levels are clamped. Bit 31 is set in a
-/// state that is known when a kernel is compiled, so that none is 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// are the border's colour, 16 to 18 the comparison, 19 says that levels are clamped. Bit 20 is set, so that no
+/// sampler is 0. The second has the least level and from bit 16 on the largest ([`SamplerState::level`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplerState {
-    /// The word.
+    /// The first word.
     pub word: u32,
-    /// The least level and the largest.
-    pub lod: [f32; 2],
+    /// The second word.
+    pub levels: u32,
 }
 
 impl SamplerState {
-    /// Bit of the word: levels are clamped.
+    /// Bit of the first word: levels are clamped.
     pub const CLAMPS_LEVELS: u32 = 1 << 19;
-    /// Bit of the word that is set in the function constant.
-    pub const IS_KNOWN: u32 = 1 << 31;
+    /// Bit of the first word that every sampler has.
+    pub const IS_SAMPLER: u32 = 1 << 20;
+
+    /// A level of detail in 16 bits: parts of 4,096, the nearest one. No texture has a level above 15.
+    pub fn level(lod: f32) -> u32 {
+        // The Metal library computes the same from `lod_clamp`. A NaN is 0, as what is negative is.
+        if lod > 0.0 { (lod.min(15.0) * 4096.0 + 0.5) as u32 } else { 0 }
+    }
+
+    /// The eight bytes as a number.
+    pub const fn bits(self) -> u64 {
+        self.word as u64 | (self.levels as u64) << 32
+    }
 
     /// The bytes that kernels read.
-    pub fn to_bytes(self) -> Vec<u8> {
-        let [least, most] = self.lod;
-        [self.word.to_le_bytes(), least.to_le_bytes(), most.to_le_bytes()].concat()
+    pub const fn to_bytes(self) -> [u8; SAMPLER_BYTES] {
+        self.bits().to_le_bytes()
     }
 }
 
@@ -274,13 +300,24 @@ mod tests {
     fn descriptions_have_the_layout_of_the_header() {
         let format = FormatWord::new(2, ChannelKind::Unorm, true, [(8, 16), (8, 8), (8, 0), (8, 24)]);
         let levels = vec![LevelPlace { offset: 5, slice_bytes: 6, row_bytes: 7 }; 2];
-        let description = Description { format, extent: [1, 2, 3], slices: 4, swizzle: [0, 1, 2, 3], levels };
+        let description =
+            Description { format, extent: [1, 2, 3], slices: 4, swizzle: [0, 1, 2, 3], levels, texels: 9 };
         let bytes = description.to_bytes();
         assert_eq!(bytes.len(), DESCRIPTION_BYTES);
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         assert_eq!([8, 12, 16, 20, 24, 28].map(word), [1, 2, 3, 4, 2, 0x0302_0100]);
         assert_eq!([40, 48, 56, 64].map(word), [5, 6, 7, 5]);
+        assert_eq!(word(TEXELS_AT), 9);
         assert_eq!(format.bits() & 0xff, 0b0100_0010);
         assert_eq!(format.bits() >> 8 & 0x1fff, 8 | 16 << 6);
+    }
+
+    #[test]
+    fn levels_of_detail_are_kept_in_parts_of_4096() {
+        let given = [-1.0, f32::NAN, 0.0, 0.25, 1.5, 2.0 + 1.0 / 4096.0, 0.1, 14.0, 15.0, 1000.0, f32::MAX];
+        let kept = [0, 0, 0, 1024, 6144, 8193, 410, 57344, 61440, 61440, 61440];
+        assert_eq!(given.map(SamplerState::level), kept);
+        let state = SamplerState { word: SamplerState::IS_SAMPLER, levels: 1 << 16 | 2 };
+        assert_eq!(state.to_bytes(), [0, 0, 16, 0, 2, 0, 1, 0]);
     }
 }

@@ -93,6 +93,10 @@ pub enum RetRule {
     Pointee,
     /// `device uint*`
     DeviceWords,
+    /// `device uchar*`
+    DeviceBytes,
+    /// `constant uchar*`
+    ConstantBytes,
     /// The explicit template argument: `__am_as_type<T>(x)`.
     Explicit,
 }
@@ -206,6 +210,12 @@ pub enum BuiltinOp {
     CommandMemory,
     /// The address of a pointer into a buffer argument; 0 of any other.
     ResourceAddress,
+    /// The description of the texture that a number stands for.
+    TextureInfo,
+    /// Its texels.
+    TextureTexels,
+    /// Its format, or 0 if the compiler does not know it.
+    TextureFormat,
 }
 
 /// The builtin of that name.

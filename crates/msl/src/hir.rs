@@ -34,7 +34,9 @@ mod scalar;
 mod stmt;
 mod ty;
 
-pub use argument_buffer::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, argument_layout};
+pub use argument_buffer::{
+    ArgumentLayout, ArgumentMember, ArgumentMemberKind, TEXTURE_MEMBER, argument_layout,
+};
 pub use constant::ConstValue;
 pub use expr::{
     BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp,

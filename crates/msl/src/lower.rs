@@ -24,6 +24,7 @@ mod purity;
 mod recursion;
 mod resources;
 mod stmt;
+mod textures;
 mod value;
 mod wide_vector;
 
@@ -36,6 +37,7 @@ use encoding::Encoding;
 use logging::Messages;
 use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
+use textures::Textures;
 
 /// What lowering depends on besides the program.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,7 @@ impl<'p> Lowerer<'p> {
             resource_conditions: Vec::new(),
             messages: Messages::new(program, options.logging),
             encoding: Encoding::new(program),
+            textures: Textures::new(program),
             linked: Vec::new(),
         }
     }
@@ -125,6 +128,7 @@ struct Lowerer<'p> {
     encoding: Encoding,
     /// The functions of other libraries, and which handle each stands for.
     linked: Vec<(ir::FuncId, usize)>,
+    textures: Textures,
 }
 
 impl Lowerer<'_> {
@@ -230,6 +234,9 @@ impl Lowerer<'_> {
         }
         if self.encoding.encodes(id) {
             params.push(encoding::PARAMETER);
+        }
+        if self.textures.uses(id) {
+            params.push(textures::PARAMETER);
         }
         let ret = self.value_type(function.ret);
         let new = ir::FuncId(self.module.functions.len() as u32);

@@ -258,6 +258,7 @@ impl TextureLayout {
             slices: descriptor.slices(),
             swizzle,
             levels: levels.map(place).collect(),
+            texels: 0,
         }
     }
 }

@@ -84,7 +84,7 @@ pub struct SamplerDescriptor {
     pub border: BorderColor,
     /// The comparison of depth textures.
     pub compare: CompareFunction,
-    /// The least and the largest level.
+    /// The least and the largest level; kept in parts of 4,096.
     pub lod_clamp: Option<[f32; 2]>,
 }
 
@@ -102,13 +102,14 @@ impl SamplerDescriptor {
     /// What kernels read of it.
     pub fn state(&self) -> SamplerState {
         let [x, y, z] = self.address.map(|mode| mode as u32);
-        let mut word = x | y << 3 | z << 6;
+        let mut word = SamplerState::IS_SAMPLER | x | y << 3 | z << 6;
         word |= (self.mag_filter as u32) << 9 | (self.min_filter as u32) << 10;
         word |= (self.mip_filter as u32) << 11 | u32::from(self.pixel_coordinates) << 13;
         word |= (self.border as u32) << 14 | (self.compare as u32) << 16;
         if self.lod_clamp.is_some() {
             word |= SamplerState::CLAMPS_LEVELS;
         }
-        SamplerState { word, lod: self.lod_clamp.unwrap_or_default() }
+        let [least, most] = self.lod_clamp.unwrap_or_default().map(SamplerState::level);
+        SamplerState { word, levels: least | most << 16 }
     }
 }

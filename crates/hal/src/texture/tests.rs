@@ -73,8 +73,11 @@ fn argument_types_are_read_from_their_spelling() {
 }
 
 #[test]
-fn the_default_sampler_is_all_zeros() {
-    assert_eq!(SamplerDescriptor::default().state(), SamplerState { word: 0, lod: [0.0; 2] });
+fn the_default_sampler_has_no_choices() {
+    assert_eq!(
+        SamplerDescriptor::default().state(),
+        SamplerState { word: SamplerState::IS_SAMPLER, levels: 0 }
+    );
     let other = SamplerDescriptor::default().with_address(AddressMode::Repeat).with_filter(Filter::Linear);
-    assert_eq!(other.state().word, 2 | 2 << 3 | 2 << 6 | 3 << 9);
+    assert_eq!(other.state().word, SamplerState::IS_SAMPLER | 2 | 2 << 3 | 2 << 6 | 3 << 9);
 }

@@ -1,20 +1,22 @@
 //! `MTLArgumentEncoder`: writes addresses and values into a structure by the numbers of its members.
 //!
 //! Owns [`ArgumentEncoder`]. Invariant: it writes within the length of the buffer that was set, and only at
-//! places of the layout. Textures and samplers have no handles here, so setting one is refused.
+//! places of the layout.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 use objc2::rc::Retained;
-use objc2::runtime::{AnyObject, NSObject};
+use objc2::runtime::NSObject;
 use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::device::Device;
 use super::functions::Table;
 use super::label::Label;
+use super::sampler::Sampler;
+use super::texture::Texture;
 use super::violation;
 use crate::foundation::{NSString, Range};
 
@@ -22,10 +24,21 @@ use crate::foundation::{NSString, Range};
 #[derive(Debug)]
 pub(crate) struct EncoderIvars {
     pub(crate) layout: ArgumentLayout,
+    /// Where the layout comes from, if from a function.
+    pub(crate) source: Option<Source>,
     pub(crate) device: Retained<Device>,
     pub(crate) label: Label,
     /// Where the structure is.
     pub(crate) target: Mutex<Option<(Retained<Buffer>, usize)>>,
+}
+
+/// A structure that a kernel reads: the argument of a kernel, and the members that lead to the structure.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) library: anymetal::Library,
+    pub(crate) kernel: String,
+    pub(crate) index: u32,
+    pub(crate) path: Vec<u32>,
 }
 
 define_class!(
@@ -114,18 +127,60 @@ define_class!(
         }
 
         #[unsafe(method(setTexture:atIndex:))]
-        fn set_texture(&self, _texture: Option<&AnyObject>, _index: usize) {
-            violation("MTLArgumentEncoder setTexture:atIndex:", "anymetal has no textures in argument buffers");
+        fn set_texture(&self, texture: Option<&Texture>, index: usize) {
+            self.put_texture("MTLArgumentEncoder setTexture:atIndex:", texture, index);
+        }
+
+        #[unsafe(method(setTextures:withRange:))]
+        fn set_textures(&self, textures: *const *const Texture, range: Range) {
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many textures, or nil.
+                let texture = unsafe { (*textures.add(n)).as_ref() };
+                self.put_texture("MTLArgumentEncoder setTextures:withRange:", texture, range.location.saturating_add(n));
+            }
         }
 
         #[unsafe(method(setSamplerState:atIndex:))]
-        fn set_sampler(&self, _sampler: Option<&AnyObject>, _index: usize) {
-            violation("MTLArgumentEncoder setSamplerState:atIndex:", "anymetal has no samplers in argument buffers");
+        fn set_sampler(&self, sampler: Option<&Sampler>, index: usize) {
+            self.put_sampler("MTLArgumentEncoder setSamplerState:atIndex:", sampler, index);
+        }
+
+        #[unsafe(method(setSamplerStates:withRange:))]
+        fn set_samplers(&self, samplers: *const *const Sampler, range: Range) {
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many samplers, or nil.
+                let sampler = unsafe { (*samplers.add(n)).as_ref() };
+                self.put_sampler("MTLArgumentEncoder setSamplerStates:withRange:", sampler, range.location.saturating_add(n));
+            }
+        }
+
+        #[unsafe(method_id(newArgumentEncoderForBufferAtIndex:))]
+        fn nested(&self, index: usize) -> Option<Retained<ArgumentEncoder>> {
+            const METHOD: &str = "MTLArgumentEncoder newArgumentEncoderForBufferAtIndex:";
+            let member = self.member(METHOD, index, ArgumentMemberKind::Pointer);
+            let Some(source) = &self.ivars().source else {
+                violation(METHOD, "the encoder was not made for a function, so its pointers have no structures");
+            };
+            let source = Source { path: [&source.path[..], &[member.id]].concat(), ..source.clone() };
+            Some(ArgumentEncoder::of(METHOD, source, self.ivars().device.clone()))
         }
     }
 );
 
 impl ArgumentEncoder {
+    /// An encoder for a structure, for a method that makes one.
+    pub(crate) fn of(method: &str, source: Source, device: Retained<Device>) -> Retained<ArgumentEncoder> {
+        let Source { library, kernel, index, path } = &source;
+        let layout = library.nested_argument_layout(kernel, *index, path);
+        let layout = layout.unwrap_or_else(|error| violation(method, error));
+        let Some(layout) = layout else {
+            let last = path.last().unwrap_or(index);
+            violation(method, format_args!("the argument {last} of `{kernel}` points to no structure"));
+        };
+        let (label, target, source) = (Label::default(), Mutex::default(), Some(source));
+        crate::foundation::object(EncoderIvars { layout, source, device, label, target })
+    }
+
     fn length(&self) -> usize {
         self.ivars().layout.size as usize
     }
@@ -181,15 +236,32 @@ impl ArgumentEncoder {
     }
 
     fn put(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {
-        let member = self.member(method, index, ArgumentMemberKind::Pointer);
         let address = buffer.map_or(0, |buffer| {
             buffer.from_offset(method, offset);
             let address = buffer.address_for_kernels();
             address.unwrap_or_else(|error| violation(method, error)) + offset as u64
         });
+        self.write(method, self.member(method, index, ArgumentMemberKind::Pointer), address);
+    }
+
+    fn put_texture(&self, method: &str, texture: Option<&Texture>, index: usize) {
+        let id =
+            texture.map(|texture| texture.resource_id().unwrap_or_else(|error| violation(method, error)));
+        let member = self.member(method, index, ArgumentMemberKind::Texture);
+        self.write(method, member, id.unwrap_or(anymetal::GpuResourceId::NULL_TEXTURE).bits());
+    }
+
+    fn put_sampler(&self, method: &str, sampler: Option<&Sampler>, index: usize) {
+        let bits = sampler.map_or(0, |sampler| sampler.resource_id(method).bits());
+        self.write(method, self.member(method, index, ArgumentMemberKind::Sampler), bits);
+    }
+
+    /// Writes the eight bytes of a pointer, a texture or a sampler.
+    fn write(&self, method: &str, member: ArgumentMember, bits: u64) {
+        debug_assert_eq!(member.size, 8, "pointers, textures and samplers have eight bytes");
         let place = self.place(method, member);
         // SAFETY: the member's eight bytes are within the buffer that is set, which it holds; who writes to
         // them while work uses them is the program's business, as in Metal.
-        unsafe { place.cast::<u64>().write_unaligned(address) };
+        unsafe { place.cast::<u64>().write_unaligned(bits) };
     }
 }

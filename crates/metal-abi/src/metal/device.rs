@@ -132,8 +132,9 @@ define_class!(
         // `MTLReadWriteTextureTier2`.
         #[unsafe(method(readWriteTextureSupport))]
         fn read_write_textures(&self) -> usize { 2 }
+        // `MTLArgumentBuffersTier2`.
         #[unsafe(method(argumentBuffersSupport))]
-        fn argument_buffers(&self) -> usize { 0 }
+        fn argument_buffers(&self) -> usize { 1 }
         #[unsafe(method(areRasterOrderGroupsSupported))]
         fn raster_order_groups(&self) -> bool { false }
         #[unsafe(method(supports32BitFloatFiltering))]

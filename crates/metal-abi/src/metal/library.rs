@@ -1,20 +1,17 @@
 //! `MTLLibrary` and `MTLFunction`.
 
-use std::sync::Mutex;
-
 use anymetal::FunctionConstants;
 use block2::Block;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
-use super::argument_encoder::{ArgumentEncoder, EncoderIvars};
+use super::argument_encoder::{ArgumentEncoder, Source};
 use super::constants::{ConstantValues, FunctionConstant};
 use super::descriptors::FunctionDescriptor;
 use super::device::Device;
 use super::errors;
 use super::label::Label;
-use super::violation;
 use crate::foundation::dictionary::NSDictionary;
 use crate::foundation::error::fail;
 use crate::foundation::{NSArray, NSError, NSString};
@@ -213,13 +210,9 @@ define_class!(
             let FunctionIvars { library, name, .. } = self.ivars();
             const METHOD: &str = "MTLFunction newArgumentEncoderWithBufferIndex:";
             let number = u32::try_from(index).unwrap_or(u32::MAX);
-            let layout = library.ivars().library.argument_layout(name, number);
-            let layout = layout.unwrap_or_else(|error| violation(METHOD, error));
-            let Some(layout) = layout else {
-                violation(METHOD, format_args!("the argument {index} of `{name}` points to no structure"));
-            };
-            let (device, label) = (library.ivars().device.clone(), Label::default());
-            crate::foundation::object(EncoderIvars { layout, device, label, target: Mutex::default() })
+            let (device, library) = (library.ivars().device.clone(), library.ivars().library.clone());
+            let source = Source { library, kernel: name.to_owned(), index: number, path: Vec::new() };
+            ArgumentEncoder::of(METHOD, source, device)
         }
 
         #[unsafe(method_id(functionConstantsDictionary))]

@@ -15,6 +15,7 @@ use super::buffer::Buffer;
 use super::device::Device;
 use super::functions::Table;
 use super::heap::Heap;
+use super::texture::Texture;
 use crate::foundation::{NSArray, NSString, retained_from};
 
 /// The instance variables of a set.
@@ -27,17 +28,18 @@ pub(crate) struct ResidencyIvars {
     pub(crate) committed: Mutex<Vec<Retained<AnyObject>>>,
 }
 
-/// The memory that kernels reach when the resource or heap is resident. A texture is none: no address leads
-/// to it.
+/// The memory that kernels reach when the resource or heap is resident.
 pub(crate) fn regions_of(object: &AnyObject) -> Vec<Region> {
     if let Some(table) = object.downcast_ref::<Table>() {
         return vec![table.ivars().buffer.region()];
     }
-    match (object.downcast_ref::<Buffer>(), object.downcast_ref::<Heap>()) {
-        (Some(buffer), _) => vec![buffer.region()],
-        (None, Some(heap)) => heap.ivars().block.buffers(),
-        (None, None) => Vec::new(),
+    if let Some(buffer) = object.downcast_ref::<Buffer>() {
+        return vec![buffer.region()];
     }
+    if let Some(texture) = object.downcast_ref::<Texture>() {
+        return texture.ivars().seen.resources();
+    }
+    object.downcast_ref::<Heap>().map(|heap| heap.ivars().block.buffers()).unwrap_or_default()
 }
 
 /// Makes what those objects have reachable for the command buffer.

@@ -7,6 +7,7 @@ use objc2::{DefinedClass, Message, define_class};
 
 use super::descriptor::descriptor;
 use super::device::Device;
+use super::size::ResourceId;
 use super::violation;
 use crate::foundation::NSString;
 
@@ -94,6 +95,7 @@ impl SamplerProperties {
 #[derive(Debug)]
 pub(crate) struct SamplerIvars {
     pub(crate) state: State,
+    in_argument_buffers: bool,
     device: Retained<Device>,
     label: Option<Retained<NSString>>,
 }
@@ -112,6 +114,11 @@ define_class!(
             self.ivars().label.clone()
         }
 
+        #[unsafe(method(gpuResourceID))]
+        fn gpu_resource_id(&self) -> ResourceId {
+            ResourceId { number: self.resource_id("MTLSamplerState gpuResourceID").bits() }
+        }
+
         #[unsafe(method_id(device))]
         fn device(&self) -> Retained<Device> {
             self.ivars().device.clone()
@@ -124,6 +131,15 @@ impl Sampler {
     pub(crate) fn make(method: &str, device: &Device, descriptor: &SamplerDescriptor) -> Retained<Sampler> {
         let properties = descriptor.ivars();
         let (state, label) = (properties.state(method), properties.label());
-        crate::foundation::object(SamplerIvars { state, device: device.retain(), label })
+        let in_argument_buffers = properties.in_argument_buffers().as_bool();
+        crate::foundation::object(SamplerIvars { state, in_argument_buffers, device: device.retain(), label })
+    }
+
+    /// What it is in an argument buffer, for a method that asks for it.
+    pub(crate) fn resource_id(&self, method: &str) -> anymetal::GpuResourceId {
+        if !self.ivars().in_argument_buffers {
+            violation(method, "the sampler was made without supportArgumentBuffers");
+        }
+        self.ivars().state.gpu_resource_id()
     }
 }

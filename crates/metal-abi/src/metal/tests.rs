@@ -12,6 +12,7 @@ use super::size::Size;
 use crate::foundation::{NSError, NSString};
 
 mod addresses;
+mod argument_buffers;
 mod counters;
 mod encoded;
 mod functions;

@@ -13,7 +13,7 @@ use super::heap::Heap;
 use super::label::Label;
 use super::pixel_format::{number_of_format, number_of_kind};
 use super::resource_options::ResourceOptions;
-use super::size::TextureRegion;
+use super::size::{ResourceId, TextureRegion};
 use super::swizzle::Channels;
 use super::texture_descriptor::TextureViewDescriptor;
 use super::texture_make::ViewRequest;
@@ -203,6 +203,12 @@ define_class!(
             Some(self.view("MTLTexture newTextureViewWithDescriptor:", request))
         }
 
+        #[unsafe(method(gpuResourceID))]
+        fn gpu_resource_id(&self) -> ResourceId {
+            // A device whose kernels cannot follow addresses has none.
+            ResourceId { number: self.resource_id().map_or(0, |id| id.bits()) }
+        }
+
         #[unsafe(method_id(remoteStorageTexture))]
         fn remote(&self) -> Option<Retained<Texture>> { None }
 
@@ -251,6 +257,11 @@ define_class!(
 impl Texture {
     pub(crate) fn shape(&self) -> &anymetal::TextureDescriptor {
         self.ivars().memory.descriptor()
+    }
+
+    /// What it is in an argument buffer.
+    pub(crate) fn resource_id(&self) -> Result<anymetal::GpuResourceId, anymetal::Error> {
+        self.ivars().seen.gpu_resource_id(self.ivars().device.inner())
     }
 
     /// A view of everything as it is.

@@ -29,6 +29,10 @@ pub(super) static TABLE: &[Builtin] = &[
     // indirect command buffers
     row("__am_command_memory", &[U64], RetRule::DeviceWords, BuiltinOp::CommandMemory),
     row("__am_resource_address", &[Pointer], RetRule::U64, BuiltinOp::ResourceAddress),
+    // textures
+    row("__am_texture_info", &[U64], RetRule::ConstantBytes, BuiltinOp::TextureInfo),
+    row("__am_texture_texels", &[U64], RetRule::DeviceBytes, BuiltinOp::TextureTexels),
+    row("__am_texture_format", &[U64], RetRule::U64, BuiltinOp::TextureFormat),
     // math
     row("__am_sin", &[Float], RetRule::Arg(0), math(MathFn::Sin)),
     row("__am_cos", &[Float], RetRule::Arg(0), math(MathFn::Cos)),

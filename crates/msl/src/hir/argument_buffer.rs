@@ -37,31 +37,45 @@ pub enum ArgumentMemberKind {
     Pointer,
     /// A value.
     Constant,
-    /// A texture's handle: the address of its texels, that of its description, its format.
+    /// A texture's resource id: eight bytes.
     Texture,
-    /// A sampler's state.
+    /// A sampler's resource id: eight bytes.
     Sampler,
 }
 
-/// The first members of the Metal library's classes, which programs cannot use.
+/// The first member of the Metal library's texture types, a name which programs cannot use.
+pub const TEXTURE_MEMBER: &str = "__texture";
+
+/// By the first member, of the types of the Metal library.
 const HANDLES: [(&str, ArgumentMemberKind); 2] =
-    [("__texture", ArgumentMemberKind::Texture), ("__state", ArgumentMemberKind::Sampler)];
+    [(TEXTURE_MEMBER, ArgumentMemberKind::Texture), ("__state", ArgumentMemberKind::Sampler)];
 
 /// More members than this are not listed.
 const MAX_MEMBERS: usize = 1 << 16;
 
-/// The structure that the kernel's buffer argument of that index points to; `None` if it has no such argument
-/// or that is no structure.
-pub fn argument_layout(program: &Program, index: u32) -> Option<ArgumentLayout> {
+/// The structure that the kernel's buffer argument of that index points to, or that which a member with the
+/// first number of the path points to, and so on; `None` if there is no such argument or member or it points to
+/// no structure.
+pub fn argument_layout(program: &Program, index: u32, path: &[u32]) -> Option<ArgumentLayout> {
     let element = program.kernel.params.iter().find_map(|param| match &param.kind {
         KernelParamKind::Buffer { index: own, element, .. } if *own == index => Some(element.ty),
         _ => None,
     })?;
     let types = &program.types;
-    types.as_record(element)?;
+    let element = path.iter().try_fold(element, |element, &id| {
+        let (_, ty) = members(types, element)?.into_iter().find(|(member, _)| member.id == id)?;
+        types.pointee(ty).or_else(|| types.referent(ty)).map(|to| to.ty)
+    })?;
+    let members = members(types, element)?.into_iter().map(|(member, _)| member).collect();
     let layout = types.layout(element);
-    let mut found = ArgumentLayout { size: layout.size, align: layout.align, members: Vec::new() };
-    add(types, element, 0, &mut 0, &mut found.members);
+    Some(ArgumentLayout { size: layout.size, align: layout.align, members })
+}
+
+/// The members of a structure with their types; `None` if it is none.
+fn members(types: &Types, structure: Ty) -> Option<Vec<(ArgumentMember, Ty)>> {
+    types.as_record(structure)?;
+    let mut found = Vec::new();
+    add(types, structure, 0, &mut 0, &mut found);
     Some(found)
 }
 
@@ -72,7 +86,7 @@ fn handle_kind(types: &Types, ty: Ty) -> Option<ArgumentMemberKind> {
 }
 
 /// Adds what there is from `offset` on; `next` is the number for it.
-fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<ArgumentMember>) {
+fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<(ArgumentMember, Ty)>) {
     let handle = handle_kind(types, ty);
     match *types.kind(ty) {
         TyKind::Record(id) if handle.is_none() && !types.record(id).is_union => {
@@ -93,7 +107,7 @@ fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<Arg
                 (None, TyKind::Pointer(_) | TyKind::Reference { .. }) => ArgumentMemberKind::Pointer,
                 (None, _) => ArgumentMemberKind::Constant,
             };
-            members.push(ArgumentMember { id: *next, offset, size: types.layout(ty).size, kind });
+            members.push((ArgumentMember { id: *next, offset, size: types.layout(ty).size, kind }, ty));
             *next = next.saturating_add(1);
         }
         _ => {}

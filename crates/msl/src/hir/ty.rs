@@ -318,6 +318,11 @@ impl Types {
         &self.kinds[ty.0 as usize]
     }
 
+    /// The shapes of all types there are.
+    pub fn kinds(&self) -> impl Iterator<Item = &TyKind> {
+        self.kinds.iter()
+    }
+
     /// A vector type.
     pub fn vector(&mut self, elem: ScalarTy, len: u8) -> Ty {
         self.intern(TyKind::Vector { elem, len, packed: false })

@@ -1,5 +1,5 @@
 // <metal_texture>. A texture argument is two bindings, its texels and its description; the classes below
-// are handles of these. What they do is in the two headers before.
+// are numbers of these, or addresses of descriptions. What they do is in the two headers before.
 #pragma METAL fp math_mode(safe)
 
 namespace metal {
@@ -22,10 +22,10 @@ __lib_request __lib_ask(__lib_texture t, uint dimensions, float3 at, int3 offset
   return r;
 }
 // An index of an array's slice is clamped where it is sampled.
-uint __lib_slice(__lib_texture t, uint slice) { return min(slice, t.__info->__slices - 1u); }
+uint __lib_slice(__lib_texture t, uint slice) { return min(slice, t.slices() - 1u); }
 __lib_request __lib_ask_cube(__lib_texture t, float3 direction, uint cube, sampler s, float lod) {
   float3 on = __lib_on_cube(direction);
-  uint slice = min(cube, t.__info->__slices / 6u - 1u) * 6u + uint(on.z);
+  uint slice = min(cube, t.slices() / 6u - 1u) * 6u + uint(on.z);
   s.__state &= ~511u;
   return __lib_ask(t, 2, float3(on.xy, 0.0f), int3(0), slice, s, lod);
 }
@@ -87,7 +87,7 @@ template <typename T> device T* __lib_word(__lib_texture t, uint x, uint y, uint
 #define __AM_COMMON \
   typedef T value_type; \
   __lib_texture __texture; \
-  uint get_num_mip_levels() const { return __texture.__info->__levels; } \
+  uint get_num_mip_levels() const { return __texture.levels(); } \
   void fence() const { __am_fence(uint(mem_flags::mem_texture), uint(memory_order_acq_rel), uint(thread_scope_device)); }
 
 // Sampling functions of RESULT: BODY makes the request, from `lod` among others.
@@ -138,7 +138,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture1d_array {
   __AM_COMMON
   __AM_SIZE_1
-  uint get_array_size() const { return __texture.__info->__slices; }
+  uint get_array_size() const { return __texture.slices(); }
   __AM_ACCESS(uint, uint, __AM_SLICE_U, position, 0, slice)
   __AM_ACCESS(ushort, ushort, __AM_SLICE_S, position, 0, slice)
   __AM_ATOMICS(uint, __AM_SLICE_U, position, 0, slice)
@@ -163,7 +163,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texture2d_array {
   __AM_COMMON
   __AM_SIZE_2
-  uint get_array_size() const { return __texture.__info->__slices; }
+  uint get_array_size() const { return __texture.slices(); }
   __AM_ACCESS(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_ACCESS(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
   __AM_ATOMICS(uint2, __AM_SLICE_U, position.x, position.y, slice)
@@ -192,7 +192,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct texturecube_array {
   __AM_COMMON
   __AM_SIZE_2
-  uint get_array_size() const { return __texture.__info->__slices / 6u; }
+  uint get_array_size() const { return __texture.slices() / 6u; }
   __AM_ACCESS(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_ACCESS(ushort2, ushort, __AM_FACE_S, position.x, position.y, cube * 6u + face)
   __AM_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
@@ -201,7 +201,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 template <typename T, access A = access::read> struct texture_buffer {
   __AM_COMMON
-  uint get_width() const { return __texture.__info->__width; }
+  uint get_width() const { return __texture.full_width(); }
   vec<T, 4> read(uint position) const {
     __AM_READABLE
     return __lib_read<T>(__texture, position, 0, 0, 0);
@@ -265,7 +265,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depth2d_array {
   __AM_COMMON
   __AM_SIZE_2
-  uint get_array_size() const { return __texture.__info->__slices; }
+  uint get_array_size() const { return __texture.slices(); }
   __AM_DEPTH_READ(uint2, uint, __AM_SLICE_U, position.x, position.y, slice)
   __AM_DEPTH_READ(ushort2, ushort, __AM_SLICE_S, position.x, position.y, slice)
   __AM_DEPTH_SAMPLES(gradient2d, __AM_ALL(float2 at, uint slice), __AM_ALL(, int2 offset = int2(0)), __AM_ASK_2D_ARRAY)
@@ -281,7 +281,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 template <typename T, access A = access::sample, memory_coherence C = memory_coherence_threadgroup> struct depthcube_array {
   __AM_COMMON
   __AM_SIZE_2
-  uint get_array_size() const { return __texture.__info->__slices / 6u; }
+  uint get_array_size() const { return __texture.slices() / 6u; }
   __AM_DEPTH_READ(uint2, uint, __AM_FACE_U, position.x, position.y, cube * 6u + face)
   __AM_DEPTH_SAMPLES(gradientcube, __AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
   __AM_DEPTH_GATHERS(__AM_ALL(float3 at, uint cube), __AM_NONE, __lib_ask_cube(__texture, at, cube, s, lod))
@@ -289,7 +289,7 @@ template <typename T, access A = access::sample, memory_coherence C = memory_coh
 
 // Whether nothing is bound: true of arguments that function constants disable.
 #define __AM_IS_NULL(TYPE) \
-  template <typename T, access A, memory_coherence C> bool is_null_texture(TYPE<T, A, C> t) { return t.__texture.__info == nullptr; }
+  template <typename T, access A, memory_coherence C> bool is_null_texture(TYPE<T, A, C> t) { return t.__texture.is_null(); }
 __AM_IS_NULL(texture1d) __AM_IS_NULL(texture1d_array) __AM_IS_NULL(texture2d) __AM_IS_NULL(texture2d_array)
 __AM_IS_NULL(texture3d) __AM_IS_NULL(texturecube) __AM_IS_NULL(texturecube_array) __AM_IS_NULL(depth2d)
 __AM_IS_NULL(depth2d_array) __AM_IS_NULL(depthcube) __AM_IS_NULL(depthcube_array)

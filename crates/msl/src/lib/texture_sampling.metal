@@ -1,5 +1,5 @@
-// Samplers, and how texels are found and filtered. A texture is where its texels are, its description, and
-// its format where that is known when the kernel is compiled.
+// Samplers, and how texels are found and filtered. Both are eight bytes in every memory, as Metal's resource
+// ids are.
 #pragma METAL fp math_mode(safe)
 
 namespace metal {
@@ -29,7 +29,8 @@ struct lod_clamp {
 
 // A sampler's state, as `anymetal_launch_abi::textures` has it: address modes from bits 0, 3 and 6 on, the
 // magnifying filter from 9, the minifying one from 10, that between levels from 11, pixel coordinates at
-// 13, the border's colour from 14, the comparison from 16, and at 19 whether levels are clamped.
+// 13, the border's colour from 14, the comparison from 16, at 19 whether levels are clamped, and bit 20
+// set. The second word has the least level and from bit 16 on the largest, in parts of 4,096.
 constexpr uint __lib_with(uint state, uint bits, uint at, uint value) {
   return (state & ~(((1u << bits) - 1u) << at)) | (value << at);
 }
@@ -57,12 +58,16 @@ template <typename First, typename... Rest> constexpr float __lib_lod(bool most,
   return __lib_lod_of(first, most) + __lib_lod(most, rest...);
 }
 
-struct sampler {
-  uint __state;
-  float __lod_min, __lod_max;
-  constexpr sampler() : __state(0), __lod_min(0.0f), __lod_max(0.0f) {}
+constexpr uint __lib_lod_bits(float lod) { return lod > 0.0f ? lod < 15.0f ? uint(lod * 4096.0f + 0.5f) : 61440u : 0u; }
+
+struct alignas(8) sampler {
+  uint __state, __levels;
+  constexpr sampler() : __state(1u << 20), __levels(0) {}
   template <typename... Options> constexpr sampler(Options... options)
-      : __state(__lib_state(0u, options...)), __lod_min(__lib_lod(false, options...)), __lod_max(__lib_lod(true, options...)) {}
+      : __state(__lib_state(1u << 20, options...)),
+        __levels(__lib_lod_bits(__lib_lod(false, options...)) | (__lib_lod_bits(__lib_lod(true, options...)) << 16)) {}
+  float __lod_min() const { return float(int(__levels & 65535u)) * 0x1p-12f; }
+  float __lod_max() const { return float(int(__levels >> 16)) * 0x1p-12f; }
 };
 
 struct level {
@@ -98,27 +103,39 @@ struct __lib_texture_info {
   ulong __format;
   uint __width, __height, __depth, __slices, __levels, __swizzle, __samples, __unused;
   __lib_texture_level __level[15];
-};
-struct __lib_texture {
   device uchar* __texels;
-  constant __lib_texture_info* __info;
-  ulong __known_format;
+};
+// What stands for a texture: 0 for none, the number of an argument of the kernel with the highest bit set, or
+// the address of a description. The builtins tell them apart; of an argument they know more than is in memory.
+struct __lib_texture {
+  ulong __id;
 
-  ulong format() const { return __known_format != 0 ? __known_format : __info->__format; }
+  bool is_null() const { return __id == 0ul; }
+  constant __lib_texture_info* info() const { return (constant __lib_texture_info*)__am_texture_info(__id); }
+  ulong format() const {
+    ulong known = __am_texture_format(__id);
+    return known != 0 ? known : is_null() ? 0ul : info()->__format;
+  }
+  // A null texture has no texels along any dimension.
+  uint full_width() const { return is_null() ? 0u : info()->__width; }
+  uint full_height() const { return is_null() ? 0u : info()->__height; }
+  uint full_depth() const { return is_null() ? 0u : info()->__depth; }
+  uint slices() const { return is_null() ? 0u : info()->__slices; }
+  uint levels() const { return is_null() ? 0u : info()->__levels; }
   // Texels along x, y and z, at a level.
-  uint width(uint lod) const { return max(__info->__width >> lod, 1u); }
-  uint height(uint lod) const { return max(__info->__height >> lod, 1u); }
-  uint depth(uint lod) const { return max(__info->__depth >> lod, 1u); }
+  uint width(uint lod) const { return is_null() ? 0u : max(info()->__width >> lod, 1u); }
+  uint height(uint lod) const { return is_null() ? 0u : max(info()->__height >> lod, 1u); }
+  uint depth(uint lod) const { return is_null() ? 0u : max(info()->__depth >> lod, 1u); }
   device uchar* at(ulong format, uint lod, uint x, uint y, uint slice) const {
-    constant __lib_texture_level& l = __info->__level[lod];
+    constant __lib_texture_level& l = info()->__level[lod];
     ulong row = l.__offset + slice * l.__slice_bytes + ulong(y) * l.__row_bytes;
-    return __texels + row + (ulong(x) << __lib_size(format));
+    return __am_texture_texels(__id) + row + (ulong(x) << __lib_size(format));
   }
   // Whether there is such a texel; slices are those of depth or of an array.
   bool has(uint x, uint y, uint slice, uint lod) const {
-    if (lod != 0 && lod >= __info->__levels) return false;
+    if (is_null() || (lod != 0 && lod >= info()->__levels)) return false;
     // There is a first one always.
-    uint slices = slice == 0 ? 1u : __info->__depth > 1 ? depth(lod) : __info->__slices;
+    uint slices = slice == 0 ? 1u : info()->__depth > 1 ? depth(lod) : info()->__slices;
     return x < width(lod) && y < height(lod) && slice < slices;
   }
 };
@@ -133,11 +150,12 @@ template <typename T> vec<T, 4> __lib_swizzled(vec<T, 4> color, uint swizzle) {
 // A texel's value, its channels where the view wants them.
 template <typename T> vec<T, 4> __lib_value(__lib_texture t, ulong format, uint4 words) {
   vec<T, 4> color = __lib_decode(words, format, T(0));
-  return __lib_is_swizzled(format) ? __lib_swizzled<T>(color, t.__info->__swizzle) : color;
+  return __lib_is_swizzled(format) ? __lib_swizzled<T>(color, t.info()->__swizzle) : color;
 }
 
-// What is outside reads as a texel of zeros.
+// What is outside reads as a texel of zeros, and everything of a null texture as zeros.
 template <typename T> vec<T, 4> __lib_read(__lib_texture t, uint x, uint y, uint slice, uint lod) {
+  if (t.is_null()) return vec<T, 4>(0);
   ulong format = t.format();
   uint4 words = uint4(0);
   if (t.has(x, y, slice, lod)) words = __lib_load(t.at(format, lod, x, y, slice), __lib_size(format));
@@ -274,8 +292,8 @@ struct __lib_request {
   uint between() const { return (s.__state >> 11) & 3u; }
   // The level, clamped to those that there are.
   float wanted() const {
-    float clamped = (s.__state & (1u << 19)) != 0 ? __am_fmin(__am_fmax(lod, s.__lod_min), s.__lod_max) : lod;
-    return __am_fmin(__am_fmax(clamped, 0.0f), float(int(t.__info->__levels) - 1));
+    float clamped = (s.__state & (1u << 19)) != 0 ? __am_fmin(__am_fmax(lod, s.__lod_min()), s.__lod_max()) : lod;
+    return __am_fmin(__am_fmax(clamped, 0.0f), float(int(t.levels()) - 1));
   }
   uint nearest() const { return between() == 0 ? 0u : uint(__am_floor(wanted() + 0.5f)); }
   __lib_footprint find(uint level, bool linear) const {
@@ -283,6 +301,7 @@ struct __lib_request {
   }
 };
 template <typename Texel> float4 __lib_sampled(__lib_request r, Texel texel) {
+  if (r.t.is_null()) return float4(0.0f);
   bool linear = r.is_linear(), mixed = r.between() == uint(mip_filter::linear);
   float lod = mixed ? r.wanted() : 0.0f, second = lod - __am_floor(lod);
   uint first = mixed ? uint(__am_floor(lod)) : r.nearest(), count = second > 0.0f ? 2u : 1u;
@@ -297,6 +316,7 @@ float4 __lib_sample(__lib_request r, float) { return __lib_sampled(r, __lib_plai
 half4 __lib_sample(__lib_request r, half) { return half4(__lib_sampled(r, __lib_plain_texel())); }
 // Integers are not mixed.
 template <typename T> vec<T, 4> __lib_sample(__lib_request r, T) {
+  if (r.t.is_null()) return vec<T, 4>(0);
   __lib_footprint f = r.find(r.nearest(), false);
   return f.texel<T>(f.x.first, r.dimensions > 1 ? f.y.first : 0, r.dimensions > 2 ? f.z.first : 0);
 }
@@ -308,6 +328,7 @@ float __lib_compare(__lib_request r, float reference) {
 }
 // The four texels that a linear filter would mix, against the clock from the lower left one.
 template <typename T> vec<T, 4> __lib_gather(__lib_request r, uint c) {
+  if (r.t.is_null()) return vec<T, 4>(0);
   __lib_footprint f = r.find(0, true);
   vec<T, 4> found = vec<T, 4>(0);
   for (uint n = 0; n < 4; n++) {
@@ -317,6 +338,7 @@ template <typename T> vec<T, 4> __lib_gather(__lib_request r, uint c) {
   return found;
 }
 float4 __lib_gather_compared(__lib_request r, float reference) {
+  if (r.t.is_null()) return float4(0.0f);
   __lib_compared_texel texel;
   texel.function = (r.s.__state >> 16) & 7u;
   texel.reference = reference;
@@ -336,15 +358,15 @@ float __lib_lod_of_steps(float3 dx, float3 dy) {
 template <typename L> float __lib_lod_option(__lib_texture, L option) { return option.__lod; }
 float __lib_lod_option(__lib_texture, bias option) { return option.__lod; }
 float __lib_lod_option(__lib_texture t, gradient2d option) {
-  float3 size = float3(float(int(t.__info->__width)), float(int(t.__info->__height)), 0.0f);
+  float3 size = float3(float(int(t.full_width())), float(int(t.full_height())), 0.0f);
   return __lib_lod_of_steps(float3(option.__dx, 0.0f) * size, float3(option.__dy, 0.0f) * size);
 }
 float __lib_lod_option(__lib_texture t, gradient3d option) {
-  float3 size = float3(float(int(t.__info->__width)), float(int(t.__info->__height)), float(int(t.__info->__depth)));
+  float3 size = float3(float(int(t.full_width())), float(int(t.full_height())), float(int(t.full_depth())));
   return __lib_lod_of_steps(option.__dx * size, option.__dy * size);
 }
 float __lib_lod_option(__lib_texture t, gradientcube option) {
-  float half_size = 0.5f * float(int(t.__info->__width));
+  float half_size = 0.5f * float(int(t.full_width()));
   return __lib_lod_of_steps(option.__dx * half_size, option.__dy * half_size);
 }
 

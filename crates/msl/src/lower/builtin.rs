@@ -47,6 +47,9 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::LogMessage => return None,
             BuiltinOp::CommandMemory => self.command_memory(values[0]),
             BuiltinOp::ResourceAddress => self.resource_address(values[0]),
+            BuiltinOp::TextureInfo => self.texture_info(values[0]),
+            BuiltinOp::TextureTexels => self.texture_texels(values[0]),
+            BuiltinOp::TextureFormat => self.texture_format(values[0]),
             BuiltinOp::Barrier(scope) => {
                 let flags = Some(values[0]).filter(|_| self.module.for_sanitizer);
                 self.b.push(ir::Op::Barrier(scope, flags));

@@ -27,6 +27,8 @@ pub(super) struct FunctionLowerer<'l, 'p, 'f> {
     pub(super) log: Option<[ir::Value; 2]>,
     /// Where resources are, in functions that encode commands.
     pub(super) encoding: Option<ir::Value>,
+    /// Where the kernel's textures are, in functions that use textures.
+    pub(super) textures: Option<ir::Value>,
     /// What is known of positions, if that is wanted.
     origins: Option<Origins>,
 }
@@ -96,12 +98,18 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
             result: None,
             log: None,
             encoding: None,
+            textures: None,
             origins: None,
         }
     }
 
     fn parameters(&mut self, params: &[ir::Value]) {
         let mut params = params;
+        if let [rest @ .., record] = params
+            && self.module.textures.uses(self.instance.function)
+        {
+            (self.textures, params) = (Some(*record), rest);
+        }
         if let [rest @ .., record] = params
             && self.module.encoding.encodes(self.instance.function)
         {

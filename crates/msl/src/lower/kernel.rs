@@ -45,6 +45,7 @@ impl Lowerer<'_> {
         let mut b = ir::Builder::new(entry);
         b.loc = loc;
         let record = encodes.then(|| self.encoding_record(&mut b, args));
+        let textures = self.textures.uses(kernel.function).then(|| self.texture_records(&mut b));
         let mut values = Vec::new();
         let mut conditions = self.resource_conditions.clone().into_iter();
         for param in &kernel.params {
@@ -52,7 +53,7 @@ impl Lowerer<'_> {
                 KernelParamKind::Resource { kind, index, count, ref enabled, .. } => {
                     let enabled = enabled.as_ref().and_then(|_| conditions.next());
                     let resource = resources::Resource { kind, index, count, enabled };
-                    self.resource_value(&mut b, &resource, param.ty, &mut pointers)
+                    self.resource_value(&mut b, &resource, param.ty, textures, &mut pointers)
                 }
                 KernelParamKind::Thread { attribute: hir::DISPATCH_QUADGROUPS, elem, .. } => {
                     dispatch_quadgroups(&mut b, elem)
@@ -67,6 +68,7 @@ impl Lowerer<'_> {
         // The log, of a kernel that has one.
         values.extend(pointers.take(if self.messages.logs(kernel.function) { 2 } else { 0 }));
         values.extend(record);
+        values.extend(textures.map(|records| records.own));
         b.push(ir::Op::Call(body, values));
     }
 

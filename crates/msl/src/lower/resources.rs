@@ -1,18 +1,14 @@
-//! Textures, samplers and tables of visible functions: what the host binds for them, and the handles that the
-//! body gets.
+//! Textures, samplers and tables of visible functions: what the host binds for them, and what the body gets
+//! ([`super::textures`] for textures).
 //!
-//! Invariant: the handles have the layout of the texture header's `__lib_texture` and `sampler`.
+//! Invariant: that has the layout of the texture header's `__lib_texture` and `sampler`.
 
 use super::Lowerer;
+use super::textures::Records;
 use crate::hir::{self, KernelParamKind, ResourceKind};
 use anymetal_ir as ir;
 use anymetal_launch_abi::functions::ENTRY_BYTES;
-use anymetal_launch_abi::textures::{
-    BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, format_constant, state_constant,
-};
-
-/// Bytes of a texture's handle: where its texels are, where its description is, its format.
-const TEXTURE_HANDLE_BYTES: u64 = 24;
+use anymetal_launch_abi::textures::{BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, state_constant};
 
 /// A parameter that is a texture or sampler, or an array of them.
 pub(super) struct Resource {
@@ -89,51 +85,52 @@ impl Lowerer<'_> {
         b: &mut ir::Builder<'_>,
         resource: &Resource,
         ty: hir::Ty,
+        records: Option<Records>,
         pointers: &mut impl Iterator<Item = ir::Value>,
     ) -> ir::Value {
         let layout = self.types().layout(ty);
         let local = b.func.add_local("", layout.size, layout.align);
         b.push(ir::Op::LocalStart(local));
         let handles = b.local_addr(local);
-        for n in 0..resource.count {
-            let mut pointer = || pointers.next().expect("one IR parameter per pointer");
-            match resource.kind {
-                ResourceKind::Texture(_) => {
-                    let handle = b.ptr_offset(handles, i64::from(n) * TEXTURE_HANDLE_BYTES as i64);
-                    b.store(handle, pointer(), 8);
-                    let description = b.ptr_offset(handle, 8);
-                    b.store(description, pointer(), 8);
-                    let known = self.hidden_constant(format_constant(resource.index + n), ir::Scalar::I64);
-                    let known = b.value(ir::Op::FunctionConstant(known), ir::Type::Scalar(ir::Scalar::I64));
-                    let format = b.ptr_offset(handle, 16);
-                    b.store(format, known, 8);
-                }
-                ResourceKind::FunctionTable => {
+        match resource.kind {
+            ResourceKind::Texture(_) => self.texture_arguments(b, resource, handles, records, pointers),
+            ResourceKind::FunctionTable => {
+                for (n, pointer) in (0..resource.count).zip(pointers) {
                     let handle = b.ptr_offset(handles, i64::from(n) * 8);
-                    b.store(handle, pointer(), 8);
-                }
-                ResourceKind::Sampler => {
-                    let handle = b.ptr_offset(handles, i64::from(n) * SAMPLER_BYTES as i64);
-                    let known = self.hidden_constant(state_constant(resource.index + n), ir::Scalar::I32);
-                    let bound = pointer();
-                    match resource.enabled {
-                        None => copy_sampler(b, handle, bound, known),
-                        Some(condition) => {
-                            let enabled = b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL);
-                            let zero = |b: &mut ir::Builder<'_>| {
-                                b.push(ir::Op::MemZero { dst: handle, size: SAMPLER_BYTES as u64, align: 4 });
-                            };
-                            b.if_else(enabled, |b| copy_sampler(b, handle, bound, known), zero);
-                        }
-                    }
+                    b.store(handle, pointer, 8);
                 }
             }
+            ResourceKind::Sampler => self.sampler_arguments(b, resource, handles, pointers),
         }
         handles
     }
 
+    fn sampler_arguments(
+        &mut self,
+        b: &mut ir::Builder<'_>,
+        resource: &Resource,
+        handles: ir::Value,
+        pointers: &mut impl Iterator<Item = ir::Value>,
+    ) {
+        for n in 0..resource.count {
+            let handle = b.ptr_offset(handles, i64::from(n) * SAMPLER_BYTES as i64);
+            let known = self.hidden_constant(state_constant(resource.index + n), ir::Scalar::I32);
+            let bound = pointers.next().expect("one IR parameter per pointer");
+            match resource.enabled {
+                None => copy_sampler(b, handle, bound, known),
+                Some(condition) => {
+                    let enabled = b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL);
+                    let zero = |b: &mut ir::Builder<'_>| {
+                        b.push(ir::Op::MemZero { dst: handle, size: SAMPLER_BYTES as u64, align: 4 });
+                    };
+                    b.if_else(enabled, |b| copy_sampler(b, handle, bound, known), zero);
+                }
+            }
+        }
+    }
+
     /// A function constant of the compiler's own.
-    fn hidden_constant(&mut self, index: u32, ty: ir::Scalar) -> ir::FunctionConstantId {
+    pub(super) fn hidden_constant(&mut self, index: u32, ty: ir::Scalar) -> ir::FunctionConstantId {
         let constant = ir::FunctionConstant {
             name: format!("(constant {index})"),
             index,
@@ -149,17 +146,15 @@ impl Lowerer<'_> {
 
 /// Copies a sampler into its handle, its state that of the constant if that is known.
 fn copy_sampler(b: &mut ir::Builder<'_>, handle: ir::Value, bound: ir::Value, known: ir::FunctionConstantId) {
-    let (word, float) = (ir::Type::Scalar(ir::Scalar::I32), ir::Type::Scalar(ir::Scalar::F32));
+    let word = ir::Type::Scalar(ir::Scalar::I32);
     let known = b.value(ir::Op::FunctionConstant(known), word);
     let zero = b.i32(0);
     let is_known = b.compare(ir::CmpOp::Ne, known, zero);
     let given = b.load(bound, word, 4);
     let state = b.infer(ir::Op::Select(is_known, known, given));
     b.store(handle, state, 4);
-    for at in [4, 8] {
-        let from = b.ptr_offset(bound, at);
-        let lod = b.load(from, float, 4);
-        let to = b.ptr_offset(handle, at);
-        b.store(to, lod, 4);
-    }
+    let from = b.ptr_offset(bound, 4);
+    let levels = b.load(from, word, 4);
+    let to = b.ptr_offset(handle, 4);
+    b.store(to, levels, 4);
 }

@@ -317,6 +317,9 @@ impl FunctionLowerer<'_, '_, '_> {
         if self.module.encoding.encodes(id) {
             values.push(self.encoding_pointer());
         }
+        if self.module.textures.uses(id) {
+            values.push(self.texture_record());
+        }
         let op = ir::Op::Call(target, values);
         match self.module.value_type(self.module.program.function(id).ret) {
             Some(ty) => Some(self.b.value(op, ty)),

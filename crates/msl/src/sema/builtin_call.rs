@@ -200,9 +200,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `device uint*`
-    fn device_words(&mut self) -> Ty {
-        self.types.pointer(QualTy::in_space(Ty::UINT, Space::Device))
+    fn buffer_pointer(&mut self, pointee: Ty, space: Space) -> Ty {
+        self.types.pointer(QualTy::in_space(pointee, space))
     }
 
     fn builtin_result(
@@ -223,7 +222,9 @@ impl<'a> Checker<'a> {
             RetRule::U32 => Some(Ty::UINT),
             RetRule::U64 => Some(Ty::ULONG),
             RetRule::Pointee => bound.pointee,
-            RetRule::DeviceWords => Some(self.device_words()),
+            RetRule::DeviceWords => Some(self.buffer_pointer(Ty::UINT, Space::Device)),
+            RetRule::DeviceBytes => Some(self.buffer_pointer(Ty::scalar(ScalarTy::U8), Space::Device)),
+            RetRule::ConstantBytes => Some(self.buffer_pointer(Ty::scalar(ScalarTy::U8), Space::Constant)),
             RetRule::Explicit => explicit,
         }
     }

@@ -44,12 +44,12 @@ fn size([width, height, depth]: [usize; 3]) -> Size {
     Size { width, height, depth }
 }
 
-fn region([x, y, z]: [usize; 3], extent: [usize; 3]) -> TextureRegion {
+pub(super) fn region([x, y, z]: [usize; 3], extent: [usize; 3]) -> TextureRegion {
     TextureRegion { origin: Origin { x, y, z }, size: size(extent) }
 }
 
 /// A descriptor of a plane.
-fn plane(format: usize, [width, height]: [usize; 2], mipmapped: bool) -> Id {
+pub(super) fn plane(format: usize, [width, height]: [usize; 2], mipmapped: bool) -> Id {
     // SAFETY: the class has these methods.
     unsafe {
         let descriptor: Id = msg_send![class!(MTLTextureDescriptor), texture2DDescriptorWithPixelFormat: format, width: width, height: height, mipmapped: mipmapped];
@@ -58,12 +58,18 @@ fn plane(format: usize, [width, height]: [usize; 2], mipmapped: bool) -> Id {
     }
 }
 
-fn texture(setup: &Setup, descriptor: &AnyObject) -> Id {
+pub(super) fn texture(setup: &Setup, descriptor: &AnyObject) -> Id {
     // SAFETY: the class has the method.
     unsafe { msg_send![&*setup.device, newTextureWithDescriptor: descriptor] }
 }
 
-fn replace(texture: &AnyObject, region: TextureRegion, level: usize, bytes: &[u8], row_bytes: usize) {
+pub(super) fn replace(
+    texture: &AnyObject,
+    region: TextureRegion,
+    level: usize,
+    bytes: &[u8],
+    row_bytes: usize,
+) {
     let bytes: *const c_void = bytes.as_ptr().cast();
     // SAFETY: the class has the method, and the tests give so many bytes.
     unsafe {

@@ -1,0 +1,274 @@
+//! Textures: what the eight bytes stand for that a program has of one.
+//!
+//! A texture of an argument buffer is the address of its description, 0 is none. An argument of the kernel is a
+//! number from [`FIRST_ARGUMENT`] on: its texels and its description are bindings of the launch, of which more is
+//! known than of addresses, and its format may be a constant. The entry keeps all three in a record in thread
+//! memory, which it hands to the functions that use textures. Invariant: arguments that are no elements of
+//! arrays are chosen by comparisons with their numbers, so that the record is accessed at constant places and
+//! is split into values. Elements of arrays have a record of their own, which is indexed.
+
+use super::Lowerer;
+use super::function::FunctionLowerer;
+use super::purity;
+use crate::builtins::BuiltinOp;
+use crate::hir::{self, KernelParamKind, ResourceKind, Ty, TyKind, Types};
+use anymetal_ir as ir;
+use anymetal_launch_abi::textures::{FIRST_ARGUMENT, TEXELS_AT, format_constant};
+
+const WORD: ir::Type = ir::Type::Scalar(ir::Scalar::I64);
+const INFO: ir::Type = ir::Type::Ptr(ir::Space::Constant);
+const TEXELS: ir::Type = ir::Type::Ptr(ir::Space::Device);
+
+/// Bytes of an argument in a record: where its texels are, where its description is, its format.
+const ENTRY_BYTES: i64 = 24;
+/// Up to so many arguments are told apart by comparisons.
+const MAX_COMPARED: u32 = 16;
+
+/// The parameter that functions that use textures have after their own: the record.
+pub(super) const PARAMETER: ir::Type = ir::Type::Ptr(ir::Space::Thread);
+
+/// What a program does with textures.
+pub(super) struct Textures {
+    /// By function: whether it uses textures, or calls a function that does.
+    uses: Vec<bool>,
+    /// Whether there may be textures in buffers.
+    in_memory: bool,
+    /// Arguments that are compared; their numbers come first.
+    compared: u32,
+    /// Arguments that are indexed.
+    indexed: u32,
+    /// The numbers that the next arguments of both kinds get.
+    next: [u32; 2],
+}
+
+/// The records of a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Records {
+    /// The entries of arguments that are compared, then a pointer to the other record.
+    pub(super) own: ir::Value,
+    /// The entries of arguments that are indexed.
+    indexed: ir::Value,
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Texels = 0,
+    Info = 8,
+    Format = 16,
+}
+
+impl Textures {
+    pub(super) fn new(program: &hir::Program) -> Self {
+        let uses = purity::reaches(program, |op| {
+            matches!(op, BuiltinOp::TextureInfo | BuiltinOp::TextureTexels | BuiltinOp::TextureFormat)
+        });
+        let counts = |wanted: fn(u32) -> bool| -> u32 {
+            let of = |param: &hir::KernelParam| match param.kind {
+                KernelParamKind::Resource { kind: ResourceKind::Texture(_), count, .. } => Some(count),
+                _ => None,
+            };
+            program.kernel.params.iter().filter_map(of).filter(|&count| wanted(count)).sum()
+        };
+        let (singles, elements) = (counts(|count| count == 1), counts(|count| count != 1));
+        let (compared, indexed) =
+            if singles > MAX_COMPARED { (0, singles + elements) } else { (singles, elements) };
+        let in_memory = are_in_memory(&program.types);
+        Self { uses, in_memory, compared, indexed, next: [0, compared] }
+    }
+
+    /// Whether a function uses textures, or calls one that does.
+    pub(super) fn uses(&self, function: hir::FuncId) -> bool {
+        self.uses.get(function.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The numbers for a parameter with that many textures: the first of them.
+    fn number(&mut self, count: u32) -> u32 {
+        let kind = usize::from(count != 1 || self.compared == 0);
+        let number = self.next[kind];
+        self.next[kind] += count;
+        number
+    }
+
+    /// The offset of an argument's entry in its record, and whether that is the one that is indexed.
+    fn place(&self, number: u32) -> (bool, i64) {
+        match number.checked_sub(self.compared) {
+            Some(index) => (true, i64::from(index) * ENTRY_BYTES),
+            None => (false, i64::from(number) * ENTRY_BYTES),
+        }
+    }
+}
+
+/// Whether a program has a pointer to something in a buffer that contains a texture, or has records with textures,
+/// which may be copied from there byte by byte.
+fn are_in_memory(types: &Types) -> bool {
+    let in_buffer = |ty: &TyKind| match *ty {
+        TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
+            matches!(to.space, ir::Space::Device | ir::Space::Constant) && contains_texture(types, to.ty, 0)
+        }
+        _ => false,
+    };
+    let of_program = |record: &hir::RecordInfo| {
+        let is_library = record.fields.first().is_some_and(|field| field.name.as_str().starts_with("__"));
+        !is_library && record.fields.iter().any(|field| contains_texture(types, field.ty.ty, 0))
+    };
+    types.kinds().any(in_buffer) || types.records.iter().any(of_program)
+}
+
+/// Records of records are followed so far; beyond it there may be textures.
+const MAX_DEPTH: u32 = 16;
+
+fn contains_texture(types: &Types, ty: Ty, depth: u32) -> bool {
+    match *types.kind(ty) {
+        TyKind::Record(id) => {
+            let fields = &types.record(id).fields;
+            let is_texture = fields.first().is_some_and(|field| field.name.as_str() == hir::TEXTURE_MEMBER);
+            is_texture
+                || depth > MAX_DEPTH
+                || fields.iter().any(|field| contains_texture(types, field.ty.ty, depth + 1))
+        }
+        TyKind::Array(elem, _) => contains_texture(types, elem, depth + 1),
+        _ => false,
+    }
+}
+
+impl Lowerer<'_> {
+    /// Makes the records of a kernel.
+    pub(super) fn texture_records(&mut self, b: &mut ir::Builder<'_>) -> Records {
+        let [compared, indexed] = [self.textures.compared, self.textures.indexed].map(u64::from);
+        let entry = ENTRY_BYTES as u64;
+        let mut record = |name: &str, bytes| {
+            let local = b.func.add_local(name, bytes, 8);
+            b.push(ir::Op::LocalStart(local));
+            b.local_addr(local)
+        };
+        let own = record("(textures)", compared * entry + 8);
+        let indexed = record("(elements)", (indexed * entry).max(8));
+        let to = b.ptr_offset(own, compared as i64 * ENTRY_BYTES);
+        b.store(to, indexed, 8);
+        Records { own, indexed }
+    }
+
+    /// Writes what the body gets of a parameter's textures, and what the records have of them.
+    pub(super) fn texture_arguments(
+        &mut self,
+        b: &mut ir::Builder<'_>,
+        resource: &super::resources::Resource,
+        ids: ir::Value,
+        records: Option<Records>,
+        pointers: &mut impl Iterator<Item = ir::Value>,
+    ) {
+        let enabled =
+            resource.enabled.map(|condition| b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL));
+        let first = self.textures.number(resource.count);
+        for n in 0..resource.count {
+            let [texels, info] = [0, 1].map(|_| pointers.next().expect("one IR parameter per pointer"));
+            let number = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(first + n));
+            let id = match enabled {
+                Some(enabled) => {
+                    let none = b.i64(0);
+                    b.infer(ir::Op::Select(enabled, number, none))
+                }
+                None => number,
+            };
+            let to = b.ptr_offset(ids, i64::from(n) * 8);
+            b.store(to, id, 8);
+            let Some(records) = records else { continue };
+            let known = self.hidden_constant(format_constant(resource.index + n), ir::Scalar::I64);
+            let known = b.value(ir::Op::FunctionConstant(known), WORD);
+            let (is_indexed, offset) = self.textures.place(first + n);
+            let record = if is_indexed { records.indexed } else { records.own };
+            for (part, value) in [(Part::Texels, texels), (Part::Info, info), (Part::Format, known)] {
+                let to = b.ptr_offset(record, offset + part as i64);
+                b.store(to, value, 8);
+            }
+        }
+    }
+}
+
+impl FunctionLowerer<'_, '_, '_> {
+    /// The record, for a function that is called. Conditions of arguments have none.
+    pub(super) fn texture_record(&mut self) -> ir::Value {
+        match self.textures {
+            Some(record) => record,
+            None => self.b.value(ir::Op::Const(0), PARAMETER),
+        }
+    }
+
+    /// Where the description of a texture is.
+    pub(super) fn texture_info(&mut self, id: ir::Value) -> ir::Value {
+        let argument = self.argument_part(id, Part::Info, INFO);
+        if !self.module.textures.in_memory {
+            return argument;
+        }
+        let is_argument = self.is_argument(id);
+        let loaded = self.b.cast(ir::CastOp::IntToPtr, id, INFO);
+        self.b.infer(ir::Op::Select(is_argument, argument, loaded))
+    }
+
+    /// Where its texels are.
+    pub(super) fn texture_texels(&mut self, id: ir::Value) -> ir::Value {
+        let argument = self.argument_part(id, Part::Texels, TEXELS);
+        if !self.module.textures.in_memory {
+            return argument;
+        }
+        // Descriptions of arguments have the word, too, so that it can be read of either.
+        let info = self.texture_info(id);
+        let place = self.b.ptr_offset(info, TEXELS_AT as i64);
+        let loaded = self.b.load(place, TEXELS, 8);
+        let is_argument = self.is_argument(id);
+        self.b.infer(ir::Op::Select(is_argument, argument, loaded))
+    }
+
+    /// Its format, or 0 if it has to be read from the description.
+    pub(super) fn texture_format(&mut self, id: ir::Value) -> ir::Value {
+        let argument = self.argument_part(id, Part::Format, WORD);
+        if !self.module.textures.in_memory {
+            return argument;
+        }
+        let (is_argument, unknown) = (self.is_argument(id), self.b.i64(0));
+        self.b.infer(ir::Op::Select(is_argument, argument, unknown))
+    }
+
+    fn is_argument(&mut self, id: ir::Value) -> ir::Value {
+        let zero = self.b.i64(0);
+        self.b.compare(ir::CmpOp::SLt, id, zero)
+    }
+
+    /// What the records have of the argument with that number; of one of them if it is none.
+    fn argument_part(&mut self, id: ir::Value, part: Part, ty: ir::Type) -> ir::Value {
+        let (record, [compared, indexed]) =
+            (self.texture_record(), [self.module.textures.compared, self.module.textures.indexed]);
+        let b = &mut self.b;
+        let mut found = None;
+        for number in (0..compared).rev() {
+            let place = b.ptr_offset(record, i64::from(number) * ENTRY_BYTES + part as i64);
+            let own = b.load(place, ty, 8);
+            found = Some(match found {
+                None => own,
+                Some(found) => {
+                    let wanted = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(number));
+                    let is_it = b.compare(ir::CmpOp::Eq, id, wanted);
+                    b.infer(ir::Op::Select(is_it, own, found))
+                }
+            });
+        }
+        if indexed == 0 {
+            return found.unwrap_or_else(|| b.value(ir::Op::Const(0), ty));
+        }
+        let first = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(compared));
+        let index = b.binary(ir::BinOp::Sub, id, first);
+        let end = b.i64(i64::from(indexed));
+        let is_element = b.compare(ir::CmpOp::ULt, index, end);
+        let zero = b.i64(0);
+        let index = b.infer(ir::Op::Select(is_element, index, zero));
+        let elements = b.ptr_offset(record, i64::from(compared) * ENTRY_BYTES);
+        let elements = b.load(elements, PARAMETER, 8);
+        let entry = b.ptr_index(elements, index, ENTRY_BYTES as u32);
+        let place = b.ptr_offset(entry, part as i64);
+        let element = b.load(place, ty, 8);
+        match found {
+            Some(found) => b.infer(ir::Op::Select(is_element, element, found)),
+            None => element,
+        }
+    }
+}
