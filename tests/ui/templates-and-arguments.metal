@@ -41,7 +41,7 @@ kernel void vectors(device float* x [[buffer(0)]])
 }
 
 template <typename... Ts> int unexpanded(Ts... values) { return values; } //~ unexpanded-pack
-template <typename... Ts> int misplaced(Ts... values) { return { values... }; } //~ pack-expansion
+template <typename... Ts> int misplaced(Ts... values) { return { values... }; } //~ excess-initialisers
 
 kernel void packs(device int* x [[buffer(0)]])
 {

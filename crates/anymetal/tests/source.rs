@@ -41,7 +41,7 @@ fn library() -> Result<anymetal::Library, Error> {
 #[test]
 fn saxpy_from_source() -> Result<(), Error> {
     let library = library()?;
-    assert_eq!(library.kernel_names(), ["saxpy", "scaled", "reversed"]);
+    assert_eq!(library.kernel_names(), ["saxpy", "scaled", "strided", "reversed"]);
     let device = library.device();
     let (saxpy, queue) = (library.pipeline("saxpy")?, device.queue()?);
     for count in [0usize, 1, 31, 33, 1000, (1 << 20) + 7] {

@@ -129,7 +129,8 @@ impl Family {
         // As the host does where the device has the type.
         let mut defines = vec!["GGML_METAL_HAS_BF16"];
         defines.extend(self.has_tensors.then_some("GGML_METAL_HAS_TENSOR"));
-        Source { defines, ..source("llama-cpp-sys-2", &format!("{}.metal", self.file)) }
+        let variant = if self.has_tensors { " with tensors" } else { "" };
+        Source { defines, variant, ..source("llama-cpp-sys-2", &format!("{}.metal", self.file)) }
     }
 }
 

@@ -160,7 +160,8 @@ pub fn run_kernels(
                 run_cases(opened.as_ref(), against, &cases)
             }
         };
-        outcome.note(&expectations, executor, kernel, result);
+        let subject = format!("{kernel}{}", source.variant);
+        outcome.note(&expectations, executor, &subject, result);
     }
     outcome
 }

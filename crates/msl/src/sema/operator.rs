@@ -100,16 +100,16 @@ impl<'a> Checker<'a> {
             return self.increment_expr(inner, op == Unary::PreDecrement, false, span);
         }
         let operand = self.expr(inner);
+        if op == Unary::AddressOf && !operand.is_place && self.is_function_name(inner) {
+            // The name of a function is a pointer to it.
+            return operand;
+        }
         self.unary(op, operand, span)
     }
 
     /// A unary operator on a checked operand; not `++` and `--`.
     pub(super) fn unary(&mut self, op: Unary, operand: Expr, span: Span) -> Expr {
         if operand.ty.ty.is_error() {
-            return operand;
-        }
-        if op == Unary::AddressOf && !operand.is_place && self.is_function_name(inner) {
-            // The name of a function is a pointer to it.
             return operand;
         }
         if self.is_overloadable(operand.ty.ty) && op != Unary::AddressOf {
