@@ -1,4 +1,5 @@
-// Pointers to functions and tables of visible functions that are used wrongly, and functions that nothing links.
+// Pointers to functions and tables of visible functions that are used wrongly, and functions that nothing
+// links.
 #include <metal_stdlib>
 using namespace metal;
 

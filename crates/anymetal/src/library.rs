@@ -137,8 +137,8 @@ impl Library {
         self.compiled.argument_layout(kernel, index, &[])
     }
 
-    /// As [`Library::argument_layout`], of the structure that a pointer in that structure points to: the member
-    /// with the path's first number, of what that points to the member with the next, and so on.
+    /// As [`Library::argument_layout`], of the structure that a pointer in that structure points to: the
+    /// member with the path's first number, of what that points to the member with the next, and so on.
     pub fn nested_argument_layout(
         &self,
         kernel: &str,

@@ -349,9 +349,9 @@ impl Library {
         })
     }
 
-    /// The structure that a kernel's buffer argument points to, or that behind the members of it that the path
-    /// numbers, as argument encoders fill it in; `None` if there is no such argument or member or it points to
-    /// no structure.
+    /// The structure that a kernel's buffer argument points to, or that behind the members of it that the
+    /// path numbers, as argument encoders fill it in; `None` if there is no such argument or member or it
+    /// points to no structure.
     pub fn argument_layout(
         &self,
         kernel: &str,

@@ -5,8 +5,8 @@
 //! have indices of their own above those of Metal's buffers, so that whatever binds, checks or records
 //! buffers treats them as such. The Metal library's texture header reads the same bytes.
 //!
-//! In memory that kernels read (argument buffers) both are eight bytes, as Metal's `MTLResourceID` is: a texture
-//! the address of a description that says where its texels are, 0 for none, a sampler its state.
+//! In memory that kernels read (argument buffers) both are eight bytes, as Metal's `MTLResourceID` is: a
+//! texture the address of a description that says where its texels are, 0 for none, a sampler its state.
 //!
 //! Where the format of a texture or the state of a sampler is known when a kernel is compiled, it is the
 //! value of a function constant that programs do not see ([`format_constant`], [`state_constant`]).
@@ -209,7 +209,8 @@ pub struct Description {
     pub swizzle: [u8; 4],
     /// The mip levels, the largest first; at most [`MAX_LEVELS`].
     pub levels: Vec<LevelPlace>,
-    /// The address of the texels, of a description that kernels reach by its own address; 0 beside an argument.
+    /// The address of the texels, of a description that kernels reach by its own address; 0 beside an
+    /// argument.
     pub texels: u64,
 }
 
@@ -239,8 +240,8 @@ impl Description {
 ///
 /// Of the first, 3 bits each from 0, 3 and 6 on are the address modes of the coordinates, bits 9 and 10 the
 /// filters that magnify and minify, 11 and 12 that between levels, bit 13 says pixel coordinates, 14 and 15
-/// are the border's colour, 16 to 18 the comparison, 19 says that levels are clamped. Bit 20 is set, so that no
-/// sampler is 0. The second has the least level and from bit 16 on the largest ([`SamplerState::level`]).
+/// are the border's colour, 16 to 18 the comparison, 19 says that levels are clamped. Bit 20 is set, so that
+/// no sampler is 0. The second has the least level and from bit 16 on the largest ([`SamplerState::level`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplerState {
     /// The first word.

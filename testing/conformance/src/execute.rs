@@ -36,7 +36,8 @@ pub struct Source {
     pub include_dirs: Vec<PathBuf>,
     /// Macros that the host defines, as 1.
     pub defines: Vec<&'static str>,
-    /// What rows of expectations have behind a kernel's name, where the host compiles the file in several ways.
+    /// What rows of expectations have behind a kernel's name, where the host compiles the file in several
+    /// ways.
     pub variant: &'static str,
     /// The math mode.
     pub math: Math,

@@ -1,4 +1,5 @@
-// Pointers to functions: taken by name and by address, passed on, kept in variables, structures and tables, compared.
+// Pointers to functions: taken by name and by address, passed on, kept in variables, structures and tables,
+// compared.
 //! threads: 4
 //! group: 4
 

@@ -1,5 +1,5 @@
-// Calls of no function: an entry that is null, a function that the pipeline does not have, one of another type, and
-// an index beyond the table.
+// Calls of no function: an entry that is null, a function that the pipeline does not have, one of another
+// type, and an index beyond the table.
 //! threads: 2
 //! group: 2
 //! faults: yes

@@ -1,5 +1,5 @@
-// Lambdas inside of lambdas: constants of the function around them as template arguments, its `this`, and objects
-// without members as constants.
+// Lambdas inside of lambdas: constants of the function around them as template arguments, its `this`, and
+// objects without members as constants.
 //! kernel: nested
 //! threads: 6
 //! arg 0: f32 0*6

@@ -1,5 +1,5 @@
-// Tables of visible functions: indices that are alike and that differ between lanes, sizes, arrays of tables, entries
-// in variables, functions of several types.
+// Tables of visible functions: indices that are alike and that differ between lanes, sizes, arrays of tables,
+// entries in variables, functions of several types.
 //! threads: 40
 //! group: 32
 

@@ -1,5 +1,5 @@
-// Products of Metal 4's tensors: tiles in threadgroup memory and in threads, edges, transposed operands, integers.
-// Each writes how many elements differ from sums of products.
+// Products of Metal 4's tensors: tiles in threadgroup memory and in threads, edges, transposed operands,
+// integers. Each writes how many elements differ from sums of products.
 //! kernel: products
 //! threads: 128
 //! group: 128

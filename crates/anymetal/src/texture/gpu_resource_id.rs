@@ -1,7 +1,8 @@
 //! Textures in structures that kernels read: by the address of their description.
 //!
-//! Owns [`Descriptions`]. Invariant: a texture's description stays where its resource id says while a clone of the
-//! texture lives, and is reachable for kernels wherever the texture, or one that it shares texels with, is.
+//! Owns [`Descriptions`]. Invariant: a texture's description stays where its resource id says while a clone
+//! of the texture lives, and is reachable for kernels wherever the texture, or one that it shares texels
+//! with, is.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -35,8 +36,8 @@ impl Descriptions {
 }
 
 impl Texture {
-    /// What the texture is where kernels declare a `texture2d` or one of its kin as a member of a structure: the
-    /// address of its description, which is made in that device's memory. A kernel that uses it needs
+    /// What the texture is where kernels declare a `texture2d` or one of its kin as a member of a structure:
+    /// the address of its description, which is made in that device's memory. A kernel that uses it needs
     /// [`Texture::resources`] to be named with [`crate::ComputeEncoder::use_resources`].
     ///
     /// ```
@@ -85,8 +86,8 @@ impl Texture {
         Ok(GpuResourceId::of_description(described.gpu_address()?))
     }
 
-    /// The memory that a kernel reaches through the texture's resource id: its texels, and its description and
-    /// those of its views once they have an id.
+    /// The memory that a kernel reaches through the texture's resource id: its texels, and its description
+    /// and those of its views once they have an id.
     pub fn resources(&self) -> Vec<Region> {
         let mut regions = self.descriptions.regions();
         regions.push(self.region.clone());

@@ -26,8 +26,8 @@ impl GpuResourceId {
 }
 
 impl SamplerDescriptor {
-    /// What the sampler is where kernels declare a `sampler` as a member of a structure. It is the sampler's whole
-    /// state, so that nothing has to be kept alive for it.
+    /// What the sampler is where kernels declare a `sampler` as a member of a structure. It is the sampler's
+    /// whole state, so that nothing has to be kept alive for it.
     pub fn gpu_resource_id(&self) -> GpuResourceId {
         GpuResourceId(self.state().bits())
     }

@@ -54,8 +54,8 @@ const HANDLES: [(&str, ArgumentMemberKind); 2] =
 const MAX_MEMBERS: usize = 1 << 16;
 
 /// The structure that the kernel's buffer argument of that index points to, or that which a member with the
-/// first number of the path points to, and so on; `None` if there is no such argument or member or it points to
-/// no structure.
+/// first number of the path points to, and so on; `None` if there is no such argument or member or it points
+/// to no structure.
 pub fn argument_layout(program: &Program, index: u32, path: &[u32]) -> Option<ArgumentLayout> {
     let element = program.kernel.params.iter().find_map(|param| match &param.kind {
         KernelParamKind::Buffer { index: own, element, .. } if *own == index => Some(element.ty),

@@ -1,6 +1,6 @@
-// <metal_visible_function_table>. A table is the memory of its entries, each the number of a function and, above
-// it, the number of entries. The compiler finds tables by the member `__functions` and takes the index operator
-// itself: what stands here is the rest.
+// <metal_visible_function_table>. A table is the memory of its entries, each the number of a function and,
+// above it, the number of entries. The compiler finds tables by the member `__functions` and takes the index
+// operator itself: what stands here is the rest.
 
 namespace metal {
 

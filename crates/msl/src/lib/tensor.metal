@@ -142,9 +142,10 @@ template <int N> struct execution_threads {};
 typedef execution_simdgroups<1> execution_simdgroup;
 typedef execution_threads<1> execution_thread;
 
-// Where the elements of a matrix lie that SIMD-groups hold together: in tiles of 16x16, which follow one another
-// in rows, as many for each SIMD-group. With q = lane / 4 a lane has eight elements of a tile: four neighbours
-// from column ((q & 2) + lane % 2) * 4 on, in row (q & 4) + lane / 2 % 4 and in the eighth row after it.
+// Where the elements of a matrix lie that SIMD-groups hold together: in tiles of 16x16, which follow one
+// another in rows, as many for each SIMD-group. With q = lane / 4 a lane has eight elements of a tile: four
+// neighbours from column ((q & 2) + lane % 2) * 4 on, in row (q & 4) + lane / 2 % 4 and in the eighth row
+// after it.
 template <int Columns, int Rows, int Simdgroups> struct __lib_tiles {
   static constant constexpr int across = (Columns + 15) / 16;
   static constant constexpr int count = across * ((Rows + 15) / 16);

@@ -106,7 +106,8 @@ struct __lib_texture_info {
   device uchar* __texels;
 };
 // What stands for a texture: 0 for none, the number of an argument of the kernel with the highest bit set, or
-// the address of a description. The builtins tell them apart; of an argument they know more than is in memory.
+// the address of a description. The builtins tell them apart; of an argument they know more than is in
+// memory.
 struct __lib_texture {
   ulong __id;
 

@@ -1,11 +1,11 @@
 //! Textures: what the eight bytes stand for that a program has of one.
 //!
-//! A texture of an argument buffer is the address of its description, 0 is none. An argument of the kernel is a
-//! number from [`FIRST_ARGUMENT`] on: its texels and its description are bindings of the launch, of which more is
-//! known than of addresses, and its format may be a constant. The entry keeps all three in a record in thread
-//! memory, which it hands to the functions that use textures. Invariant: arguments that are no elements of
-//! arrays are chosen by comparisons with their numbers, so that the record is accessed at constant places and
-//! is split into values. Elements of arrays have a record of their own, which is indexed.
+//! A texture of an argument buffer is the address of its description, 0 is none. An argument of the kernel is
+//! a number from [`FIRST_ARGUMENT`] on: its texels and its description are bindings of the launch, of which
+//! more is known than of addresses, and its format may be a constant. The entry keeps all three in a record
+//! in thread memory, which it hands to the functions that use textures. Invariant: arguments that are no
+//! elements of arrays are chosen by comparisons with their numbers, so that the record is accessed at
+//! constant places and is split into values. Elements of arrays have a record of their own, which is indexed.
 
 use super::Lowerer;
 use super::function::FunctionLowerer;
@@ -98,8 +98,8 @@ impl Textures {
     }
 }
 
-/// Whether a program has a pointer to something in a buffer that contains a texture, or has records with textures,
-/// which may be copied from there byte by byte.
+/// Whether a program has a pointer to something in a buffer that contains a texture, or has records with
+/// textures, which may be copied from there byte by byte.
 fn are_in_memory(types: &Types) -> bool {
     let in_buffer = |ty: &TyKind| match *ty {
         TyKind::Pointer(to) | TyKind::Reference { to, .. } => {

@@ -90,7 +90,8 @@ impl<'a> Checker<'a> {
                 None => false,
             },
             Pat::Vector { elem, len, packed, quals } => match *self.types.kind(ty.ty) {
-                // Packed vectors are Metal's own; others may have as many elements as `ext_vector_type` gives.
+                // Packed vectors are Metal's own; others may have as many elements as `ext_vector_type`
+                // gives.
                 TyKind::Vector { elem: have, len: count, packed: is_packed }
                     if is_packed == *packed && (!is_packed || count <= MAX_METAL_VECTOR_LEN) =>
                 {
