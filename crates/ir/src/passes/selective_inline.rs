@@ -4,8 +4,8 @@
 //! numbers, a scalar multiplication hundreds of additions. Kernels that would be larger than [`MAX_INLINED`]
 //! keep the calls of functions that touch private memory only
 //! ([`is_private_function`](crate::analysis::is_private_function)), that are larger than [`MIN_KEPT`] and
-//! have more than one call. Invariant: afterwards every call is of such a function, and its pointers are of
-//! the caller's locals or parameters.
+//! have more than one call. Those of the Metal library are always inlined. Invariant: afterwards every call is
+//! of such a function, and its pointers are of the caller's locals or parameters.
 
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
@@ -158,11 +158,18 @@ impl Selection {
         let stays = times > 1
             && function.insts.len() >= MIN_KEPT
             && stack <= MAX_STACK_BYTES
+            && !self.is_of_library(function)
             && is_private_function(function);
         self.kept[id.index()] = stays.then_some(stack);
         if stays {
             self.writes[id.index()] = written_params(function, &self.writes);
         }
+    }
+
+    /// Whether all of a function is of the Metal library. What of that is large reads textures, and is small
+    /// where it is inlined: formats and states of samplers are known there.
+    fn is_of_library(&self, function: &Function) -> bool {
+        function.insts.iter().all(|data| self.library.get(data.loc.file as usize) == Some(&true))
     }
 
     /// Bytes of the variables that stay in memory, with those of the functions called.

@@ -297,6 +297,7 @@ __AM_IS_NULL(depth2d_array) __AM_IS_NULL(depthcube) __AM_IS_NULL(depthcube_array
 }
 
 #undef __AM_ACCESS
+#undef __AM_CUBE_GATHER
 #undef __AM_ALL
 #undef __AM_ASK_2D
 #undef __AM_ASK_2D_ARRAY

@@ -135,8 +135,8 @@ struct __lib_texture {
   // Whether there is such a texel; slices are those of depth or of an array.
   bool has(uint x, uint y, uint slice, uint lod) const {
     if (is_null() || (lod != 0 && lod >= info()->__levels)) return false;
-    // There is a first one always.
-    uint slices = slice == 0 ? 1u : info()->__depth > 1 ? depth(lod) : info()->__slices;
+    // There is a first one, unless nothing is bound.
+    uint slices = slice == 0 ? info()->__slices : info()->__depth > 1 ? depth(lod) : info()->__slices;
     return x < width(lod) && y < height(lod) && slice < slices;
   }
 };
