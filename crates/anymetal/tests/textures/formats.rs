@@ -186,3 +186,38 @@ fn the_interpreter_reads_and_writes_every_format() -> Result<(), Error> {
     let library = library(CheckMode::Sanitize)?;
     PixelFormat::ALL.iter().try_for_each(|&format| check(&library, format))
 }
+
+/// Every code of normalised channels of up to 16 bits reads as the quotient, rounded once.
+#[test]
+fn all_codes_of_normalized_channels() -> Result<(), Error> {
+    let library = library(CheckMode::default())?;
+    let device = library.device();
+    for format in [PixelFormat::R8Unorm, PixelFormat::R8Snorm, PixelFormat::R16Unorm, PixelFormat::R16Snorm] {
+        let texel = format.texel_bytes();
+        let height = if texel == 1 { 1 } else { 256 };
+        let shape = TextureDescriptor::plane(format, 256, height);
+        let (input, output) = (device.texture(&shape)?, device.texture(&shape)?);
+        let codes = 0..256 * height;
+        let bytes: Vec<u8> =
+            codes.flat_map(|code| code.to_le_bytes().into_iter().take(texel as usize)).collect();
+        input.write(&bytes)?;
+        let grid = [256 + 6, height + 6];
+        let threads = (grid[0] * grid[1]) as usize;
+        let seen = device.buffer_zeroed::<[u32; 4]>(threads)?.bytes();
+        let given = device.buffer_zeroed::<[u32; 4]>(threads)?.bytes();
+        let pipeline = library.pipeline("floats")?;
+        let queue = device.queue()?;
+        let launch = queue.launch(&pipeline).texture(0, &input).texture(1, &output);
+        launch.arg(&seen).arg(&given).threads((grid[0], grid[1])).submit()?.wait()?;
+        let seen = seen.read()?;
+        for (n, stored) in bytes.chunks(texel as usize).enumerate() {
+            let at = 16 * ((n / 256 + 3) * grid[0] as usize + n % 256 + 3);
+            let red = u32::from_le_bytes([seen[at], seen[at + 1], seen[at + 2], seen[at + 3]]);
+            let Value::Float([expected, ..]) = decode(format, stored) else {
+                panic!("{format} is of floats")
+            };
+            assert_eq!(f32::from_bits(red), expected, "{format}: code {n:#x}");
+        }
+    }
+    Ok(())
+}
