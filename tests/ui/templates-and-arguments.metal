@@ -42,9 +42,11 @@ kernel void vectors(device float* x [[buffer(0)]])
 
 template <typename... Ts> int unexpanded(Ts... values) { return values; } //~ unexpanded-pack
 template <typename... Ts> int misplaced(Ts... values) { return { values... }; } //~ excess-initialisers
+template <typename... Ts> bool asked(Ts... values) { return is_function_constant_defined(values...); } //~ pack-expansion
 
 kernel void packs(device int* x [[buffer(0)]])
 {
+    x[2] = asked(1);
     x[0] = unexpanded(1, 2);
     x[1] = misplaced(1, 2);
     x[2] = sizeof...(x); //~ not-a-pack

@@ -4,8 +4,8 @@
 //! numbers, a scalar multiplication hundreds of additions. Kernels that would be larger than [`MAX_INLINED`]
 //! keep the calls of functions that touch private memory only
 //! ([`is_private_function`](crate::analysis::is_private_function)), that are larger than [`MIN_KEPT`] and
-//! have more than one call. Those of the Metal library are always inlined. Invariant: afterwards every call is
-//! of such a function, and its pointers are of the caller's locals or parameters.
+//! have more than one call. Those of the Metal library are always inlined. Invariant: afterwards every call
+//! is of such a function, and its pointers are of the caller's locals or parameters.
 
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
