@@ -154,7 +154,8 @@ impl FunctionHandle {
 ///
 /// let device = Device::system_default()?;
 /// let library = device.library_from_source(
-///     "using Op = float(float);
+///     "using namespace metal;
+///      using Op = float(float);
 ///      [[visible]] float twice(float x) { return 2 * x; }
 ///      [[visible]] float square(float x) { return x * x; }
 ///      kernel void apply(device float* x, visible_function_table<Op> ops,
