@@ -142,6 +142,18 @@ template <int N> struct execution_threads {};
 typedef execution_simdgroups<1> execution_simdgroup;
 typedef execution_threads<1> execution_thread;
 
+// A lane of a SIMD-group is one of four parts of a row; the rows are those of `simdgroup_matrix`.
+inline int __lib_lane_row() {
+  const int lane = __am_thread_index_in_simdgroup();
+  return (lane / 4 & 4) + lane / 2 % 4;
+}
+inline int __lib_lane_part() {
+  const int lane = __am_thread_index_in_simdgroup();
+  return (lane / 4 & 2) + lane % 2;
+}
+// The lane with that row and part.
+inline ushort __lib_lane_of(int row, int part) { return ushort((row & 4) << 2 | (part & 2) << 2 | (row & 3) << 1 | (part & 1)); }
+
 // Where the elements of a matrix lie that SIMD-groups hold together: in tiles of 16x16, which follow one
 // another in rows, as many for each SIMD-group. With q = lane / 4 a lane has eight elements of a tile: four
 // neighbours from column ((q & 2) + lane % 2) * 4 on, in row (q & 4) + lane / 2 % 4 and in the eighth row
@@ -153,17 +165,9 @@ template <int Columns, int Rows, int Simdgroups> struct __lib_tiles {
   static constant constexpr int capacity = each * 8;
 
   static int first() { return int(__am_simdgroup_index_in_threadgroup()) % Simdgroups * each; }
-  static int row_in_tile() {
-    const int lane = __am_thread_index_in_simdgroup();
-    return (lane / 4 & 4) + lane / 2 % 4;
-  }
-  static int column_in_tile() {
-    const int lane = __am_thread_index_in_simdgroup();
-    return ((lane / 4 & 2) + lane % 2) * 4;
-  }
   static int2 place(int i) {
     const int tile = first() + i / 8;
-    return int2(tile % across * 16 + column_in_tile() + i % 4, tile / across * 16 + row_in_tile() + i % 8 / 4 * 8);
+    return int2(tile % across * 16 + __lib_lane_part() * 4 + i % 4, tile / across * 16 + __lib_lane_row() + i % 8 / 4 * 8);
   }
   static bool is_there(int i) { return first() + i / 8 < count && all(place(i) < int2(Columns, Rows)); }
 };

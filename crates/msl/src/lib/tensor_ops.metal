@@ -37,12 +37,11 @@ auto __lib_operand_element(const thread metal::tensor<T, E, metal::tensor_inline
 template <bool Transposed, typename T, typename E, typename Layout>
 T __lib_operand_element(const thread metal::cooperative_tensor<T, E, Layout>& matrix, int column, int row) {
   const int x = Transposed ? row : column, y = Transposed ? column : row;
-  const int in_row = y % 8, in_column = x % 16 / 4;
-  const int lane = (in_row & 4) << 2 | (in_column & 2) << 2 | (in_row & 3) << 1 | (in_column & 1);
+  const ushort lane = metal::__lib_lane_of(y % 8, x % 16 / 4);
   const int element = (y / 16 * Layout::across + x / 16) * 8 + y % 16 / 8 * 4 + x % 4;
   T found = T(0);
   for (int i = 0; i < Layout::capacity; i++) {
-    const T theirs = metal::simd_shuffle(matrix.__values[i], ushort(lane));
+    const T theirs = metal::simd_shuffle(matrix.__values[i], lane);
     if (i == element) found = theirs;
   }
   return found;
@@ -51,8 +50,7 @@ T __lib_operand_element(const thread metal::cooperative_tensor<T, E, Layout>& ma
 // The two elements of an 8x8 matrix of an operand that a lane has. Beyond a length of it are zeros.
 template <bool Transposed, typename Factor, typename Operand>
 metal::vec<Factor, 2> __lib_operand_elements(const thread Operand& operand, int column, int row, int columns, int rows) {
-  const int lane = __am_thread_index_in_simdgroup();
-  const int y = (lane / 4 & 4) + lane / 2 % 4, x = ((lane / 4 & 2) + lane % 2) * 2;
+  const int y = metal::__lib_lane_row(), x = metal::__lib_lane_part() * 2;
   metal::vec<Factor, 2> elements;
   for (int i = 0; i < 2; i++) {
     const Factor value = Factor(__lib_operand_element<Transposed>(operand, column + x + i, row + y));
@@ -86,23 +84,20 @@ metal::vec<Factor, 2> __lib_operand_matrix(const thread metal::tensor<T, E, meta
 
 // A lane's elements of a tile as those of four SIMD-group matrices, and back. In a tile a lane has four
 // neighbours, in a matrix two: the lane with the others is in the same row.
-inline ushort __lib_lane_of(int row, int part) { return ushort((row & 4) << 2 | (part & 2) << 2 | (row & 3) << 1 | (part & 1)); }
 template <typename T> void __lib_from_tile(thread const T* values, thread float2 (&matrices)[2][2]) {
-  const int lane = __am_thread_index_in_simdgroup();
-  const int row = (lane / 4 & 4) + lane / 2 % 4, part = (lane / 4 & 2) + lane % 2;
+  const int row = metal::__lib_lane_row(), part = metal::__lib_lane_part();
   for (int i = 0; i < 8; i++) {
     const int down = i / 4, across = i / 2 % 2, n = i % 2;
-    const ushort from = __lib_lane_of(row, across * 2 + part / 2);
+    const ushort from = metal::__lib_lane_of(row, across * 2 + part / 2);
     const float even = metal::simd_shuffle(float(values[down * 4 + n]), from);
     const float odd = metal::simd_shuffle(float(values[down * 4 + 2 + n]), from);
     matrices[down][across][n] = part % 2 ? odd : even;
   }
 }
 template <typename T> void __lib_to_tile(thread const float2 (&matrices)[2][2], thread T* values) {
-  const int lane = __am_thread_index_in_simdgroup();
-  const int row = (lane / 4 & 4) + lane / 2 % 4, part = (lane / 4 & 2) + lane % 2;
+  const int row = metal::__lib_lane_row(), part = metal::__lib_lane_part();
   for (int i = 0; i < 8; i++) {
-    const ushort from = __lib_lane_of(row, part % 2 * 2 + i % 4 / 2);
+    const ushort from = metal::__lib_lane_of(row, part % 2 * 2 + i % 4 / 2);
     const float left = metal::simd_shuffle(matrices[i / 4][0][i % 2], from);
     const float right = metal::simd_shuffle(matrices[i / 4][1][i % 2], from);
     values[i] = T(part / 2 ? right : left);
