@@ -52,7 +52,7 @@ const BEFORE_TESTS: [Step; 3] = [
     cargo_step("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
 ];
 
-const AFTER_TESTS: [Step; 12] = [
+const AFTER_TESTS: [Step; 10] = [
     // Each checks its own results and fails when they are wrong.
     Step { name: "pipeline", work: Work::Example },
     Step { name: "graph_replay", work: Work::Example },
@@ -66,22 +66,6 @@ const AFTER_TESTS: [Step; 12] = [
         ptxas::run_program(root, &programs(root).join("ptxas"), arguments)
     }),
     cargo_step("doc tests", &["test", "--workspace", "--doc", "--locked"]),
-    // What no default feature enables.
-    cargo_step(
-        "feature lints",
-        &[
-            "clippy",
-            "-p",
-            "anymetal-policy",
-            "--all-features",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ),
-    cargo_step("features", &["test", "-p", "anymetal-policy", "--all-features", "--lib", "--locked"]),
     // The Python package, built and tested as it is installed.
     task("wheel", "cargo xtask wheel", &wheel::CHECK, |root, arguments| {
         wheel::run(root, arguments).map_err(|error| error.to_string())

@@ -13,7 +13,7 @@
 //!   that was taken;
 //! - [`adapt`]: the number of streams by load, heat and power;
 //! - [`stack`]: deadline, retry, bulkhead and breaker around one call, blocking or asynchronous;
-//!   with the feature `tower` also as a layer, in `tower`.
+//!   in [`tower`] as a layer over services.
 //!
 //! [`policies`] is all of them, as the settings give them. [`virtual_time`] runs tests and
 //! simulations.
@@ -128,6 +128,5 @@ pub mod ratio;
 pub mod retry;
 pub mod stack;
 pub mod timeout;
-#[cfg(feature = "tower")]
 pub mod tower;
 pub mod virtual_time;

@@ -151,25 +151,12 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
         Kargs::new(name).tensor("0", &a).tensor("1", &b).tensor("", &out).set("r2", ratio).set("r3", 1);
     let launch = match kind {
         Kind::Tensors => {
-            let (ragged_in, ragged_out) = (k % 32 != 0, n % 64 != 0 || m % 128 != 0);
-            let grid = [m.div_ceil(128), n.div_ceil(64), batches].map(|n| n as u32);
-            let launch =
-                bound(Launch::new(kernel, Grid::Groups(grid), [32, 4, 1]), &kargs, &a, &b, &expected);
-            let launch = launch.threadgroup(0, 64 * 32 * 2);
-            let launch =
-                launch.constant(700, Constant::Bool(ragged_in)).constant(701, Constant::Bool(ragged_out));
-            ratios(launch, 702, [batches, 1, ratio, 1])
+            let launch = product(kernel, shape, 128, |_| 64 * 32 * 2);
+            bound(launch, &kargs, &a, &b, &expected)
         }
         Kind::Matrix => {
-            let (ragged_in, ragged_out) = (k % 32 != 0, n % 64 != 0 || m % 32 != 0);
-            let grid = [m.div_ceil(32), n.div_ceil(64), batches].map(|n| n as u32);
-            let launch =
-                bound(Launch::new(kernel, Grid::Groups(grid), [32, 4, 1]), &kargs, &a, &b, &expected);
-            let launch = launch.threadgroup(0, if ragged_out { 8192 } else { 6144 });
-            let launch =
-                launch.constant(700, Constant::Bool(ragged_in)).constant(701, Constant::Bool(ragged_out));
-            let launch = ratios(launch, 702, [batches, 1, ratio, 1]);
-            launch.constant(706, Constant::Bool(false))
+            let launch = product(kernel, shape, 32, |is_ragged| if is_ragged { 8192 } else { 6144 });
+            bound(launch, &kargs, &a, &b, &expected).constant(706, Constant::Bool(false))
         }
         Kind::Few(vectors) => {
             let along = if k % 256 == 0 && m < 3 { 16 } else { 8 };
@@ -202,6 +189,21 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     let case = Case::near(name, launch, 3, guarded(expected), tolerance, tolerance);
     let reads_behind = matches!(kind, Kind::Vector(_) | Kind::Few(_));
     Case { faults: if reads_behind { Faults::Harmless } else { Faults::Never }, ..case }
+}
+
+/// Four SIMD-groups make 64 rows times that many vectors of a product. `memory` is told whether rows or vectors
+/// end within a tile.
+fn product(
+    kernel: &str,
+    [k, n, m, matrices, batches]: [usize; 5],
+    vectors: usize,
+    memory: impl Fn(bool) -> u64,
+) -> Launch {
+    let (ragged_in, ragged_out) = (k % 32 != 0, n % 64 != 0 || m % vectors != 0);
+    let grid = [m.div_ceil(vectors), n.div_ceil(64), batches].map(|n| n as u32);
+    let launch = Launch::new(kernel, Grid::Groups(grid), [32, 4, 1]).threadgroup(0, memory(ragged_out));
+    let launch = launch.constant(700, Constant::Bool(ragged_in)).constant(701, Constant::Bool(ragged_out));
+    ratios(launch, 702, [batches, 1, batches / matrices, 1])
 }
 
 /// SIMD-groups share the sum, one for each step along it.
