@@ -64,6 +64,9 @@ fn find<'k>(
         Which::Name(name) => argument.name == *name,
     });
     found.ok_or_else(|| {
+        if let Some(failure) = which.other_use(kernel) {
+            return failure;
+        }
         let what = if is_sampler { "sampler" } else { "texture" };
         Failure::Input(format!("kernel `{}` has no {what} {which}", kernel.name))
     })
@@ -164,9 +167,10 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             | BindingRole::EncodedCommands(_)
             | BindingRole::ResourceTable => continue,
         };
-        let problem = match times {
-            0 => "is missing",
-            1 => continue,
+        let problem = match (times, what) {
+            (1, _) => continue,
+            (0, "texture") => "is missing; --arg gives it picture.png or texture:FORMAT:WIDTHxHEIGHT",
+            (0, _) => "is missing; --arg gives it sampler:WORD[,WORD…]",
             _ => "is given twice",
         };
         let (name, type_name) = (&argument.name, &argument.type_name);

@@ -55,6 +55,9 @@ impl Which {
             Which::Name(name) => argument.name == *name,
         });
         found.ok_or_else(|| {
+            if let Some(failure) = self.other_use(kernel) {
+                return failure;
+            }
             let what = match kind {
                 ArgumentKind::ThreadgroupMemory => "threadgroup memory argument",
                 ArgumentKind::Buffer | ArgumentKind::Texture | ArgumentKind::Sampler => "buffer argument",
@@ -69,6 +72,22 @@ impl Which {
             let hint = suggestion.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
             Failure::Input(format!("kernel `{}` has no {what} {self}{hint}; it has {existing}", kernel.name))
         })
+    }
+
+    /// What to say where the name is of an argument that something else is bound to.
+    pub(super) fn other_use(&self, kernel: &KernelInfo) -> Option<Failure> {
+        let Which::Name(name) = self else { return None };
+        let argument = kernel.arguments.iter().find(|argument| argument.enabled && argument.name == *name)?;
+        let what = match (argument.role(), argument.kind) {
+            (BindingRole::Texels(_), _) => "a texture: give it picture.png or texture:FORMAT:WIDTHxHEIGHT",
+            (BindingRole::Sampler(_), _) => "a sampler: give it sampler:WORD[,WORD…]",
+            (_, ArgumentKind::ThreadgroupMemory) => {
+                "threadgroup memory: give its length by --threadgroup-memory"
+            }
+            (BindingRole::Buffer, _) => "a buffer: give it values, as in zeros:f32:COUNT",
+            _ => return None,
+        };
+        Some(Failure::Input(format!("kernel `{}`: `{name}` is {what}", kernel.name)))
     }
 }
 

@@ -67,6 +67,8 @@ fn mistakes_name_the_texture() {
         (&["--arg", "in=in.png:r8uint", "--arg", "out=texture:r8unorm:2x1"], "picture of r8uint"),
         (&["--arg", "in=none.png", "--arg", "out=texture:r8unorm:2x1"], "none.png"),
         (&["--arg", "5=in.png", "--arg", "out=texture:r8unorm:2x1"], "no texture 5"),
+        (&["--arg", "in=in.png", "--arg", "out=zeros:f32:4"], "`out` is a texture: give it picture.png"),
+        (&["--arg", "in=sampler:linear", "--arg", "out=in.png"], "`in` is a texture"),
     ] {
         let ran = bench.run(&[&base[..], arguments].concat()).expect(1);
         assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
@@ -77,7 +79,7 @@ fn mistakes_name_the_texture() {
 fn reflection_shows_textures_as_the_source_has_them() {
     let bench = Bench::new();
     let ran = bench.run(&["compile", &source("sobel.metal"), "-k", "shift", "--emit", "reflect"]).expect(0);
-    for line in ["texture(0) in ", "texture(1) out ", "sampler(0) s "] {
+    for line in ["texture(0) in texture2d<", "texture(1) out texture2d<float, access::write>", "sampler(0) s "] {
         assert!(ran.stdout.contains(line), "{}", ran.stdout);
     }
     assert!(!ran.stdout.contains("buffer("), "{}", ran.stdout);

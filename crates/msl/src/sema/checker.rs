@@ -132,7 +132,10 @@ pub(super) struct FnState {
 pub(super) struct Trace {
     text: String,
     span: Span,
+    /// Entries that the limit of nested instantiations counts, with itself.
     depth: usize,
+    /// Entries of the chain, with itself.
+    entries: usize,
     outer: Option<Rc<Trace>>,
 }
 

@@ -92,6 +92,15 @@ impl<'a> Checker<'a> {
         Some(Found::Enumerator(shown, ConstValue::Scalar(bits)))
     }
 
+    /// The first enumerator with that value of an enumeration.
+    pub(super) fn enumerator_name(&self, ty: Ty, value: &ConstValue) -> Option<Name> {
+        let TyKind::Enum(id) = *self.types.kind(ty) else { return None };
+        let value = self.integer_of(ty, value)?;
+        let inst = &self.enum_insts[id.0 as usize];
+        let n = inst.values.iter().position(|&known| known == value)?;
+        inst.ast.enumerators.iter().flatten().nth(n).map(|enumerator| enumerator.name)
+    }
+
     /// The enumerator of that name, for `E::name`.
     pub(super) fn enumerator_by_name(&mut self, ty: Ty, name: Name) -> Option<Found<'a>> {
         let TyKind::Enum(id) = *self.types.kind(ty) else { return None };

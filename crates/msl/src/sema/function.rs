@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
         }
         let trace = match template {
             Some(_) => self.trace_with(self.instantiation_text(id, &args), span),
-            None => None,
+            None => self.trace_of_member(id, span),
         };
         let func = self.add_function(FnInst {
             name,
@@ -182,6 +182,14 @@ impl<'a> Checker<'a> {
     pub(super) fn add_function(&mut self, inst: FnInst<'a>) -> FuncId {
         self.fn_insts.push(inst);
         FuncId(self.fn_insts.len() as u32 - 1)
+    }
+
+    /// The trace of a member function of an instantiated class.
+    fn trace_of_member(&self, id: FnDeclId, span: Span) -> Option<Rc<Trace>> {
+        let owner = self.decl(id).owner?;
+        self.record_inst(owner).template.as_ref()?;
+        let text = format!("in instantiation of member function `{}` requested here", self.decl_name(id));
+        self.trace_of_later(text, span)
     }
 
     fn instantiation_text(&self, id: FnDeclId, args: &[TArg]) -> String {

@@ -142,7 +142,8 @@ impl<'a> Checker<'a> {
         }
         let primary = template.primary;
         let name = primary.name.map_or_else(String::new, |name| name.to_string());
-        let name = format!("{name}<{}>", self.show_args(&args));
+        let shown = self.without_defaults(template, &args);
+        let name = format!("{name}<{}>", self.show_args(shown));
         let is_union = primary.kind == ast::RecordKind::Union;
         let id = self.new_record(name, is_union, Some(primary), Some(template.clone()), args, template.scope);
         self.record_ids.insert(key, id);

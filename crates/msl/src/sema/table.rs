@@ -9,6 +9,7 @@ mod build;
 
 use crate::ast::{Enum, FunctionName, Item, OperatorName, Path, Record, Type, TypeKind};
 use crate::token::{MathMode, Name};
+use anymetal_diag::Span;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -138,6 +139,11 @@ impl Layer {
             Some(below) if id.0 < self.first_item => below.entry(id),
             _ => &self.items[(id.0 - self.first_item) as usize],
         }
+    }
+
+    /// Whether a place is in the files of the layer below, the Metal library.
+    pub(super) fn is_below(&self, place: Span) -> bool {
+        self.below.iter().any(|below| below.items.iter().any(|entry| entry.item.span.file == place.file))
     }
 
     /// This layer's own declarations.

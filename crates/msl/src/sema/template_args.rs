@@ -4,7 +4,7 @@ use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
-use crate::hir::{Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diag::Span;
 use std::rc::Rc;
@@ -408,7 +408,29 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Template arguments for messages.
+    /// The arguments of a class without the last ones that are default enumerators, as programs leave them out
+    /// (`access::sample`). Other defaults may need the class that is to be named.
+    pub(super) fn without_defaults<'t>(
+        &mut self,
+        template: &ClassTemplate<'a>,
+        args: &'t [TArg],
+    ) -> &'t [TArg] {
+        let params = &template.params.params;
+        let mut shown = args;
+        while let [front @ .., last @ TArg::Value(..)] = shown
+            && params.get(front.len()).is_some_and(is_default_name)
+        {
+            let span = params[front.len()].span;
+            let default =
+                self.quietly(|s| s.default_arg(params, &[], front.len(), front, template.scope, span));
+            if default.ok().flatten().as_ref() != Some(last) {
+                break;
+            }
+            shown = front;
+        }
+        shown
+    }
+
     /// Template arguments for messages and for the names of what they instantiate; of long ones the
     /// beginning, so that names of nested instantiations stay short.
     pub(super) fn show_args(&self, args: &[TArg]) -> String {
@@ -428,6 +450,9 @@ impl<'a> Checker<'a> {
     fn show_arg(&self, arg: &TArg) -> String {
         match arg {
             TArg::Type(ty) => self.show(*ty),
+            TArg::Value(ty, value) if matches!(self.types.kind(*ty), TyKind::Enum(_)) => {
+                self.show_enumerator(*ty, value)
+            }
             TArg::Value(ty, value) => match self.integer_of(*ty, value) {
                 Some(1) if *ty == Ty::BOOL => "true".to_owned(),
                 Some(0) if *ty == Ty::BOOL => "false".to_owned(),
@@ -438,4 +463,24 @@ impl<'a> Checker<'a> {
             TArg::Pack(elements) => self.show_args(elements),
         }
     }
+
+    /// `access::read`, or a conversion of the number where no enumerator has it.
+    fn show_enumerator(&self, ty: Ty, value: &ConstValue) -> String {
+        let TyKind::Enum(id) = *self.types.kind(ty) else { return String::new() };
+        let enumeration = self.types.enumeration(id);
+        match self.enumerator_name(ty, value) {
+            Some(name) if enumeration.is_scoped => format!("{}::{name}", enumeration.name),
+            Some(name) => name.to_string(),
+            None => {
+                let number = self.integer_of(ty, value).map_or("{…}".to_owned(), |n| n.to_string());
+                format!("{}({number})", enumeration.name)
+            }
+        }
+    }
+}
+
+/// Whether a parameter's default is a value that a name without template arguments stands for.
+fn is_default_name(param: &TemplateParam) -> bool {
+    let TemplateParamKind::Value(_, Some(default)) = &param.kind else { return false };
+    matches!(&default.kind, ExprKind::Path(path) if path.segments.iter().all(|segment| segment.args.is_none()))
 }

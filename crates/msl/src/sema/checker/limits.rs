@@ -13,6 +13,9 @@ const MAX_INSTANTIATION_DEPTH: usize = 512;
 /// The most functions and records one check instantiates.
 const MAX_INSTANTIATIONS: usize = 100_000;
 
+/// The most entries of a trace that goes through bodies of member functions.
+const MAX_TRACE: usize = 64;
+
 /// The most elements of parameter packs one check expands: nested expansions multiply.
 const MAX_PACK_ELEMENTS: usize = 250_000;
 
@@ -73,8 +76,17 @@ impl Checker<'_> {
 
     /// The current trace with one more entry.
     pub(in crate::sema) fn trace_with(&self, text: String, span: Span) -> Option<Rc<Trace>> {
-        let depth = self.trace.as_ref().map_or(0, |trace| trace.depth) + 1;
-        Some(Rc::new(Trace { text, span, depth, outer: self.trace.clone() }))
+        let outer = self.trace.clone();
+        let (depth, entries) = outer.as_ref().map_or((0, 0), |trace| (trace.depth, trace.entries));
+        Some(Rc::new(Trace { text, span, depth: depth + 1, entries: entries + 1, outer }))
+    }
+
+    /// The trace of a body that is checked later than what calls it, and so begins to count depth anew: it
+    /// keeps so much of the current one as messages show.
+    pub(in crate::sema) fn trace_of_later(&self, text: String, span: Span) -> Option<Rc<Trace>> {
+        let outer = self.trace.clone().filter(|trace| trace.entries < MAX_TRACE);
+        let entries = outer.as_ref().map_or(0, |trace| trace.entries) + 1;
+        Some(Rc::new(Trace { text, span, depth: 0, entries, outer }))
     }
 
     /// Runs `f` as an instantiation that was caused at `span`; `None` at a limit.
@@ -99,8 +111,8 @@ impl Checker<'_> {
         }
         self.instantiations += 1;
         let text = text(self);
-        let outer = self.trace.take();
-        self.trace = Some(Rc::new(Trace { text, span, depth: depth + 1, outer: outer.clone() }));
+        let inner = self.trace_with(text, span);
+        let outer = std::mem::replace(&mut self.trace, inner);
         let pack = self.pack_index.take();
         let auto = self.auto_ty.take();
         let result = self.deeper(span, f);

@@ -22,6 +22,19 @@ impl Checker<'_> {
         self.sink.push(diagnostic);
     }
 
+    /// Reports an error of a program that is found in the Metal library's text, where the program calls it.
+    pub(in crate::sema) fn error_of_caller(&mut self, id: &'static str, span: Span, message: String) {
+        let entries = std::iter::successors(self.trace.as_ref(), |trace| trace.outer.as_ref());
+        match entries.map(|trace| trace.span).find(|span| !self.table.is_below(*span)) {
+            Some(caller) if self.table.is_below(span) => {
+                let trace = self.trace.take();
+                self.error(id, caller, message);
+                self.trace = trace;
+            }
+            _ => self.error(id, span, message),
+        }
+    }
+
     /// Where the innermost instantiation was requested.
     pub(in crate::sema) fn requested_at(&self) -> Option<Span> {
         self.trace.as_ref().map(|trace| trace.span)
@@ -36,7 +49,7 @@ impl Checker<'_> {
             at = entry.outer.as_ref();
         }
         if let Some(rest) = at {
-            let more = rest.depth;
+            let more = rest.entries;
             diagnostic =
                 diagnostic.with_note(Span::NONE, format!("… and {more} more instantiations around it"));
         }

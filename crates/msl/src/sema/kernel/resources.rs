@@ -6,7 +6,8 @@
 use super::params::{Slot, Table};
 use crate::ast;
 use crate::hir::{KernelParamKind, QualTy, RecordId, ResourceKind, Ty};
-use crate::sema::checker::Checker;
+use crate::sema::checker::{Checker, TArg};
+use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::Access;
 
@@ -32,16 +33,26 @@ impl<'a> Checker<'a> {
         Some(ResourceType { kind, element, count: u32::try_from(count).ok()? })
     }
 
-    fn resource_kind(&self, record: RecordId) -> Option<ResourceKind> {
-        let record = self.types.record(record);
-        let first = record.fields.first()?.name;
+    fn resource_kind(&self, id: RecordId) -> Option<ResourceKind> {
+        let first = self.types.record(id).fields.first()?.name;
         if first == self.names.function_table {
             return Some(ResourceKind::FunctionTable);
         }
         if first == self.names.sampler_state {
             return Some(ResourceKind::Sampler);
         }
-        (first == self.names.texture_handle).then(|| ResourceKind::Texture(texture_access(&record.name)))
+        (first == self.names.texture_handle).then(|| ResourceKind::Texture(self.texture_access(id)))
+    }
+
+    /// What the second argument of a texture's type, an enumerator of the Metal library's `access`, lets a kernel
+    /// do.
+    fn texture_access(&self, id: RecordId) -> Access {
+        let Some(TArg::Value(ty, value)) = self.record_inst(id).args.get(1) else { return Access::Read };
+        match self.enumerator_name(*ty, value).map(Name::as_str) {
+            Some("read_write") => Access::ReadWrite,
+            Some("write") => Access::Write,
+            _ => Access::Read,
+        }
     }
 
     pub(super) fn resource_param(
@@ -61,16 +72,5 @@ impl<'a> Checker<'a> {
         let enabled = self.param_condition(param)?;
         slots.push(Slot { param: position, index, table, count });
         Some(KernelParamKind::Resource { kind, index: 0, count, element, enabled })
-    }
-}
-
-/// What the access that a texture's type names lets a kernel do. It is the second argument of the type,
-/// shown as a number: the Metal library's `access` is `sample`, `read`, `write`, `read_write`.
-fn texture_access(type_name: &str) -> Access {
-    let arguments = type_name.split_once('<').map_or("", |(_, arguments)| arguments);
-    match arguments.split([',', '>']).nth(1).map(str::trim) {
-        Some("3") => Access::ReadWrite,
-        Some("2") => Access::Write,
-        _ => Access::Read,
     }
 }
