@@ -110,23 +110,23 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     if args.suite == "exec" {
         return exec::run(&device, args.rounds, args.json);
     }
-    let queue = device.queue()?;
-    let limits = limits::measure(&device, &queue)?;
-    let mut workloads = Vec::new();
-    for workload in workload::all().iter().filter(|workload| chosen(&args.suite, workload.name)) {
-        if !args.json {
-            eprintln!("{} …", workload.name);
-        }
-        workloads.push(measure(workload, &device, &queue, args.rounds)?);
-    }
-    let dispatch = match args.suite.as_str() {
-        "all" | "dispatch" => Some(dispatch(&device, &queue)?),
-        _ => None,
-    };
-    if workloads.is_empty() && dispatch.is_none() {
+    let measures_dispatches = matches!(args.suite.as_str(), "all" | "dispatch");
+    let chosen: Vec<Workload> =
+        workload::all().into_iter().filter(|workload| chosen(&args.suite, workload.name)).collect();
+    if chosen.is_empty() && !measures_dispatches {
         unknown_suite(&args.suite);
         return Ok(false);
     }
+    let queue = device.queue()?;
+    let limits = limits::measure(&device, &queue)?;
+    let mut workloads = Vec::new();
+    for workload in chosen {
+        if !args.json {
+            eprintln!("{} …", workload.name);
+        }
+        workloads.push(measure(&workload, &device, &queue, args.rounds)?);
+    }
+    let dispatch = measures_dispatches.then(|| dispatch(&device, &queue)).transpose()?;
     let right = workloads.iter().all(|workload| workload.verified);
     let report = Report {
         device: device.capabilities().hardware_name.clone(),
