@@ -2,26 +2,41 @@
 
 mod support;
 
-use anymetal_ir::passes::{inline, optimise};
-use anymetal_ir_random::{RandomOptions, kernel};
+use anymetal_ir::passes::{KeptCalls, PassManager, inline, inline_selectively, optimise};
+use anymetal_ir::{Module, Op};
+use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use support::{Launch, agree};
 
 fn check(seed: u64, options: &RandomOptions, specialise: bool, optimised: bool) {
     let random = kernel(seed, options);
-    let mut module = random.module;
+    let mut module = random.module.clone();
     inline(&mut module).expect("random kernels can be inlined");
     if optimised {
         optimise(&mut module);
     }
+    compare(&module, &random, &format!("seed {seed} optimised {optimised}"), specialise);
+}
+
+/// Every function that can be called is. Returns how many calls there are.
+fn check_calls(seed: u64, options: &RandomOptions) -> usize {
+    let random = kernel(seed, options);
+    let mut module = random.module.clone();
+    inline_selectively(&mut module, KeptCalls::ALL, &mut PassManager::default())
+        .expect("random kernels can be inlined");
+    compare(&module, &random, &format!("seed {seed} with calls"), seed.is_multiple_of(2));
+    let insts = module.functions.iter().flat_map(|function| &function.insts);
+    insts.filter(|inst| matches!(inst.op, Op::Call(..))).count()
+}
+
+fn compare(module: &Module, random: &RandomKernel, what: &str, specialise: bool) {
     let mut launch = Launch::new(random.threads, random.threads_per_group);
     launch.specialise = specialise;
-    let what = format!("seed {seed} specialise {specialise} optimised {optimised}");
     if std::env::var_os("ANYMETAL_DUMP").is_some() {
         let directory = std::env::temp_dir();
-        let _ = std::fs::write(directory.join("random.ir"), anymetal_ir::print_module(&module));
-        let _ = std::fs::write(directory.join("random.ll"), support::text(&module, "k", &launch));
+        let _ = std::fs::write(directory.join("random.ir"), anymetal_ir::print_module(module));
+        let _ = std::fs::write(directory.join("random.ll"), support::text(module, "k", &launch));
     }
-    agree(&module, "k", &launch, &random.buffers, &what);
+    agree(module, "k", &launch, &random.buffers, &format!("{what} specialise {specialise}"));
 }
 
 /// `ANYMETAL_SEEDS=FROM..TO` runs others.
@@ -91,4 +106,12 @@ fn barriers() {
 #[test]
 fn everything() {
     run(&RandomOptions::default());
+}
+
+#[test]
+fn functions_that_are_called() {
+    let options =
+        RandomOptions { statements: 120, out_of_bounds: true, floats: true, small_floats: true, ..plain() };
+    let calls: usize = seeds(0..12).map(|seed| check_calls(seed, &options)).sum();
+    assert!(calls > 4, "only {calls} calls were kept");
 }

@@ -3,7 +3,9 @@
 //! Invariant: what [`prepare`] returns is verified, holds one kernel, has no function constants, and calls
 //! only where they may stay.
 
-use anymetal_ir::passes::{self, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel};
+use anymetal_ir::passes::{
+    self, KeptCalls, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel,
+};
 use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
 
 use crate::constants::{self, describe};
@@ -29,8 +31,8 @@ pub(crate) enum Calls {
 }
 
 impl Calls {
-    fn max_inlined(self) -> Option<usize> {
-        (self == Self::Kept).then_some(passes::MAX_INLINED)
+    fn kept(self) -> Option<KeptCalls> {
+        (self == Self::Kept).then_some(KeptCalls::OF_LARGE_KERNELS)
     }
 }
 
@@ -48,7 +50,7 @@ pub(crate) fn prepare(
     let options = PrepareOptions {
         constants: &values,
         whole_group_size: specialisation.whole_group_size(),
-        max_inlined: calls.max_inlined(),
+        kept_calls: calls.kept(),
     };
     passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;

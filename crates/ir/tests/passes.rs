@@ -50,7 +50,8 @@ const MODULE_PASSES: &[(&str, Pass)] = &[
     }),
     ("selective-inline", |module, _| {
         let mut manager = passes::PassManager::default();
-        passes::inline_selectively(module, 0, &mut manager).map_err(|error| error.to_string())?;
+        let kept = passes::KeptCalls { max_inlined: 0, ..passes::KeptCalls::OF_LARGE_KERNELS };
+        passes::inline_selectively(module, kept, &mut manager).map_err(|error| error.to_string())?;
         Ok(())
     }),
     ("specialise", specialise),

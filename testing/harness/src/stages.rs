@@ -172,7 +172,7 @@ fn middle(module: &Module, kernel: &str) -> Result<Module, (String, String)> {
     let values = constants(&module);
     let options = PrepareOptions {
         constants: &values,
-        max_inlined: Some(passes::MAX_INLINED),
+        kept_calls: Some(passes::KeptCalls::OF_LARGE_KERNELS),
         ..PrepareOptions::default()
     };
     passes::prepare(&mut module, &options, &mut PassManager::default()).map_err(|error| text(&error))?;

@@ -53,7 +53,7 @@ mod target;
 pub(crate) mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Inst, Kernel, Module, Op, Value};
+use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
 
 pub use executed_group::executed_group;
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
@@ -62,7 +62,7 @@ use crate::llvm_text;
 use crate::requested_kernel::requested_kernel;
 
 use bundles::Bundles;
-use emit::Subroutines;
+use emit::{Caller, Subroutines};
 use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
@@ -123,8 +123,10 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
-    let mut subroutines = Subroutines::new(module, kernel, &options.features)?;
-    for caller in [Some(&general), whole.as_ref()].into_iter().flatten() {
+    let analysed = [Some(&general), whole.as_ref()];
+    let callers: Vec<Caller<'_>> = analysed.into_iter().flatten().map(Analysed::caller).collect();
+    let mut subroutines = Subroutines::new(module, kernel, &options.features, &callers)?;
+    for caller in analysed.into_iter().flatten() {
         subroutines.note_calls(caller.function, &|pointer| caller.storage.pointer(pointer));
     }
     emit::generate_module(module, kernel, options, &subroutines, |geometry| match (&whole, geometry.size()) {
@@ -157,8 +159,8 @@ struct Analysed<'a> {
     bundles: Bundles,
 }
 
-/// Calls take pointers to arrays of this function's that are addressed in no other way. The passes see to
-/// that.
+/// Calls take pointers to arrays of this function's that are addressed in no other way, and any to memory
+/// that threads share. The passes see to that.
 fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result<(), CodegenError> {
     for &inst in order {
         let Op::Call(callee, args) = &function.inst(inst).op else { continue };
@@ -166,7 +168,8 @@ fn check_calls(function: &Function, storage: &Storage, order: &[Inst]) -> Result
             Root::Local(local) => !storage.is_exposed(local),
             _ => false,
         };
-        if args.iter().any(|arg| function.ty(*arg).is_ptr() && !is_own(arg)) {
+        let is_private = |arg: &Value| function.ty(*arg) == Type::Ptr(Space::Thread);
+        if args.iter().any(|arg| is_private(arg) && !is_own(arg)) {
             return Err(CodegenError::NotInlined { callee: *callee });
         }
     }
@@ -181,6 +184,10 @@ impl<'a> Analysed<'a> {
         let liveness = Liveness::new(function, &storage);
         let group_level = GroupLevel::new(function);
         Ok(Self { function, storage, liveness, group_level, bundles: Bundles::new(function) })
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { function: self.function, pointers: self.storage.pointers() }
     }
 
     fn facts(&self, geometry: Geometry) -> Facts<'_> {

@@ -3,23 +3,23 @@
 //! All of them cover only the instructions that the function's body reaches.
 
 mod addresses;
+mod callable;
 mod definite_stores;
 mod linear;
 mod locals;
 mod memory;
 mod narrow;
-mod private_function;
 mod threadgroups;
 mod uses;
 mod walk;
 
 pub use addresses::{function_loads_pointers, loads_pointers};
+pub use callable::{has_callable_arguments, is_callable, private_pointers};
 pub use definite_stores::definitely_stored;
 pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};
-pub use private_function::{has_private_arguments, is_private_function, private_pointers};
 pub use threadgroups::observes_threadgroups;
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

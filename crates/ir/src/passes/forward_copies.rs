@@ -83,9 +83,10 @@ fn written_pointers(op: &Op, writes: &[Vec<bool>]) -> Vec<Value> {
 
 /// Forwards copies within one function; returns whether anything changed.
 pub(super) fn forward_copies(function: &mut Function, writes: &[Vec<bool>]) -> bool {
+    // A change leaves the other variables' numbers of uses as they were, and the temporary without any.
+    let facts = Facts::new(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        let facts = Facts::new(function);
         changed |= facts.block(function, Block(block as u32), writes);
     }
     changed

@@ -48,7 +48,7 @@ pub use inline::{InlineError, inline};
 pub use link::{LinkError, link};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
-pub use selective_inline::{MAX_INLINED, inline_selectively};
+pub use selective_inline::{KeptCalls, inline_selectively};
 pub use specialise::{MissingConstant, SpecialiseError, specialise};
 
 use crate::Module;

@@ -9,11 +9,11 @@
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
-    InlineError, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse, excess_precision,
-    fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline, inline_selectively, licm,
-    localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores, prefetch,
-    schedule_long_latency, separable_filter, specialise, speculate_select_loads, split_accumulators, sroa,
-    uniform_div_versioning, unroll,
+    InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
+    excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
+    inline_selectively, licm, localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores,
+    prefetch, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
+    split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
 
@@ -161,8 +161,8 @@ pub struct PrepareOptions<'a> {
     pub constants: &'a [(FunctionConstantId, Option<u64>)],
     /// The size of every threadgroup, if the module is for whole threadgroups of one size only.
     pub whole_group_size: Option<[u32; 3]>,
-    /// Kernels that would be larger than so many instructions keep calls; `None`: all calls are inlined.
-    pub max_inlined: Option<usize>,
+    /// Which calls stay; `None`: all are inlined.
+    pub kept_calls: Option<KeptCalls>,
 }
 
 /// Why a module could not be prepared. It is of no use then.
@@ -211,10 +211,10 @@ pub const PREPARE: &[ModulePass] = &[
     },
     ModulePass {
         name: "inline",
-        summary: "Inline every call; of large kernels for CPUs not those of large functions on private memory.",
+        summary: "Inline every call; of large kernels for CPUs not those of large functions.",
         run: |module, options, manager| {
-            match options.max_inlined {
-                Some(most) => inline_selectively(module, most, manager).map(|_| ())?,
+            match options.kept_calls {
+                Some(kept) => inline_selectively(module, kept, manager).map(|_| ())?,
                 None => inline(module)?,
             }
             Ok(())

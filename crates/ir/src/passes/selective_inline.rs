@@ -1,11 +1,11 @@
 //! Inlines the calls of a large kernel except those of functions that are worth a call.
 //!
 //! Inlining everything multiplies: a point addition of an elliptic curve has sixteen products of 256-bit
-//! numbers, a scalar multiplication hundreds of additions. Kernels that would be larger than [`MAX_INLINED`]
-//! keep the calls of functions that touch private memory only
-//! ([`is_private_function`](crate::analysis::is_private_function)), that are larger than [`MIN_KEPT`] and
-//! have more than one call. Those of the Metal library are always inlined. Invariant: afterwards every call
-//! is of such a function, and its pointers are of the caller's locals or parameters.
+//! numbers, a scalar multiplication hundreds of additions. Kernels that would be too large keep the
+//! calls of functions that can be called ([`is_callable`](crate::analysis::is_callable)), are large and have
+//! more than one call ([`KeptCalls`]). Those of the Metal library are always inlined.
+//! Invariant: afterwards every call is of such a function, and its pointers to private memory are of the
+//! caller's locals or parameters.
 
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
@@ -15,43 +15,60 @@ use super::inline::{
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
 use crate::analysis::{
-    has_private_arguments, is_private_function, local_uses, nesting, private_pointers, used_functions,
+    has_callable_arguments, is_callable, local_uses, nesting, private_pointers, used_functions,
 };
 use crate::{FuncId, Function, MAX_NESTING, Module, Op};
 
-/// Instructions of a kernel with all calls inlined up to which all are.
-pub const MAX_INLINED: usize = 20_000;
-/// Instructions below which a call costs more than it saves.
-const MIN_KEPT: usize = 64;
+/// Which calls stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptCalls {
+    /// Instructions of a kernel with all calls inlined up to which none stay.
+    pub max_inlined: usize,
+    /// Instructions of a function below which a call costs more than it saves.
+    pub min_instructions: usize,
+    /// How many copies of a function inlining would make at least.
+    pub min_copies: u64,
+}
+
+impl KeptCalls {
+    /// Those of large kernels.
+    pub const OF_LARGE_KERNELS: Self = Self { max_inlined: 20_000, min_instructions: 64, min_copies: 2 };
+    /// All that can be.
+    pub const ALL: Self = Self { max_inlined: 0, min_instructions: 0, min_copies: 1 };
+}
+
 /// Bytes that a kept function's variables in memory may take, with those of the functions that it calls.
 const MAX_STACK_BYTES: u64 = 3072;
 
-/// Inlines the calls of a verified module, but not those worth a call if a kernel would be larger than
-/// `max_inlined` instructions without. Functions that have calls, or are called, are simplified on the way.
-/// Returns whether calls are left.
+/// Inlines the calls of a verified module, but not those worth a call. If calls may stay, functions are
+/// simplified on the way: those whose calls may, kernels, and others once half of what they hold was not, so
+/// that the work is linear in what there is at the end. Returns whether calls are left.
 ///
 /// # Errors
 /// If the result would be too large. The module is then partly transformed and unusable.
 pub fn inline_selectively(
     module: &mut Module,
-    max_inlined: usize,
+    kept_calls: KeptCalls,
     manager: &mut PassManager<'_>,
 ) -> Result<bool, InlineError> {
     let roots = roots(module);
     let order = used_functions(module, &roots);
-    if inlined_size(module, &order) <= max_inlined {
+    if inlined_size(module, &order) <= kept_calls.max_inlined {
         super::inline(module)?;
         return Ok(false);
     }
     let times = calls_of_each(module, &order, &roots);
     let mut selection = Selection {
+        kept_calls,
         library: library_files(module),
         prepared: module.functions.iter().map(|_| None).collect(),
         kept: vec![None; module.functions.len()],
         writes: vec![Vec::new(); module.functions.len()],
+        unsimplified: vec![0; module.functions.len()],
     };
     for &id in &order {
-        selection.inline_calls(module, id, manager)?;
+        let is_root = roots.contains(&id);
+        selection.inline_calls(module, id, manager, is_root || times[id.index()] >= kept_calls.min_copies)?;
         let function = module.function(id);
         if function.insts.len() > MAX_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name.clone() });
@@ -59,7 +76,7 @@ pub fn inline_selectively(
         if nesting(function) > MAX_NESTING {
             return Err(InlineError::TooDeep { function: function.name.clone() });
         }
-        if !roots.contains(&id) {
+        if !is_root {
             selection.decide(module, id, times[id.index()]);
         }
     }
@@ -103,6 +120,7 @@ fn calls_of_each(module: &Module, order: &[FuncId], roots: &[FuncId]) -> Vec<u64
 }
 
 struct Selection {
+    kept_calls: KeptCalls,
     library: Vec<bool>,
     /// Functions that were decided on, as their callers copy them.
     prepared: Vec<Option<Callee>>,
@@ -110,35 +128,50 @@ struct Selection {
     kept: Vec<Option<u64>>,
     /// Which parameters functions that are kept write through.
     writes: Vec<Vec<bool>>,
+    /// Instructions of each function that was decided on that were not simplified.
+    unsimplified: Vec<usize>,
 }
 
 impl Selection {
-    /// Inlines what does not stay, simplifies, and looks at the arguments of the calls that are left: simpler
-    /// ones may be to private memory.
+    /// Inlines what does not stay and simplifies, if that is wanted or much was not yet. Then it looks at the
+    /// arguments of the calls that are left: simpler ones may be to private memory.
     fn inline_calls(
-        &self,
+        &mut self,
         module: &mut Module,
         id: FuncId,
         manager: &mut PassManager<'_>,
+        simplifies: bool,
     ) -> Result<(), InlineError> {
+        let unsimplified = self.unsimplified_after(module.function(id));
         self.inline_sites(module, id, &|_, callee, _| self.kept[callee.index()].is_none())?;
+        if !simplifies && unsimplified < module.function(id).insts.len() / 2 {
+            self.unsimplified[id.index()] = unsimplified;
+            return Ok(());
+        }
         forward_copies(&mut module.functions[id.index()], &self.writes);
         simplify_function(module, id, manager);
         loop {
             let function = module.function(id);
             let private = private_pointers(function);
             let is_left = |data: &crate::InstData| match &data.op {
-                Op::Call(_, args) => !has_private_arguments(function, &private, args),
+                Op::Call(_, args) => !has_callable_arguments(function, &private, args),
                 _ => false,
             };
             if !function.insts.iter().any(is_left) {
                 return Ok(());
             }
             self.inline_sites(module, id, &|function, _, args| {
-                !has_private_arguments(function, &private, args)
+                !has_callable_arguments(function, &private, args)
             })?;
             simplify_function(module, id, manager);
         }
+    }
+
+    /// How many instructions of a function will not have been simplified when its calls are inlined.
+    fn unsimplified_after(&self, function: &Function) -> usize {
+        let inlined = function.insts.iter().filter_map(callee_of);
+        inlined
+            .fold(function.insts.len(), |sum, callee| sum.saturating_add(self.unsimplified[callee.index()]))
     }
 
     fn inline_sites(&self, module: &mut Module, id: FuncId, site: &Site<'_>) -> Result<(), InlineError> {
@@ -155,11 +188,11 @@ impl Selection {
         let function = module.function(id);
         self.prepared[id.index()] = Some(Callee::new(function));
         let stack = self.stack_bytes(function);
-        let stays = times > 1
-            && function.insts.len() >= MIN_KEPT
+        let stays = times >= self.kept_calls.min_copies
+            && function.insts.len() >= self.kept_calls.min_instructions
             && stack <= MAX_STACK_BYTES
             && !self.is_of_library(function)
-            && is_private_function(function);
+            && is_callable(function);
         self.kept[id.index()] = stays.then_some(stack);
         if stays {
             self.writes[id.index()] = written_params(function, &self.writes);

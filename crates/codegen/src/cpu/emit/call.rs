@@ -1,19 +1,43 @@
 //! Calls of subroutines from a kernel, for all lanes that are on.
 //!
-//! What is passed is written to memory as `subroutine` says. Pointers are to private arrays, at an offset
-//! that is the same in all lanes: lanes whose offsets differ call one set after the other.
+//! What is passed is written to memory as `subroutine` says. Pointers to private arrays are passed with
+//! an offset that is the same in all lanes, pointers to memory that threads share with one allocation:
+//! lanes that differ in these call one set after the other.
 
 use anymetal_ir::{FuncId, Scalar, Type, Value};
+use anymetal_launch_abi::resident::ADDRESS_BITS;
 
-use super::lane::Lane;
-use super::subroutine::passed_scalar;
+use super::allocation::Place;
+use super::lane::{Lane, Width};
+use super::subroutine::{Passing, passed_scalar};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::storage::Root;
 
-/// What one argument is passed as, up to the offset of a pointer.
+/// What one argument is passed as, up to what lanes may differ in.
 enum Argument {
-    Pointer { base: Opd, len: Opd, offset: Offset },
+    Private {
+        base: Opd,
+        len: Opd,
+        offset: Offset,
+    },
+    Shared {
+        allocation: Allocation,
+        /// The operand's type: of an offset, or of where those of the lanes are.
+        ty: &'static str,
+        offset: Opd,
+    },
     Vectors(Opd),
+}
+
+enum Allocation {
+    Same {
+        base: Opd,
+        len: Opd,
+        before: Opd,
+    },
+    /// Of encoded pointers, the lanes'.
+    OfLanes(Opd),
 }
 
 enum Offset {
@@ -21,16 +45,28 @@ enum Offset {
     OfLanes(Opd),
 }
 
+impl Argument {
+    /// What lanes that are called for together agree on, if they may differ: the bits of a vector from
+    /// one on.
+    fn key(&self) -> Option<(&Opd, u32)> {
+        match self {
+            Self::Private { offset: Offset::OfLanes(offsets), .. } => Some((offsets, 0)),
+            Self::Shared { allocation: Allocation::OfLanes(codes), .. } => Some((codes, ADDRESS_BITS)),
+            _ => None,
+        }
+    }
+}
+
 impl Emitter<'_, '_> {
     pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
-        let arguments: Vec<Argument> = args.iter().map(|&arg| self.argument(arg)).collect();
+        let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
+        let arguments: Vec<Argument> =
+            args.iter().zip(passings).map(|(&arg, passing)| self.argument(arg, passing)).collect();
         let result_ty = result.map(|result| self.function().ty(result));
         let into = result_ty.map(|ty| self.passed_vectors(ty));
-        let differ =
-            |argument: &Argument| matches!(argument, Argument::Pointer { offset: Offset::OfLanes(_), .. });
         let mask = self.mask.clone();
         let bits = self.mask_bits(&mask);
-        if arguments.iter().any(differ) {
+        if arguments.iter().any(|argument| argument.key().is_some()) {
             self.call_by_offsets(callee, &arguments, into.as_ref(), &bits);
         } else {
             self.call_under(callee, &arguments, None, into.as_ref(), &bits);
@@ -63,20 +99,82 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn argument(&mut self, arg: Value) -> Argument {
-        let ty = self.function().ty(arg);
-        if ty.is_ptr() {
-            let place = self.place(self.facts.storage.pointer(arg).root);
-            let lane = self.lane(arg, 0);
-            let offset = match lane.is_uniform() {
-                true => Offset::Same(lane.at(&mut self.t, "i64", 0)),
-                false => Offset::OfLanes(self.vector(arg, 0)),
-            };
-            return Argument::Pointer { base: place.base, len: place.len, offset };
+    fn argument(&mut self, arg: Value, passing: Passing) -> Argument {
+        match passing {
+            Passing::Private { .. } => self.private_argument(arg),
+            Passing::Shared { uniform } => self.shared_argument(arg, uniform),
+            Passing::Value => Argument::Vectors(self.pass_value(arg)),
         }
+    }
+
+    fn private_argument(&mut self, arg: Value) -> Argument {
+        let place = self.place(self.facts.storage.pointer(arg).root);
+        let lane = self.lane(arg, 0);
+        let offset = match lane.is_uniform() {
+            true => Offset::Same(lane.at(&mut self.t, "i64", 0)),
+            false => Offset::OfLanes(self.vector(arg, 0)),
+        };
+        Argument::Private { base: place.base, len: place.len, offset }
+    }
+
+    fn shared_argument(&mut self, arg: Value, uniform: bool) -> Argument {
+        let root = self.facts.storage.pointer(arg).root;
+        let is_encoded = root == Root::Many;
+        if is_encoded && !uniform && !self.lane(arg, 0).is_uniform() {
+            let codes = self.vector(arg, 0);
+            let offsets = self.decode_offset(Width::All, &codes);
+            let offset = self.pass_offsets(&offsets);
+            return Argument::Shared { allocation: Allocation::OfLanes(codes), ty: "ptr", offset };
+        }
+        let (place, one) = match (is_encoded, uniform) {
+            (true, _) => {
+                let code = self.any_lane(arg);
+                let (place, offset) = self.decode(&code);
+                (place, Some(offset))
+            }
+            (false, true) => (self.place(root), Some(self.any_lane(arg))),
+            (false, false) => (self.place(root), None),
+        };
+        let allocation = self.one_allocation(&place);
+        match one {
+            Some(offset) if uniform => Argument::Shared { allocation, ty: "i64", offset },
+            Some(offset) => {
+                let offsets = self.t.splat("i64", &offset);
+                Argument::Shared { allocation, ty: "ptr", offset: self.pass_offsets(&offsets) }
+            }
+            None => {
+                let offsets = self.vector(arg, 0);
+                Argument::Shared { allocation, ty: "ptr", offset: self.pass_offsets(&offsets) }
+            }
+        }
+    }
+
+    fn one_allocation(&mut self, place: &Place) -> Allocation {
+        let before = self.before(place);
+        Allocation::Same { base: place.base.clone(), len: place.len.clone(), before }
+    }
+
+    /// What active lanes agree on, whatever its shape.
+    fn any_lane(&mut self, value: Value) -> Opd {
+        let lane = self.lane(value, 0);
+        if lane.is_uniform() {
+            return lane.at(&mut self.t, "i64", 0);
+        }
+        let (vector, first) = (self.vector(value, 0), self.first_lane());
+        self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {first}"))
+    }
+
+    fn pass_offsets(&mut self, offsets: &Opd) -> Opd {
+        let ty = lanes_type("i64");
+        let into = self.t.alloca(&ty, 64);
+        self.t.store(&ty, offsets, &into, 64);
+        into
+    }
+
+    fn pass_value(&mut self, arg: Value) -> Opd {
+        let ty = self.function().ty(arg);
         let into = self.passed_vectors(ty);
-        let scalar = passed_scalar(ty);
-        let vector = lanes_type(scalar_type(scalar));
+        let vector = lanes_type(scalar_type(passed_scalar(ty)));
         for k in 0..usize::from(ty.lanes()) {
             let value = self.vector(arg, k);
             let value = match ty.scalar() {
@@ -86,7 +184,7 @@ impl Emitter<'_, '_> {
             let place = self.passed_place(ty, &into, k);
             self.t.store(&vector, &value, &place, 1);
         }
-        Argument::Vectors(into)
+        into
     }
 
     fn call_under(
@@ -104,9 +202,13 @@ impl Emitter<'_, '_> {
         for argument in arguments {
             match argument {
                 Argument::Vectors(at) => text.push_str(&format!(", ptr {at}")),
-                Argument::Pointer { base, len, offset } => {
+                Argument::Private { base, len, offset } => {
                     let offset = self.one_offset(offset, lane);
                     text.push_str(&format!(", ptr {base}, i64 {offset}, i64 {len}"));
+                }
+                Argument::Shared { allocation, ty, offset } => {
+                    let (base, len, before) = self.allocation_of(allocation, lane);
+                    text.push_str(&format!(", ptr {base}, i64 {len}, i64 {before}, {ty} {offset}"));
                 }
             }
         }
@@ -126,7 +228,21 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Calls once for each set of lanes that agree on all offsets.
+    /// Base, length, and the bytes before; of the lane's allocation if lanes differ.
+    fn allocation_of(&mut self, allocation: &Allocation, lane: Option<&Opd>) -> (Opd, Opd, Opd) {
+        match (allocation, lane) {
+            (Allocation::Same { base, len, before }, _) => (base.clone(), len.clone(), before.clone()),
+            (Allocation::OfLanes(codes), Some(lane)) => {
+                let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
+                let (place, _) = self.decode(&code);
+                let before = self.before(&place);
+                (place.base, place.len, before)
+            }
+            (Allocation::OfLanes(_), None) => (Opd::text("null"), Opd::Int(0), Opd::Int(0)),
+        }
+    }
+
+    /// Calls once for each set of lanes that agree on all private offsets and allocations.
     fn call_by_offsets(&mut self, callee: FuncId, arguments: &[Argument], into: Option<&Opd>, bits: &Opd) {
         self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
         let slot = self.t.alloca("i32", 4);
@@ -140,7 +256,8 @@ impl Emitter<'_, '_> {
         let lane = self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {left}, i1 false)"));
         let mut same = left.clone();
         for argument in arguments {
-            let Argument::Pointer { offset: Offset::OfLanes(vector), .. } = argument else { continue };
+            let Some((vector, bits)) = argument.key() else { continue };
+            let vector = self.t.value(format_args!("lshr <32 x i64> {vector}, splat (i64 {bits})"));
             let one = self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"));
             let all = self.t.splat("i64", &one);
             let equal = self.t.value(format_args!("icmp eq <32 x i64> {vector}, {all}"));

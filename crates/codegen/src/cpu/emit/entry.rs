@@ -41,6 +41,9 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !14 = !{i32 1}
 ";
 
+/// Instructions of a function above which there is one version for all threadgroups: LLVM's time counts then.
+const MAX_INSTRUCTIONS_OF_VERSIONS: usize = 100_000;
+
 /// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
 pub(in crate::cpu) fn generate_module<'a>(
     module: &Module,
@@ -49,7 +52,7 @@ pub(in crate::cpu) fn generate_module<'a>(
     subroutines: &Subroutines<'_>,
     facts: impl Fn(Geometry) -> (u32, Facts<'a>),
 ) -> Result<CpuCode, CodegenError> {
-    let mut shared = Shared::new(module, kernel, options)?;
+    let mut shared = Shared { passings: subroutines.passings(), ..Shared::new(module, kernel, options)? };
     let versions = versions(module, kernel, options);
     let mut functions = String::new();
     let mut outcomes = Vec::new();
@@ -82,7 +85,11 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
     let positions = function.insts.iter().any(|inst| {
         matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
     });
+    let is_large = function.insts.len() > MAX_INSTRUCTIONS_OF_VERSIONS;
     match options.group_size {
+        _ if is_large && !options.whole_threadgroups_only => {
+            vec![if positions { Geometry::Any } else { Geometry::Line }]
+        }
         Some(size) => {
             let whole = whole_geometry(function, size);
             if options.whole_threadgroups_only {
@@ -109,6 +116,7 @@ impl<'a> Shared<'a> {
             site_numbers: BTreeMap::new(),
             function_number: 0,
             helpers: BTreeSet::new(),
+            passings: BTreeMap::new(),
             products: BTreeMap::new(),
             panels: Vec::new(),
             declares: BTreeSet::new(),

@@ -87,7 +87,7 @@ use crate::elementwise::{arith, cast};
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 use mask::Mask;
-pub(super) use subroutine::{Subroutines, UNIT};
+pub(super) use subroutine::{Caller, Subroutines, UNIT};
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
@@ -110,6 +110,8 @@ pub(super) struct Shared<'a> {
     /// Which function's version is written: those for any size share theirs.
     function_number: u32,
     helpers: BTreeSet<out_of_line::Helper>,
+    /// How arguments of the functions that are called are passed.
+    passings: subroutine::Passings,
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
     /// The panels among them, by number.

@@ -423,9 +423,11 @@ impl Emitter<'_, '_> {
             for k in 0..usize::from(ty.lanes()) {
                 let mut new = self.at(value, k, self.width());
                 let place = self.passed(&into, ty, k);
-                if let Mask::Some(mask) = self.mask.clone() {
+                // Lanes that are off may have a result: of another return, or of an earlier call for a
+                // part of the batch.
+                if self.mask != Mask::Entry || self.sub.is_called_for_parts() {
                     let old = self.load_passed(ty, &place);
-                    let vector = self.width().ty(self.scalar(value));
+                    let (mask, vector) = (self.mask_operand(), self.width().ty(self.scalar(value)));
                     new = self.t.select(&self.mask_type(), &mask, &vector, &new, &old);
                 }
                 self.store_passed(ty, &new, &place);

@@ -1,4 +1,5 @@
-//! Loads and stores of subroutines: variables interleaved by lane, uniform ones, and constant data.
+//! Loads and stores of subroutines: variables interleaved by lane, uniform ones, constant data, and
+//! memory that threads share, whose accesses are in `shared`.
 //!
 //! Invariant: with checks no access leaves its allocation; what would is left out and noted.
 
@@ -12,121 +13,133 @@ use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type, vector_const};
 use crate::elementwise::{Width, cast};
 use crate::roots::Root;
 
-/// Copies of more pieces than this are loops.
-const MAX_PIECES: i64 = 64;
-
 /// The allocation of a pointer.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) base: Opd,
     /// What the pointer's offset counts from.
     pub(super) start: Opd,
-    /// Bytes of the allocation.
+    /// Bytes of the allocation from its base on.
     pub(super) len: Opd,
-    /// Lanes side by side; `None`: not interleaved, one for all lanes.
-    stride: Option<usize>,
+    /// Bytes before the base that may be accessed too.
+    pub(super) before: Opd,
+    pub(super) form: Form,
     /// It is one of this subroutine's, so lanes that were off when it was called have no use for it.
     is_own: bool,
 }
 
-/// An access to `bytes` bytes at `offset` in a memory. The lanes of `good` may go on.
-struct Spot {
-    memory: Memory,
-    width: Width,
-    offset: Opd,
-    good: Option<Opd>,
+/// How memory is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A variable, with so many lanes side by side.
+    Interleaved(usize),
+    /// A variable that all lanes agree on, or constant data.
+    Single,
+    /// Bytes that all threads share.
+    Shared,
+}
+
+/// An access at `offset` in a memory. The lanes of `good` may go on.
+#[derive(Clone)]
+pub(super) struct Spot {
+    pub(super) memory: Memory,
+    pub(super) width: Width,
+    pub(super) offset: Opd,
+    pub(super) good: Option<Opd>,
 }
 
 impl Emitter<'_, '_> {
     /// The memory that a pointer is to.
     pub(super) fn memory(&mut self, pointer: Value) -> Memory {
         let zero = Opd::Int(0);
+        let single = |base: Opd, len: Opd| Memory {
+            base,
+            start: zero.clone(),
+            len,
+            before: zero.clone(),
+            form: Form::Single,
+            is_own: false,
+        };
         match self.sub.pointer(pointer).root {
             Root::Argument(param) => match self.parameters[param].clone() {
-                Parameter::Pointer { base, start, len } => {
-                    Memory { base, start, len, stride: Some(LANES), is_own: false }
+                Parameter::Private { base, start, len } => {
+                    Memory { start, form: Form::Interleaved(LANES), ..single(base, len) }
                 }
-                Parameter::Vectors(base) => {
-                    Memory { base, start: zero.clone(), len: zero, stride: None, is_own: false }
+                Parameter::Shared { base, len, before, .. } => {
+                    Memory { before, form: Form::Shared, ..single(base, len) }
                 }
+                Parameter::Vectors(base) => single(base, zero.clone()),
             },
             Root::Global(global) => {
                 let bytes = self.shared.module.globals[global.index()].bytes.len() as i64;
-                let base = Opd::text(format!("@am.global.{}", global.0));
-                Memory { base, start: zero, len: Opd::Int(bytes), stride: None, is_own: false }
+                single(Opd::text(format!("@am.global.{}", global.0)), Opd::Int(bytes))
             }
             Root::Local(local) => {
                 let size = self.sub.function.locals[local.index()].size;
-                let stride = match self.sub.local(local) {
-                    LocalKind::Uniform => None,
-                    LocalKind::Lanes(lanes) => Some(lanes),
+                let form = match self.sub.local(local) {
+                    LocalKind::Uniform => Form::Single,
+                    LocalKind::Lanes(lanes) => Form::Interleaved(lanes),
                 };
-                let base = self.local_memory(local.index(), size, stride);
-                Memory { base, start: zero, len: Opd::Int(size as i64), stride, is_own: true }
+                let base = self.local_memory(local.index(), size, form);
+                Memory { form, is_own: true, ..single(base, Opd::Int(size as i64)) }
             }
-            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => Memory {
-                base: Opd::text("null"),
-                start: zero.clone(),
-                len: zero,
-                stride: None,
-                is_own: false,
-            },
+            Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => {
+                single(Opd::text("null"), zero.clone())
+            }
         }
     }
 
-    fn local_memory(&mut self, local: usize, size: u64, stride: Option<usize>) -> Opd {
+    fn local_memory(&mut self, local: usize, size: u64, form: Form) -> Opd {
         if let Some(memory) = &self.locals[local] {
             return memory.clone();
         }
         let unit = u64::from(UNIT);
-        let bytes = size.next_multiple_of(unit) * stride.unwrap_or(1) as u64;
+        let lanes = if let Form::Interleaved(lanes) = form { lanes } else { 1 };
+        let bytes = size.next_multiple_of(unit) * lanes as u64;
         let memory = self.t.alloca(&format!("[{bytes} x i8]"), 64);
         self.locals[local] = Some(memory.clone());
         memory
     }
 
-    /// Checks an access to `bytes` bytes from `extra` on; `None` if it never is in bounds.
-    fn spot(
+    /// Checks an access to `bytes` bytes; `None` if it never is in bounds.
+    pub(super) fn spot(
         &mut self,
         inst: Inst,
         (pointer, kind): (Value, AccessKind),
-        extra: &Opd,
         bytes: i64,
     ) -> Option<Spot> {
         let memory = self.memory(pointer);
         let width = self.width_of(pointer);
         let own = self.component(pointer, 0);
         if width == Width::One {
-            let from_start = self.t.add("i64", &own, extra);
-            let offset = self.t.add("i64", &memory.start, &from_start);
-            let good = match &from_start {
-                Opd::Int(_) if self.has_room(pointer, extra, bytes) => None,
+            let offset = self.t.add("i64", &memory.start, &own);
+            let good = match own {
+                Opd::Int(_) if self.has_room(pointer, bytes) => None,
                 _ => self.check_one(inst, (pointer, kind), &memory, &offset, bytes)?,
             };
             return Some(Spot { memory, width, offset, good });
         }
         let ty = width.of("i64");
-        let start = self.t.add("i64", &memory.start, extra);
-        let start = self.t.splat_to(self.lanes, "i64", &start);
+        let start = self.t.splat_to(self.lanes, "i64", &memory.start);
         let offset = self.t.value(format_args!("add {ty} {own}, {start}"));
         let (offset, good) = self.check_lanes(inst, (pointer, kind), &memory, &offset, bytes);
         Some(Spot { memory, width, offset, good: Some(good) })
     }
 
-    /// Whether an access at a constant offset from a pointer is in bounds whoever passed it.
-    fn has_room(&self, pointer: Value, extra: &Opd, bytes: i64) -> bool {
-        let Opd::Int(extra) = extra else { return false };
+    /// Whether an access is in bounds whoever passed the pointer.
+    fn has_room(&self, pointer: Value, bytes: i64) -> bool {
         let Room { before, after } = self.sub.room(pointer);
-        before != i64::MIN && before.saturating_add(*extra) >= 0 && extra.saturating_add(bytes) <= after
+        before >= 0 && bytes <= after
     }
 
-    /// The limit that offsets of accesses to so many bytes are below.
+    /// The limit that accesses to so many bytes are below, counted from the first byte that may be accessed.
     fn limit(&mut self, memory: &Memory, bytes: i64) -> Opd {
-        if let Opd::Int(len) = memory.len {
+        let len = self.t.add("i64", &memory.len, &memory.before);
+        if let Opd::Int(len) = len {
             return Opd::Int((len - bytes + 1).max(0));
         }
-        let fits = self.t.value(format_args!("icmp uge i64 {}, {bytes}", memory.len));
-        let room = self.t.value(format_args!("sub i64 {}, {}", memory.len, bytes - 1));
+        let fits = self.t.value(format_args!("icmp uge i64 {len}, {bytes}"));
+        let room = self.t.value(format_args!("sub i64 {len}, {}", bytes - 1));
         self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
     }
 
@@ -141,12 +154,13 @@ impl Emitter<'_, '_> {
     ) -> Option<Option<Opd>> {
         let exists = !matches!(memory.len, Opd::Int(len) if len < bytes);
         if exists && !self.shared.options.checks {
-            return Some(None);
+            return Some(self.unchecked_one(memory));
         }
         let limit = self.limit(memory, bytes);
-        let good = match (offset, &limit) {
+        let from_first = self.t.add("i64", offset, &memory.before);
+        let good = match (&from_first, &limit) {
             (Opd::Int(offset), Opd::Int(limit)) => Opd::bool((*offset as u64) < *limit as u64),
-            _ => self.t.value(format_args!("icmp ult i64 {offset}, {limit}")),
+            _ => self.t.value(format_args!("icmp ult i64 {from_first}, {limit}")),
         };
         if good.is_text("true") {
             return Some(None);
@@ -172,9 +186,19 @@ impl Emitter<'_, '_> {
     ) -> (Opd, Opd) {
         let (ty, mask_ty) = (self.width().of("i64"), self.mask_type());
         let mask = self.mask_operand();
+        if memory.form == Form::Shared && !self.shared.options.checks {
+            return (offsets.clone(), mask);
+        }
         let limit = self.limit(memory, bytes);
         let limits = self.t.splat_to(self.lanes, "i64", &limit);
-        let inside = self.t.value(format_args!("icmp ult {ty} {offsets}, {limits}"));
+        let from_first = match &memory.before {
+            Opd::Int(0) => offsets.clone(),
+            before => {
+                let before = self.t.splat_to(self.lanes, "i64", before);
+                self.t.value(format_args!("add {ty} {offsets}, {before}"))
+            }
+        };
+        let inside = self.t.value(format_args!("icmp ult {ty} {from_first}, {limits}"));
         let good = self.both(&mask, &inside);
         if self.shared.options.checks {
             let outside = self.not(&inside);
@@ -225,7 +249,7 @@ impl Emitter<'_, '_> {
         let ty = self.sub.function.ty(result);
         let scalar = ty.scalar().unwrap_or(Scalar::I64);
         let (count, size) = (usize::from(ty.lanes()), i64::from(scalar.size()));
-        let spot = self.spot(inst, (pointer, AccessKind::Load), &Opd::Int(0), size * count as i64);
+        let spot = self.spot(inst, (pointer, AccessKind::Load), size * count as i64);
         let width = self.width_of(result);
         let components = match spot {
             None => vec![zero(width, scalar); count],
@@ -235,19 +259,19 @@ impl Emitter<'_, '_> {
     }
 
     /// One scalar, at the width of the result; lanes that may not go on get zero.
-    fn load_from(&mut self, spot: &Spot, extra: i64, scalar: Scalar, width: Width) -> Opd {
+    pub(super) fn load_from(&mut self, spot: &Spot, extra: i64, scalar: Scalar, width: Width) -> Opd {
         let stored = if scalar == Scalar::Bool { Scalar::I8 } else { scalar };
-        let loaded = match (spot.memory.stride, spot.width) {
-            (None, Width::One) => {
+        let loaded = match (spot.memory.form, spot.width) {
+            (Form::Single | Form::Shared, Width::One) => {
                 let value = self.load_one(spot, extra, stored);
                 match width {
                     Width::One => value,
                     _ => self.t.splat_to(self.lanes, scalar_type(stored), &value),
                 }
             }
-            (None, _) => self.gather(spot, extra, stored),
-            (Some(_), _) if stored.size() < UNIT => self.load_part(spot, extra, stored),
-            (Some(_), _) => self.load_units(spot, extra, stored),
+            (Form::Single | Form::Shared, _) => self.gather(spot, extra, stored),
+            (Form::Interleaved(_), _) if stored.size() < UNIT => self.load_part(spot, extra, stored),
+            (Form::Interleaved(_), _) => self.load_units(spot, extra, stored),
         };
         let loaded = match (&spot.good, spot.width) {
             (Some(good), Width::One) => {
@@ -264,9 +288,14 @@ impl Emitter<'_, '_> {
 
     /// A scalar of memory that is not interleaved.
     fn load_one(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
-        let offset = self.harmless(spot);
-        let offset = self.t.add("i64", &offset, &Opd::Int(extra));
-        let at = self.t.offset(&spot.memory.base, &offset);
+        let at = match spot.memory.form {
+            Form::Shared => self.shared_place(spot, extra),
+            _ => {
+                let offset = self.harmless(spot);
+                let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+                self.t.offset(&spot.memory.base, &offset)
+            }
+        };
         let ty = scalar_type(scalar);
         let value = self.t.load(ty, &at, 1);
         self.t.value(format_args!("freeze {ty} {value}"))
@@ -337,7 +366,7 @@ impl Emitter<'_, '_> {
 
     /// A scalar of one or two units.
     fn load_units(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
-        let stride = spot.memory.stride.unwrap_or(LANES);
+        let stride = stride_of(spot);
         let (places, _) = self.unit_places(spot, extra, stride);
         let count = i64::from(scalar.size() / UNIT);
         let unit = if count == 1 { scalar } else { Scalar::I32 };
@@ -349,7 +378,7 @@ impl Emitter<'_, '_> {
 
     /// A scalar that is a part of a unit.
     fn load_part(&mut self, spot: &Spot, extra: i64, scalar: Scalar) -> Opd {
-        let stride = spot.memory.stride.unwrap_or(LANES);
+        let stride = stride_of(spot);
         let (places, offset) = self.unit_places(spot, extra, stride);
         let unit = self.load_unit(spot, &places, 0, Scalar::I32, stride);
         let shift = self.bit_offset(spot.width, &offset);
@@ -382,14 +411,19 @@ impl Emitter<'_, '_> {
         let ty = self.sub.function.ty(value);
         let scalar = ty.scalar().unwrap_or(Scalar::I64);
         let (count, size) = (usize::from(ty.lanes()), i64::from(scalar.size()));
-        let spot = self.spot(inst, (pointer, AccessKind::Store), &Opd::Int(0), size * count as i64);
+        let spot = self.spot(inst, (pointer, AccessKind::Store), size * count as i64);
         let Some(spot) = spot else { return };
-        let width = if spot.memory.stride.is_none() { Width::One } else { self.width() };
+        let width = self.stored_width(spot.memory.form);
         let components: Vec<Opd> = (0..count).map(|k| self.at(value, k, width)).collect();
         self.store_to(&spot, scalar, &components);
     }
 
-    fn store_to(&mut self, spot: &Spot, scalar: Scalar, components: &[Opd]) {
+    /// The width of what is stored to memory of a form.
+    pub(super) fn stored_width(&self, form: Form) -> Width {
+        if form == Form::Single { Width::One } else { self.width() }
+    }
+
+    pub(super) fn store_to(&mut self, spot: &Spot, scalar: Scalar, components: &[Opd]) {
         let join = self.t.block();
         if let (Some(good), Width::One) = (&spot.good, spot.width) {
             let go = self.t.block();
@@ -403,7 +437,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_scalar(&mut self, spot: &Spot, extra: i64, scalar: Scalar, value: &Opd) {
-        let width = if spot.memory.stride.is_none() { Width::One } else { self.width() };
+        let width = self.stored_width(spot.memory.form);
         let (scalar, value) = match scalar {
             Scalar::Bool => {
                 let (from, to) = (width.of("i1"), width.of("i8"));
@@ -411,12 +445,16 @@ impl Emitter<'_, '_> {
             }
             scalar => (scalar, value.clone()),
         };
-        let Some(stride) = spot.memory.stride else {
-            // A uniform variable's offsets are uniform where it is stored to.
-            let offset = self.harmless(spot);
-            let offset = self.t.add("i64", &offset, &Opd::Int(extra));
-            let at = self.t.offset(&spot.memory.base, &offset);
-            return self.t.store(scalar_type(scalar), &value, &at, 1);
+        let stride = match spot.memory.form {
+            Form::Interleaved(stride) => stride,
+            Form::Shared => return self.scatter(spot, extra, scalar, &value),
+            Form::Single => {
+                // A uniform variable's offsets are uniform where it is stored to.
+                let offset = self.harmless(spot);
+                let offset = self.t.add("i64", &offset, &Opd::Int(extra));
+                let at = self.t.offset(&spot.memory.base, &offset);
+                return self.t.store(scalar_type(scalar), &value, &at, 1);
+            }
         };
         if scalar.size() < UNIT {
             return self.store_part(spot, extra, scalar, &value, stride);
@@ -452,17 +490,10 @@ impl Emitter<'_, '_> {
     fn store_unit(&mut self, spot: &Spot, places: &Opd, part: i64, unit: Scalar, value: &Opd, stride: usize) {
         let bytes = part * i64::from(UNIT) * stride as i64;
         let at = self.t.offset(&spot.memory.base, &Opd::Int(bytes));
-        let (lanes, ty) = (self.lanes, self.width().ty(unit));
+        let ty = self.width().ty(unit);
         if spot.width != Width::One {
             let mask = spot.good.clone().unwrap_or_else(|| self.mask_operand());
-            let suffix = mangle(&ty);
-            let to = self.t.value(format_args!("getelementptr i8, ptr {at}, <{lanes} x i64> {places}"));
-            self.t.declare(format!(
-                "declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({ty}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
-            ));
-            return self.t.line(format_args!(
-                "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({ty} {value}, <{lanes} x ptr> {to}, i32 1, <{lanes} x i1> {mask})"
-            ));
+            return self.scatter_at(&at, places, &mask, (unit, value));
         }
         let at = self.t.offset(&at, places);
         let new = match self.mask {
@@ -475,74 +506,15 @@ impl Emitter<'_, '_> {
         };
         self.t.store(&ty, &new, &at, UNIT);
     }
+}
 
-    // --- copies
-
-    pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
-        self.pieces(size, align, |this, extra, piece| {
-            let bytes = i64::from(piece.size());
-            let from = this.spot(inst, (src, AccessKind::Load), extra, bytes);
-            let width = this.width_of_stores(dst);
-            let value = match from {
-                Some(from) => this.load_from(&from, 0, piece, width),
-                None => zero(width, piece),
-            };
-            if let Some(to) = this.spot(inst, (dst, AccessKind::Store), extra, bytes) {
-                this.store_to(&to, piece, &[value]);
-            }
-        });
-    }
-
-    /// What is copied to a uniform variable is never interleaved.
-    fn width_of_stores(&mut self, dst: Value) -> Width {
-        if self.memory(dst).stride.is_none() { Width::One } else { self.width() }
-    }
-
-    pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, align: u32) {
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
-        self.pieces(size, align, |this, extra, piece| {
-            let width = this.width_of_stores(dst);
-            let bytes = i64::from(piece.size());
-            if let Some(to) = this.spot(inst, (dst, AccessKind::Store), extra, bytes) {
-                this.store_to(&to, piece, &[zero(width, piece)]);
-            }
-        });
-    }
-
-    /// Does something for each piece of a range: what follows, or a loop over it.
-    fn pieces(&mut self, size: i64, align: u32, mut each: impl FnMut(&mut Self, &Opd, Scalar)) {
-        let piece = match align {
-            1 => Scalar::I8,
-            2 | 3 => Scalar::I16,
-            _ => Scalar::I32,
-        };
-        let step = i64::from(piece.size());
-        let (whole, mut at) = (size / step, 0);
-        if whole > MAX_PIECES {
-            let slot = self.t.alloca("i64", 8);
-            self.t.store("i64", &Opd::Int(0), &slot, 8);
-            let (head, done) = (self.t.block(), self.t.block());
-            self.t.label(head);
-            let extra = self.t.load("i64", &slot, 8);
-            each(self, &extra, piece);
-            let next = self.t.value(format_args!("add i64 {extra}, {step}"));
-            self.t.store("i64", &next, &slot, 8);
-            let more = self.t.icmp("ult", "i64", &next, &Opd::Int(whole * step));
-            self.t.branch_if(&more, head, done);
-            self.t.label(done);
-            at = whole * step;
-        }
-        while at < size {
-            let fits = size - at >= step;
-            each(self, &Opd::Int(at), if fits { piece } else { Scalar::I8 });
-            at += if fits { step } else { 1 };
-        }
-    }
+/// Lanes side by side in the memory of a variable.
+fn stride_of(spot: &Spot) -> usize {
+    if let Form::Interleaved(stride) = spot.memory.form { stride } else { LANES }
 }
 
 /// Zero in every lane.
-fn zero(width: Width, scalar: Scalar) -> Opd {
+pub(super) fn zero(width: Width, scalar: Scalar) -> Opd {
     match width {
         Width::One => super::zero_of(scalar),
         _ => Opd::text("zeroinitializer"),

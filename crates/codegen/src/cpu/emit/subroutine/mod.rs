@@ -1,4 +1,4 @@
-//! Functions that kernels call: private functions that are too large to be inlined everywhere.
+//! Functions that kernels call: those that are too large to be inlined everywhere.
 //!
 //! A subroutine works on as many lanes as a vector register has 32-bit elements, and is called once for each
 //! such *batch* of a SIMD-group that has active lanes: so its values are registers, not several each, and its
@@ -7,20 +7,25 @@
 //! # Calling convention
 //! `am.call.N(mask, record, first, stop, arguments…)` takes the mask of the SIMD-group, where faults are
 //! noted, the number of its first thread and the address of the stop flag. It calls `am.sub.N` for each
-//! batch, with the batch's own mask and first thread. A pointer is three arguments: the variable's memory,
-//! the offset in it, and its bytes. Any other argument, and a result, which comes last, is the address of
-//! vectors of all lanes, one for each component. Variables are in units of four bytes that are interleaved by
-//! lane: unit `u` of lane `l` is at byte `(u × 32 + l) × 4`. So the memory of a batch is that of its first
-//! lane on.
+//! batch, with the batch's own mask and first thread. A pointer to private memory is three arguments: the
+//! variable's memory, the offset in it, and its bytes. One to memory that threads share is four: where
+//! its allocation begins, its bytes, the bytes before that may be accessed too, and the offset; or, where
+//! lanes may differ in it, the address of a vector of offsets. A call is for one allocation. Any other
+//! argument, and a result, which comes last, is the address of vectors of all lanes, one for each
+//! component. Variables are in units of four bytes that are interleaved by lane: unit `u` of lane `l` is
+//! at byte `(u × 32 + l) × 4`. So the memory of a batch is that of its first lane on.
 //!
 //! Invariant: lanes that are off compute, but write no memory that a caller sees.
 
+mod calls;
 mod control;
+mod copies;
 mod memory;
 mod plan;
 mod pure;
+mod shared;
 
-use anymetal_ir::{FuncId, Inst, Op, Scalar, Type, Value};
+use anymetal_ir::{Inst, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::{Shared, zero_of};
@@ -30,7 +35,8 @@ use crate::elementwise::Width;
 use crate::roots::Root;
 
 use plan::Subroutine;
-pub(in crate::cpu) use plan::Subroutines;
+pub(in crate::cpu) use plan::{Caller, Subroutines};
+pub(super) use plan::{Passing, Passings};
 
 /// Bytes of a unit of a variable's memory.
 pub(in crate::cpu) const UNIT: u32 = 4;
@@ -56,7 +62,8 @@ enum Mask {
 /// A parameter's operands.
 #[derive(Clone, Debug)]
 enum Parameter {
-    Pointer { base: Opd, start: Opd, len: Opd },
+    Private { base: Opd, start: Opd, len: Opd },
+    Shared { base: Opd, len: Opd, before: Opd, offset: Opd },
     Vectors(Opd),
 }
 
@@ -88,16 +95,32 @@ pub(super) fn texts<'m>(shared: &mut Shared<'m>, subroutines: &Subroutines<'m>) 
     subroutines.all().map(|sub| batches(shared, sub) + &text(shared, sub)).collect()
 }
 
-/// The names of the operands of one argument, by what the argument is; a pointer's number is their start.
-fn argument_types(ty: Type) -> &'static [&'static str] {
-    if ty.is_ptr() { &["ptr", "i64", "i64"] } else { &["ptr"] }
+/// The types of the operands of one argument.
+fn argument_types(passing: Passing) -> &'static [&'static str] {
+    match passing {
+        Passing::Value => &["ptr"],
+        Passing::Private { .. } => &["ptr", "i64", "i64"],
+        Passing::Shared { uniform: true } => &["ptr", "i64", "i64", "i64"],
+        Passing::Shared { uniform: false } => &["ptr", "i64", "i64", "ptr"],
+    }
 }
 
-/// Bytes of a scalar in vectors that are passed; `bool`s are bytes.
+/// Which operand of an argument is the address of something of each lane, and the bytes from lane to lane.
+fn part_by_lane(passing: Passing, ty: Type) -> Option<(usize, u32)> {
+    match passing {
+        Passing::Value => Some((0, passed_scalar(ty).size())),
+        Passing::Private { .. } => Some((0, UNIT)),
+        Passing::Shared { uniform: true } => None,
+        Passing::Shared { uniform: false } => Some((3, Scalar::I64.size())),
+    }
+}
+
+/// The scalar that is passed in vectors: of `bool`s a byte, of pointers to shared memory the offset.
 pub(super) fn passed_scalar(ty: Type) -> Scalar {
     match ty.scalar() {
-        Some(Scalar::Bool) | None => Scalar::I8,
+        Some(Scalar::Bool) => Scalar::I8,
         Some(scalar) => scalar,
+        None => Scalar::I64,
     }
 }
 
@@ -106,18 +129,19 @@ fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
     let lanes = batch_lanes(&shared.options.features);
     let number = sub.id.0;
     let (mut parameters, mut arguments, mut places) = (String::new(), String::new(), String::new());
-    let mut types: Vec<Type> = sub.function.params.iter().map(|param| sub.function.ty(*param)).collect();
-    types.extend(sub.function.ret);
-    for (at, ty) in types.iter().enumerate() {
-        for (part, operand) in argument_types(*ty).iter().enumerate() {
+    let types = sub.function.params.iter().map(|param| sub.function.ty(*param));
+    let passed = types.zip(sub.passing().iter().copied());
+    let passed = passed.chain(sub.function.ret.map(|ty| (ty, Passing::Value)));
+    for (at, (ty, passing)) in passed.enumerate() {
+        let by_lane = part_by_lane(passing, ty);
+        for (part, operand) in argument_types(passing).iter().enumerate() {
             parameters.push_str(&format!(", {operand} %a{at}.{part}"));
-            if part > 0 {
+            let Some((_, size)) = by_lane.filter(|(by_lane, _)| *by_lane == part) else {
                 arguments.push_str(&format!(", {operand} %a{at}.{part}"));
                 continue;
-            }
-            let size = if ty.is_ptr() { UNIT } else { passed_scalar(*ty).size() };
+            };
             places.push_str(&format!(
-                "  %o{at} = mul i64 %lane64, {size}\n  %p{at} = getelementptr i8, ptr %a{at}.0, i64 %o{at}\n"
+                "  %o{at} = mul i64 %lane64, {size}\n  %p{at} = getelementptr i8, ptr %a{at}.{part}, i64 %o{at}\n"
             ));
             arguments.push_str(&format!(", ptr %p{at}"));
         }
@@ -157,23 +181,15 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
         "define internal void @am.sub.{}(i{lanes} {bits}, ptr {record}, i32 {first}, ptr {stop}",
         sub.id.0
     );
-    let mut take = |t: &mut Text, ty: Type| {
-        let operands: Vec<Opd> = argument_types(ty).iter().map(|_| t.register()).collect();
-        for (operand, ty) in operands.iter().zip(argument_types(ty)) {
+    let mut take = |t: &mut Text, passing: Passing| {
+        let operands: Vec<Opd> = argument_types(passing).iter().map(|_| t.register()).collect();
+        for (operand, ty) in operands.iter().zip(argument_types(passing)) {
             header.push_str(&format!(", {ty} {operand}"));
         }
-        match operands.as_slice() {
-            [base, start, len] => {
-                Parameter::Pointer { base: base.clone(), start: start.clone(), len: len.clone() }
-            }
-            _ => Parameter::Vectors(operands[0].clone()),
-        }
+        operands
     };
-    let parameters = sub.function.params.iter().map(|param| take(&mut t, sub.function.ty(*param))).collect();
-    let result = sub.function.ret.map(|ty| match take(&mut t, ty) {
-        Parameter::Vectors(at) => at,
-        Parameter::Pointer { base, .. } => base,
-    });
+    let parameters = sub.passing().iter().map(|passing| Parameter::of(&take(&mut t, *passing))).collect();
+    let result = sub.function.ret.map(|_| take(&mut t, Passing::Value).remove(0));
     header.push_str(") noinline #0");
     let entry_mask = t.entry_value(format_args!("bitcast i{lanes} {bits} to <{lanes} x i1>"));
     let (begin, exit) = (t.block(), t.block());
@@ -202,6 +218,24 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     emitter.t.terminator("ret void");
     emitter.shared.declares.extend(emitter.t.take_declares());
     emitter.t.finish(&header, begin)
+}
+
+impl Parameter {
+    /// As [`argument_types`] lists the operands.
+    fn of(operands: &[Opd]) -> Self {
+        match operands {
+            [base, start, len] => {
+                Self::Private { base: base.clone(), start: start.clone(), len: len.clone() }
+            }
+            [base, len, before, offset] => Self::Shared {
+                base: base.clone(),
+                len: len.clone(),
+                before: before.clone(),
+                offset: offset.clone(),
+            },
+            _ => Self::Vectors(operands[0].clone()),
+        }
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -282,7 +316,9 @@ impl Emitter<'_, '_> {
         for (at, &param) in function.params.iter().enumerate() {
             let ty = function.ty(param);
             let components = match self.parameters[at].clone() {
-                Parameter::Pointer { .. } => vec![Opd::Int(0)],
+                Parameter::Private { .. } => vec![Opd::Int(0)],
+                Parameter::Shared { offset, .. } if self.sub.is_uniform(param) => vec![offset],
+                Parameter::Shared { offset, .. } => vec![self.load_passed(ty, &offset)],
                 Parameter::Vectors(from) => (0..usize::from(ty.lanes()))
                     .map(|k| {
                         let place = self.passed(&from, ty, k);
@@ -360,122 +396,6 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-    }
-
-    /// Calls another subroutine for this batch.
-    fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
-        let function = self.sub.function;
-        let varying: Vec<Value> = args
-            .iter()
-            .copied()
-            .filter(|&arg| function.ty(arg).is_ptr() && !self.sub.is_uniform(arg))
-            .collect();
-        let result_ty = result.map(|result| function.ty(result));
-        let operands: Vec<Option<Opd>> = args.iter().map(|&arg| self.pass(arg)).collect();
-        let into = result_ty.map(|ty| self.vectors(ty));
-        if varying.is_empty() {
-            let mask = self.mask_operand();
-            let offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
-            self.call_under(callee, args, &operands, &offsets, into.as_ref(), &mask);
-        } else {
-            self.call_by_offsets(callee, args, &operands, &varying, into.as_ref());
-        }
-        if let (Some(result), Some(ty), Some(into)) = (result, result_ty, into) {
-            let components = (0..usize::from(ty.lanes())).map(|k| {
-                let place = self.passed(&into, ty, k);
-                self.load_passed(ty, &place)
-            });
-            self.values[result.index()] = Some(components.collect());
-        }
-    }
-
-    /// Memory of vectors that are passed.
-    fn vectors(&mut self, ty: Type) -> Opd {
-        let bytes = usize::from(ty.lanes()) * LANES * passed_scalar(ty).size() as usize;
-        self.t.alloca(&format!("[{bytes} x i8]"), 64)
-    }
-
-    /// The vectors of an argument that is no pointer.
-    fn pass(&mut self, arg: Value) -> Option<Opd> {
-        let ty = self.sub.function.ty(arg);
-        if ty.is_ptr() {
-            return None;
-        }
-        let into = self.vectors(ty);
-        for k in 0..usize::from(ty.lanes()) {
-            let value = self.at(arg, k, self.width());
-            let place = self.passed(&into, ty, k);
-            self.store_passed(ty, &value, &place);
-        }
-        Some(into)
-    }
-
-    fn call_under(
-        &mut self,
-        callee: FuncId,
-        args: &[Value],
-        operands: &[Option<Opd>],
-        offsets: &[Opd],
-        into: Option<&Opd>,
-        mask: &Opd,
-    ) {
-        let (ty, lanes) = (self.mask_type(), self.lanes);
-        let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
-        let mut text = format!(
-            "call void @am.sub.{}(i{lanes} {bits}, ptr {}, i32 {}, ptr {}",
-            callee.0, self.record, self.first, self.stop
-        );
-        for ((&arg, operand), offset) in args.iter().zip(operands).zip(offsets) {
-            match operand {
-                Some(vectors) => text.push_str(&format!(", ptr {vectors}")),
-                None => {
-                    let memory = self.memory(arg);
-                    let start = self.t.add("i64", &memory.start, offset);
-                    text.push_str(&format!(", ptr {}, i64 {start}, i64 {}", memory.base, memory.len));
-                }
-            }
-        }
-        if let Some(into) = into {
-            text.push_str(&format!(", ptr {into}"));
-        }
-        self.t.line(text + ")");
-    }
-
-    /// Calls once for each set of lanes that agree on the offsets of all pointers.
-    fn call_by_offsets(
-        &mut self,
-        callee: FuncId,
-        args: &[Value],
-        operands: &[Option<Opd>],
-        varying: &[Value],
-        into: Option<&Opd>,
-    ) {
-        let (ty, lanes) = (self.mask_type(), self.lanes);
-        let slot = self.t.alloca(&ty, 4);
-        let mask = self.mask_operand();
-        self.t.store(&ty, &mask, &slot, 4);
-        let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
-        let left = self.t.load(&ty, &slot, 4);
-        let any = self.any(&left);
-        self.t.branch_if(&any, run, done);
-        self.t.label(run);
-        let lane = self.first_lane(&left);
-        let mut same = left.clone();
-        let mut offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
-        for (at, arg) in args.iter().enumerate().filter(|(_, arg)| varying.contains(arg)) {
-            let vector = self.component(*arg, 0);
-            offsets[at] = self.t.value(format_args!("extractelement <{lanes} x i64> {vector}, i32 {lane}"));
-            let all = self.t.splat_to(lanes, "i64", &offsets[at].clone());
-            let equal = self.t.value(format_args!("icmp eq <{lanes} x i64> {vector}, {all}"));
-            same = self.both(&same, &equal);
-        }
-        self.call_under(callee, args, operands, &offsets, into, &same);
-        let others = self.not(&same);
-        let rest = self.both(&left, &others);
-        self.t.store(&ty, &rest, &slot, 4);
-        self.t.branch(head);
-        self.t.label(done);
     }
 
     /// The number of a mask's first lane; the mask is not empty.

@@ -1,8 +1,10 @@
-//! What is known of subroutines before they are written: uniform values, how locals are kept, how much of its
-//! allocation each pointer that is passed has around it.
+//! What is known of subroutines before they are written: how parameters are passed, uniform values, how
+//! locals are kept, how much of its allocation each pointer that is passed has around it.
+
+use std::collections::BTreeMap;
 
 use anymetal_ir::analysis::{used_functions, walk_insts};
-use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Value};
+use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
 use crate::cpu::options::{CodegenError, CpuFeatures};
 use crate::cpu::walk;
@@ -19,6 +21,44 @@ pub(super) enum LocalKind {
     Uniform,
     /// One per lane, so many lanes side by side.
     Lanes(usize),
+}
+
+/// How an argument is passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::cpu::emit) enum Passing {
+    /// As vectors of all lanes.
+    Value,
+    /// As a pointer into interleaved memory, with an offset that lanes called together share.
+    Private {
+        /// Whether all calls pass one offset for all lanes.
+        uniform: bool,
+    },
+    /// As a pointer to memory that threads share, to one allocation.
+    Shared {
+        /// Whether all calls pass one offset for all lanes.
+        uniform: bool,
+    },
+}
+
+impl Passing {
+    /// Of a type; offsets are one for all lanes until a call passes others.
+    fn of(ty: Type) -> Self {
+        match ty {
+            Type::Ptr(Space::Thread) => Self::Private { uniform: true },
+            Type::Ptr(_) => Self::Shared { uniform: true },
+            _ => Self::Value,
+        }
+    }
+}
+
+/// How the parameters of each function that is called are passed.
+pub(in crate::cpu::emit) type Passings = BTreeMap<FuncId, Vec<Passing>>;
+
+/// A kernel's function as it is called from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cpu) struct Caller<'a> {
+    pub(in crate::cpu) function: &'a Function,
+    pub(in crate::cpu) pointers: &'a [Pointer],
 }
 
 /// Bytes of its allocation that are before and after a pointer, at least.
@@ -51,7 +91,8 @@ pub(in crate::cpu) struct Subroutine<'m> {
     pointers: Vec<Pointer>,
     uniformity: Uniformity,
     locals: Vec<LocalKind>,
-    /// By parameter.
+    /// By parameter, as the next.
+    passing: Vec<Passing>,
     rooms: Vec<Room>,
 }
 
@@ -63,17 +104,36 @@ pub(in crate::cpu) struct Subroutines<'m> {
 }
 
 impl<'m> Subroutines<'m> {
-    /// Analyses what the kernel's function calls.
+    /// Analyses what the kernel's function calls. `callers` are all functions that code is written of for it.
     pub(in crate::cpu) fn new(
         module: &'m Module,
         kernel: &Kernel,
         features: &CpuFeatures,
+        callers: &[Caller<'_>],
     ) -> Result<Self, CodegenError> {
         let lanes = super::batch_lanes(features);
         let called = used_functions(module, &[kernel.function]);
-        let ids = called.into_iter().rev().filter(|id| *id != kernel.function);
-        let all = ids.map(|id| Subroutine::new(module, id, lanes)).collect::<Result<_, _>>()?;
-        Ok(Self { all })
+        let ids: Vec<FuncId> = called.into_iter().rev().filter(|id| *id != kernel.function).collect();
+        let mut passings = passings(module, &ids);
+        for caller in callers.iter().filter(|_| !ids.is_empty()) {
+            let differs = |root: Root, _| matches!(root, Root::Many | Root::Local(_));
+            let varying = Varying { params: &|_| false, loads: &differs };
+            let uniformity = Uniformity::new(caller.function, &varying, caller.pointers);
+            note_varying(&mut passings, caller.function, &uniformity);
+        }
+        let mut this = Self::default();
+        for id in ids {
+            let passing = passings.get(&id).cloned().unwrap_or_default();
+            let sub = Subroutine::new(module, id, lanes, passing)?;
+            note_varying(&mut passings, sub.function, &sub.uniformity);
+            this.all.push(sub);
+        }
+        Ok(this)
+    }
+
+    /// How arguments are passed.
+    pub(in crate::cpu::emit) fn passings(&self) -> Passings {
+        self.all.iter().map(|sub| (sub.id, sub.passing.clone())).collect()
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Subroutine<'m>> {
@@ -103,6 +163,26 @@ impl<'m> Subroutines<'m> {
     }
 }
 
+fn passings(module: &Module, ids: &[FuncId]) -> Passings {
+    let of_params = |function: &Function| {
+        function.params.iter().map(|param| Passing::of(function.ty(*param))).collect::<Vec<_>>()
+    };
+    ids.iter().map(|id| (*id, of_params(module.function(*id)))).collect()
+}
+
+/// Notes which calls of a function pass pointers with offsets that differ between lanes.
+fn note_varying(passings: &mut Passings, function: &Function, uniformity: &Uniformity) {
+    walk_insts(function, function.body, &mut |inst| {
+        let Op::Call(callee, args) = &function.inst(inst).op else { return };
+        let Some(passing) = passings.get_mut(callee) else { return };
+        for (passing, &arg) in passing.iter_mut().zip(args) {
+            if let Passing::Shared { uniform } | Passing::Private { uniform } = passing {
+                *uniform &= uniformity.is_uniform(arg);
+            }
+        }
+    });
+}
+
 fn note(all: &mut [Subroutine<'_>], function: &Function, room: &dyn Fn(Value) -> Room) {
     walk_insts(function, function.body, &mut |inst| {
         let Op::Call(callee, args) = &function.inst(inst).op else { return };
@@ -121,18 +201,46 @@ fn local_room(function: &Function, local: Local) -> Room {
 }
 
 impl<'m> Subroutine<'m> {
-    fn new(module: &'m Module, id: FuncId, lanes: usize) -> Result<Self, CodegenError> {
+    fn new(
+        module: &'m Module,
+        id: FuncId,
+        lanes: usize,
+        passing: Vec<Passing>,
+    ) -> Result<Self, CodegenError> {
         let function = module.function(id);
         let order = walk::instructions(function)?;
         let pointers = Roots::solve(function, function.params.iter().map(|_| true), &order).pointers;
+        let differs =
+            |passing: Passing| matches!(passing, Passing::Value | Passing::Shared { uniform: false });
         let varying = Varying {
-            params: &|param| !function.ty(param).is_ptr(),
-            loads: &|root, _| !matches!(root, Root::Global(_)),
+            params: &|param| {
+                let number = function.params.iter().position(|other| *other == param);
+                number.is_none_or(|number| differs(passing[number]))
+            },
+            // What lanes load together from one address is one value.
+            loads: &|root, _| match root {
+                Root::Global(_) => false,
+                Root::Argument(param) => !matches!(passing[param], Passing::Shared { .. }),
+                _ => true,
+            },
         };
         let uniformity = Uniformity::new(function, &varying, &pointers);
         let locals = local_kinds(function, &order, &pointers, &uniformity, lanes);
         let rooms = vec![Room::ALL; function.params.len()];
-        Ok(Self { id, function, pointers, uniformity, locals, rooms })
+        Ok(Self { id, function, pointers, uniformity, locals, passing, rooms })
+    }
+
+    /// Whether lanes of one batch may be called for one set after the other.
+    pub(super) fn is_called_for_parts(&self) -> bool {
+        let differs = |passing: &Passing| {
+            matches!(passing, Passing::Shared { uniform: false } | Passing::Private { uniform: false })
+        };
+        self.passing.iter().any(differs)
+    }
+
+    /// How each parameter is passed.
+    pub(super) fn passing(&self) -> &[Passing] {
+        &self.passing
     }
 
     pub(super) fn is_uniform(&self, value: Value) -> bool {

@@ -1,9 +1,10 @@
-//! Functions that touch private memory only: what a thread computes in them depends on their arguments, on
-//! what these point to, and on constant data.
+//! Functions that a CPU's kernel can call: what a thread computes in them depends on their arguments, on what
+//! these point to, and on constant data.
 //!
-//! Such functions can be called: no access of theirs needs to know a buffer, a thread's position or other
-//! lanes. Invariant: in a private function every pointer is made of a parameter, of a local's address or of a
-//! constant datum's by adding to it.
+//! No access of theirs needs to know an argument of the kernel, a thread's position or other lanes.
+//! Memory that threads share is passed as a pointer, with its allocation's bounds. Invariant: in such a
+//! function every pointer is made of a parameter, of a local's address or of a constant datum's by adding
+//! to it.
 
 use super::walk_insts;
 use crate::{CastOp, Function, Local, Op, Space, Type, Value};
@@ -12,7 +13,7 @@ use crate::{CastOp, Function, Local, Op, Space, Type, Value};
 /// adding to it. Locals whose addresses are used in other ways, or that are accessed at bytes where no scalar
 /// of the access's type lies, are left out.
 pub fn private_pointers(function: &Function) -> Vec<bool> {
-    let mut known = pointers_in(function, Space::Thread);
+    let mut known = made_by_adding(function, |space| space == Space::Thread);
     let mut plain = vec![true; function.locals.len()];
     let roots = local_roots(function);
     walk_insts(function, function.body, &mut |inst| {
@@ -66,18 +67,18 @@ fn is_aligned(ty: Type, align: u32) -> bool {
     align >= size.min(4)
 }
 
-/// Pointers of a space made of a parameter or an address by adding.
-fn pointers_in(function: &Function, space: Space) -> Vec<bool> {
+/// Pointers to some spaces made of a parameter or an address by adding.
+fn made_by_adding(function: &Function, spaces: impl Fn(Space) -> bool) -> Vec<bool> {
+    let is_of_them = |value: Value| matches!(function.ty(value), Type::Ptr(space) if spaces(space));
     let mut known = vec![false; function.values.len()];
-    for param in &function.params {
-        known[param.index()] = function.ty(*param) == Type::Ptr(space);
+    for &param in &function.params {
+        known[param.index()] = is_of_them(param);
     }
     walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
         let Some(result) = data.result else { return };
         known[result.index()] = match data.op {
-            Op::LocalAddr(_) => space == Space::Thread,
-            Op::GlobalAddr(_) => space == Space::Constant,
+            Op::LocalAddr(_) | Op::GlobalAddr(_) => is_of_them(result),
             Op::PtrAdd { base, .. } => known[base.index()],
             _ => false,
         };
@@ -85,45 +86,59 @@ fn pointers_in(function: &Function, space: Space) -> Vec<bool> {
     known
 }
 
-/// Whether all pointers among the arguments of a call are to private memory, and made as a private function
-/// makes them. `private` is [`private_pointers`] of the caller.
-pub fn has_private_arguments(function: &Function, private: &[bool], args: &[Value]) -> bool {
-    args.iter().all(|arg| !function.ty(*arg).is_ptr() || private[arg.index()])
+/// The pointers of a callable function.
+struct Pointers {
+    /// As [`private_pointers`].
+    private: Vec<bool>,
+    /// To memory that threads share, made by adding.
+    shared: Vec<bool>,
 }
 
-/// Whether the function touches private memory and constant data only, and its pointers are made as the
-/// module's documentation says. Functions that it calls are not looked at, the arguments of the calls are.
-pub fn is_private_function(function: &Function) -> bool {
-    let may_pass = |ty: &Type| !ty.is_ptr() || *ty == Type::Ptr(Space::Thread);
-    let signature = function.params.iter().all(|param| may_pass(&function.ty(*param)))
-        && function.ret.is_none_or(|ty| !ty.is_ptr());
-    if !signature {
+impl Pointers {
+    fn has(&self, pointer: Value) -> bool {
+        self.private[pointer.index()] || self.shared[pointer.index()]
+    }
+}
+
+/// Whether all pointers to private memory among the arguments of a call are made as a callable function makes
+/// them. `private` is [`private_pointers`] of the caller. Other pointers may be any.
+pub fn has_callable_arguments(function: &Function, private: &[bool], args: &[Value]) -> bool {
+    let may_pass = |arg: &Value| function.ty(*arg) != Type::Ptr(Space::Thread) || private[arg.index()];
+    args.iter().all(may_pass)
+}
+
+/// Whether a CPU's kernel can call the function: its pointers are made as the module's documentation
+/// says, and it does nothing with other lanes, positions or atomics. Functions that it calls are not
+/// looked at, the arguments of the calls are.
+pub fn is_callable(function: &Function) -> bool {
+    if function.ret.is_some_and(Type::is_ptr) {
         return false;
     }
-    let (private, constant) = (private_pointers(function), pointers_in(function, Space::Constant));
+    let pointers = Pointers {
+        private: private_pointers(function),
+        shared: made_by_adding(function, |space| space != Space::Thread),
+    };
     let mut fits = true;
     walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
         let ty = data.result.map(|result| function.ty(result));
-        fits = fits && is_private(function, &private, &constant, &data.op, ty);
+        fits = fits && is_callable_op(function, &pointers, &data.op, ty);
     });
     fits
 }
 
-fn is_private(function: &Function, private: &[bool], constant: &[bool], op: &Op, ty: Option<Type>) -> bool {
-    let may_read = |ptr: &Value| private[ptr.index()] || constant[ptr.index()];
+fn is_callable_op(function: &Function, pointers: &Pointers, op: &Op, ty: Option<Type>) -> bool {
+    let may_access = |ptr: Value, ty: Type, align: u32| {
+        let fits = pointers.shared[ptr.index()] || pointers.private[ptr.index()] && is_aligned(ty, align);
+        fits && !ty.is_ptr()
+    };
     match op {
-        Op::Load { ptr, align, volatile: false } => {
-            may_read(ptr) && ty.is_some_and(|ty| !ty.is_ptr() && is_aligned(ty, *align))
-        }
-        Op::Store { ptr, value, align, volatile: false } => {
-            let ty = function.ty(*value);
-            private[ptr.index()] && !ty.is_ptr() && is_aligned(ty, *align)
-        }
-        Op::MemCopy { dst, src, .. } => private[dst.index()] && may_read(src),
-        Op::MemZero { dst, .. } => private[dst.index()],
-        Op::Call(_, args) => has_private_arguments(function, private, args),
-        Op::PtrAdd { base, .. } => may_read(base),
+        Op::Load { ptr, align, volatile: false } => ty.is_some_and(|ty| may_access(*ptr, ty, *align)),
+        Op::Store { ptr, value, align, volatile: false } => may_access(*ptr, function.ty(*value), *align),
+        Op::MemCopy { dst, src, .. } => pointers.has(*dst) && pointers.has(*src),
+        Op::MemZero { dst, .. } => pointers.has(*dst),
+        Op::Call(_, args) => args.iter().all(|arg| !function.ty(*arg).is_ptr() || pointers.has(*arg)),
+        Op::PtrAdd { base, .. } => pointers.has(*base),
         Op::LocalStart(_)
         | Op::LocalAddr(_)
         | Op::GlobalAddr(_)

@@ -1,0 +1,143 @@
+//! Calls of a subroutine from another one, for the lanes of a batch.
+
+use anymetal_ir::{FuncId, Space, Type, Value};
+
+use super::memory::Memory;
+use super::{Emitter, Passing, passed_scalar};
+use crate::cpu::llvm_text::{LANES, Opd};
+
+/// What an argument of a call is passed as, but for what follows from a pointer's allocation.
+enum Passed {
+    Private,
+    /// The offset, or where those of the lanes are, and the operand's type.
+    Shared(&'static str, Opd),
+    Vectors(Opd),
+}
+
+impl Emitter<'_, '_> {
+    /// Calls another subroutine for this batch.
+    pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
+        let function = self.sub.function;
+        let is_private = |arg: Value| function.ty(arg) == Type::Ptr(Space::Thread);
+        let varying: Vec<Value> =
+            args.iter().copied().filter(|&arg| is_private(arg) && !self.sub.is_uniform(arg)).collect();
+        let result_ty = result.map(|result| function.ty(result));
+        let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
+        let operands: Vec<Passed> =
+            args.iter().zip(passings).map(|(&arg, passing)| self.pass(arg, passing)).collect();
+        let into = result_ty.map(|ty| self.vectors(ty));
+        if varying.is_empty() {
+            let mask = self.mask_operand();
+            let offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
+            self.call_under(callee, args, &operands, &offsets, into.as_ref(), &mask);
+        } else {
+            self.call_by_offsets(callee, args, &operands, &varying, into.as_ref());
+        }
+        if let (Some(result), Some(ty), Some(into)) = (result, result_ty, into) {
+            let components = (0..usize::from(ty.lanes())).map(|k| {
+                let place = self.passed(&into, ty, k);
+                self.load_passed(ty, &place)
+            });
+            self.values[result.index()] = Some(components.collect());
+        }
+    }
+
+    /// Memory of vectors that are passed.
+    fn vectors(&mut self, ty: Type) -> Opd {
+        let bytes = usize::from(ty.lanes()) * LANES * passed_scalar(ty).size() as usize;
+        self.t.alloca(&format!("[{bytes} x i8]"), 64)
+    }
+
+    /// Writes what is passed in memory.
+    fn pass(&mut self, arg: Value, passing: Passing) -> Passed {
+        match passing {
+            Passing::Private { .. } => Passed::Private,
+            Passing::Shared { uniform: true } => Passed::Shared("i64", self.component(arg, 0)),
+            Passing::Shared { uniform: false } => Passed::Shared("ptr", self.pass_vectors(arg)),
+            Passing::Value => Passed::Vectors(self.pass_vectors(arg)),
+        }
+    }
+
+    fn pass_vectors(&mut self, arg: Value) -> Opd {
+        let ty = self.sub.function.ty(arg);
+        let into = self.vectors(ty);
+        for k in 0..usize::from(ty.lanes()) {
+            let value = self.at(arg, k, self.width());
+            let place = self.passed(&into, ty, k);
+            self.store_passed(ty, &value, &place);
+        }
+        into
+    }
+
+    fn call_under(
+        &mut self,
+        callee: FuncId,
+        args: &[Value],
+        operands: &[Passed],
+        offsets: &[Opd],
+        into: Option<&Opd>,
+        mask: &Opd,
+    ) {
+        let (ty, lanes) = (self.mask_type(), self.lanes);
+        let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
+        let mut text = format!(
+            "call void @am.sub.{}(i{lanes} {bits}, ptr {}, i32 {}, ptr {}",
+            callee.0, self.record, self.first, self.stop
+        );
+        for ((&arg, operand), offset) in args.iter().zip(operands).zip(offsets) {
+            match operand {
+                Passed::Vectors(vectors) => text.push_str(&format!(", ptr {vectors}")),
+                Passed::Shared(ty, offset) => {
+                    let Memory { base, len, before, .. } = self.memory(arg);
+                    text.push_str(&format!(", ptr {base}, i64 {len}, i64 {before}, {ty} {offset}"));
+                }
+                Passed::Private => {
+                    let memory = self.memory(arg);
+                    let start = self.t.add("i64", &memory.start, offset);
+                    text.push_str(&format!(", ptr {}, i64 {start}, i64 {}", memory.base, memory.len));
+                }
+            }
+        }
+        if let Some(into) = into {
+            text.push_str(&format!(", ptr {into}"));
+        }
+        self.t.line(text + ")");
+    }
+
+    /// Calls once for each set of lanes that agree on the offsets of all pointers.
+    fn call_by_offsets(
+        &mut self,
+        callee: FuncId,
+        args: &[Value],
+        operands: &[Passed],
+        varying: &[Value],
+        into: Option<&Opd>,
+    ) {
+        let (ty, lanes) = (self.mask_type(), self.lanes);
+        let slot = self.t.alloca(&ty, 4);
+        let mask = self.mask_operand();
+        self.t.store(&ty, &mask, &slot, 4);
+        let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.label(head);
+        let left = self.t.load(&ty, &slot, 4);
+        let any = self.any(&left);
+        self.t.branch_if(&any, run, done);
+        self.t.label(run);
+        let lane = self.first_lane(&left);
+        let mut same = left.clone();
+        let mut offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
+        for (at, arg) in args.iter().enumerate().filter(|(_, arg)| varying.contains(arg)) {
+            let vector = self.component(*arg, 0);
+            offsets[at] = self.t.value(format_args!("extractelement <{lanes} x i64> {vector}, i32 {lane}"));
+            let all = self.t.splat_to(lanes, "i64", &offsets[at].clone());
+            let equal = self.t.value(format_args!("icmp eq <{lanes} x i64> {vector}, {all}"));
+            same = self.both(&same, &equal);
+        }
+        self.call_under(callee, args, operands, &offsets, into, &same);
+        let others = self.not(&same);
+        let rest = self.both(&left, &others);
+        self.t.store(&ty, &rest, &slot, 4);
+        self.t.branch(head);
+        self.t.label(done);
+    }
+}

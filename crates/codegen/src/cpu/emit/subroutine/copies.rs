@@ -1,0 +1,93 @@
+//! Copying and clearing bytes in subroutines, as loads and stores of the largest pieces that fit.
+//!
+//! Invariant: both ends are checked as a whole, before the first piece is copied.
+
+use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
+
+use super::Emitter;
+use super::memory::{Spot, zero};
+use crate::cpu::llvm_text::Opd;
+use crate::elementwise::Width;
+
+/// Copies of more pieces than this are loops.
+const MAX_PIECES: i64 = 64;
+
+impl Emitter<'_, '_> {
+    pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        if size == 0 {
+            return;
+        }
+        let from = self.spot(inst, (src, AccessKind::Load), size);
+        let Some(to) = self.spot(inst, (dst, AccessKind::Store), size) else { return };
+        let width = self.stored_width(to.memory.form);
+        self.pieces(size, align, |this, at, piece| {
+            let value = match &from {
+                Some(from) => {
+                    let from = this.moved(from, at);
+                    this.load_from(&from, 0, piece, width)
+                }
+                None => zero(width, piece),
+            };
+            let to = this.moved(&to, at);
+            this.store_to(&to, piece, &[value]);
+        });
+    }
+
+    pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, align: u32) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        if size == 0 {
+            return;
+        }
+        let Some(to) = self.spot(inst, (dst, AccessKind::Store), size) else { return };
+        let width = self.stored_width(to.memory.form);
+        self.pieces(size, align, |this, at, piece| {
+            let to = this.moved(&to, at);
+            this.store_to(&to, piece, &[zero(width, piece)]);
+        });
+    }
+
+    /// So many bytes further.
+    fn moved(&mut self, spot: &Spot, bytes: &Opd) -> Spot {
+        let offset = match spot.width {
+            Width::One => self.t.add("i64", &spot.offset, bytes),
+            _ if *bytes == Opd::Int(0) => spot.offset.clone(),
+            width => {
+                let bytes = self.t.splat_to(self.lanes, "i64", bytes);
+                self.t.value(format_args!("add {} {}, {bytes}", width.of("i64"), spot.offset))
+            }
+        };
+        Spot { offset, ..spot.clone() }
+    }
+
+    /// Does something for each piece of a range: what follows, or a loop over it.
+    fn pieces(&mut self, size: i64, align: u32, mut each: impl FnMut(&mut Self, &Opd, Scalar)) {
+        let piece = match align {
+            1 => Scalar::I8,
+            2 | 3 => Scalar::I16,
+            _ => Scalar::I32,
+        };
+        let step = i64::from(piece.size());
+        let (whole, mut at) = (size / step, 0);
+        if whole > MAX_PIECES {
+            let slot = self.t.alloca("i64", 8);
+            self.t.store("i64", &Opd::Int(0), &slot, 8);
+            let (head, done) = (self.t.block(), self.t.block());
+            self.t.label(head);
+            let extra = self.t.load("i64", &slot, 8);
+            each(self, &extra, piece);
+            let next = self.t.value(format_args!("add i64 {extra}, {step}"));
+            self.t.store("i64", &next, &slot, 8);
+            let more = self.t.icmp("ult", "i64", &next, &Opd::Int(whole * step));
+            self.t.branch_if(&more, head, done);
+            self.t.label(done);
+            at = whole * step;
+        }
+        while at < size {
+            let fits = size - at >= step;
+            each(self, &Opd::Int(at), if fits { piece } else { Scalar::I8 });
+            at += if fits { step } else { 1 };
+        }
+    }
+}
