@@ -26,6 +26,11 @@ kernel void cases(device int* x [[buffer(0)]])
         case 1: x[1] = 3; break; //~ duplicate-case
         default: break;
         default: break; //~ duplicate-case
+        case -3 ... 1: x[1] = 4; //~ duplicate-case: for a value from -3 to 1
+        case 5 ... 4: x[1] = 5; break; //~ empty-range
+        case 10 ... 20: break;
+        case 20: break; //~ duplicate-case
+        case 2 ... x[0]: break; //~ not-constant
     }
 }
 

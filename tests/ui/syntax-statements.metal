@@ -21,6 +21,13 @@ kernel void labels(device int* x [[buffer(0)]])
         case 1: x[1] = 2; //~ misplaced-label
 }
 
+kernel void returns(device int* x [[buffer(0)]])
+{
+    x[0] = ({ if (x[1]) return; 1; }); //~ unsupported-feature: inside of a statement expression
+    x[1] = ({ auto three = [] { return 3; }; three(); });
+    x[2] = ({ struct Three { int value() { return 3; } } three; three.value(); });
+}
+
 kernel void open_block(device int* x [[buffer(0)]])
 {
     x[0] = 1;

@@ -18,7 +18,7 @@ kernel void compound(device Sum* sums [[buffer(0)]])
 
 kernel void product(device float* x [[buffer(0)]])
 {
-    x[0] = mpp::tensor_ops::reduce_rows(x[1]); //~ unsupported-feature
+    simdgroup_event event; //~ unsupported-feature: asynchronous copies
 }
 
 kernel void scope(device float* x [[buffer(0)]])
@@ -74,7 +74,33 @@ kernel void foveated(constant rasterization_rate_map_data& rates [[buffer(0)]], 
     x[0] = decoder.map_screen_to_physical_coordinates(float2(1)).x;
 }
 
-kernel void host_tensor(tensor<device half, dextents<int, 2>, tensor_handle> x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature
+kernel void tensors(array<tensor<device half, dextents<int, 2>>, 2> x [[buffer(0)]], device float* out [[buffer(2)]]) //~ unsupported-feature: arrays of tensors
 {
-    out[0] = x.load(0, 0);
+    out[0] = x[0].load(0, 0);
+}
+
+struct Tensors
+{
+    tensor<device half, dextents<int, 2>> first;
+};
+
+kernel void tensors_in_memory(constant Tensors& x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature: argument buffers
+{
+    out[0] = x.first.load(0, 0);
+}
+
+kernel void many_dimensions(tensor<device half, dextents<int, 17>> x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature: at most 16 dimensions
+{
+    out[0] = x.get_extent(0);
+}
+
+kernel void tensor_of_thread(tensor<thread half, dextents<int, 1>> x [[buffer(0)]], device float* out [[buffer(1)]]) //~ unsupported-feature: device or constant memory
+{
+    out[0] = x.load(0);
+}
+
+kernel void leaves(device int* x [[buffer(0)]])
+{
+    for (int i = 0; i < 3; i++)
+        x[2] = ({ if (x[1]) break; 1; }); //~ stray-break
 }

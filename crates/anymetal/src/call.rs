@@ -6,6 +6,7 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::tensor::{TensorShape, shape_bytes};
 use anymetal_hal::texture::{BindingRole, SamplerDescriptor, TextureError, format_constant, state_constant};
 use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
@@ -211,6 +212,28 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
+    /// Gives the tensor whose elements are at `[[buffer(index)]]` its shape.
+    pub(crate) fn tensor_shape(
+        &mut self,
+        index: u32,
+        shape: &TensorShape,
+        bytes: impl FnOnce(&[u8], ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let signature = self.signature;
+        match signature.resource_argument(BindingRole::TensorShape(index)) {
+            Ok(argument) if argument.element_size == shape_bytes(shape.rank()) as u64 => {
+                self.bind(argument, |target| bytes(&shape.to_bytes(), target));
+            }
+            Ok(argument) => self.note(Error::TensorRank {
+                kernel: signature.name().to_owned(),
+                name: argument.name.clone(),
+                expected: argument.element_size as usize / shape_bytes(1),
+                got: shape.rank(),
+            }),
+            Err(error) => self.note(error.into()),
+        }
+    }
+
     fn bind(
         &mut self,
         argument: &ArgumentInfo,
@@ -279,7 +302,7 @@ macro_rules! call_setters {
 }
 pub(crate) use call_setters;
 
-/// The setters for textures and samplers of a builder as [`call_setters`] has it.
+/// The setters for textures, samplers and shapes of tensors of a builder as [`call_setters`] has it.
 macro_rules! texture_setters {
     ($argument:ident, $bind:ident) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
@@ -296,6 +319,13 @@ macro_rules! texture_setters {
         /// The sampler at `[[sampler(index)]]`.
         pub fn sampler(mut self, index: u32, sampler: &anymetal_hal::texture::SamplerDescriptor) -> Self {
             self.call.sampler(index, sampler, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+            self
+        }
+
+        /// The shape of the tensor whose elements are the argument with that Metal index.
+        pub fn tensor_shape(mut self, index: u32, shape: &anymetal_hal::tensor::TensorShape) -> Self {
+            self.call
+                .tensor_shape(index, shape, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
             self
         }
     };

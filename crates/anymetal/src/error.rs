@@ -56,6 +56,18 @@ pub enum Error {
     /// A texture was refused, as memory or as an argument.
     #[error(transparent)]
     Texture(#[from] TextureError),
+    /// A shape with another number of dimensions than the tensor has.
+    #[error("kernel `{kernel}`: tensor `{name}` has {expected} dimensions, but the shape given has {got}")]
+    TensorRank {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        name: String,
+        /// The dimensions of the kernel's.
+        expected: usize,
+        /// Those of the shape.
+        got: usize,
+    },
     /// A queue refused, or the work ended without a result.
     #[error(transparent)]
     Exec(Box<ExecError>),
@@ -209,6 +221,7 @@ impl Error {
             | Error::UnreadableFile { .. }
             | Error::Config(_)
             | Error::Texture(_)
+            | Error::TensorRank { .. }
             | Error::CheckOptions(_)
             | Error::Recording(_)
             | Error::ArgumentCount { .. }

@@ -152,6 +152,7 @@ pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
+pub use anymetal_hal::tensor::{ShapeError, TensorShape};
 pub use anymetal_hal::texture::{
     AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,
     SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,

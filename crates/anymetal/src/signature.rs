@@ -65,6 +65,7 @@ impl Signature {
             let (what, index) = match role {
                 BindingRole::Sampler(index) => ("sampler", index),
                 BindingRole::Texels(index) | BindingRole::Description(index) => ("texture", index),
+                BindingRole::TensorShape(index) => ("tensor", index),
                 BindingRole::Buffer
                 | BindingRole::Log
                 | BindingRole::LogCommand
@@ -75,7 +76,9 @@ impl Signature {
                 let role = argument.role();
                 matches!(
                     (role, what),
-                    (BindingRole::Texels(_), "texture") | (BindingRole::Sampler(_), "sampler")
+                    (BindingRole::Texels(_), "texture")
+                        | (BindingRole::Sampler(_), "sampler")
+                        | (BindingRole::TensorShape(_), "tensor")
                 )
             };
             let existing: Vec<String> =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{ArgumentKind, Family, KernelInfo, Logs, Pipeline, Queue};
+use anymetal::{ArgumentKind, Family, KernelInfo, Logs, Pipeline, Queue, TensorShape};
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_compiler::hal::command::Grid;
 use anymetal_compiler::{CompileError, Library, Specialisation};
@@ -18,6 +18,7 @@ use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::run::arguments::{Bound, bind};
 use crate::run::spec::{ArgumentSpec, Spec};
+use crate::run::tensors;
 use crate::run::textures::{self, Resources};
 use crate::run::timing::Times;
 use crate::run::which::Sized;
@@ -39,6 +40,7 @@ SPEC is one of:
   texture:FORMAT:WxH     a texture2d of zeros, such as texture:rgba16float:640x480
   sampler:WORD[,WORD…]   a sampler: nearest, linear, mip_nearest, mip_linear, pixel, clamp_to_edge, clamp_to_zero,
                          repeat, mirrored_repeat, clamp_to_border
+  shape:W[xH…][:1xW…]    extents (and strides) of a tensor, the fastest first, beside the option with its elements
   none                   nothing is bound
 TYPE is one of: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 bool
 I is the index of a buffer, texture or sampler, or the argument's name.";
@@ -94,6 +96,7 @@ pub(crate) struct Launch<'a> {
     compiled: Compiled,
     pub(crate) arguments: Vec<Bound>,
     pub(crate) resources: Resources,
+    shapes: Vec<(u32, TensorShape)>,
     threadgroup_memory: Vec<(u32, u64)>,
 }
 
@@ -227,8 +230,9 @@ impl KernelCall {
         let info = compiled.pipeline.kernel();
         let arguments = bind(info, &self.arguments, &choice.device)?;
         let resources = textures::bind(info, &self.arguments, &choice.device)?;
+        let shapes = tensors::shapes(info, &self.arguments, &arguments)?;
         let threadgroup_memory = threadgroup_memory(info, &self.threadgroup_memory)?;
-        Ok(Launch { call: self, compiled, arguments, resources, threadgroup_memory })
+        Ok(Launch { call: self, compiled, arguments, resources, shapes, threadgroup_memory })
     }
 }
 
@@ -269,6 +273,9 @@ impl Launch<'_> {
         }
         for (index, sampler) in &self.resources.samplers {
             launch = launch.sampler(*index, sampler);
+        }
+        for (index, shape) in &self.shapes {
+            launch = launch.tensor_shape(*index, shape);
         }
         for &(index, bytes) in &self.threadgroup_memory {
             launch = launch.threadgroup_memory(index, bytes);

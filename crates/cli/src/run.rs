@@ -10,6 +10,7 @@ pub(crate) mod logs;
 mod picture;
 mod results;
 pub(crate) mod spec;
+pub(crate) mod tensors;
 pub(crate) mod textures;
 pub(crate) mod timing;
 pub(crate) mod which;

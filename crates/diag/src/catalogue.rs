@@ -172,6 +172,7 @@ const ANALYSIS: &[Entry] = &[
     id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
     id("duplicate-index", "two parameters of a kernel with one index"),
     id("empty-fold", "an empty pack folded by an operator that has no value for it"),
+    id("empty-range", "warning: the last value of a range of cases is below the first"),
     id("enum-type", "an enumeration whose underlying type is not an integer type"),
     id("excess-initialisers", "more initialisers than members or elements"),
     id("excess-result", "a `void` function returns a value"),

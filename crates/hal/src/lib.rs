@@ -57,6 +57,7 @@ pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;
 pub mod sync;
+pub mod tensor;
 pub mod texture;
 pub mod time_sample;
 pub mod validate;

@@ -70,6 +70,7 @@ pub mod offsets;
 pub mod resident;
 mod slots;
 mod tables;
+pub mod tensors;
 pub mod textures;
 
 pub use fault::{AccessKind, FAULT_SYMBOL, FaultFunction, FaultRecord, RecordedFault};

@@ -12,6 +12,7 @@
 //! value of a function constant that programs do not see ([`format_constant`], [`state_constant`]).
 
 use crate::commands::MAX_ENCODED_BUFFERS;
+use crate::tensors::MAX_TENSOR_INDEX;
 
 /// Maximum number of textures of a kernel.
 pub const MAX_TEXTURES: u32 = 128;
@@ -46,6 +47,8 @@ const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
 const FIRST_LOG: u32 = FIRST_SAMPLER + MAX_SAMPLERS;
 const FIRST_COMMANDS: u32 = FIRST_LOG + 2;
 const RESOURCE_TABLE: u32 = FIRST_COMMANDS + MAX_ENCODED_BUFFERS;
+const FIRST_TENSOR: u32 = RESOURCE_TABLE + 1;
+const FIRST_UNUSED: u32 = FIRST_TENSOR + MAX_TENSOR_INDEX + 1;
 
 /// What a buffer's index says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +69,8 @@ pub enum BindingRole {
     EncodedCommands(u32),
     /// Where they and the kernel's own buffers are ([`crate::commands::ResourceTable`]).
     ResourceTable,
+    /// The extents and strides of the tensor whose elements are at `[[buffer(n)]]` ([`crate::tensors`]).
+    TensorShape(u32),
 }
 
 impl BindingRole {
@@ -85,13 +90,14 @@ impl BindingRole {
             FIRST_LOG => BindingRole::Log,
             FIRST_COMMANDS..RESOURCE_TABLE => BindingRole::EncodedCommands(index - FIRST_COMMANDS),
             RESOURCE_TABLE => BindingRole::ResourceTable,
+            FIRST_TENSOR..FIRST_UNUSED => BindingRole::TensorShape(index - FIRST_TENSOR),
             _ => BindingRole::LogCommand,
         }
     }
 
     /// Whether it is the compiler's own: a log, what encoding needs, or what only the code of textures sees.
     pub const fn is_hidden(self) -> bool {
-        matches!(self, BindingRole::Description(_)) || self.is_bound_late()
+        matches!(self, BindingRole::Description(_) | BindingRole::TensorShape(_)) || self.is_bound_late()
     }
 
     /// Whether it is bound when the work is given to a device, and not when it is encoded.
@@ -116,6 +122,7 @@ impl BindingRole {
             BindingRole::LogCommand => Some(FIRST_LOG + 1),
             BindingRole::EncodedCommands(number) => Some(FIRST_COMMANDS + number),
             BindingRole::ResourceTable => Some(RESOURCE_TABLE),
+            BindingRole::TensorShape(buffer) => Some(FIRST_TENSOR + buffer),
         }
     }
 }

@@ -29,13 +29,17 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),
     ("<metal_simdgroup_matrix>", include_str!("lib/simdgroup_matrix.metal")),
     ("<metal_tensor>", include_str!("lib/tensor.metal")),
-    ("<MetalPerformancePrimitives>", include_str!("lib/tensor_ops.metal")),
+    ("<metal_cooperative_tensor>", include_str!("lib/cooperative_tensor.metal")),
+    ("<MPPTensorOpsMatMul2d>", include_str!("lib/tensor_ops.metal")),
+    ("<MPPTensorOpsReductions>", include_str!("lib/tensor_reductions.metal")),
+    ("<MPPTensorOpsConvolution2d>", include_str!("lib/tensor_convolution.metal")),
     ("<metal_logging>", include_str!("lib/logging.metal")),
     ("<metal_command_buffer>", include_str!("lib/command_buffer.metal")),
     ("<anymetal_groups>", include_str!("lib/groups.metal")),
     ("<metal_internals>", include_str!("lib/internals.metal")),
     // Last, because a math mode that a header sets holds from there on.
     ("<metal_texture_formats>", include_str!("lib/texture_formats.metal")),
+    ("<metal_pixel>", include_str!("lib/pixel.metal")),
     ("<metal_texture_sampling>", include_str!("lib/texture_sampling.metal")),
     ("<metal_texture>", include_str!("lib/texture.metal")),
 ];

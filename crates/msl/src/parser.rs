@@ -30,6 +30,7 @@ mod qualified_name;
 mod record;
 mod scope;
 mod specifier;
+mod statement_expr;
 mod stmt;
 mod template;
 mod variable;
@@ -80,6 +81,8 @@ struct Parser<'t> {
     /// Inside template arguments, outside of parentheses: `>` closes.
     angle: bool,
     depth: u32,
+    /// Inside `({ … })`, in the same function.
+    in_statement_expr: bool,
     /// The height of the expression parsed last.
     height: u32,
     scopes: Scopes,
@@ -120,6 +123,7 @@ impl<'t> Parser<'t> {
             template_depth: 0,
             angle: false,
             depth: 0,
+            in_statement_expr: false,
             height: 0,
             scopes,
             sink,

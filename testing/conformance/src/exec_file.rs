@@ -10,6 +10,8 @@ use crate::execute::Math;
 use crate::pointers::PointerTo;
 use crate::suite::Level;
 use anymetal_hal::launch::functions;
+use anymetal_hal::tensor::TensorShape;
+use anymetal_hal::texture::BindingRole;
 use std::path::{Path, PathBuf};
 
 /// A parsed file.
@@ -145,6 +147,12 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
                 _ => return Err(format!("no `arg {index}` with so many bytes comes before its offset")),
             }
         }
+        "shape" => {
+            let index = BindingRole::TensorShape(index()?).index().ok_or("no tensor has that index")?;
+            case.launch
+                .args
+                .push(Arg { index, binding: Binding::Buffer { bytes: shape(value)?, offset: 0 } });
+        }
         "pointer" => case.launch.pointers.push(pointer(index()?, value)?),
         "threadgroup" => {
             let bytes = value.parse().map_err(|_| format!("`{value}` is no number of bytes"))?;
@@ -164,6 +172,19 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
         _ => return Err(format!("unknown directive `{key}`")),
     }
     Ok(())
+}
+
+/// `EXTENT…` or `EXTENT… strides STRIDE…`: without strides, elements that follow one another.
+fn shape(value: &str) -> Result<Vec<u8>, String> {
+    let numbers = |text: &str| -> Result<Vec<u64>, String> {
+        let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is no extent or stride"));
+        text.split_whitespace().map(number).collect()
+    };
+    let shape = match value.split_once("strides") {
+        Some((extents, strides)) => TensorShape::with_strides(&numbers(extents)?, &numbers(strides)?),
+        None => TensorShape::new(&numbers(value)?),
+    };
+    shape.map(|shape| shape.to_bytes()).map_err(|error| error.to_string())
 }
 
 /// `BYTE to M` or `BYTE to M+BYTE`.

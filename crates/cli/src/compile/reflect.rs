@@ -74,7 +74,8 @@ fn place(argument: &ArgumentInfo) -> (&'static str, u32) {
         | BindingRole::Log
         | BindingRole::LogCommand
         | BindingRole::EncodedCommands(_)
-        | BindingRole::ResourceTable => (kind(argument.kind), argument.index),
+        | BindingRole::ResourceTable
+        | BindingRole::TensorShape(_) => (kind(argument.kind), argument.index),
     }
 }
 

@@ -55,7 +55,7 @@ impl Contents {
                 let entries = names.iter().map(|name| entry(number(name), names.len() as u32));
                 Ok(Contents::Bytes(entries.flat_map(u64::to_le_bytes).collect()))
             }
-            Spec::Unbound | Spec::Picture(..) | Spec::Texture(..) | Spec::Sampler(_) => {
+            Spec::Unbound | Spec::Picture(..) | Spec::Texture(..) | Spec::Sampler(_) | Spec::Shape(_) => {
                 Ok(Contents::Bytes(Vec::new()))
             }
         }

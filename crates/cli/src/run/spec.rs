@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use anymetal::{PixelFormat, SamplerDescriptor, ScalarType};
+use anymetal::{PixelFormat, SamplerDescriptor, ScalarType, TensorShape};
 
+use super::tensors::parse_shape;
 use super::textures::parse_sampler;
 use super::which::Which;
 use crate::scalar;
@@ -38,6 +39,8 @@ pub(crate) enum Spec {
     Texture(PixelFormat, u32, u32),
     /// A sampler.
     Sampler(SamplerDescriptor),
+    /// The shape of the tensor that another option gives the elements of.
+    Shape(TensorShape),
     /// Nothing.
     Unbound,
 }
@@ -78,6 +81,7 @@ impl Spec {
                     return Ok(Spec::Functions(rest.split(',').map(|text| name(text.trim())).collect()));
                 }
                 "texture" => return texture(rest),
+                "shape" => return parse_shape(rest).map(Spec::Shape),
                 "sampler" => return parse_sampler(rest).map(Spec::Sampler),
                 _ => {}
             }
@@ -95,7 +99,7 @@ impl Spec {
             _ => Err(format!(
                 "`{text}` is no SPEC: write path.npy, path.bin, zeros:TYPE:COUNT, iota:TYPE:COUNT, \
                  rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES, functions:NAME[,NAME…], picture.png[:FORMAT], \
-                 texture:FORMAT:WIDTHxHEIGHT, sampler:WORD[,WORD…] or none; TYPE is one of {}",
+                 texture:FORMAT:WIDTHxHEIGHT, sampler:WORD[,WORD…], shape:EXTENT[xEXTENT…] or none; TYPE is one of {}",
                 scalar::all_names()
             )),
         }
@@ -110,7 +114,7 @@ impl Spec {
 
     /// Whether it is for a buffer.
     pub(crate) fn is_buffer(&self) -> bool {
-        !self.is_texture() && !matches!(self, Spec::Sampler(_))
+        !self.is_texture() && !matches!(self, Spec::Sampler(_) | Spec::Shape(_))
     }
 }
 

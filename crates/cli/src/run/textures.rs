@@ -165,7 +165,8 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             | BindingRole::Log
             | BindingRole::LogCommand
             | BindingRole::EncodedCommands(_)
-            | BindingRole::ResourceTable => continue,
+            | BindingRole::ResourceTable
+            | BindingRole::TensorShape(_) => continue,
         };
         let problem = match (times, what) {
             (1, _) => continue,

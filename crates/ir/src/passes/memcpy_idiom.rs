@@ -74,9 +74,11 @@ impl CopyRun {
         appends
     }
 
-    /// Records the conversion of an element, if it is one of the run.
+    /// Records the conversion of an element, if it is one of the run. A conversion of a conversion is not
+    /// part of a copy.
     fn set_conversion(&mut self, from: Value, inst: Inst, result: Value) {
-        if let Some(loaded) = self.loads.iter_mut().find(|loaded| loaded.value == from) {
+        let mut unconverted = self.loads.iter_mut().filter(|loaded| loaded.conversion.is_none());
+        if let Some(loaded) = unconverted.find(|loaded| loaded.value == from) {
             (loaded.value, loaded.conversion) = (result, Some(inst));
         }
     }

@@ -42,7 +42,8 @@ define_class!(
                     | BindingRole::Log
                     | BindingRole::LogCommand
                     | BindingRole::EncodedCommands(_)
-                    | BindingRole::ResourceTable,
+                    | BindingRole::ResourceTable
+                    | BindingRole::TensorShape(_),
                 ) => {
                     // `MTLBindingTypeVisibleFunctionTable`
                     if self.argument().is_function_table() { 24 } else { 0 }
@@ -73,7 +74,8 @@ define_class!(
                 | BindingRole::Log
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
-                | BindingRole::ResourceTable => argument.index as usize,
+                | BindingRole::ResourceTable
+                | BindingRole::TensorShape(_) => argument.index as usize,
             }
         }
 

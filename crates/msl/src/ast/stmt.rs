@@ -37,11 +37,13 @@ pub enum ForInit {
     Expr(Expr),
 }
 
-/// `case value:` or `default:`.
+/// `case value:`, `case first ... last:` or `default:`.
 #[derive(Clone, Debug)]
 pub enum SwitchLabel {
     /// `case`
     Case(Expr),
+    /// `case` of all values from one to another, GNU's extension.
+    Range(Expr, Expr),
     /// `default`
     Default,
 }

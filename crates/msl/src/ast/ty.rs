@@ -78,6 +78,8 @@ pub enum TypeKind {
     DecltypeAuto,
     /// `decltype(expr)`
     Decltype(Box<Expr>),
+    /// `__typeof__(expr)`: as `decltype`, but never a reference.
+    Typeof(Box<Expr>),
     /// `typename decltype(expr)::a::b`
     DecltypePath(Box<Expr>, Path),
     /// `struct S { … }` in the place of a type; also the record of a typedef.

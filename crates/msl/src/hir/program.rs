@@ -93,6 +93,24 @@ pub enum ResourceKind {
     Sampler,
     /// A table of visible functions, at an index of buffers.
     FunctionTable,
+    /// A tensor, whose elements are at an index of buffers.
+    Tensor(TensorParam),
+}
+
+/// A tensor that the host binds. As a record of the Metal library it is a pointer to the elements, the
+/// extents and the strides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TensorParam {
+    /// An element with its qualifiers and space (device or constant).
+    pub element: QualTy,
+    /// How many dimensions.
+    pub rank: u32,
+    /// The type of extents and strides in the record.
+    pub index: ScalarTy,
+    /// Where the extents begin in the record.
+    pub extents_at: u64,
+    /// Where the strides begin.
+    pub strides_at: u64,
 }
 
 /// What a kernel's parameter is.
@@ -120,8 +138,8 @@ pub enum KernelParamKind {
         /// As for buffers.
         enabled: Option<Expr>,
     },
-    /// A texture at `[[texture(index)]]`, a sampler at `[[sampler(index)]]` or a table of visible functions
-    /// at `[[buffer(index)]]`, or an array of them that takes as many indices.
+    /// A texture at `[[texture(index)]]`, a sampler at `[[sampler(index)]]`, a table of visible functions or
+    /// a tensor at `[[buffer(index)]]`, or an array of them that takes as many indices.
     Resource {
         /// Which.
         kind: ResourceKind,

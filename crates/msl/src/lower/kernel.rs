@@ -109,7 +109,7 @@ impl Lowerer<'_> {
         })
     }
 
-    fn element_type(&self, ty: hir::Ty) -> ir::ElementType {
+    pub(super) fn element_type(&self, ty: hir::Ty) -> ir::ElementType {
         match *self.types().kind(ty) {
             hir::TyKind::Vector { elem, len, .. } => {
                 ir::ElementType::Vector { scalar: elem.ir(), signed: elem.is_signed_int(), count: len }

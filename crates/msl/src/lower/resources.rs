@@ -1,5 +1,5 @@
-//! Textures, samplers and tables of visible functions: what the host binds for them, and what the body gets
-//! ([`super::textures`] for textures).
+//! Textures, samplers, tensors and tables of visible functions: what the host binds for them, and what the
+//! body gets ([`super::textures`] for textures).
 //!
 //! Invariant: that has the layout of the texture header's `__lib_texture` and `sampler`.
 
@@ -8,6 +8,7 @@ use super::textures::Records;
 use crate::hir::{self, KernelParamKind, ResourceKind};
 use anymetal_ir as ir;
 use anymetal_launch_abi::functions::ENTRY_BYTES;
+use anymetal_launch_abi::tensors::shape_bytes;
 use anymetal_launch_abi::textures::{BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, state_constant};
 
 /// A parameter that is a texture or sampler, or an array of them.
@@ -60,6 +61,11 @@ impl Lowerer<'_> {
                     let role = BindingRole::Sampler(index + n);
                     arguments.push(argument(role, constant, SAMPLER_BYTES as u64, 4, read));
                 }
+                ResourceKind::Tensor(tensor) => {
+                    let shape = shape_bytes(tensor.rank as usize) as u64;
+                    arguments.push(self.tensor_elements(&name, index + n, &tensor, enabled_by));
+                    arguments.push(argument(BindingRole::TensorShape(index + n), constant, shape, 8, read));
+                }
                 ResourceKind::FunctionTable => arguments.push(ir::KernelArg {
                     name: name.clone(),
                     kind: ir::ArgKind::Buffer,
@@ -77,6 +83,33 @@ impl Lowerer<'_> {
             }
         }
         arguments
+    }
+
+    /// The elements of a tensor, a buffer as if it were declared as a pointer to them.
+    fn tensor_elements(
+        &self,
+        name: &str,
+        index: u32,
+        tensor: &hir::TensorParam,
+        enabled_by: Option<ir::FuncId>,
+    ) -> ir::KernelArg {
+        let element = tensor.element;
+        let layout = self.types().layout(element.ty);
+        let is_read = element.is_const || element.space == ir::Space::Constant;
+        ir::KernelArg {
+            name: name.to_owned(),
+            kind: ir::ArgKind::Buffer,
+            index,
+            space: element.space,
+            type_name: self.types().display(element.ty),
+            element: self.element_type(element.ty),
+            element_size: layout.size,
+            element_align: layout.align,
+            reference: false,
+            access: if is_read { ir::Access::Read } else { ir::Access::ReadWrite },
+            enabled_by,
+            enabled: true,
+        }
     }
 
     /// The address of the body's copy of a resource's handles.
@@ -101,6 +134,18 @@ impl Lowerer<'_> {
                 }
             }
             ResourceKind::Sampler => self.sampler_arguments(b, resource, handles, pointers),
+            ResourceKind::Tensor(tensor) => {
+                let mut bound = || pointers.next().expect("one IR parameter per pointer");
+                let (elements, shape) = (bound(), bound());
+                b.store(handles, elements, 8);
+                match resource.enabled {
+                    None => copy_shape(b, handles, shape, &tensor),
+                    Some(condition) => {
+                        let enabled = b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL);
+                        b.if_else(enabled, |b| copy_shape(b, handles, shape, &tensor), |_| {});
+                    }
+                }
+            }
         }
         handles
     }
@@ -141,6 +186,24 @@ impl Lowerer<'_> {
         };
         self.module.function_constants.push(constant);
         ir::FunctionConstantId(self.module.function_constants.len() as u32 - 1)
+    }
+}
+
+/// Copies the extents and strides of a tensor into its record, in the type that they have there.
+fn copy_shape(b: &mut ir::Builder<'_>, record: ir::Value, shape: ir::Value, tensor: &hir::TensorParam) {
+    let rank = i64::from(tensor.rank);
+    let scalar = tensor.index.ir();
+    let bytes = i64::from(scalar.bits() / 8);
+    for n in 0..2 * rank {
+        let from = b.ptr_offset(shape, n * 8);
+        let given = b.load(from, ir::Type::Scalar(ir::Scalar::I64), 8);
+        let value = match scalar {
+            ir::Scalar::I64 => given,
+            narrow => b.cast(ir::CastOp::Trunc, given, ir::Type::Scalar(narrow)),
+        };
+        let table = if n < rank { tensor.extents_at } else { tensor.strides_at };
+        let to = b.ptr_offset(record, table as i64 + n % rank * bytes);
+        b.store(to, value, bytes as u32);
     }
 }
 

@@ -187,7 +187,7 @@ impl Parser<'_> {
                 }
                 let class_name = self.scopes.class_name.take();
                 let template_depth = std::mem::replace(&mut self.template_depth, 0);
-                let body = self.block_in_scope();
+                let body = self.own_body(Self::block_in_scope);
                 self.template_depth = template_depth;
                 self.scopes.class_name = class_name;
                 FunctionBody::Block(body.into())

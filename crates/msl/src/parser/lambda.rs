@@ -66,7 +66,7 @@ impl Parser<'_> {
         while self.eat_kw(Kw::Constexpr) || self.eat_kw(Kw::Mutable) {}
         self.attributes(&mut attributes);
         let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
-        let body = self.block();
+        let body = self.own_body(Self::block);
         let Captures { all, by_reference, named } = captures;
         Some(Lambda { captures_all: all, by_reference, captures: named, params, ret, body })
     }

@@ -135,8 +135,10 @@ impl Parser<'_> {
     fn paren_expr(&mut self) -> Expr {
         let start = self.span();
         self.advance();
-        if self.is(Punct::Ellipsis) {
-            return self.left_fold(start);
+        match self.peek() {
+            TokenKind::Punct(Punct::Ellipsis) => return self.left_fold(start),
+            TokenKind::Punct(Punct::LBrace) => return self.statement_expr(start),
+            _ => {}
         }
         let inner = self.parenthesised_expr();
         if self.at_fold() {

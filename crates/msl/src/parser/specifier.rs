@@ -250,7 +250,14 @@ impl Parser<'_> {
     fn at_type_specifier(&self, specs: &Specifiers, declares: bool) -> bool {
         match self.peek() {
             TokenKind::Keyword(
-                Kw::Struct | Kw::Class | Kw::Union | Kw::Enum | Kw::Typename | Kw::Decltype | Kw::Auto,
+                Kw::Struct
+                | Kw::Class
+                | Kw::Union
+                | Kw::Enum
+                | Kw::Typename
+                | Kw::Decltype
+                | Kw::Typeof
+                | Kw::Auto,
             ) => true,
             TokenKind::Punct(Punct::ColonColon) => true,
             TokenKind::Ident(_) if declares && self.at_qualified_constructor_name() => specs.is_typedef,
@@ -285,6 +292,7 @@ impl Parser<'_> {
                 let expr = Box::new(self.decltype_operand());
                 Some(TypeKind::Decltype(expr))
             }
+            TokenKind::Keyword(Kw::Typeof) => Some(self.typeof_operand()),
             TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union) => self.record_specifier(),
             TokenKind::Keyword(Kw::Enum) => self.enum_specifier(),
             TokenKind::Keyword(Kw::Typename) => {
@@ -313,6 +321,18 @@ impl Parser<'_> {
         let expr = self.parenthesised_expr();
         self.expect(Punct::RParen, "to end `decltype`");
         expr
+    }
+
+    /// `__typeof__(e)`, or `__typeof__(T)`, which is `T`.
+    fn typeof_operand(&mut self) -> TypeKind {
+        self.advance();
+        if let Some(ty) = self.parenthesised_type() {
+            return ty.kind;
+        }
+        self.expect(Punct::LParen, "after `__typeof__`");
+        let expr = self.parenthesised_expr();
+        self.expect(Punct::RParen, "to end `__typeof__`");
+        TypeKind::Typeof(Box::new(expr))
     }
 
     /// A type without a name: in casts, template arguments, aliases.
@@ -361,6 +381,7 @@ pub(super) fn is_type_keyword(keyword: Kw) -> bool {
             | Kw::Enum
             | Kw::Typename
             | Kw::Decltype
+            | Kw::Typeof
             | Kw::Auto
     )
 }

@@ -43,18 +43,16 @@ impl Parser<'_> {
     fn statement_into(&mut self, stmts: &mut Vec<Stmt>) {
         let start = self.span();
         self.statement_attributes();
-        let mut push = |kind, span| stmts.push(Stmt { kind, span });
         match self.peek() {
             TokenKind::Keyword(Kw::Case) => {
-                self.advance();
-                let value = self.conditional_expr();
-                self.expect(Punct::Colon, "after the case's value");
-                push(StmtKind::Label(SwitchLabel::Case(value)), self.since(start));
+                let label = self.case_label();
+                stmts.push(Stmt { kind: StmtKind::Label(label), span: self.since(start) });
             }
             TokenKind::Keyword(Kw::Default) if self.next_is(1, Punct::Colon) => {
                 self.advance();
                 self.advance();
-                push(StmtKind::Label(SwitchLabel::Default), self.since(start));
+                let kind = StmtKind::Label(SwitchLabel::Default);
+                stmts.push(Stmt { kind, span: self.since(start) });
             }
             _ => {
                 let stmt = self.statement();
@@ -127,16 +125,7 @@ impl Parser<'_> {
             Kw::Do => self.do_statement(hint),
             Kw::Break => self.word_statement(StmtKind::Break),
             Kw::Continue => self.word_statement(StmtKind::Continue),
-            Kw::Return => {
-                self.advance();
-                let value = match self.peek() {
-                    TokenKind::Punct(Punct::Semi) => None,
-                    TokenKind::Punct(Punct::LBrace) => Some(self.init_list()),
-                    _ => Some(self.expr()),
-                };
-                self.end_at_semicolon("this");
-                StmtKind::Return(value)
-            }
+            Kw::Return => self.return_statement(),
             Kw::Case | Kw::Default => {
                 self.error("misplaced-label", span, "a case label must stand directly in a switch's block");
                 self.skip_statement();
@@ -148,6 +137,33 @@ impl Parser<'_> {
                 StmtKind::Empty
             }
             _ => self.simple_statement(),
+        }
+    }
+
+    fn return_statement(&mut self) -> StmtKind {
+        if self.in_statement_expr {
+            let message = "`return` inside of a statement expression is not supported";
+            self.error("unsupported-feature", self.span(), message);
+        }
+        self.advance();
+        let value = match self.peek() {
+            TokenKind::Punct(Punct::Semi) => None,
+            TokenKind::Punct(Punct::LBrace) => Some(self.init_list()),
+            _ => Some(self.expr()),
+        };
+        self.end_at_semicolon("this");
+        StmtKind::Return(value)
+    }
+
+    /// `case value:` or GNU's `case first ... last:`.
+    fn case_label(&mut self) -> SwitchLabel {
+        self.advance();
+        let first = self.conditional_expr();
+        let last = self.eat(Punct::Ellipsis).then(|| self.conditional_expr());
+        self.expect(Punct::Colon, "after the case's value");
+        match last {
+            Some(last) => SwitchLabel::Range(first, last),
+            None => SwitchLabel::Case(first),
         }
     }
 

@@ -38,7 +38,7 @@ impl<'v> Visitor<'v> {
 pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
     match &ty.kind {
         TypeKind::Path(path) => in_path(path, f),
-        TypeKind::Decltype(expr) => in_expr(expr, f),
+        TypeKind::Decltype(expr) | TypeKind::Typeof(expr) => in_expr(expr, f),
         TypeKind::DecltypePath(expr, path) => {
             in_expr(expr, f);
             in_path_args(path, f);
@@ -214,6 +214,10 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
             in_stmt(body, f);
         }
         StmtKind::Label(SwitchLabel::Case(expr)) => in_expr(expr, f),
+        StmtKind::Label(SwitchLabel::Range(first, last)) => {
+            in_expr(first, f);
+            in_expr(last, f);
+        }
         StmtKind::For { init, cond, step, body, .. } => {
             match &**init {
                 ForInit::Empty => {}

@@ -132,6 +132,12 @@ impl<'a> Checker<'a> {
             (TyKind::Vector { len: n, .. }, TyKind::Vector { len: m, .. }) if n == m => {
                 Some(self.cast_value(CastKind::Convert, value, to, span))
             }
+            // Metal drops the elements that are too many: `float3(v)` of a `float4`.
+            (TyKind::Vector { elem, len: n, .. }, TyKind::Vector { len: m, .. }) if n > m && !reinterpret => {
+                let first = self.types.vector(elem, m);
+                let first = Expr::value(ExprKind::Swizzle(Box::new(value), (0..m).collect()), first, span);
+                Some(self.cast_value(CastKind::Convert, first, to, span))
+            }
             (TyKind::Matrix { cols: c, rows: r, .. }, TyKind::Matrix { cols, rows, .. })
                 if c == cols && r == rows =>
             {

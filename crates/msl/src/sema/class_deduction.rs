@@ -8,6 +8,7 @@ use super::checker::{Checker, ScopeId, TArg, address};
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
 use super::lookup::{ClassTemplate, Found};
+use super::overload::is_pack;
 use super::pattern::same_template;
 use crate::ast::{self, ExprKind as Ast, FunctionName, Initialiser, ItemKind, TemplateParam, TypeKind};
 use crate::hir::{Expr, QualTy, Ty};
@@ -197,7 +198,6 @@ impl<'a> Checker<'a> {
 
     fn bound_by(&mut self, guide: Guide<'a>, args: &[Arg<'a>], span: Span) -> Option<Rc<[TArg]>> {
         let params = &guide.function.params;
-        let is_pack = |param: &ast::Param| matches!(param.ty.kind, TypeKind::Pack(_));
         let least = params.iter().filter(|param| param.default.is_none() && !is_pack(param)).count();
         if args.len() < least || (args.len() > params.len() && !params.iter().any(is_pack)) {
             return None;

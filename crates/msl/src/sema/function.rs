@@ -106,6 +106,12 @@ impl<'a> Checker<'a> {
         &self.fn_decls[id.0 as usize]
     }
 
+    /// Whether declarations with these parameters declare one function: qualifiers of a parameter itself are
+    /// its body's own matter.
+    pub(super) fn are_same_params(a: &[QualTy], b: &[QualTy]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.unqualified() == b.unqualified())
+    }
+
     pub(super) fn inst(&self, id: FuncId) -> &FnInst<'a> {
         &self.fn_insts[id.0 as usize]
     }

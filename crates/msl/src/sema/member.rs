@@ -1,8 +1,8 @@
 //! Member access, swizzles and indexing.
 
-use super::call::Arg;
 use super::checker::Checker;
 use super::lookup::Found;
+use super::overload::is_pack;
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_diag::Span;
@@ -170,11 +170,10 @@ impl<'a> Checker<'a> {
             if self.complete_record(record, span)
                 && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
             {
-                let arg = self.call_arg(index);
-                if matches!(&arg, Arg::Expr(expr) if expr.ty.ty.is_error()) {
-                    return self.poison(span);
-                }
-                return self.overloaded_call("operator[]", &decls, None, Some(object), vec![arg], span);
+                let takes_several = decls.iter().any(|&decl| takes_several(&self.decl(decl).ast.params));
+                let written = if takes_several { subscripts(index) } else { vec![index] };
+                let Some(args) = self.call_args(written) else { return self.poison(span) };
+                return self.overloaded_call("operator[]", &decls, None, Some(object), args, span);
             }
         }
         let index = self.expr(index);
@@ -282,6 +281,25 @@ impl<'a> Checker<'a> {
             _ => self.cast_value(crate::hir::CastKind::Convert, index, Ty::INT, span),
         }
     }
+}
+
+/// Whether an `operator[]` takes more than one index, as those of tensors do (MSL section 2.20.2). Before
+/// C++23 the comma in `a[i, j]` is otherwise an operator.
+fn takes_several(params: &[ast::Param]) -> bool {
+    params.len() > 1 || params.iter().any(is_pack)
+}
+
+/// The indices of `a[i, j]`.
+fn subscripts(index: &ast::Expr) -> Vec<&ast::Expr> {
+    let mut found = Vec::new();
+    let mut at = index;
+    while let ast::ExprKind::Binary(ast::BinaryOp::Comma, rest, last) = &at.kind {
+        found.push(&**last);
+        at = rest;
+    }
+    found.push(at);
+    found.reverse();
+    found
 }
 
 /// The elements that a member name picks from a vector of `len`: `xyzw` or `rgba`, `s` with hexadecimal

@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let signature = self.quietly(|s| s.in_scope(scope, |s| s.signature(ast)));
-            if matches!(signature, Ok(Some((own, _))) if own == params) {
+            if matches!(signature, Ok(Some((own, _))) if Self::are_same_params(&own, &params)) {
                 best = Some((fit, Definition { ast, scope }));
             }
         }

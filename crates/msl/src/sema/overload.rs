@@ -10,6 +10,8 @@ mod candidate;
 mod ranking;
 mod without_call;
 
+pub(super) use candidate::is_pack;
+
 use super::call::Arg;
 use super::checker::{Checker, FnDeclId};
 use super::convert::Conversion;
@@ -23,8 +25,10 @@ use anymetal_diag::{Diagnostic, Span};
 struct Candidate {
     decl: FnDeclId,
     func: FuncId,
-    /// Of the object (if both have one) and the arguments.
+    /// Of the object, if the call has one, and the arguments.
     conversions: Vec<Conversion>,
+    /// Whether the first is the object's.
+    has_object: bool,
 }
 
 /// What to call among what with what.
@@ -155,7 +159,7 @@ impl<'a> Checker<'a> {
             };
             let same = same_template
                 && a.ast.method == b.ast.method
-                && self.inst(known.func).params == self.inst(new.func).params;
+                && Self::are_same_params(&self.inst(known.func).params, &self.inst(new.func).params);
             if same {
                 if matches!(self.decl(known.decl).ast.body, FunctionBody::None) {
                     *known = new.clone();

@@ -32,7 +32,7 @@ pub(super) enum Miss {
 /// The part of Metal that a name belongs to, if it is one we do not have.
 fn unsupported(name: &str) -> Option<&'static str> {
     let starts = |prefix: &str| name.starts_with(prefix);
-    if starts("texture") || starts("depth2d") || starts("sparse") {
+    if starts("texture2d_ms") || starts("depth2d_ms") || starts("sparse") {
         Some("multisampled and sparse textures")
     } else if starts("rasterization_rate_map") {
         Some("rasterisation rate maps")
@@ -40,10 +40,6 @@ fn unsupported(name: &str) -> Option<&'static str> {
         Some("image blocks and render pipelines")
     } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
         Some("ray tracing types")
-    } else if starts("tensor_") {
-        Some("tensors that the host binds")
-    } else if starts("convolution2d") || starts("reduce_") || starts("reduction_") {
-        Some("tensor operations other than products of matrices")
     } else if starts("simdgroup_event") {
         Some("asynchronous copies")
     } else {

@@ -53,6 +53,10 @@ impl<'a> Checker<'a> {
                 }
             },
             TypeKind::Decltype(expr) => self.decltype(expr),
+            TypeKind::Typeof(expr) => {
+                let ty = self.decltype(expr);
+                self.types.referent(ty.ty).map_or(ty, |to| QualTy { space: Space::Thread, ..to })
+            }
             TypeKind::DecltypePath(expr, path) => self.decltype_path_type(expr, path),
             TypeKind::Record(record) => {
                 let scope = self.scope;

@@ -37,7 +37,7 @@ keywords! {
     Typedef "typedef", Typeid "typeid", Typename "typename", Union "union", Unsigned "unsigned",
     Using "using", Vertex "vertex", Virtual "virtual", Void "void", Volatile "volatile",
     WcharT "wchar_t", While "while",
-    Attribute "__attribute__", Restrict "__restrict",
+    Attribute "__attribute__", Restrict "__restrict", Typeof "__typeof__",
 }
 
 /// Other spellings of the same keyword.
@@ -56,6 +56,8 @@ const ALIASES: &[(Kw, &str)] = &[
     (Kw::Alignof, "__alignof__"),
     (Kw::Alignof, "_Alignof"),
     (Kw::Decltype, "__decltype"),
+    (Kw::Typeof, "__typeof"),
+    (Kw::Auto, "__auto_type"),
     (Kw::StaticAssert, "_Static_assert"),
     (Kw::Asm, "__asm"),
     (Kw::Asm, "__asm__"),

@@ -1,8 +1,9 @@
 //! Feeds mutated programs to the front end, for a while: no panic, no endless work.
 //!
 //! `frontend-fuzz [--seconds N] [--seed S]`; the starting texts are `tests/**/*.metal` and the public
-//! corpora. What fails is written to `tests/msl/fuzz`. A crash of the process (a stack overflow, memory)
-//! loses nothing: the program that runs is in `frontend-fuzz-N.metal` in the folder for temporary files.
+//! corpora, or what is in the folders given with `--folder`. What fails is written to `tests/msl/fuzz`. A
+//! crash of the process (a stack overflow, memory) loses nothing: the program that runs is in
+//! `frontend-fuzz-N.metal` in the folder for temporary files.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
@@ -30,6 +31,9 @@ struct Options {
     /// Only the repository's own programs, not the public corpora.
     #[arg(long)]
     own: bool,
+    /// Starts from the `.metal` files below this folder instead; may be given several times.
+    #[arg(long)]
+    folder: Vec<PathBuf>,
     /// Checks this file as it is, and nothing else.
     #[arg(long)]
     file: Option<PathBuf>,
@@ -40,7 +44,11 @@ fn main() -> ExitCode {
     if let Some(file) = &options.file {
         return one(file);
     }
-    let programs = programs(options.own);
+    let programs = programs(&options);
+    if programs.is_empty() {
+        eprintln!("frontend-fuzz: no programs to start from");
+        return ExitCode::FAILURE;
+    }
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let first = options.seed.unwrap_or_else(|| since_epoch.map_or(1, |time| time.as_secs() << 24));
     println!("{} programs, seeds from {first}", programs.len());
@@ -84,15 +92,17 @@ fn one(file: &Path) -> ExitCode {
 }
 
 /// The starting texts.
-fn programs(own: bool) -> Vec<Program> {
+fn programs(options: &Options) -> Vec<Program> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    let mut paths = files_below(&tests).unwrap_or_default();
-    if !own {
+    let folders = if options.folder.is_empty() { vec![tests] } else { options.folder.clone() };
+    let below = folders.iter().filter_map(|folder| files_below(folder).ok());
+    let mut paths: Vec<PathBuf> = below.flatten().collect();
+    if !options.own && options.folder.is_empty() {
         let corpora = CORPORA.iter().filter_map(|corpus| corpus::files(corpus.package).ok()).flatten();
         paths.extend(corpora.map(|file| file.path));
     }
-    let texts = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
-    texts.map(|text| Program::new(&text)).collect()
+    let texts = paths.iter().filter_map(|path| std::fs::read(path).ok());
+    texts.map(|text| Program::new(&String::from_utf8_lossy(&text))).collect()
 }
 
 fn keep(seed: u64, text: &str) {

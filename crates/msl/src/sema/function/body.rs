@@ -144,6 +144,11 @@ impl<'a> Checker<'a> {
     fn declare_params(&mut self, id: FuncId, ast: &'a ast::Function, out: &mut Vec<hir::LocalId>) {
         let types = self.inst(id).params.clone();
         let mut types = types.iter();
+        // Qualifiers of a parameter itself are those of the definition.
+        let is_first = match self.inst(id).origin {
+            Origin::Decl(decl) => std::ptr::eq(self.decl(decl).ast, ast),
+            _ => true,
+        };
         for param in &ast.params {
             let name = param.name.unwrap_or(Name::EMPTY);
             if let TypeKind::Pack(inner) = &param.ty.kind {
@@ -156,6 +161,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let Some(&ty) = types.next() else { break };
+            let ty = if is_first { ty } else { QualTy { is_const: param.ty.quals.is_const, ..ty } };
             let variable = self.param_local(name, ty, param.span, out);
             self.declare_local(name, variable, param.span);
         }

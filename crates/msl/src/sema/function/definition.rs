@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             if let Ok(Some(same)) = self.quietly(|s| s.instantiate_function(other, args.clone(), Span::NONE))
-                && self.inst(same).params == params
+                && Self::are_same_params(&self.inst(same).params, &params)
             {
                 return Some(Definition { ast: self.decl(other).ast, scope: self.inst(same).scope });
             }
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
         let Ok(Some((own, ret))) = self.quietly(|s| s.in_scope(scope, |s| s.signature(ast))) else {
             return false;
         };
-        if own != params {
+        if !Self::are_same_params(&own, &params) {
             return false;
         }
         match &ast.specialisation {

@@ -171,7 +171,7 @@ fn decayed(pat: Pat<'_>) -> Pat<'_> {
 /// Whether a type is written with expressions, which may name parameters.
 fn has_expressions(ty: &ast::Type) -> bool {
     match &ty.kind {
-        TypeKind::Decltype(_) | TypeKind::DecltypePath(..) => true,
+        TypeKind::Decltype(_) | TypeKind::Typeof(_) | TypeKind::DecltypePath(..) => true,
         TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => has_expressions(inner),
         TypeKind::Path(path) => {
             path.segments.iter().flat_map(|segment| segment.args.iter().flatten()).any(|arg| match arg {

@@ -93,6 +93,11 @@ impl<'a> Checker<'a> {
         if !self.complete_type(element.ty, param.span) {
             return None;
         }
+        if self.has_tensor(element.ty) {
+            let message = "tensors in memory that kernels read (argument buffers) are not supported";
+            self.error("unsupported-feature", param.span, message);
+            return None;
+        }
         let enabled = self.param_condition(param)?;
         let threadgroup = element.space == Space::Threadgroup;
         let table = if threadgroup { Table::Threadgroup } else { Table::Buffer };

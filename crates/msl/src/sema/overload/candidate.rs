@@ -38,7 +38,8 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        Ok(Candidate { decl, func, conversions })
+        let has_object = conversions.len() > call.args.len();
+        Ok(Candidate { decl, func, conversions, has_object })
     }
 
     /// Why a method does not take an object.
@@ -238,6 +239,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn is_pack(param: &Param) -> bool {
+pub(in crate::sema) fn is_pack(param: &Param) -> bool {
     matches!(param.ty.kind, TypeKind::Pack(_))
 }

@@ -60,11 +60,14 @@ impl<'a> Checker<'a> {
     /// is no worse than `T` in C++, so that the templates' order decides.
     fn differ_by_references(&self, a: &Candidate, b: &Candidate) -> bool {
         let (of_a, of_b) = (&self.inst(a.func).params, &self.inst(b.func).params);
-        if a.conversions.len() > of_a.len().min(of_b.len()) {
+        let first = usize::from(a.has_object);
+        let mut objects = a.conversions.iter().zip(&b.conversions).take(first);
+        let given = a.conversions.len() - first;
+        if given > of_a.len().min(of_b.len()) || objects.any(|(x, y)| x != y) {
             return false;
         }
         let mut differs = false;
-        for (n, (x, y)) in a.conversions.iter().zip(&b.conversions).enumerate() {
+        for (n, (x, y)) in a.conversions.iter().zip(&b.conversions).skip(first).enumerate() {
             let is_reference = |params: &[QualTy]| self.types.referent(params[n].ty).is_some();
             let apart = is_reference(of_a) != is_reference(of_b);
             if x != y && !(apart && x.rank == Rank::Exact && y.rank == Rank::Exact) {

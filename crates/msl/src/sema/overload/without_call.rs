@@ -50,7 +50,8 @@ impl<'a> Checker<'a> {
     /// Whether a function is one that was found before, perhaps declared again.
     fn is_same_function(&self, (decl, known): (FnDeclId, FuncId), func: FuncId) -> bool {
         known == func
-            || (self.decl(decl).template.is_none() && self.inst(known).params == self.inst(func).params)
+            || (self.decl(decl).template.is_none()
+                && Self::are_same_params(&self.inst(known).params, &self.inst(func).params))
     }
 
     fn function_of_type(
@@ -102,7 +103,7 @@ impl<'a> Checker<'a> {
             match self.instance_without_call(decl, explicit.as_deref(), span) {
                 Ok(func) => {
                     let params = &self.inst(func).params;
-                    if !found.iter().any(|&f| self.inst(f).params == *params) {
+                    if !found.iter().any(|&f| Self::are_same_params(&self.inst(f).params, params)) {
                         found.push(func);
                     }
                 }

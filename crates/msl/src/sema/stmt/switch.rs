@@ -1,15 +1,40 @@
 //! `switch`: its cases, and what falls through.
 //!
 //! Invariant: a typed case never runs on into the next one: it has a copy of the next one's code instead.
+//! And it has no ranges (`case 1 ... 5:`, GNU's extension): a selector in one becomes the first value of it.
 
 use crate::ast::{self, StmtKind as AstStmt, SwitchLabel};
-use crate::hir::{Block, CastKind, Stmt, StmtKind, SwitchCase, Ty};
+use crate::hir::{
+    Block, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, QualTy, ScalarTy, Stmt, StmtKind,
+    SwitchCase, Ty,
+};
 use crate::sema::checker::Checker;
 use crate::sema::convert;
+use crate::token::Name;
 use anymetal_diag::{Diagnostic, Span};
 
 /// The most statements that fall-through may duplicate in one switch.
 const MAX_DUPLICATED: usize = 10_000;
+
+/// The cases of a switch while they are checked.
+struct Cases {
+    /// The selector's type after promotion.
+    scalar: ScalarTy,
+    cases: Vec<SwitchCase>,
+    /// The values of all labels: first and last of each.
+    taken: Vec<(i64, i64)>,
+}
+
+impl Cases {
+    /// Whether a value comes after another in the selector's type.
+    fn is_after(&self, a: i64, b: i64) -> bool {
+        if self.scalar == ScalarTy::U64 { a as u64 > b as u64 } else { a > b }
+    }
+
+    fn overlaps(&self, (first, last): (i64, i64)) -> bool {
+        self.taken.iter().any(|&(other, end)| !self.is_after(first, end) && !self.is_after(other, last))
+    }
+}
 
 impl<'a> Checker<'a> {
     pub(super) fn switch_stmt(
@@ -40,69 +65,135 @@ impl<'a> Checker<'a> {
             return;
         };
         self.function.switches += 1;
-        let cases = self.in_block(|s| s.switch_cases(&block.stmts, promoted));
+        let scalar = convert::promote(scalar);
+        let cases = self.in_block(|s| s.switch_cases(&block.stmts, scalar));
         self.function.switches -= 1;
-        if let Some(cases) = cases {
+        if let Some(Cases { cases, taken, .. }) = cases {
+            let selector = self.first_of_range(selector, &taken);
             Self::push(out, StmtKind::Switch { selector, cases }, span);
         }
     }
 
-    fn switch_cases(&mut self, stmts: &'a [ast::Stmt], ty: Ty) -> Option<Vec<SwitchCase>> {
-        let mut cases: Vec<SwitchCase> = Vec::new();
+    fn switch_cases(&mut self, stmts: &'a [ast::Stmt], scalar: ScalarTy) -> Option<Cases> {
+        let mut cases = Cases { scalar, cases: Vec::new(), taken: Vec::new() };
         let mut ok = true;
         let mut at = 0;
         while at < stmts.len() {
             let mut case = SwitchCase { values: Vec::new(), is_default: false, body: Block::default() };
+            let first = at;
             while let Some(AstStmt::Label(label)) = stmts.get(at).map(|stmt| &stmt.kind) {
-                ok &= self.case_label(label, ty, stmts[at].span, &mut case, &cases);
+                ok &= self.case_label(label, stmts[at].span, &mut case, &mut cases);
                 at += 1;
             }
+            let has_label = at > first;
             let end = stmts[at..].iter().position(|stmt| matches!(stmt.kind, AstStmt::Label(_)));
             let end = end.map_or(stmts.len(), |n| at + n);
             let mut body = Vec::new();
             self.stmts(&stmts[at..end], &mut body);
             at = end;
             case.body = Block { stmts: body };
-            if case.values.is_empty() && !case.is_default {
+            if !has_label {
                 // Declarations before the first case: their code never runs.
                 continue;
             }
-            cases.push(case);
+            cases.cases.push(case);
         }
-        ok &= self.resolve_fall_through(&mut cases);
+        ok &= self.resolve_fall_through(&mut cases.cases);
+        // A case of empty ranges only is reached by falling through.
+        cases.cases.retain(|case| case.is_default || !case.values.is_empty());
         ok.then_some(cases)
     }
 
     fn case_label(
         &mut self,
         label: &'a SwitchLabel,
-        ty: Ty,
         span: Span,
         case: &mut SwitchCase,
-        cases: &[SwitchCase],
+        cases: &mut Cases,
     ) -> bool {
         match label {
             SwitchLabel::Default => {
-                if case.is_default || cases.iter().any(|case| case.is_default) {
+                if case.is_default || cases.cases.iter().any(|case| case.is_default) {
                     self.error("duplicate-case", span, "the switch has two `default` labels");
                     return false;
                 }
                 case.is_default = true;
             }
             SwitchLabel::Case(expr) => {
-                let Some(n) = self.case_value(expr, ty, span) else { return false };
-                let selects = |case: &SwitchCase| case.values.contains(&n);
-                if selects(case) || cases.iter().any(selects) {
+                let Some(n) = self.case_value(expr, cases.scalar, span) else { return false };
+                if cases.overlaps((n, n)) {
                     self.error("duplicate-case", span, format!("the switch has two cases for {n}"));
                     return false;
                 }
+                cases.taken.push((n, n));
                 case.values.push(n);
+            }
+            SwitchLabel::Range(first, last) => {
+                let first = self.case_value(first, cases.scalar, span);
+                let last = self.case_value(last, cases.scalar, span);
+                let (Some(first), Some(last)) = (first, last) else { return false };
+                return self.case_range((first, last), span, case, cases);
             }
         }
         true
     }
 
-    fn case_value(&mut self, expr: &'a ast::Expr, ty: Ty, span: Span) -> Option<i64> {
+    fn case_range(
+        &mut self,
+        (first, last): (i64, i64),
+        span: Span,
+        case: &mut SwitchCase,
+        cases: &mut Cases,
+    ) -> bool {
+        if cases.is_after(first, last) {
+            let message = format!("the range {first} ... {last} is empty");
+            self.report(Diagnostic::warning("empty-range", span, message));
+            return true;
+        }
+        if cases.overlaps((first, last)) {
+            let message = format!("the switch has another case for a value from {first} to {last}");
+            self.error("duplicate-case", span, message);
+            return false;
+        }
+        cases.taken.push((first, last));
+        case.values.push(first);
+        true
+    }
+
+    /// The selector, but the first value of a range for all values of it.
+    fn first_of_range(&mut self, selector: Expr, labels: &[(i64, i64)]) -> Expr {
+        let (ty, span) = (selector.ty.ty, selector.span);
+        if labels.iter().all(|(first, last)| first == last) {
+            return selector;
+        }
+        let local = self.new_local(Name::EMPTY, ty, span);
+        let given = || {
+            let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
+            Expr::value(ExprKind::Load(Box::new(place)), ty, span)
+        };
+        let compare = |op, bound: Expr| {
+            Expr::value(ExprKind::Compare(op, Box::new(given()), Box::new(bound)), Ty::BOOL, span)
+        };
+        let mut chosen = given();
+        for &(first, last) in labels.iter().filter(|(first, last)| first != last) {
+            let number = |n: i64| self.selector_value(n, ty, span);
+            let from = Box::new(compare(CompareOp::Ge, number(first)));
+            let to = Box::new(compare(CompareOp::Le, number(last)));
+            let within = Expr::value(ExprKind::Logical(LogicalOp::And, from, to), Ty::BOOL, span);
+            let sides = (Box::new(number(first)), Box::new(chosen));
+            chosen = Expr::value(ExprKind::Conditional(Box::new(within), sides.0, sides.1), ty, span);
+        }
+        Expr::value(ExprKind::Let(local, Some(Box::new(selector)), Box::new(chosen)), ty, span)
+    }
+
+    /// A value of the selector's type, of 32 or 64 bits.
+    fn selector_value(&self, n: i64, ty: Ty, span: Span) -> Expr {
+        let is_long = self.types.layout(ty).size == 8;
+        let bits = if is_long { n as u64 } else { u64::from(n as u32) };
+        Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span)
+    }
+
+    fn case_value(&mut self, expr: &'a ast::Expr, scalar: ScalarTy, span: Span) -> Option<i64> {
         let value = self.expr(expr);
         if value.ty.ty.is_error() {
             return None;
@@ -110,7 +201,7 @@ impl<'a> Checker<'a> {
         let value = self.builtin_operand(value);
         let value = self.rvalue(value);
         let value = if self.types.scalar_repr(value.ty.ty).is_some() {
-            self.cast_value(CastKind::Convert, value, ty, span)
+            self.cast_value(CastKind::Convert, value, Ty::scalar(scalar), span)
         } else {
             value
         };
