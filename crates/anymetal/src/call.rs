@@ -7,16 +7,18 @@ use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::tensor::{TensorShape, shape_bytes};
-use anymetal_hal::texture::{BindingRole, SamplerDescriptor, TextureError, format_constant, state_constant};
+use anymetal_hal::texture::{
+    BindingRole, Description, SamplerDescriptor, TextureDescriptor, TextureError, format_constant,
+    state_constant,
+};
 use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
 
-use crate::buffer::Region;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::known_formats::KnownFormats;
 use crate::signature::Signature;
-use crate::texture::Texture;
+use crate::texture::check_argument;
 
 /// A call in the making.
 #[derive(Debug)]
@@ -169,24 +171,23 @@ impl<'a, B> KernelCall<'a, B> {
         self.bindings.iter().filter(|(index, _)| BindingRole::of(*index) == BindingRole::Buffer).count()
     }
 
-    /// Binds the texture at `[[texture(index)]]`.
+    /// Binds the texture of that shape at `[[texture(index)]]`.
     pub(crate) fn texture(
         &mut self,
         index: u32,
-        texture: &Texture,
-        texels: impl FnOnce(&Region, ArgumentTarget<'_>) -> Result<B, DeviceError>,
+        (shape, described): (&TextureDescriptor, Description),
+        texels: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
         bytes: impl FnOnce(&[u8], ArgumentTarget<'_>) -> Result<B, DeviceError>,
     ) {
         let signature = self.signature;
         let bound = || -> Result<_, TextureError> {
             let argument = signature.resource_argument(BindingRole::Texels(index))?;
-            texture.check_argument(signature.name(), index, argument)?;
+            check_argument(shape, signature.name(), index, argument)?;
             Ok((argument, signature.resource_argument(BindingRole::Description(index))?))
         };
         match bound() {
             Ok((argument, description)) => {
-                let described = texture.description();
-                self.bind(argument, |target| texels(texture.region(), target));
+                self.bind(argument, texels);
                 self.bind(description, |target| bytes(&described.to_bytes(), target));
                 self.known.set(format_constant(index), described.format.bits());
             }
@@ -304,13 +305,13 @@ pub(crate) use call_setters;
 
 /// The setters for textures, samplers and shapes of tensors of a builder as [`call_setters`] has it.
 macro_rules! texture_setters {
-    ($argument:ident, $bind:ident) => {
+    ($argument:ident, $bind:ident, $texture:ty) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
-        pub fn texture(mut self, index: u32, texture: &crate::texture::Texture) -> Self {
+        pub fn texture(mut self, index: u32, texture: &$texture) -> Self {
             self.call.texture(
                 index,
-                texture,
-                |texels, target| $argument::$bind(texels, target),
+                (texture.descriptor(), texture.description()),
+                |target| $argument::$bind(texture.texels(), target),
                 |bytes, target| $argument::$bind(&InlineBytes(bytes), target),
             );
             self

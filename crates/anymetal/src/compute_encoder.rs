@@ -376,7 +376,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         let takes = |role| pipeline.signature().resource_argument(role).is_ok();
         let bytes = |bytes: &[u8], _: ArgumentTarget<'_>| Ok(BoundResource::Bytes(bytes.to_vec()));
         for (index, texture) in self.textures.iter().filter(|(index, _)| takes(BindingRole::Texels(*index))) {
-            call.texture(*index, texture, |texels, _| Ok(texels.resource()), bytes);
+            let shape = (texture.descriptor(), texture.description());
+            call.texture(*index, shape, |_| Ok(texture.texels().resource()), bytes);
         }
         for (index, sampler) in self.samplers.iter().filter(|(index, _)| takes(BindingRole::Sampler(*index)))
         {

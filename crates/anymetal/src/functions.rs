@@ -6,7 +6,7 @@
 
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::functions::entry;
+use anymetal_hal::launch::functions::{ENTRY_BYTES, entry};
 use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 
 use crate::buffer::{Buffer, Region};
@@ -183,10 +183,12 @@ impl VisibleFunctionTable {
     /// functions.
     ///
     /// # Errors
-    /// Memory that the device does not give; a table of no entries.
+    /// Memory that the device does not give; a table of 2³² entries or more.
     pub fn new(pipeline: &Pipeline, count: usize) -> Result<Self, Error> {
-        let entries = u32::try_from(count).unwrap_or(u32::MAX);
-        let entries = pipeline.device().buffer(&vec![entry(0, entries); count])?;
+        let too_many = |_| Error::TooManyElements { count, element_size: ENTRY_BYTES as usize };
+        let none = entry(0, u32::try_from(count).map_err(too_many)?);
+        let entries = pipeline.device().buffer_zeroed(count)?;
+        entries.write(&vec![none; count])?;
         Ok(VisibleFunctionTable { entries })
     }
 
@@ -195,7 +197,7 @@ impl VisibleFunctionTable {
         self.entries.len()
     }
 
-    /// Whether it has no entries; it never is.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -52,7 +52,7 @@ impl<'a> Launch<'a> {
     }
 
     call_setters!(Argument, bind);
-    texture_setters!(Argument, bind);
+    texture_setters!(Argument, bind, crate::texture::Texture);
 
     /// A grid of as many full threadgroups as the view's first three elements say when the launch's turn
     /// comes, which work before it may have written. Their size is given with `group_size`. Counts beyond the

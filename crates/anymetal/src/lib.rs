@@ -208,8 +208,8 @@ pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
 pub use link::Link;
 pub use manager::{
-    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, Manager,
-    ManagerBuilder, ManagerError,
+    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, ManagedTexture,
+    Manager, ManagerBuilder, ManagerError,
 };
 pub use mapping::{Mapped, MappedMut};
 pub use memory::MemoryUse;

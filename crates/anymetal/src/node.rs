@@ -101,7 +101,7 @@ impl<'a> NodeBuilder<'a> {
     }
 
     call_setters!(NodeArgument, bind_to_node);
-    texture_setters!(NodeArgument, bind_to_node);
+    texture_setters!(NodeArgument, bind_to_node, crate::texture::Texture);
 
     /// The node, for [`crate::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {

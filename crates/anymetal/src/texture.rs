@@ -267,7 +267,7 @@ impl Texture {
         let bytes: &[u8] = bytemuck::cast_slice(texels);
         let slices = self.slices_of(0);
         let of_slice = self.packed_slice_bytes(0)?;
-        self.check_length(bytes.len(), of_slice * slices as usize)?;
+        check_texel_bytes(bytes.len(), of_slice * slices as usize)?;
         for (slice, bytes) in (0..slices).zip(bytes.chunks(of_slice)) {
             self.write_slice(0, slice, bytes)?;
         }
@@ -294,7 +294,7 @@ impl Texture {
     pub fn write_slice<T: Pod>(&self, level: u32, slice: u32, texels: &[T]) -> Result<(), Error> {
         let bytes: &[u8] = bytemuck::cast_slice(texels);
         let (place, offset) = self.place(level, slice)?;
-        self.check_length(bytes.len(), self.packed_slice_bytes(level)?)?;
+        check_texel_bytes(bytes.len(), self.packed_slice_bytes(level)?)?;
         if place.row_bytes == place.packed_row_bytes {
             return self.storage.write_at(offset, bytes);
         }
@@ -310,26 +310,9 @@ impl Texture {
         self.layout.describe(&self.descriptor, self.first_level, self.first_slice, swizzle)
     }
 
-    /// Whether it fits what the kernel declares at `[[texture(index)]]`.
-    pub(crate) fn check_argument(
-        &self,
-        kernel: &str,
-        index: u32,
-        argument: &ArgumentInfo,
-    ) -> Result<(), TextureError> {
-        let TextureDescriptor { kind, format, .. } = self.descriptor;
-        let fits =
-            TextureType::parse(&argument.type_name).is_some_and(|declared| declared.takes(kind, format));
-        if fits {
-            return Ok(());
-        }
-        Err(TextureError::WrongType {
-            kernel: kernel.to_owned(),
-            index,
-            name: argument.name.clone(),
-            expected: argument.type_name.clone(),
-            got: format!("{kind} texture of {format}"),
-        })
+    /// Its texels, to be bound.
+    pub(crate) fn texels(&self) -> &Region {
+        &self.region
     }
 
     /// A slice of a level, and where it is in the buffer.
@@ -342,23 +325,49 @@ impl Texture {
     }
 
     fn slices_of(&self, level: u32) -> u32 {
-        self.descriptor.slices() * self.descriptor.extent(level)[2]
+        slices_at(&self.descriptor, level)
     }
 
     fn packed_slice_bytes(&self, level: u32) -> Result<usize, Error> {
         let (place, _) = self.place(level, 0)?;
         Ok((place.packed_row_bytes * u64::from(place.extent[1])) as usize)
     }
-
-    fn check_length(&self, got: usize, needs: usize) -> Result<(), Error> {
-        if got == needs {
-            return Ok(());
-        }
-        Err(TextureError::TexelCount { needs: needs as u64, got: got as u64 }.into())
-    }
 }
 
-fn elements_of<T: Pod>(bytes: &[u8]) -> Result<Vec<T>, Error> {
+/// Whether a texture of that shape fits what a kernel declares at `[[texture(index)]]`.
+pub(crate) fn check_argument(
+    shape: &TextureDescriptor,
+    kernel: &str,
+    index: u32,
+    argument: &ArgumentInfo,
+) -> Result<(), TextureError> {
+    let TextureDescriptor { kind, format, .. } = *shape;
+    if TextureType::parse(&argument.type_name).is_some_and(|declared| declared.takes(kind, format)) {
+        return Ok(());
+    }
+    Err(TextureError::WrongType {
+        kernel: kernel.to_owned(),
+        index,
+        name: argument.name.clone(),
+        expected: argument.type_name.clone(),
+        got: format!("{kind} texture of {format}"),
+    })
+}
+
+/// The slices of a level, planes of depth included.
+pub(crate) fn slices_at(shape: &TextureDescriptor, level: u32) -> u32 {
+    shape.slices() * shape.extent(level)[2]
+}
+
+/// Whether texels have as many bytes as they must.
+pub(crate) fn check_texel_bytes(got: usize, needs: usize) -> Result<(), Error> {
+    if got == needs {
+        return Ok(());
+    }
+    Err(TextureError::TexelCount { needs: needs as u64, got: got as u64 }.into())
+}
+
+pub(crate) fn elements_of<T: Pod>(bytes: &[u8]) -> Result<Vec<T>, Error> {
     let size = size_of::<T>();
     if size == 0 || !bytes.len().is_multiple_of(size) {
         let needs = bytes.len().next_multiple_of(size.max(1)) as u64;

@@ -33,6 +33,7 @@ typedef struct anymetal_device anymetal_device;
 typedef struct anymetal_library anymetal_library;
 typedef struct anymetal_kernel anymetal_kernel;
 typedef struct anymetal_buffer anymetal_buffer;
+typedef struct anymetal_function_table anymetal_function_table;
 typedef struct anymetal_queue anymetal_queue;
 typedef struct anymetal_submission anymetal_submission;
 
@@ -61,6 +62,23 @@ void anymetal_library_release(anymetal_library *library);
 
 /* Makes a kernel of a library ready to run. */
 anymetal_status anymetal_kernel_make(const anymetal_library *library, const char *name, anymetal_kernel **kernel);
+/*
+ * A visible function of another library that a kernel may call, by its name and through tables. `alias`, if not
+ * NULL, is its name for the kernel.
+ */
+typedef struct anymetal_linked_function {
+    const anymetal_library *library;
+    const char *name;
+    const char *alias;
+} anymetal_linked_function;
+
+/*
+ * As anymetal_kernel_make, with visible functions of other libraries, which take the place of functions of the
+ * kernel's own library that have their names.
+ */
+anymetal_status anymetal_kernel_make_linked(const anymetal_library *library, const char *name,
+                                            const anymetal_linked_function *functions, size_t function_count,
+                                            anymetal_kernel **kernel);
 /* The most threads that a threadgroup may have. */
 uint32_t anymetal_kernel_max_threads_per_threadgroup(const anymetal_kernel *kernel);
 /* Whether it runs as machine code; otherwise it is interpreted, since there is no libLLVM. */
@@ -74,6 +92,7 @@ typedef struct anymetal_argument_info {
     bool is_threadgroup;   /* threadgroup memory of which the launch gives the length; otherwise a buffer */
     bool is_reference;     /* `constant T&`: a number or bytes may be given */
     bool is_written;       /* the kernel stores to it */
+    bool is_function_table; /* a `visible_function_table<T>` */
     size_t element_size;   /* sizeof(T) of `T&` or `T*` */
 } anymetal_argument_info;
 
@@ -98,6 +117,17 @@ anymetal_status anymetal_buffer_read(const anymetal_buffer *buffer, size_t offse
 anymetal_status anymetal_buffer_write(const anymetal_buffer *buffer, size_t offset, const void *bytes, size_t count);
 void anymetal_buffer_release(anymetal_buffer *buffer);
 
+/*
+ * A table of visible functions for a kernel and for others that have the same functions: `names` are their names,
+ * in the order of the entries; NULL makes an entry without a function. A call of such an entry is an access out
+ * of bounds.
+ */
+anymetal_status anymetal_function_table_make(const anymetal_kernel *kernel, const char *const *names, size_t count,
+                                             anymetal_function_table **table);
+/* Sets an entry to a function of the kernel that the table was made for; `name` NULL: to none. */
+anymetal_status anymetal_function_table_set(const anymetal_function_table *table, size_t index, const char *name);
+void anymetal_function_table_release(anymetal_function_table *table);
+
 anymetal_status anymetal_queue_make(const anymetal_device *device, anymetal_queue **queue);
 void anymetal_queue_release(anymetal_queue *queue);
 
@@ -107,7 +137,8 @@ typedef enum anymetal_argument_kind {
     ANYMETAL_ARGUMENT_INTEGER = 2, /* `integer`, converted to the type that the kernel declares */
     ANYMETAL_ARGUMENT_NUMBER = 3,  /* `number`, likewise */
     ANYMETAL_ARGUMENT_BYTES = 4,   /* `length` bytes as they are, copied */
-    ANYMETAL_ARGUMENT_THREADGROUP = 5 /* `length` bytes of threadgroup memory for index `integer` */
+    ANYMETAL_ARGUMENT_THREADGROUP = 5, /* `length` bytes of threadgroup memory for index `integer` */
+    ANYMETAL_ARGUMENT_FUNCTIONS = 6    /* `functions`, for a `visible_function_table<T>` */
 } anymetal_argument_kind;
 
 typedef struct anymetal_argument {
@@ -118,28 +149,34 @@ typedef struct anymetal_argument {
     double number;
     const void *bytes;
     size_t length;
+    const anymetal_function_table *functions;
 } anymetal_argument;
 
 /* Arguments for the initialiser of an array: `{anymetal_arg_buffer(x), anymetal_arg_number(2.0)}`. */
 static inline anymetal_argument anymetal_arg_buffer(const anymetal_buffer *buffer) {
-    anymetal_argument argument = {ANYMETAL_ARGUMENT_BUFFER, buffer, 0, 0, 0.0, NULL, 0};
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_BUFFER, buffer, 0, 0, 0.0, NULL, 0, NULL};
     return argument;
 }
 static inline anymetal_argument anymetal_arg_integer(int64_t integer) {
-    anymetal_argument argument = {ANYMETAL_ARGUMENT_INTEGER, NULL, 0, integer, 0.0, NULL, 0};
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_INTEGER, NULL, 0, integer, 0.0, NULL, 0, NULL};
     return argument;
 }
 static inline anymetal_argument anymetal_arg_number(double number) {
-    anymetal_argument argument = {ANYMETAL_ARGUMENT_NUMBER, NULL, 0, 0, number, NULL, 0};
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_NUMBER, NULL, 0, 0, number, NULL, 0, NULL};
     return argument;
 }
 static inline anymetal_argument anymetal_arg_bytes(const void *bytes, size_t length) {
-    anymetal_argument argument = {ANYMETAL_ARGUMENT_BYTES, NULL, 0, 0, 0.0, bytes, length};
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_BYTES, NULL, 0, 0, 0.0, bytes, length, NULL};
     return argument;
 }
 /* The length of `[[threadgroup(index)]]`; may stand anywhere among the arguments, and takes no place of theirs. */
 static inline anymetal_argument anymetal_arg_threadgroup(uint32_t index, size_t length) {
-    anymetal_argument argument = {ANYMETAL_ARGUMENT_THREADGROUP, NULL, 0, index, 0.0, NULL, length};
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_THREADGROUP, NULL, 0, index, 0.0, NULL, length, NULL};
+    return argument;
+}
+
+static inline anymetal_argument anymetal_arg_functions(const anymetal_function_table *functions) {
+    anymetal_argument argument = {ANYMETAL_ARGUMENT_FUNCTIONS, NULL, 0, 0, 0.0, NULL, 0, functions};
     return argument;
 }
 

@@ -2,8 +2,9 @@
 
 use std::ffi::{CString, c_char};
 
-use anymetal::{Access, ArgumentInfo, ArgumentKind, Pipeline};
+use anymetal::{Access, ArgumentInfo, ArgumentKind, Pipeline, PipelineDescriptor};
 
+use crate::functions::{LinkedFunction, linked};
 use crate::library::LibraryHandle;
 use crate::status::{Failure, Status, give, object, release, run, text};
 
@@ -35,6 +36,7 @@ pub struct ArgumentDescription {
     is_threadgroup: bool,
     is_reference: bool,
     is_written: bool,
+    is_function_table: bool,
     element_size: usize,
 }
 
@@ -54,6 +56,32 @@ pub unsafe extern "C" fn anymetal_kernel_make(
         // SAFETY: the caller's promise.
         let (library, name) = unsafe { (object(library, "library")?, text(name, "kernel's name")?) };
         let made = KernelHandle::new(library.library.pipeline(name)?);
+        // SAFETY: the caller's promise.
+        unsafe { give(kernel, made) }
+    })
+}
+
+/// `anymetal_kernel_make_linked`.
+///
+/// # Safety
+///
+/// As of [`anymetal_kernel_make`]; there are `function_count` functions at `functions`, as the header
+/// describes them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anymetal_kernel_make_linked(
+    library: *const LibraryHandle,
+    name: *const c_char,
+    functions: *const LinkedFunction,
+    function_count: usize,
+    kernel: *mut *mut KernelHandle,
+) -> Status {
+    run(|| {
+        // SAFETY: the caller's promise.
+        let (library, name) = unsafe { (object(library, "library")?, text(name, "kernel's name")?) };
+        // SAFETY: the caller's promise.
+        let functions = unsafe { linked(functions, function_count) }?;
+        let descriptor = PipelineDescriptor::new(name).linked_functions(functions);
+        let made = KernelHandle::new(library.library.pipeline(descriptor)?);
         // SAFETY: the caller's promise.
         unsafe { give(kernel, made) }
     })
@@ -108,6 +136,7 @@ pub unsafe extern "C" fn anymetal_kernel_argument(
             is_threadgroup: argument.kind == ArgumentKind::ThreadgroupMemory,
             is_reference: argument.is_reference,
             is_written: matches!(argument.access, Access::Write | Access::ReadWrite),
+            is_function_table: argument.is_function_table(),
             element_size: usize::try_from(argument.element_size).unwrap_or(usize::MAX),
         };
         // SAFETY: not NULL, and the caller's promise.

@@ -3,12 +3,13 @@
 use std::ffi::{c_int, c_void};
 
 use anymetal::hal::command::BoundResource;
-use anymetal::{ArgumentTarget, BufferView, DeviceError, Scalar, Submission, Unbound};
+use anymetal::{ArgumentTarget, BufferView, DeviceError, Scalar, Submission, Unbound, VisibleFunctionTable};
 
 use crate::buffer::BufferHandle;
 use crate::device::QueueHandle;
+use crate::functions::FunctionTableHandle;
 use crate::kernel::KernelHandle;
-use crate::status::{Failure, Status, give, object, release, run};
+use crate::status::{Failure, Status, give, list, object, release, run};
 
 /// `anymetal_argument`.
 #[repr(C)]
@@ -21,6 +22,7 @@ pub struct Argument {
     number: f64,
     bytes: *const c_void,
     length: usize,
+    functions: *const FunctionTableHandle,
 }
 
 /// `anymetal_grid`.
@@ -43,6 +45,7 @@ enum Given {
     View(BufferView<u8>),
     Scalar(Scalar),
     Bytes(Vec<u8>),
+    Functions(VisibleFunctionTable),
     Threadgroup { index: u32, length: u64 },
 }
 
@@ -52,6 +55,7 @@ impl anymetal::Argument for Given {
             Given::Nothing | Given::Threadgroup { .. } => Unbound.bind(target),
             Given::View(view) => view.bind(target),
             Given::Scalar(scalar) => scalar.bind(target),
+            Given::Functions(table) => table.bind(target),
             Given::Bytes(bytes) => Ok(BoundResource::Bytes(bytes.clone())),
         }
     }
@@ -79,6 +83,11 @@ impl Argument {
                     .map_err(|_| Failure::caller(format!("{} is no threadgroup index", self.integer)))?,
                 length: self.length as u64,
             },
+            6 => {
+                // SAFETY: the caller's promise.
+                let functions = unsafe { object(self.functions, "argument's table of functions") }?;
+                Given::Functions(functions.table.clone())
+            }
             other => return Err(Failure::caller(format!("{other} is no kind of argument"))),
         })
     }
@@ -102,12 +111,8 @@ pub unsafe extern "C" fn anymetal_launch(
     run(|| {
         // SAFETY: the caller's promise.
         let (queue, kernel) = unsafe { (object(queue, "queue")?, object(kernel, "kernel")?) };
-        let arguments = match argument_count {
-            0 => &[],
-            _ if arguments.is_null() => return Err(Failure::caller("the arguments are NULL")),
-            // SAFETY: the caller's promise.
-            count => unsafe { std::slice::from_raw_parts(arguments, count) },
-        };
+        // SAFETY: the caller's promise.
+        let arguments = unsafe { list(arguments, argument_count, "arguments") }?;
         let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads);
         for argument in arguments {
             // SAFETY: the caller's promise.

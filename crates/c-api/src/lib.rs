@@ -7,6 +7,7 @@
 
 mod buffer;
 mod device;
+mod functions;
 mod kernel;
 mod launch;
 mod library;
@@ -20,10 +21,14 @@ pub use device::{
     anymetal_device_name, anymetal_device_open, anymetal_device_release, anymetal_queue_make,
     anymetal_queue_release,
 };
+pub use functions::{
+    FunctionTableHandle, LinkedFunction, anymetal_function_table_make, anymetal_function_table_release,
+    anymetal_function_table_set,
+};
 pub use kernel::{
     ArgumentDescription, anymetal_kernel_argument, anymetal_kernel_argument_count,
-    anymetal_kernel_is_machine_code, anymetal_kernel_make, anymetal_kernel_max_threads_per_threadgroup,
-    anymetal_kernel_release,
+    anymetal_kernel_is_machine_code, anymetal_kernel_make, anymetal_kernel_make_linked,
+    anymetal_kernel_max_threads_per_threadgroup, anymetal_kernel_release,
 };
 pub use launch::{
     Argument, Grid, anymetal_launch, anymetal_submission_is_done, anymetal_submission_release,

@@ -121,6 +121,20 @@ pub(crate) unsafe fn release<T>(handle: *mut T) {
     }
 }
 
+/// A list of C.
+///
+/// # Safety
+///
+/// There are `count` items at `first`, unless it is NULL.
+pub(crate) unsafe fn list<'a, T>(first: *const T, count: usize, what: &str) -> Result<&'a [T], Failure> {
+    match count {
+        0 => Ok(&[]),
+        _ if first.is_null() => Err(Failure::caller(format!("the {what} are NULL"))),
+        // SAFETY: the caller's promise.
+        _ => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
+    }
+}
+
 /// Text of C.
 ///
 /// # Safety

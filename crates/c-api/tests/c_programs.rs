@@ -62,6 +62,13 @@ fn the_example_computes_and_tells_of_the_access_outside() {
 }
 
 #[test]
+fn functions_are_linked_and_put_into_tables() {
+    let ended = run("cc", &root().join("tests/functions.c"), &["-std=c11", "-pedantic"]);
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{out}\n{err}");
+}
+
+#[test]
 fn mistakes_of_a_program_are_statuses_with_a_text() {
     let ended = run("cc", &root().join("tests/mistakes.c"), &["-std=c11"]);
     let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));

@@ -44,8 +44,12 @@ pub type FaultFunction = unsafe extern "C" fn(
     base: u64,
 );
 
-/// The first fault of a dispatch. Workers race to `claimed`; the winner writes the rest, and the device reads
-/// it after all workers are done, so the plain fields are atomics only to stay in safe Rust.
+/// A first fault of a dispatch. The rule of all executors: the record is the first fault, in the order of the
+/// program, of one thread. Who has one exchanges `claimed` from 0 to 1; only the one that succeeds writes the
+/// rest, and so the record is of one thread as a whole. Of the threads that fault it is that of one which
+/// claimed first: the CPU claims at the end of the threadgroup, an NVIDIA GPU at the end of the thread, so a
+/// launch may tell of another thread the next time. The device reads the record after all of them are done,
+/// so the plain fields are atomics only to stay in safe Rust.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct FaultRecord {

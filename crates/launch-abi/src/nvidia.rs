@@ -25,9 +25,9 @@
 //! The launch has `ceil(threads / size)` threadgroups of the full size per dimension. Threads beyond the grid
 //! end at once, and those of a threadgroup that is cut off are numbered as Metal does: by the size that is
 //! left, x fastest. The generated code touches no memory but the bound buffers within their lengths, the
-//! record and the flag. A fault goes on as on the CPU, and the record is one of the faults of one thread, not
-//! the first in time. A load or store at an address that is not a multiple of its alignment is done in
-//! pieces; an atomic there is a fault.
+//! record and the flag. A fault goes on as on the CPU. A thread claims the [record](crate::FaultRecord) where
+//! it ends. A load or store at an address that is not a multiple of its alignment is done in pieces; an
+//! atomic there is a fault.
 
 /// Bytes of a record with what pads it.
 pub const RECORD_BYTES: u64 = 64;

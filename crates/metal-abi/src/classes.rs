@@ -10,9 +10,10 @@ use crate::foundation::{
     process_info, scanner, set, string, url,
 };
 use crate::metal::{
-    archive, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer, compile_options,
-    compute_encoder, constants, counters, descriptors, device, event, event_listener, functions, heap,
-    indirect, library, log_state, pass, pipeline, queue, residency, sampler, texture, texture_descriptor,
+    archive, argument_descriptor, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer,
+    compile_options, compute_encoder, constants, counters, descriptors, device, event, event_listener,
+    functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue, residency,
+    sampler, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -103,6 +104,7 @@ classes! { built {
     NSURL = build::<url::NSURL>;
 
     MTLArchitecture = build::<device::Architecture>;
+    MTLArgumentDescriptor = build::<argument_descriptor::ArgumentDescriptor>;
     MTLBinaryArchiveDescriptor = build::<descriptors::BinaryArchiveDescriptor>;
     MTLBlitPassDescriptor = build::<pass::BlitPassDescriptor>;
     MTLBlitPassSampleBufferAttachmentDescriptor = build::<pass::BlitPassAttachment>;
@@ -125,8 +127,11 @@ classes! { built {
     MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
     MTLLinkedFunctions = build::<functions::LinkedFunctions>;
     MTLLogStateDescriptor = build::<log_state::LogStateDescriptor>;
+    MTLPipelineBufferDescriptor = build::<pipeline_buffers::PipelineBuffer>;
+    MTLPipelineBufferDescriptorArray = build::<pipeline_buffers::PipelineBuffers>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
+    MTLSharedEventHandle = build::<event::EventHandle>;
     MTLSharedEventListener = build::<event_listener::Listener>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
@@ -142,6 +147,7 @@ classes! { built {
     AnymetalBinding = build::<binding::Binding>;
     AnymetalBlitCommandEncoder = build::<blit_encoder::BlitEncoder>;
     AnymetalBuffer = build::<buffer::Buffer>;
+    AnymetalCaptureScope = build::<capture::CaptureScope>;
     AnymetalCommandBuffer = build::<command_buffer::CommandBuffer>;
     AnymetalCommandQueue = build::<queue::Queue>;
     AnymetalComputeCommandEncoder = build::<compute_encoder::ComputeEncoder>;
@@ -190,7 +196,7 @@ classes! { built {
     MTLAccelerationStructureMotionTriangleGeometryDescriptor MTLAccelerationStructurePassDescriptor
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptor
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
-    MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument MTLArgumentDescriptor
+    MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument
     MTLArrayType MTLAttribute MTLAttributeDescriptor MTLAttributeDescriptorArray
     MTLBufferLayoutDescriptor MTLBufferLayoutDescriptorArray
     MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
@@ -199,7 +205,7 @@ classes! { built {
     MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
     MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor
     MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
-    MTLMotionKeyframeData MTLPipelineBufferDescriptor MTLPipelineBufferDescriptorArray
+    MTLMotionKeyframeData
     MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
     MTLRasterizationRateMapDescriptor MTLRasterizationRateSampleArray
     MTLRenderPassAttachmentDescriptor MTLRenderPassColorAttachmentDescriptor
@@ -210,7 +216,7 @@ classes! { built {
     MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
-    MTLSharedEventHandle MTLSharedTextureHandle
+    MTLSharedTextureHandle
     MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
     MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor

@@ -5,7 +5,7 @@
 //! declares it: type, alignment, writability and layout are checked here.
 
 use anymetal::hal::command::BoundResource;
-use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, DeviceError};
+use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, Device, DeviceError, Pipeline};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use crate::array::PyArray;
 use crate::borrowed::{HostArray, facts};
 use crate::casts::{Casts, is_value};
 use crate::element::Element;
+use crate::functions::{PyFunctionTable, names_in, table_of};
 use crate::lend::Region;
 use crate::library::Conventions;
 
@@ -55,6 +56,8 @@ pub(crate) enum Tabled {
 /// What a call allows.
 pub(crate) struct Rules<'a> {
     pub(crate) kernel: &'a str,
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) device: &'a Device,
     pub(crate) casts: &'a Casts,
     pub(crate) conventions: Conventions,
 }
@@ -66,6 +69,9 @@ pub(crate) fn sort(
     argument: &ArgumentInfo,
     rules: &Rules<'_>,
 ) -> PyResult<Sorted> {
+    if argument.is_function_table() {
+        return function_table(object, position, argument, rules);
+    }
     let known = facts(&object.get_type())?;
     let told = |error: PyErr| at(object.py(), position, argument, &error);
     if let Some(array) = HostArray::by_exchange(object, known).map_err(told)? {
@@ -101,6 +107,34 @@ pub(crate) fn sort(
     }
     let array = HostArray::required(object).map_err(told)?;
     host(object, array, position, argument, rules)
+}
+
+/// A table of visible functions: one that was made before, or one of the names in a list.
+fn function_table(
+    object: &Bound<'_, PyAny>,
+    position: usize,
+    argument: &ArgumentInfo,
+    rules: &Rules<'_>,
+) -> PyResult<Sorted> {
+    let told = |error: PyErr| at(object.py(), position, argument, &error);
+    if object.is_none() {
+        return Ok(Sorted::Given(Given::Nothing, None));
+    }
+    if let Ok(table) = object.cast::<PyFunctionTable>() {
+        let region = table.get().region_for(rules.device).map_err(told)?;
+        return Ok(Sorted::Given(Given::Region(region), None));
+    }
+    match names_in(object).map_err(told)? {
+        Some(names) => {
+            let table = table_of(rules.pipeline, &names)?;
+            Ok(Sorted::Given(Given::Region(table.region()), None))
+        }
+        None => Err(PyTypeError::new_err(format!(
+            "argument {position} (`{}`) is a table of visible functions: give a list of their names, or what \
+             `kernel.function_table([...])` makes of it",
+            argument.name
+        ))),
+    }
 }
 
 /// An array in the host's memory, which the object is.

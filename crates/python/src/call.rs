@@ -25,6 +25,7 @@ pub(crate) struct LaunchShape<'a, 'py> {
 /// What is called.
 pub(crate) struct Callee<'a> {
     pub(crate) name: &'a str,
+    pub(crate) pipeline: &'a Pipeline,
     pub(crate) device: &'a Device,
     /// The buffer arguments by their Metal indices.
     pub(crate) arguments: &'a [ArgumentInfo],
@@ -63,7 +64,13 @@ impl Call {
         shape: &LaunchShape<'_, '_>,
     ) -> PyResult<Call> {
         let casts = Casts::of(shape.arg_casts)?;
-        let rules = Rules { kernel: callee.name, casts: &casts, conventions: callee.conventions };
+        let rules = Rules {
+            kernel: callee.name,
+            pipeline: callee.pipeline,
+            device: callee.device,
+            casts: &casts,
+            conventions: callee.conventions,
+        };
         let mut loans = Loans::default();
         let mut tables = Vec::new();
         let mut given = Vec::with_capacity(callee.arguments.len());
@@ -202,18 +209,22 @@ fn is_by_index(callee: &Callee<'_>, count: usize) -> PyResult<bool> {
     if by_index && count > arguments.len() {
         return Ok(true);
     }
-    let names: Vec<String> = arguments
-        .iter()
-        .map(|argument| {
-            let sign = if argument.is_reference { "&" } else { "*" };
-            format!("{}{sign} {}", argument.type_name, argument.name)
-        })
-        .collect();
+    let names: Vec<String> = arguments.iter().map(declaration).collect();
     let (kernel, expected) = (callee.name, arguments.len());
     Err(PyTypeError::new_err(format!(
         "kernel `{kernel}` takes {expected} arguments ({}), {count} were given",
         names.join(", ")
     )))
+}
+
+/// An argument as messages tell it.
+pub(crate) fn declaration(argument: &ArgumentInfo) -> String {
+    let sign = match argument.is_reference {
+        _ if argument.is_function_table() => "",
+        true => "&",
+        false => "*",
+    };
+    format!("{}{sign} {}", argument.type_name, argument.name)
 }
 
 fn extents(

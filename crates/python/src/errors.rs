@@ -47,6 +47,11 @@ pub(crate) fn raised(error: &Error) -> PyErr {
     }
 }
 
+/// The exception for a mistake in a call that was found before anything ran.
+pub(crate) fn mistake(message: String) -> PyErr {
+    exception("LaunchError", message, &[("error_class", class_word(ErrorClass::Caller))])
+}
+
 /// The exception for an error of an operation.
 pub(crate) fn raised_by_op(error: &OpError) -> PyErr {
     match error {

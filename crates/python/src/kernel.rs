@@ -12,20 +12,23 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::call::{Call, Callee, LaunchShape};
+use crate::call::{Call, Callee, LaunchShape, declaration};
 use crate::errors::Raise;
+use crate::functions::{Linked, PyFunctionTable};
 use crate::interpreter::detach;
-use crate::library::LibraryState;
+use crate::library::{LibraryState, constants_dictionary};
 use crate::profile::PyProfile;
 use crate::queue::PyQueue;
 use crate::submission::PySubmission;
-use crate::{check, fork};
+use crate::{check, fork, functions};
 
 /// A kernel, ready to run.
 #[pyclass(frozen, name = "Kernel", module = "anymetal._native")]
 pub(crate) struct PyKernel {
     library: Arc<LibraryState>,
     constants: FunctionConstants,
+    /// Visible functions of other libraries that it may call.
+    linked: Vec<Linked>,
     pipeline: Pipeline,
     /// By their Metal indices.
     arguments: Vec<ArgumentInfo>,
@@ -39,15 +42,20 @@ impl PyKernel {
         library: &Arc<LibraryState>,
         name: &str,
         constants: FunctionConstants,
+        linked: Vec<Linked>,
     ) -> PyResult<PyKernel> {
-        let descriptor = PipelineDescriptor::new(name).constants(constants.clone());
-        let pipeline = detach(py, || library.library().pipeline(descriptor)).or_raise()?;
+        let pipeline = detach(py, || {
+            let functions = functions::linked_functions(&linked, false)?;
+            let descriptor = PipelineDescriptor::new(name).constants(constants.clone());
+            library.library().pipeline(descriptor.linked_functions(functions))
+        });
+        let pipeline = pipeline.or_raise()?;
         let is_bound = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
         let mut arguments: Vec<ArgumentInfo> =
             pipeline.kernel().arguments.iter().filter(is_bound).cloned().collect();
         arguments.sort_by_key(|argument| argument.index);
         let (library, checked) = (Arc::clone(library), OnceLock::new());
-        Ok(PyKernel { library, constants, pipeline, arguments, checked })
+        Ok(PyKernel { library, constants, linked, pipeline, arguments, checked })
     }
 
     /// What is called.
@@ -55,6 +63,7 @@ impl PyKernel {
         let kernel = self.pipeline.kernel();
         Callee {
             name: &kernel.name,
+            pipeline: &self.pipeline,
             device: &self.library.device.device,
             arguments: &self.arguments,
             max_threads: kernel.max_threads_per_threadgroup,
@@ -77,8 +86,9 @@ impl PyKernel {
             return Ok(&self.pipeline);
         }
         let made = self.checked.get_or_init(|| {
+            let functions = functions::linked_functions(&self.linked, true)?;
             let descriptor = PipelineDescriptor::new(self.pipeline.name()).constants(self.constants.clone());
-            self.library.checked()?.pipeline(descriptor)
+            self.library.checked()?.pipeline(descriptor.linked_functions(functions))
         });
         made.as_ref().map_err(Error::clone)
     }
@@ -278,6 +288,13 @@ impl PyKernel {
         Ok(list)
     }
 
+    /// A table of visible functions for this kernel and others that have the same: of a list of names, with
+    /// `None` for entries without a function, or of so many such entries.
+    fn function_table(&self, functions: &Bound<'_, PyAny>) -> PyResult<PyFunctionTable> {
+        fork::check()?;
+        PyFunctionTable::of(&self.pipeline, &self.library.device.device, functions)
+    }
+
     /// Compiles the code for threadgroups of that size now.
     fn warm_up(&self, py: Python<'_>, group_size: &Bound<'_, PyAny>) -> PyResult<()> {
         fork::check()?;
@@ -286,14 +303,7 @@ impl PyKernel {
     }
 
     fn __repr__(&self) -> String {
-        let arguments: Vec<String> = self
-            .arguments
-            .iter()
-            .map(|argument| {
-                let sign = if argument.is_reference { "&" } else { "*" };
-                format!("{}{sign} {}", argument.type_name, argument.name)
-            })
-            .collect();
+        let arguments: Vec<String> = self.arguments.iter().map(declaration).collect();
         format!("<kernel {}({})>", self.pipeline.name(), arguments.join(", "))
     }
 
@@ -301,22 +311,10 @@ impl PyKernel {
     /// disk.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let rebuild = py.import("anymetal._shader")?.getattr("rebuild_kernel")?;
-        let constants = PyDict::new(py);
-        for (key, value) in self.constants.iter() {
-            let key = match key {
-                anymetal::ConstantKey::Index(index) => index.into_pyobject(py)?.into_any(),
-                anymetal::ConstantKey::Name(name) => name.into_pyobject(py)?.into_any(),
-                // Python gives no vectors yet.
-                anymetal::ConstantKey::Component(..) => continue,
-            };
-            match value {
-                anymetal::Scalar::Bool(value) => constants.set_item(key, value)?,
-                anymetal::Scalar::Integer(value) => constants.set_item(key, value as i64)?,
-                anymetal::Scalar::Float(value) => constants.set_item(key, value)?,
-            }
-        }
         let (source, device, options) = self.library.made_from(py)?;
-        let parts = (source, device, options, self.pipeline.name(), constants);
+        let (constants, linked) =
+            (constants_dictionary(py, &self.constants)?, functions::as_list(py, &self.linked)?);
+        let parts = (source, device, options, self.pipeline.name(), constants, linked);
         Ok((rebuild, parts.into_pyobject(py)?))
     }
 }

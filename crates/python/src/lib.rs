@@ -20,6 +20,7 @@ mod event;
 mod export;
 mod extent;
 mod fork;
+mod functions;
 mod graph;
 mod interpreter;
 mod kernel;
@@ -39,6 +40,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::PyDevice>()?;
     module.add_class::<library::PyLibrary>()?;
     module.add_class::<kernel::PyKernel>()?;
+    module.add_class::<functions::PyFunction>()?;
+    module.add_class::<functions::PyFunctionTable>()?;
     module.add_class::<array::PyArray>()?;
     module.add_class::<queue::PyQueue>()?;
     module.add_class::<event::PyEvent>()?;

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, MathMode, Scalar};
+use anymetal::{CheckMode, CompileOptions, ConstantKey, Error, FunctionConstants, Library, MathMode, Scalar};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
+use crate::functions::{Linked, PyFunction, linked_in};
 use crate::interpreter::detach;
 use crate::kernel::PyKernel;
 
@@ -133,17 +134,37 @@ impl PyLibrary {
         PyDevice { state: Arc::clone(&self.state.device) }
     }
 
-    /// A kernel, ready to run; `constants` are values of its function constants by name or index.
-    #[pyo3(signature = (name, constants=None))]
+    /// The names of the visible functions with a definition, in source order.
+    #[getter]
+    fn function_names(&self) -> PyResult<Vec<String>> {
+        self.state.library.visible_function_names().or_raise()
+    }
+
+    /// A kernel, ready to run; `constants` are values of its function constants by name or index, `linked`
+    /// visible functions of other libraries that it may call.
+    #[pyo3(signature = (name, constants=None, linked=None))]
     fn kernel(
         &self,
         py: Python<'_>,
         name: &str,
         constants: Option<&Bound<'_, PyDict>>,
+        linked: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyKernel> {
         fork::check()?;
-        let constants = constants.map_or_else(|| Ok(FunctionConstants::new()), function_constants)?;
-        PyKernel::make(py, &self.state, name, constants)
+        PyKernel::make(py, &self.state, name, function_constants(constants)?, linked_in(linked)?)
+    }
+
+    /// A visible function, to be linked with kernels of other libraries, which know it by its alias if it has
+    /// one.
+    #[pyo3(signature = (name, constants=None, alias=None))]
+    fn function(
+        &self,
+        name: String,
+        constants: Option<&Bound<'_, PyDict>>,
+        alias: Option<String>,
+    ) -> PyResult<PyFunction> {
+        fork::check()?;
+        Ok(PyFunction { linked: Linked::new(&self.state, name, alias, function_constants(constants)?)? })
     }
 
     /// A library is pickled as its source and options, and compiled again where it arrives.
@@ -153,8 +174,9 @@ impl PyLibrary {
     }
 }
 
-fn function_constants(given: &Bound<'_, PyDict>) -> PyResult<FunctionConstants> {
+fn function_constants(given: Option<&Bound<'_, PyDict>>) -> PyResult<FunctionConstants> {
     let mut constants = FunctionConstants::new();
+    let Some(given) = given else { return Ok(constants) };
     for (key, value) in given.iter() {
         let value = if let Ok(truth) = value.cast::<PyBool>() {
             Scalar::Bool(truth.is_true())
@@ -173,6 +195,28 @@ fn function_constants(given: &Bound<'_, PyDict>) -> PyResult<FunctionConstants> 
         };
     }
     Ok(constants)
+}
+
+/// Values of function constants as the dictionary that gives them again.
+pub(crate) fn constants_dictionary<'py>(
+    py: Python<'py>,
+    constants: &FunctionConstants,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dictionary = PyDict::new(py);
+    for (key, value) in constants.iter() {
+        let key = match key {
+            ConstantKey::Index(index) => index.into_pyobject(py)?.into_any(),
+            ConstantKey::Name(name) => name.into_pyobject(py)?.into_any(),
+            // Python gives no vectors yet.
+            ConstantKey::Component(..) => continue,
+        };
+        match value {
+            Scalar::Bool(value) => dictionary.set_item(key, value)?,
+            Scalar::Integer(value) => dictionary.set_item(key, value as i64)?,
+            Scalar::Float(value) => dictionary.set_item(key, value)?,
+        }
+    }
+    Ok(dictionary)
 }
 
 fn math_mode_named(name: &str) -> PyResult<MathMode> {

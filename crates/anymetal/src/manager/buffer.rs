@@ -74,7 +74,7 @@ impl<T: Pod> ManagedBuffer<T> {
     /// A copy of some elements, once executions that write the buffer have ended.
     pub fn read_range(&self, range: Range<usize>) -> Result<Vec<T>, ManagerError> {
         let (bytes, count) = (self.bytes(&range)?, range.len());
-        let _turn = self.turn(false);
+        let _turn = turn(&self.core, &self.memory, false);
         let read = read_bytes(&self.core, &self.memory, bytes)?;
         Ok(elements(&read, count))
     }
@@ -92,20 +92,14 @@ impl<T: Pod> ManagedBuffer<T> {
     /// Overwrites elements from `start` on, in turn with executions that use the buffer.
     pub fn write_at(&self, start: usize, elements: &[T]) -> Result<(), ManagerError> {
         let bytes = self.bytes(&(start..start.saturating_add(elements.len())))?;
-        let _turn = self.turn(true);
-        loop {
-            let written = self.memory.write(bytes.start, bytemuck::cast_slice(elements));
-            match written {
-                Ok(()) => return Ok(()),
-                Err(error) => resolve(&self.core, &self.memory, error)?,
-            }
-        }
+        let _turn = turn(&self.core, &self.memory, true);
+        overwrite(&self.core, &self.memory, bytes.start, bytemuck::cast_slice(elements))
     }
 
     /// Says that the contents are no longer needed: all bytes are zero, nothing is moved for the
     /// next execution, and a loss of the device that had them is none of this buffer's.
     pub fn discard(&self) {
-        let _turn = self.turn(true);
+        let _turn = turn(&self.core, &self.memory, true);
         self.memory.replace(HostBytes::Zeros);
     }
 
@@ -126,11 +120,21 @@ impl<T: Pod> ManagedBuffer<T> {
         }
         Ok((start * size_of::<T>()) as u64..(end * size_of::<T>()) as u64)
     }
+}
 
-    /// Waits until no execution uses it in a way that excludes the host's access.
-    fn turn(&self, writes: bool) -> Pass<BufferUses> {
-        let entered = self.core.gate.enter(BufferUses::new([(self.memory.id(), writes)]));
-        wait_for(&*self.core.clock, None, entered).expect("waiting without a limit ends with the future")
+/// Waits until no execution uses a memory in a way that excludes the host's access.
+pub(super) fn turn(core: &Core, memory: &Memory, writes: bool) -> Pass<BufferUses> {
+    let entered = core.gate.enter(BufferUses::new([(memory.id(), writes)]));
+    wait_for(&*core.clock, None, entered).expect("waiting without a limit ends with the future")
+}
+
+/// Overwrites bytes from an offset on; the others are those of another copy if a device that has one is lost.
+pub(super) fn overwrite(core: &Core, memory: &Memory, offset: u64, bytes: &[u8]) -> Result<(), ManagerError> {
+    loop {
+        match memory.write(offset, bytes) {
+            Ok(()) => return Ok(()),
+            Err(error) => resolve(core, memory, error)?,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::command::Grid;
 use anymetal_policy::idempotence::Declaration;
+use anymetal_runtime::submission::argument::InlineBytes;
 use bytemuck::Pod;
 
 use super::buffer::{ManagedArgument, ManagedBinding, ManagedBuffer, elements};
@@ -21,8 +22,10 @@ use super::execution::Execution;
 use super::graph::{GraphShared, ManagedGraph, Placed, undeclared};
 use super::job::Job;
 use super::kernel::ManagedKernel;
+use super::memory::Memory;
 use super::run::{Options, run};
-use crate::call::{FinishedCall, KernelCall, call_setters};
+use super::texture::ManagedTexture;
+use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::signature::Signature;
@@ -102,6 +105,7 @@ impl<'a> ManagedLaunch<'a> {
     }
 
     call_setters!(ManagedArgument, bind_managed);
+    texture_setters!(ManagedArgument, bind_managed, ManagedTexture);
 
     /// How the work is done in pieces, one after the other, where a device cannot do it at once: the
     /// second level of degradation asks for 2, each further one for twice as many. A piece uses
@@ -179,11 +183,19 @@ impl<'a> Produced<'a> {
 
     /// A copy of the elements of a buffer that the work uses, as the attempt left them.
     pub fn read<T: Pod>(&self, buffer: &ManagedBuffer<T>) -> Result<Vec<T>, Error> {
-        let memory = buffer.memory();
+        Ok(elements(&self.bytes(buffer.memory())?, buffer.len()))
+    }
+
+    /// A copy of the texels of the first level of a texture that the work uses, as the attempt left them.
+    pub fn read_texture<T: Pod>(&self, texture: &ManagedTexture) -> Result<Vec<T>, Error> {
+        texture.texels_of(&self.bytes(texture.memory())?)
+    }
+
+    fn bytes(&self, memory: &Memory) -> Result<Vec<u8>, Error> {
         let placed = self.placed.get(&memory.id()).ok_or_else(|| undeclared(self.work, memory))?;
         let mut bytes = vec![0; memory.length() as usize];
         placed.hal().read(0, &mut bytes)?;
-        Ok(elements(&bytes, buffer.len()))
+        Ok(bytes)
     }
 }
 
@@ -229,6 +241,7 @@ impl<'a> PieceCall<'a> {
     }
 
     call_setters!(ManagedArgument, bind_managed);
+    texture_setters!(ManagedArgument, bind_managed, ManagedTexture);
 
     pub(super) fn finish(self) -> Result<FinishedCall<ManagedBinding>, Error> {
         self.call.finish()

@@ -18,8 +18,8 @@
 //! climbs the recovery ladder: it is tried again after a delay, after idle memory was released, alone
 //! on its device or in pieces, and on the next device. Its result tells the path.
 //!
-//! - *Buffers* ([`ManagedBuffer`]) follow the work from device to device. Executions that share one
-//!   exclude one another if one of them writes it, for the whole ladder.
+//! - *Buffers* ([`ManagedBuffer`]) and *textures* ([`ManagedTexture`]) follow the work from device to device.
+//!   Executions that share one exclude one another if one of them writes it, for the whole ladder.
 //! - *Running again*: what an attempt may have written is known from reflection. What the work
 //!   changes in place is copied before the first attempt and restored before each further one. Work
 //!   that can neither repeat nor be restored fails instead of running twice.
@@ -58,10 +58,12 @@ mod snapshot;
 mod strain;
 #[cfg(test)]
 mod tests;
+mod texture;
 
 use std::sync::Arc;
 
 use anymetal_audit::AuditLog;
+use anymetal_hal::texture::TextureDescriptor;
 use anymetal_policy::adapt::{LinuxThermal, Rapl};
 use bytemuck::Pod;
 
@@ -83,6 +85,7 @@ pub use launch::{ManagedGraphLaunch, ManagedLaunch, Piece, PieceCall, Produced};
 pub use memory::Durability;
 pub use session::ManagerSession;
 pub use slot::DeviceStatus;
+pub use texture::ManagedTexture;
 
 /// Devices under policies: runs kernels and graphs, and recovers. Clones are the same manager.
 #[derive(Debug, Clone)]
@@ -154,6 +157,27 @@ impl Manager {
     ) -> Result<ManagedBuffer<T>, ManagerError> {
         bytes_of::<T>(count)?;
         Ok(ManagedBuffer::new(&self.core, count, label.to_owned(), durability, HostBytes::Zeros))
+    }
+
+    /// A texture of that shape, all bytes zero.
+    ///
+    /// # Errors
+    /// A shape or format that no texture has.
+    pub fn texture(&self, descriptor: &TextureDescriptor) -> Result<ManagedTexture, ManagerError> {
+        self.texture_with(descriptor, "", Durability::default())
+    }
+
+    /// As [`Manager::texture`], with a label and how its host copy is kept.
+    ///
+    /// # Errors
+    /// As [`Manager::texture`].
+    pub fn texture_with(
+        &self,
+        descriptor: &TextureDescriptor,
+        label: &str,
+        durability: Durability,
+    ) -> Result<ManagedTexture, ManagerError> {
+        Ok(ManagedTexture::new(&self.core, descriptor, label, durability)?)
     }
 
     /// A kernel of MSL source for all devices. It is compiled for each when it is first needed there,

@@ -6,8 +6,8 @@
 //! wait for more ([`pool`]).
 
 mod group;
-mod object;
+pub(crate) mod object;
 mod pool;
-mod queue;
+pub(crate) mod queue;
 mod semaphore;
 mod time;

@@ -11,18 +11,22 @@ use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, Message, define_class};
 
+use super::argument_descriptor::layout_of;
 use super::buffer::Buffer;
 use super::device::Device;
 use super::functions::Table;
+use super::indirect::IndirectBuffer;
 use super::label::Label;
+use super::pipeline::Pipeline;
 use super::sampler::Sampler;
 use super::texture::Texture;
 use super::violation;
-use crate::foundation::{NSString, Range};
+use crate::foundation::{NSArray, NSString, Range};
 
 /// The instance variables of an argument encoder.
 #[derive(Debug)]
 pub(crate) struct EncoderIvars {
+    /// Its members by their numbers.
     pub(crate) layout: ArgumentLayout,
     /// Where the layout comes from, if from a function.
     pub(crate) source: Option<Source>,
@@ -154,12 +158,42 @@ define_class!(
             }
         }
 
+        #[unsafe(method(setComputePipelineState:atIndex:))]
+        fn set_pipeline(&self, pipeline: Option<&Pipeline>, index: usize) {
+            self.put_pipeline("MTLArgumentEncoder setComputePipelineState:atIndex:", pipeline, index);
+        }
+
+        #[unsafe(method(setComputePipelineStates:withRange:))]
+        fn set_pipelines(&self, pipelines: *const *const Pipeline, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setComputePipelineStates:withRange:";
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many pipeline states, or nil.
+                let pipeline = unsafe { (*pipelines.add(n)).as_ref() };
+                self.put_pipeline(METHOD, pipeline, range.location.saturating_add(n));
+            }
+        }
+
+        #[unsafe(method(setIndirectCommandBuffer:atIndex:))]
+        fn set_commands(&self, commands: Option<&IndirectBuffer>, index: usize) {
+            self.put_commands("MTLArgumentEncoder setIndirectCommandBuffer:atIndex:", commands, index);
+        }
+
+        #[unsafe(method(setIndirectCommandBuffers:withRange:))]
+        fn set_several_commands(&self, commands: *const *const IndirectBuffer, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setIndirectCommandBuffers:withRange:";
+            for n in 0..range.length {
+                // SAFETY: the sender promises as many indirect command buffers, or nil.
+                let commands = unsafe { (*commands.add(n)).as_ref() };
+                self.put_commands(METHOD, commands, range.location.saturating_add(n));
+            }
+        }
+
         #[unsafe(method_id(newArgumentEncoderForBufferAtIndex:))]
         fn nested(&self, index: usize) -> Option<Retained<ArgumentEncoder>> {
             const METHOD: &str = "MTLArgumentEncoder newArgumentEncoderForBufferAtIndex:";
             let member = self.member(METHOD, index, ArgumentMemberKind::Pointer);
             let Some(source) = &self.ivars().source else {
-                violation(METHOD, "the encoder was not made for a function, so its pointers have no structures");
+                violation(METHOD, "the encoder was made of descriptors, so its pointers have no structures");
             };
             let source = Source { path: [&source.path[..], &[member.id]].concat(), ..source.clone() };
             Some(ArgumentEncoder::of(METHOD, source, self.ivars().device.clone()))
@@ -177,7 +211,25 @@ impl ArgumentEncoder {
             let last = path.last().unwrap_or(index);
             violation(method, format_args!("the argument {last} of `{kernel}` points to no structure"));
         };
-        let (label, target, source) = (Label::default(), Mutex::default(), Some(source));
+        ArgumentEncoder::new(layout, Some(source), device)
+    }
+
+    /// An encoder for the structure that descriptors describe, for a method that makes one.
+    pub(crate) fn described(
+        method: &str,
+        arguments: &NSArray,
+        device: Retained<Device>,
+    ) -> Retained<ArgumentEncoder> {
+        ArgumentEncoder::new(layout_of(method, arguments), None, device)
+    }
+
+    fn new(
+        mut layout: ArgumentLayout,
+        source: Option<Source>,
+        device: Retained<Device>,
+    ) -> Retained<ArgumentEncoder> {
+        layout.members.sort_by_key(|member| member.id);
+        let (label, target) = (Label::default(), Mutex::default());
         crate::foundation::object(EncoderIvars { layout, source, device, label, target })
     }
 
@@ -207,17 +259,19 @@ impl ArgumentEncoder {
     }
 
     fn member(&self, method: &str, index: usize, kind: ArgumentMemberKind) -> ArgumentMember {
-        let is_it = |member: &&ArgumentMember| member.id as usize == index;
-        let member = self.ivars().layout.members.iter().find(is_it);
-        let Some(member) = member else {
+        let members = &self.ivars().layout.members;
+        let Ok(at) = members.binary_search_by_key(&index, |member| member.id as usize) else {
             violation(method, format_args!("the structure has no member with the index {index}"));
         };
+        let member = &members[at];
         if member.kind != kind {
             let what = match kind {
                 ArgumentMemberKind::Pointer => "pointer",
                 ArgumentMemberKind::Constant => "value",
                 ArgumentMemberKind::Texture => "texture",
                 ArgumentMemberKind::Sampler => "sampler",
+                ArgumentMemberKind::IndirectCommandBuffer => "indirect command buffer",
+                ArgumentMemberKind::ComputePipeline => "compute pipeline state",
             };
             violation(method, format_args!("the member with the index {index} is no {what}"));
         }
@@ -256,9 +310,19 @@ impl ArgumentEncoder {
         self.write(method, self.member(method, index, ArgumentMemberKind::Sampler), bits);
     }
 
-    /// Writes the eight bytes of a pointer, a texture or a sampler.
+    fn put_pipeline(&self, method: &str, pipeline: Option<&Pipeline>, index: usize) {
+        let bits = pipeline.map_or(0, |pipeline| pipeline.number_for_kernels(method));
+        self.write(method, self.member(method, index, ArgumentMemberKind::ComputePipeline), bits);
+    }
+
+    fn put_commands(&self, method: &str, commands: Option<&IndirectBuffer>, index: usize) {
+        let bits = commands.map_or(0, |commands| commands.shared_memory(method).gpu_resource_id());
+        self.write(method, self.member(method, index, ArgumentMemberKind::IndirectCommandBuffer), bits);
+    }
+
+    /// Writes the eight bytes of a member that is no value.
     fn write(&self, method: &str, member: ArgumentMember, bits: u64) {
-        debug_assert_eq!(member.size, 8, "pointers, textures and samplers have eight bytes");
+        debug_assert_eq!(member.size, 8, "what is no value has eight bytes");
         let place = self.place(method, member);
         // SAFETY: the member's eight bytes are within the buffer that is set, which it holds; who writes to
         // them while work uses them is the program's business, as in Metal.

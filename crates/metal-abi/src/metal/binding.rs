@@ -4,9 +4,11 @@ use anymetal::hal::texture::TextureType;
 use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, define_class};
+use objc2::{DefinedClass, Message, define_class};
 
+use super::argument_encoder::ArgumentEncoder;
 use super::data_type;
+use super::library::Function;
 use super::pixel_format::number_of_kind;
 use crate::foundation::NSString;
 
@@ -15,6 +17,8 @@ use crate::foundation::NSString;
 pub(crate) struct BindingIvars {
     argument: ArgumentInfo,
     name: String,
+    /// The kernel.
+    function: Retained<Function>,
     /// Elements of an array of textures or samplers; 1 otherwise.
     array_length: usize,
 }
@@ -143,6 +147,11 @@ define_class!(
 );
 
 impl Binding {
+    /// An encoder for the structure that the buffer holds, for a method that makes one.
+    pub(crate) fn encoder(&self, method: &str) -> Retained<ArgumentEncoder> {
+        self.ivars().function.encoder(method, self.argument().index as usize)
+    }
+
     fn argument(&self) -> &ArgumentInfo {
         &self.ivars().argument
     }
@@ -152,26 +161,27 @@ impl Binding {
     }
 }
 
-/// The objects for a kernel's arguments: one for an array of textures or samplers, and none for what
-/// only kernels know of a texture.
-pub(crate) fn objects_of(arguments: &[ArgumentInfo]) -> Vec<Retained<AnyObject>> {
+/// The objects for the arguments of a function, a kernel: one for an array of textures or samplers, and none
+/// for what only kernels know of a texture.
+pub(crate) fn objects_of(arguments: &[ArgumentInfo], function: &Function) -> Vec<Retained<AnyObject>> {
     let of_program = |argument: &&ArgumentInfo| {
         let is_first = element(argument).is_none_or(|(_, index)| index == 0);
         is_first && !argument.role().is_hidden()
     };
-    arguments.iter().filter(of_program).map(|argument| object_of(argument, arguments)).collect()
+    let object =
+        |argument| Retained::into_super(Retained::into_super(object_of(argument, arguments, function)));
+    arguments.iter().filter(of_program).map(object).collect()
 }
 
-fn object_of(argument: &ArgumentInfo, all: &[ArgumentInfo]) -> Retained<AnyObject> {
+fn object_of(argument: &ArgumentInfo, all: &[ArgumentInfo], function: &Function) -> Retained<Binding> {
     let name = element(argument).map_or(argument.name.as_str(), |(array, _)| array);
     let is_element = |other: &&ArgumentInfo| {
         let is_alike = std::mem::discriminant(&other.role()) == std::mem::discriminant(&argument.role());
         is_alike && element(other).is_some_and(|(array, _)| array == name)
     };
     let array_length = all.iter().filter(is_element).count().max(1);
-    let ivars = BindingIvars { argument: argument.clone(), name: name.to_owned(), array_length };
-    let binding: Retained<Binding> = crate::foundation::object(ivars);
-    Retained::into_super(Retained::into_super(binding))
+    let (argument, name, function) = (argument.clone(), name.to_owned(), function.retain());
+    crate::foundation::object(BindingIvars { argument, name, function, array_length })
 }
 
 /// The array and the index of an argument that is an element of one: `array[index]`.

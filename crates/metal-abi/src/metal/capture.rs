@@ -1,26 +1,39 @@
-//! `MTLCaptureManager`, which supports no destination.
+//! `MTLCaptureManager`, which supports no destination, and `MTLCaptureScope`, by which programs mark frames.
 
-use objc2::define_class;
+use std::sync::{Mutex, OnceLock};
+
 use objc2::rc::Retained;
-use objc2::runtime::{AnyObject, NSObject};
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, Message, define_class};
 
+use super::descriptor::locked;
 use super::descriptors::CaptureDescriptor;
+use super::device::Device;
 use super::errors;
-use crate::foundation::NSError;
+use super::label::Label;
+use super::queue::Queue;
 use crate::foundation::error::fail;
+use crate::foundation::{NSError, NSString};
+
+/// The instance variables of the manager.
+#[derive(Debug, Default)]
+pub(crate) struct ManagerIvars {
+    default_scope: Mutex<Option<Retained<CaptureScope>>>,
+}
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
     #[unsafe(super(NSObject))]
     #[name = "MTLCaptureManager"]
-    #[ivars = ()]
+    #[ivars = ManagerIvars]
     #[derive(Debug)]
     pub(crate) struct CaptureManager;
 
     impl CaptureManager {
         #[unsafe(method_id(sharedCaptureManager))]
         fn shared() -> Retained<CaptureManager> {
-            crate::foundation::object(())
+            static SHARED: OnceLock<Shared> = OnceLock::new();
+            SHARED.get_or_init(|| Shared(crate::foundation::object(ManagerIvars::default()))).0.clone()
         }
 
         #[unsafe(method(supportsDestination:))]
@@ -33,6 +46,16 @@ define_class!(
             fail::<()>(error, errors::capture_unsupported()).is_some()
         }
 
+        // Those without an error start nothing where there is no tool, as on a Mac.
+        #[unsafe(method(startCaptureWithDevice:))]
+        fn start_device(&self, _device: &Device) {}
+
+        #[unsafe(method(startCaptureWithCommandQueue:))]
+        fn start_queue(&self, _queue: &Queue) {}
+
+        #[unsafe(method(startCaptureWithScope:))]
+        fn start_scope(&self, _scope: &CaptureScope) {}
+
         #[unsafe(method(stopCapture))]
         fn stop(&self) {}
 
@@ -41,9 +64,82 @@ define_class!(
             false
         }
 
+        #[unsafe(method_id(newCaptureScopeWithDevice:))]
+        fn scope_of_device(&self, device: &Device) -> Retained<CaptureScope> {
+            let (device, label) = (device.retain(), Label::default());
+            crate::foundation::object(ScopeIvars { device, queue: None, label })
+        }
+
+        #[unsafe(method_id(newCaptureScopeWithCommandQueue:))]
+        fn scope_of_queue(&self, queue: &Queue) -> Retained<CaptureScope> {
+            let (device, label) = (queue.ivars().device.clone(), Label::default());
+            crate::foundation::object(ScopeIvars { device, queue: Some(queue.retain()), label })
+        }
+
         #[unsafe(method_id(defaultCaptureScope))]
-        fn default_scope(&self) -> Option<Retained<AnyObject>> {
-            None
+        fn default_scope(&self) -> Option<Retained<CaptureScope>> {
+            locked(&self.ivars().default_scope).clone()
+        }
+
+        #[unsafe(method(setDefaultCaptureScope:))]
+        fn set_default_scope(&self, scope: Option<&CaptureScope>) {
+            let new = scope.map(Message::retain);
+            let before = std::mem::replace(&mut *locked(&self.ivars().default_scope), new);
+            // Outside the lock: its end may look at the manager.
+            drop(before);
+        }
+    }
+);
+
+/// The manager, which is never released.
+struct Shared(Retained<CaptureManager>);
+
+// SAFETY: the manager may be used from every thread: its state is behind a lock.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// The instance variables of a scope.
+#[derive(Debug)]
+pub(crate) struct ScopeIvars {
+    device: Retained<Device>,
+    queue: Option<Retained<Queue>>,
+    label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalCaptureScope"]
+    #[ivars = ScopeIvars]
+    #[derive(Debug)]
+    pub(crate) struct CaptureScope;
+
+    impl CaptureScope {
+        #[unsafe(method(beginScope))]
+        fn begin(&self) {}
+
+        #[unsafe(method(endScope))]
+        fn end(&self) {}
+
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(commandQueue))]
+        fn queue(&self) -> Option<Retained<Queue>> {
+            self.ivars().queue.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
         }
     }
 );

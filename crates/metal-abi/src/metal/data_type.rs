@@ -60,6 +60,23 @@ pub(crate) fn vector_size((scalar, lanes): (ScalarType, u8)) -> usize {
     scalar.size() as usize * usize::from(lanes).next_power_of_two()
 }
 
+/// The first matrices of `float` and of `half`; those of 2, 3 and 4 columns with 2, 3 and 4 rows each follow.
+const MATRICES: [(ScalarType, usize); 2] = [(ScalarType::F32, 7), (ScalarType::F16, 20)];
+
+/// The bytes and the alignment that a scalar, a vector or a matrix has in a structure.
+pub(crate) fn size_and_align(number: usize) -> Option<(usize, usize)> {
+    if let Some(vector) = vector_of(number) {
+        return Some((vector_size(vector), vector_size(vector)));
+    }
+    let of = |(scalar, first): &(ScalarType, usize)| {
+        let at = number.checked_sub(*first).filter(|at| *at < 9)?;
+        Some((*scalar, at / 3 + 2, at % 3 + 2))
+    };
+    let (scalar, columns, rows) = MATRICES.iter().find_map(of)?;
+    let column = vector_size((scalar, rows as u8));
+    Some((columns * column, column))
+}
+
 /// The value at an address.
 ///
 /// # Safety
@@ -104,5 +121,15 @@ mod tests {
         // A structure, a matrix, a texture.
         assert_eq!([1, 7, 58].map(vector_of), [None; 3]);
         assert_eq!(vector_size((ScalarType::U16, 3)), 8);
+    }
+
+    #[test]
+    fn matrices_are_columns_with_the_alignment_of_vectors() {
+        // float2x2, float3x4, float4x3, half2x3, half4x4.
+        let matrices = [7, 12, 14, 21, 28].map(size_and_align);
+        assert_eq!(matrices, [Some((16, 8)), Some((48, 16)), Some((64, 16)), Some((16, 8)), Some((32, 8))]);
+        assert_eq!([5, 16, 53].map(size_and_align), [Some((16, 16)), Some((2, 2)), Some((1, 1))]);
+        // A structure, an array, a texture.
+        assert_eq!([1, 2, 58].map(size_and_align), [None; 3]);
     }
 }

@@ -115,6 +115,7 @@ descriptor! {
         archives, set_archives: NSArray, [binaryArchives] [setBinaryArchives:];
         libraries, set_libraries: NSArray, [preloadedLibraries] [setPreloadedLibraries:];
         inserted, set_inserted: NSArray, [insertLibraries] [setInsertLibraries:];
+        buffers, set_buffers: super::pipeline_buffers::PipelineBuffers = crate::foundation::object(Default::default()), [buffers] [anymetal_setBuffers:];
     }
 }
 

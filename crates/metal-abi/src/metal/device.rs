@@ -12,6 +12,8 @@ use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
 use super::archive::Archive;
+use super::argument_encoder::ArgumentEncoder;
+use super::binding::Binding;
 use super::buffer::Buffer;
 use super::compile_options::{CompileOptions, default_options};
 use super::counters::{CounterSet, SAMPLING_POINTS, SampleBuffer, SampleBufferDescriptor};
@@ -19,7 +21,7 @@ use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, PipelineProperties, QueueDescriptor,
     ResidencySetDescriptor,
 };
-use super::event::{Event, EventIvars, Fence, FenceIvars};
+use super::event::{Event, EventHandle, EventIvars, Fence, FenceIvars};
 use super::functions::PipelineFunctions;
 use super::heap::{Heap, HeapIvars, bytes_in_heap};
 use super::indirect::{IndirectBuffer, IndirectDescriptor};
@@ -158,7 +160,20 @@ define_class!(
         #[unsafe(method(supportsRaytracing))]
         fn raytracing(&self) -> bool { false }
         #[unsafe(method(supportsFunctionPointers))]
-        fn function_pointers(&self) -> bool { false }
+        fn function_pointers(&self) -> bool { true }
+        #[unsafe(method(supportsFunctionPointersFromRender))]
+        fn function_pointers_from_render(&self) -> bool { false }
+        #[unsafe(method(supportsRaytracingFromRender))]
+        fn raytracing_from_render(&self) -> bool { false }
+        #[unsafe(method(supportsRenderDynamicLibraries))]
+        fn render_dynamic_libraries(&self) -> bool { false }
+        #[unsafe(method(areBarycentricCoordsSupported))]
+        fn barycentric_coordinates(&self) -> bool { false }
+        #[unsafe(method(areProgrammableSamplePositionsSupported))]
+        fn sample_positions(&self) -> bool { false }
+        // A sampler in an argument buffer is its state: there may be any number.
+        #[unsafe(method(maxArgumentBufferSamplerCount))]
+        fn max_samplers(&self) -> usize { 500_000 }
         #[unsafe(method(supportsPrimitiveMotionBlur))]
         fn motion_blur(&self) -> bool { false }
         #[unsafe(method(supportsCounterSampling:))]
@@ -281,6 +296,17 @@ define_class!(
             Some(IndirectBuffer::make(METHOD, self.retain(), descriptor, count))
         }
 
+        #[unsafe(method_id(newArgumentEncoderWithArguments:))]
+        fn argument_encoder(&self, arguments: &NSArray) -> Option<Retained<ArgumentEncoder>> {
+            const METHOD: &str = "MTLDevice newArgumentEncoderWithArguments:";
+            Some(ArgumentEncoder::described(METHOD, arguments, self.retain()))
+        }
+
+        #[unsafe(method_id(newArgumentEncoderWithBufferBinding:))]
+        fn bound_argument_encoder(&self, binding: &Binding) -> Retained<ArgumentEncoder> {
+            binding.encoder("MTLDevice newArgumentEncoderWithBufferBinding:")
+        }
+
         #[unsafe(method_id(newFence))]
         fn new_fence(&self) -> Option<Retained<Fence>> {
             let fence = self.inner().fence().ok();
@@ -295,6 +321,11 @@ define_class!(
         #[unsafe(method_id(newSharedEvent))]
         fn new_shared_event(&self) -> Option<Retained<Event>> {
             self.event()
+        }
+
+        #[unsafe(method_id(newSharedEventWithHandle:))]
+        fn shared_event(&self, handle: &EventHandle) -> Option<Retained<Event>> {
+            Some(handle.event())
         }
 
         #[unsafe(method_id(newResidencySetWithDescriptor:error:))]
@@ -361,6 +392,18 @@ define_class!(
         #[unsafe(method(newComputePipelineStateWithFunction:completionHandler:))]
         fn new_pipeline_async(&self, function: Option<&Function>, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
             tell(self.pipeline("MTLDevice newComputePipelineStateWithFunction:completionHandler:", function, None), handler);
+        }
+
+        #[unsafe(method(newComputePipelineStateWithFunction:options:completionHandler:))]
+        fn new_reflected_pipeline_async(&self, function: Option<&Function>, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
+            const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:options:completionHandler:";
+            tell_reflected(self.pipeline(METHOD, function, None), handler);
+        }
+
+        #[unsafe(method(newComputePipelineStateWithDescriptor:options:completionHandler:))]
+        fn new_described_pipeline_async(&self, descriptor: &PipelineDescriptor, _options: usize, handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>) {
+            const METHOD: &str = "MTLDevice newComputePipelineStateWithDescriptor:options:completionHandler:";
+            tell_reflected(self.pipeline(METHOD, descriptor.ivars().function().as_deref(), Some(descriptor)), handler);
         }
     }
 );
@@ -470,7 +513,7 @@ impl Device {
 /// Writes a pipeline's reflection where the sender wants it.
 fn reflected(pipeline: Retained<Pipeline>, place: *mut *mut Reflection) -> Retained<Pipeline> {
     if !place.is_null() {
-        let reflection = Reflection::of(&pipeline.ivars().pipeline);
+        let reflection = Reflection::of(&pipeline);
         // SAFETY: the sender's place may be written, and takes an autoreleased object.
         unsafe { place.write(Retained::autorelease_ptr(reflection)) };
     }
@@ -485,6 +528,21 @@ pub(crate) fn tell<T: Message>(
     match made {
         Ok(made) => handler.call((Retained::as_ptr(&made).cast_mut().cast(), null_mut())),
         Err(error) => handler.call((null_mut(), Retained::as_ptr(&error).cast_mut())),
+    }
+}
+
+/// The same of a pipeline, with its reflection.
+fn tell_reflected(
+    made: Result<Retained<Pipeline>, Retained<NSError>>,
+    handler: &Block<dyn Fn(*mut AnyObject, *mut AnyObject, *mut NSError)>,
+) {
+    match made {
+        Ok(made) => {
+            let reflection = Reflection::of(&made);
+            let pipeline = Retained::as_ptr(&made).cast_mut().cast();
+            handler.call((pipeline, Retained::as_ptr(&reflection).cast_mut().cast(), null_mut()));
+        }
+        Err(error) => handler.call((null_mut(), null_mut(), Retained::as_ptr(&error).cast_mut())),
     }
 }
 

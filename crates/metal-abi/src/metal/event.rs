@@ -6,7 +6,7 @@ use anymetal::Event as Monotonic;
 use block2::Block;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, define_class};
+use objc2::{DefinedClass, Message, define_class};
 
 use super::device::Device;
 use super::event_listener::{Listener, Notifications};
@@ -62,6 +62,11 @@ define_class!(
             notifications.add((self, event), listener, value, block);
         }
 
+        #[unsafe(method_id(newSharedEventHandle))]
+        fn new_handle(&self) -> Retained<EventHandle> {
+            crate::foundation::object(self.retain())
+        }
+
         #[unsafe(method(waitUntilSignaledValue:timeoutMS:))]
         fn wait(&self, value: u64, milliseconds: u64) -> bool {
             let EventIvars { event, device, .. } = self.ivars();
@@ -70,6 +75,30 @@ define_class!(
         }
     }
 );
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MTLSharedEventHandle"]
+    #[ivars = Retained<Event>]
+    #[derive(Debug)]
+    /// What gives the event again in this process. It is not sent to others.
+    pub(crate) struct EventHandle;
+
+    impl EventHandle {
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.event().ivars().label.get()
+        }
+    }
+);
+
+impl EventHandle {
+    /// The event.
+    pub(crate) fn event(&self) -> Retained<Event> {
+        self.ivars().clone()
+    }
+}
 
 /// The instance variables of a fence.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! `MTLSharedEventListener`, and blocks that are called when a shared event reaches a value.
 //!
-//! Invariant: a block is called once, on the listener's thread, or released with its event.
+//! Invariant: a block is called once, on the listener's thread or in its queue, or released with its event.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -12,11 +13,38 @@ use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
 use super::event::Event;
-use super::worker::Worker;
+use super::violation;
+use super::worker::{Job, Worker};
+use crate::dispatch::object::{Kind, held};
 
-/// The thread of a listener.
-#[derive(Debug, Default)]
-pub(crate) struct ListenerIvars(Worker);
+/// Where a listener calls blocks.
+#[derive(Debug)]
+pub(crate) enum ListenerIvars {
+    /// On a thread of its own.
+    Thread(Worker),
+    /// In a queue of Grand Central Dispatch.
+    Queue(Arc<Kind>),
+}
+
+impl Default for ListenerIvars {
+    fn default() -> Self {
+        ListenerIvars::Thread(Worker::default())
+    }
+}
+
+impl ListenerIvars {
+    fn run(&self, job: Job) {
+        match self {
+            ListenerIvars::Thread(worker) => worker.run(job),
+            ListenerIvars::Queue(queue) => {
+                if let Kind::Queue(queue) = &**queue {
+                    // A block that panics has been reported by the panic hook; the others are still called.
+                    queue.submit(Box::new(|| drop(catch_unwind(AssertUnwindSafe(job)))));
+                }
+            }
+        }
+    }
+}
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
@@ -30,6 +58,17 @@ define_class!(
         #[unsafe(method_id(init))]
         fn init(this: Allocated<Self>) -> Retained<Self> {
             crate::foundation::initialized(this, ListenerIvars::default())
+        }
+
+        // The queue is no object here, so it comes as the pointer that it is.
+        #[unsafe(method_id(initWithDispatchQueue:))]
+        fn init_with_queue(this: Allocated<Self>, queue: *mut AnyObject) -> Retained<Self> {
+            // SAFETY: the sender promises a queue that it has a reference of.
+            let held = unsafe { held(queue.cast_const().cast::<Kind>()) };
+            let Some(queue) = held.filter(|kind| matches!(**kind, Kind::Queue(_))) else {
+                violation("MTLSharedEventListener initWithDispatchQueue:", "the queue is nil or no queue");
+            };
+            crate::foundation::initialized(this, ListenerIvars::Queue(queue))
         }
 
         #[unsafe(method_id(sharedListener))]
@@ -61,10 +100,10 @@ struct Call {
 unsafe impl Send for Call {}
 
 impl Call {
-    /// Has the listener's thread call the block.
+    /// Has the listener call the block.
     fn start(self) {
         let listener = self.listener.clone();
-        listener.ivars().0.run(Box::new(move || self.make()));
+        listener.ivars().run(Box::new(move || self.make()));
     }
 
     fn make(self) {

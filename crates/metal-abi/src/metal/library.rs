@@ -207,12 +207,18 @@ define_class!(
 
         #[unsafe(method_id(newArgumentEncoderWithBufferIndex:))]
         fn argument_encoder(&self, index: usize) -> Retained<ArgumentEncoder> {
-            let FunctionIvars { library, name, .. } = self.ivars();
-            const METHOD: &str = "MTLFunction newArgumentEncoderWithBufferIndex:";
-            let number = u32::try_from(index).unwrap_or(u32::MAX);
-            let (device, library) = (library.ivars().device.clone(), library.ivars().library.clone());
-            let source = Source { library, kernel: name.to_owned(), index: number, path: Vec::new() };
-            ArgumentEncoder::of(METHOD, source, device)
+            self.encoder("MTLFunction newArgumentEncoderWithBufferIndex:", index)
+        }
+
+        // Compute functions have neither.
+        #[unsafe(method_id(vertexAttributes))]
+        fn vertex_attributes(&self) -> Option<Retained<NSArray>> {
+            None
+        }
+
+        #[unsafe(method_id(stageInputAttributes))]
+        fn stage_input_attributes(&self) -> Option<Retained<NSArray>> {
+            None
         }
 
         #[unsafe(method_id(functionConstantsDictionary))]
@@ -230,6 +236,15 @@ define_class!(
 );
 
 impl Function {
+    /// An encoder for the structure of a buffer argument, for a method that makes one.
+    pub(crate) fn encoder(&self, method: &str, index: usize) -> Retained<ArgumentEncoder> {
+        let FunctionIvars { library, name, .. } = self.ivars();
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let (device, library) = (library.ivars().device.clone(), library.ivars().library.clone());
+        let source = Source { library, kernel: name.to_owned(), index, path: Vec::new() };
+        ArgumentEncoder::of(method, source, device)
+    }
+
     /// Its name: that of its specialisation, if it has one.
     pub(crate) fn shown_name(&self) -> &str {
         let FunctionIvars { name, specialized_name, .. } = self.ivars();

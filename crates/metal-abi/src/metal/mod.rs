@@ -8,6 +8,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod archive;
+pub(crate) mod argument_descriptor;
 pub(crate) mod argument_encoder;
 pub(crate) mod binding;
 pub(crate) mod blit_encoder;
@@ -37,6 +38,7 @@ pub(crate) mod library;
 pub(crate) mod log_state;
 pub(crate) mod pass;
 pub(crate) mod pipeline;
+pub(crate) mod pipeline_buffers;
 mod pixel_format;
 pub(crate) mod queue;
 pub(crate) mod residency;

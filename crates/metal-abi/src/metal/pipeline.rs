@@ -74,11 +74,7 @@ define_class!(
 
         #[unsafe(method(gpuResourceID))]
         fn resource_id(&self) -> ResourceId {
-            if !self.ivars().supports_indirect {
-                let method = "MTLComputePipelineState gpuResourceID";
-                violation(method, "the pipeline state was made without supportIndirectCommandBuffers");
-            }
-            ResourceId { number: self.ivars().pipeline.gpu_resource_id() }
+            ResourceId { number: self.number_for_kernels("MTLComputePipelineState gpuResourceID") }
         }
 
         #[unsafe(method_id(functionHandleWithFunction:))]
@@ -111,7 +107,7 @@ define_class!(
 
         #[unsafe(method_id(reflection))]
         fn reflection(&self) -> Option<Retained<Reflection>> {
-            Some(Reflection::of(&self.ivars().pipeline))
+            Some(Reflection::of(self))
         }
     }
 );
@@ -139,6 +135,14 @@ define_class!(
 );
 
 impl Pipeline {
+    /// What kernels that encode commands know it by, for a method that tells it.
+    pub(crate) fn number_for_kernels(&self, method: &str) -> u64 {
+        if !self.ivars().supports_indirect {
+            violation(method, "the pipeline state was made without supportIndirectCommandBuffers");
+        }
+        self.ivars().pipeline.gpu_resource_id()
+    }
+
     /// The handle of a function that the pipeline links, not only for calls by its name.
     fn handle(&self, name: &str) -> Option<Retained<Handle>> {
         let PipelineIvars { pipeline, device, functions, .. } = self.ivars();
@@ -172,7 +176,9 @@ impl Pipeline {
 
 impl Reflection {
     /// That of a pipeline.
-    pub(crate) fn of(pipeline: &anymetal::Pipeline) -> Retained<Reflection> {
-        crate::foundation::object(NSArray::of(binding::objects_of(&pipeline.kernel().arguments)))
+    pub(crate) fn of(pipeline: &Pipeline) -> Retained<Reflection> {
+        let PipelineIvars { pipeline, function, .. } = pipeline.ivars();
+        let bindings = binding::objects_of(&pipeline.kernel().arguments, function);
+        crate::foundation::object(NSArray::of(bindings))
     }
 }

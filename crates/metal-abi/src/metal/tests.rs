@@ -13,9 +13,11 @@ use crate::foundation::{NSError, NSString};
 
 mod addresses;
 mod argument_buffers;
+mod argument_descriptors;
 mod counters;
 mod encoded;
 mod functions;
+mod host_interfaces;
 mod indirect;
 mod logging;
 mod memory;

@@ -41,14 +41,22 @@ pub enum ArgumentMemberKind {
     Texture,
     /// A sampler's resource id: eight bytes.
     Sampler,
+    /// The resource id of an indirect command buffer that kernels encode: eight bytes.
+    IndirectCommandBuffer,
+    /// The resource id of a compute pipeline state for commands that kernels encode: eight bytes.
+    ComputePipeline,
 }
 
 /// The first member of the Metal library's texture types, a name which programs cannot use.
 pub const TEXTURE_MEMBER: &str = "__texture";
 
 /// By the first member, of the types of the Metal library.
-const HANDLES: [(&str, ArgumentMemberKind); 2] =
-    [(TEXTURE_MEMBER, ArgumentMemberKind::Texture), ("__state", ArgumentMemberKind::Sampler)];
+const HANDLES: [(&str, ArgumentMemberKind); 4] = [
+    (TEXTURE_MEMBER, ArgumentMemberKind::Texture),
+    ("__state", ArgumentMemberKind::Sampler),
+    ("__commands", ArgumentMemberKind::IndirectCommandBuffer),
+    ("__pipeline", ArgumentMemberKind::ComputePipeline),
+];
 
 /// More members than this are not listed.
 const MAX_MEMBERS: usize = 1 << 16;
@@ -79,7 +87,7 @@ fn members(types: &Types, structure: Ty) -> Option<Vec<(ArgumentMember, Ty)>> {
     Some(found)
 }
 
-/// The kind of a texture or sampler.
+/// The kind of a type of the Metal library that the host has an object for.
 fn handle_kind(types: &Types, ty: Ty) -> Option<ArgumentMemberKind> {
     let first = types.record(types.as_record(ty)?).fields.first()?.name;
     HANDLES.into_iter().find_map(|(name, kind)| (first.as_str() == name).then_some(kind))

@@ -4,11 +4,11 @@
 namespace metal {
 
 struct command_buffer {
-  ulong __handle;
+  ulong __commands;
 };
 
 struct compute_pipeline_state {
-  ulong __handle;
+  ulong __pipeline;
 };
 
 struct compute_command {
@@ -16,7 +16,7 @@ struct compute_command {
   ulong __at;            // The first word of the command.
 
   explicit compute_command(command_buffer icb, uint index)
-      : __words(__am_command_memory(icb.__handle)), __at(8 + ulong(index) * __words[1]) {}
+      : __words(__am_command_memory(icb.__commands)), __at(8 + ulong(index) * __words[1]) {}
 
   // Errors stay until the command is reset.
   void __fail(uint error) {
@@ -54,8 +54,8 @@ struct compute_command {
       __fail(5);
       return;
     }
-    __words[__at + 4] = uint(pipeline.__handle);
-    __words[__at + 5] = uint(pipeline.__handle >> 32);
+    __words[__at + 4] = uint(pipeline.__pipeline);
+    __words[__at + 5] = uint(pipeline.__pipeline >> 32);
   }
 
   template <typename T> void set_kernel_buffer(device T* buffer, uint index) {

@@ -1,6 +1,6 @@
 """The native half; use the names of `anymetal` itself."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, ClassVar
 
 __version__: str
@@ -49,7 +49,20 @@ class Library:
     def source(self) -> str: ...
     @property
     def device(self) -> Device: ...
-    def kernel(self, name: str, constants: dict[str | int, bool | int | float] | None = None) -> Kernel: ...
+    @property
+    def function_names(self) -> list[str]: ...
+    def kernel(
+        self,
+        name: str,
+        constants: dict[str | int, bool | int | float] | None = None,
+        linked: Iterable[Function] | None = None,
+    ) -> Kernel: ...
+    def function(
+        self,
+        name: str,
+        constants: dict[str | int, bool | int | float] | None = None,
+        alias: str | None = None,
+    ) -> Function: ...
 
 class Kernel:
     """A kernel, ready to run."""
@@ -101,7 +114,23 @@ class Kernel:
     def executor(self) -> str: ...
     @property
     def arguments(self) -> list[dict[str, Any]]: ...
+    def function_table(self, functions: int | Sequence[str | None]) -> FunctionTable: ...
     def warm_up(self, group_size: _Extent) -> None: ...
+
+class Function:
+    """A visible function of a library, to be linked with kernels of others."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+
+class FunctionTable:
+    """A table of visible functions, an argument of kernels. Its items are names, or None."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> str | None: ...
+    def __setitem__(self, index: int, name: str | None) -> None: ...
 
 class Array:
     """An array of a device. Operators are those of the Python array API."""

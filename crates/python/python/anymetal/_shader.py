@@ -16,21 +16,25 @@ class ShaderLibrary:
 
     def __init__(self, library: _native.Library) -> None:
         self._library = library
+        self._kernels: dict[str, _native.Kernel] = {}
 
     def __getattr__(self, name: str) -> _native.Kernel:
-        if name.startswith("__") or name == "_library":
+        if name.startswith("__") or name in ("_library", "_kernels"):
             raise AttributeError(name)
+        kernel = self.__dict__[name] = self[name]
+        return kernel
+
+    def __getitem__(self, name: str) -> _native.Kernel:
+        """A kernel whose name is no identifier of Python, such as one with a `host_name`, or another attribute."""
+        made = self._kernels.get(name)
+        if made is not None:
+            return made
         names = self._library.kernel_names
         if name not in names:
             listed = ", ".join(names) or "none"
             raise errors.UnknownKernelError(f"the library has no kernel `{name}`; its kernels are {listed}")
-        kernel = self._library.kernel(name)
-        self.__dict__[name] = kernel
+        kernel = self._kernels[name] = self._library.kernel(name)
         return kernel
-
-    def __getitem__(self, name: str) -> _native.Kernel:
-        """A kernel whose name is no identifier of Python, such as one with a `host_name`."""
-        return getattr(self, name)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._library.kernel_names]
@@ -38,6 +42,32 @@ class ShaderLibrary:
     def specialize(self, name: str, constants: Mapping[str | int, bool | int | float]) -> _native.Kernel:
         """A kernel with values for its function constants."""
         return self._library.kernel(name, dict(constants))
+
+    def link(
+        self,
+        name: str,
+        functions: Iterable[_native.Function],
+        constants: Mapping[str | int, bool | int | float] | None = None,
+    ) -> _native.Kernel:
+        """A kernel with visible functions of other libraries, which it calls by name or through tables. They take
+        the place of functions of its own library that have their names."""
+        return self._library.kernel(name, dict(constants or {}), list(functions))
+
+    def function(
+        self,
+        name: str,
+        constants: Mapping[str | int, bool | int | float] | None = None,
+        *,
+        alias: str | None = None,
+    ) -> _native.Function:
+        """A visible function, to be linked with kernels of other libraries, which know it as ``alias`` if that is
+        given. ``constants`` are values for the function constants that it uses."""
+        return self._library.function(name, dict(constants or {}), alias)
+
+    @property
+    def function_names(self) -> list[str]:
+        """The names of the visible functions, in source order."""
+        return self._library.function_names
 
     @property
     def kernel_names(self) -> list[str]:
@@ -135,9 +165,20 @@ def rebuild_kernel(
     options: dict[str, Any],
     name: str,
     constants: dict[str | int, bool | int | float],
+    linked: list[_native.Function],
 ) -> _native.Kernel:
     """What an unpickled kernel is made with."""
-    return rebuild_library(source, device, options).kernel(name, constants or None)
+    return rebuild_library(source, device, options).kernel(name, constants or None, linked)
+
+
+def rebuild_function(
+    library: _native.Library,
+    name: str,
+    constants: dict[str | int, bool | int | float],
+    alias: str | None,
+) -> _native.Function:
+    """What an unpickled function is made with."""
+    return library.function(name, constants or None, alias)
 
 
 def _device(device: _native.Device | str | None) -> _native.Device | None:

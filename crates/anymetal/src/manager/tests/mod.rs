@@ -8,6 +8,7 @@ mod loss;
 mod replay;
 mod session;
 mod streams;
+mod textures;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,8 @@
-//! Faults: the sites, and the registers that carry a thread's fault to its end.
+//! Faults: the sites, and the registers that carry a thread's first fault to its end.
 //!
-//! A check that fails selects its site and offset into registers; the record is written once, where the
-//! thread ends. A branch that records at once would keep the assembler from moving loads.
+//! As long as no check has failed, each check selects its site and offset into registers; from the first
+//! one that fails on they stay. The record is written once, where the thread ends, if one has failed. A
+//! branch that records at once would keep the assembler from moving loads.
 
 use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
 use anymetal_launch_abi::{AccessKind, nvidia, offsets};
@@ -18,23 +19,25 @@ pub(super) struct Faults {
     pub(super) sites: Vec<FaultSite>,
     /// The allocation of each site.
     roots: Vec<Root>,
-    /// 1 + the site, 0 for none; the offset; length and address for sites whose allocation is not known here.
-    registers: Option<[Opd; 4]>,
+    noted: Option<Noted>,
     rounds: Option<Opd>,
 }
 
+/// The variables of a thread's latest check, or of the first one that failed.
+#[derive(Debug, Clone)]
+struct Noted {
+    /// Whether no check has failed.
+    is_clean: Opd,
+    site: Opd,
+    offset: Opd,
+    /// The length and the address of the allocation, of sites whose allocation is not known here.
+    length: Opd,
+    base: Opd,
+}
+
 impl Faults {
-    fn registers(&mut self, t: &mut Text) -> [Opd; 4] {
-        if let Some(registers) = &self.registers {
-            return registers.clone();
-        }
-        let registers = ["i32", "i64", "i64", "i64"].map(|ty| {
-            let register = t.alloca(ty, 8);
-            t.entry_line(format_args!("store {ty} 0, ptr {register}, align 8"));
-            register
-        });
-        self.registers = Some(registers.clone());
-        registers
+    fn noted(&mut self, t: &mut Text) -> Noted {
+        self.noted.get_or_insert_with(|| Noted::new(t)).clone()
     }
 
     /// The variable that counts the rounds of all loops.
@@ -46,6 +49,24 @@ impl Faults {
         t.entry_line(format_args!("store i32 0, ptr {rounds}, align 4"));
         self.rounds = Some(rounds.clone());
         rounds
+    }
+}
+
+impl Noted {
+    /// Variables of a thread that has done no check.
+    fn new(t: &mut Text) -> Self {
+        let mut variable = |ty: &str, start: &str| {
+            let variable = t.alloca(ty, 8);
+            t.entry_line(format_args!("store {ty} {start}, ptr {variable}, align 8"));
+            variable
+        };
+        Noted {
+            is_clean: variable("i1", "true"),
+            site: variable("i32", "0"),
+            offset: variable("i64", "0"),
+            length: variable("i64", "0"),
+            base: variable("i64", "0"),
+        }
     }
 }
 
@@ -70,36 +91,39 @@ impl Emitter<'_> {
         self.faults.sites.len() - 1
     }
 
-    /// Remembers a fault at an offset unless `ok`.
+    /// Notes a check of an access at an offset, which fails unless `ok`, if none has failed.
     pub(super) fn note_fault(&mut self, ok: &Opd, site: usize, offset: &Opd, place: &Place) {
         if ok.is_text("true") {
             return;
         }
-        let [number, at, length, base] = self.faults.registers(&mut self.t);
+        let noted = self.faults.noted(&mut self.t);
         let is_known = self.faults.roots[site] != Root::Many;
         let loads_pointers = self.residents.is_some() && place.ty == pointer_type(Space::Device);
         let start = (!is_known && loads_pointers)
             .then(|| self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base)));
-        let mut keep = |ty: &str, register: &Opd, new: &Opd| {
-            let old = self.t.load(ty, register, 8);
-            let value = self.t.select("i1", ok, ty, &old, new);
-            self.t.store(ty, &value, register, 8);
+        let is_clean = self.t.load("i1", &noted.is_clean, 8);
+        let mut note = |ty: &str, variable: &Opd, new: &Opd| {
+            let old = self.t.load(ty, variable, 8);
+            let value = self.t.select("i1", &is_clean, ty, new, &old);
+            self.t.store(ty, &value, variable, 8);
         };
-        keep("i32", &number, &Opd::Int(site as i64 + 1));
-        keep("i64", &at, offset);
+        note("i32", &noted.site, &Opd::Int(site as i64));
+        note("i64", &noted.offset, offset);
         if !is_known {
-            keep("i64", &length, &place.len);
-            keep("i64", &base, &start.unwrap_or(Opd::Int(0)));
+            note("i64", &noted.length, &place.len);
+            note("i64", &noted.base, &start.unwrap_or(Opd::Int(0)));
         }
+        let is_clean = self.t.and(&is_clean, ok);
+        self.t.store("i1", &is_clean, &noted.is_clean, 8);
     }
 
-    /// Where the thread ends: writes the record if it has a fault and is the first to have one.
+    /// Where the thread ends: writes its first fault to the record, if it has one and is the first to come
+    /// here with one.
     pub(super) fn record_fault(&mut self) {
-        let Some([number, at, length, base]) = self.faults.registers.clone() else { return };
+        let Some(noted) = self.faults.noted.clone() else { return };
         let (faulted, first, write, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
-        let number = self.t.load("i32", &number, 8);
-        let none = self.t.value(format_args!("icmp eq i32 {number}, 0"));
-        self.t.branch_likely(&none, done, faulted);
+        let is_clean = self.t.load("i1", &noted.is_clean, 8);
+        self.t.branch_likely(&is_clean, done, faulted);
         self.t.label(faulted);
         let record = self.grid.fault.clone();
         // Looks before it claims: a kernel that faults in every thread comes here often.
@@ -114,22 +138,26 @@ impl Emitter<'_> {
         let won = self.t.value(format_args!("extractvalue {{ i32, i1 }} {pair}, 1"));
         self.t.branch_if(&won, write, done);
         self.t.label(write);
-        let site = self.t.value(format_args!("sub i32 {number}, 1"));
-        let offset = self.t.load("i64", &at, 8);
-        let length = self.t.load("i64", &length, 8);
-        let length = self.length_of_site(&site, length);
-        let (group, thread) = (self.linear_group(), self.thread_by_full_size());
-        self.put(&record, offsets::FAULT_SITE, "i32", &site);
-        self.put(&record, offsets::FAULT_BYTE_OFFSET, "i64", &offset);
-        self.put(&record, offsets::FAULT_BOUND_LEN, "i64", &length);
-        if self.residents.is_some() {
-            let base = self.t.load("i64", &base, 8);
-            self.put(&record, offsets::FAULT_BASE, "i64", &base);
-        }
-        self.put(&record, offsets::FAULT_GROUP_LINEAR, "i64", &group);
-        self.put(&record, offsets::FAULT_THREAD_IN_GROUP, "i32", &thread);
+        self.write_record(&record, &noted);
         self.tell_host(&record);
         self.t.label(done);
+    }
+
+    /// Writes what was noted to the record, which this thread has claimed.
+    fn write_record(&mut self, record: &Opd, noted: &Noted) {
+        let site = self.t.load("i32", &noted.site, 8);
+        let offset = self.t.load("i64", &noted.offset, 8);
+        let allocation = [&noted.length, &noted.base].map(|variable| self.t.load("i64", variable, 8));
+        let [length, base] = self.allocation_of_site(&site, &allocation);
+        let (group, thread) = (self.linear_group(), self.thread_by_full_size());
+        self.put(record, offsets::FAULT_SITE, "i32", &site);
+        self.put(record, offsets::FAULT_BYTE_OFFSET, "i64", &offset);
+        self.put(record, offsets::FAULT_BOUND_LEN, "i64", &length);
+        if self.residents.is_some() {
+            self.put(record, offsets::FAULT_BASE, "i64", &base);
+        }
+        self.put(record, offsets::FAULT_GROUP_LINEAR, "i64", &group);
+        self.put(record, offsets::FAULT_THREAD_IN_GROUP, "i32", &thread);
     }
 
     fn put(&mut self, record: &Opd, offset: i64, ty: &str, value: &Opd) {
@@ -145,8 +173,9 @@ impl Emitter<'_> {
         self.t.line(format_args!("store volatile i32 1, ptr addrspace(1) {flag}, align 4"));
     }
 
-    /// The length of the allocation that a site is to; `noted` where only the access knew it.
-    fn length_of_site(&mut self, site: &Opd, noted: Opd) -> Opd {
+    /// The length and the address of the allocation that a site is to: as noted where only the access knew
+    /// it, without an address elsewhere, where the record's reader knows what was bound.
+    fn allocation_of_site(&mut self, site: &Opd, noted: &[Opd; 2]) -> [Opd; 2] {
         let mut groups: Vec<(Root, Vec<usize>)> = Vec::new();
         for (number, &root) in self.faults.roots.iter().enumerate() {
             match groups.iter_mut().find(|(known, _)| *known == root) {
@@ -170,10 +199,14 @@ impl Emitter<'_> {
             self.t.branch(join);
         }
         self.t.label(other);
-        edges.push((noted, other));
         self.t.label(join);
-        let edges: Vec<(&Opd, u32)> = edges.iter().map(|(len, block)| (len, *block)).collect();
-        self.t.phi("i64", &edges)
+        let [noted_length, noted_base] = noted;
+        let nowhere = Opd::Int(0);
+        let mut lengths: Vec<(&Opd, u32)> = edges.iter().map(|(length, block)| (length, *block)).collect();
+        let mut bases: Vec<(&Opd, u32)> = edges.iter().map(|(_, block)| (&nowhere, *block)).collect();
+        lengths.push((noted_length, other));
+        bases.push((noted_base, other));
+        [self.t.phi("i64", &lengths), self.t.phi("i64", &bases)]
     }
 
     /// Whether the argument is a buffer that must hold its element: a reference.

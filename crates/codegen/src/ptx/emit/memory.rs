@@ -1,9 +1,9 @@
 //! Loads and stores.
 //!
 //! A checked access branches around the bare instruction, which the assembler makes a predicate of it; the
-//! fault goes into registers by selects (see `faults`). Where an address may be less aligned than its type,
-//! as words in llama.cpp's blocks of bytes are, loads and stores are done in pieces then: a card does not do
-//! them at all, and ends CUDA.
+//! first fault goes into registers by selects (see `faults`). Where an address may be less aligned than its
+//! type, as words in llama.cpp's blocks of bytes are, loads and stores are done in pieces then: a card does
+//! not do them at all, and ends CUDA.
 
 use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;

@@ -4,7 +4,7 @@ use objc2::msg_send;
 
 use super::indirect::{command, fill, indirect};
 use super::{Id, Setup, buffer, commit_and_wait, contents, failure, library, line, pipeline};
-use crate::foundation::Range;
+use crate::foundation::{NSString, Range};
 use crate::metal::size::ResourceId;
 
 const SOURCE: &str = "
@@ -73,6 +73,35 @@ fn kernels_encode_what_the_host_left_and_a_buffer_says_how_much_of_it_runs() {
     }
     assert_eq!(commit_and_wait(&work), 4);
     assert_eq!(contents(&x, 12), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0]);
+}
+
+#[test]
+fn argument_encoders_write_the_ids_of_commands_and_pipelines() {
+    let setup = Setup::new();
+    let (fill, commands) = (fill(&setup, true), indirect(&setup, false));
+    let arguments = buffer(&setup.device, 4);
+    // SAFETY: the classes have these methods; the buffer has room for two ids, and no work uses it.
+    unsafe {
+        let library = library(&setup.device, SOURCE).unwrap();
+        let function: Id = msg_send![&*library, newFunctionWithName: &*NSString::of("encode")];
+        let encoder: Id = msg_send![&*function, newArgumentEncoderWithBufferIndex: 0usize];
+        let () = msg_send![&*encoder, setArgumentBuffer: &*arguments, offset: 0usize];
+        let () = msg_send![&*encoder, setIndirectCommandBuffer: &*commands, atIndex: 0usize];
+        let () = msg_send![&*encoder, setComputePipelineState: &*fill, atIndex: 1usize];
+        let bytes: *mut std::ffi::c_void = msg_send![&*arguments, contents];
+        let written = bytes.cast::<[u64; 2]>().read_unaligned();
+        let ids: [ResourceId; 2] = [msg_send![&*commands, gpuResourceID], msg_send![&*fill, gpuResourceID]];
+        assert_eq!(written, ids.map(|id| id.number));
+        let wrong = failure(|| {
+            let () = msg_send![&*encoder, setComputePipelineState: &*fill, atIndex: 0usize];
+        });
+        assert!(wrong.contains("the member with the index 0 is no compute pipeline state"), "{wrong}");
+        let plain = pipeline(&setup.device, &setup.library, "fill");
+        let refused = failure(|| {
+            let () = msg_send![&*encoder, setComputePipelineState: &*plain, atIndex: 1usize];
+        });
+        assert!(refused.contains("supportIndirectCommandBuffers"), "{refused}");
+    }
 }
 
 #[test]
