@@ -46,6 +46,7 @@ const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
 const FIRST_LOG: u32 = FIRST_SAMPLER + MAX_SAMPLERS;
 const FIRST_COMMANDS: u32 = FIRST_LOG + 2;
 const RESOURCE_TABLE: u32 = FIRST_COMMANDS + MAX_ENCODED_BUFFERS;
+const STAGE_IN_REGION: u32 = RESOURCE_TABLE + 1;
 
 /// What a buffer's index says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +67,8 @@ pub enum BindingRole {
     EncodedCommands(u32),
     /// Where they and the kernel's own buffers are ([`crate::commands::ResourceTable`]).
     ResourceTable,
+    /// The region of the grid that stage-in data is for ([`crate::stage_input`]).
+    StageInRegion,
 }
 
 impl BindingRole {
@@ -85,16 +88,19 @@ impl BindingRole {
             FIRST_LOG => BindingRole::Log,
             FIRST_COMMANDS..RESOURCE_TABLE => BindingRole::EncodedCommands(index - FIRST_COMMANDS),
             RESOURCE_TABLE => BindingRole::ResourceTable,
+            STAGE_IN_REGION => BindingRole::StageInRegion,
             _ => BindingRole::LogCommand,
         }
     }
 
-    /// Whether it is the compiler's own: a log, what encoding needs, or what only the code of textures sees.
+    /// Whether it is the compiler's own: a log, what encoding needs, the region of stage-in data, or what only
+    /// the code of textures sees.
     pub const fn is_hidden(self) -> bool {
         matches!(self, BindingRole::Description(_)) || self.is_bound_late()
     }
 
-    /// Whether it is bound when the work is given to a device, and not when it is encoded.
+    /// Whether it is bound when the work is given to a device, and not when it is encoded; the region may have
+    /// been bound before.
     pub const fn is_bound_late(self) -> bool {
         matches!(
             self,
@@ -102,6 +108,7 @@ impl BindingRole {
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
                 | BindingRole::ResourceTable
+                | BindingRole::StageInRegion
         )
     }
 
@@ -116,6 +123,7 @@ impl BindingRole {
             BindingRole::LogCommand => Some(FIRST_LOG + 1),
             BindingRole::EncodedCommands(number) => Some(FIRST_COMMANDS + number),
             BindingRole::ResourceTable => Some(RESOURCE_TABLE),
+            BindingRole::StageInRegion => Some(STAGE_IN_REGION),
         }
     }
 }
@@ -289,7 +297,8 @@ mod tests {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
         let last = BindingRole::EncodedCommands(MAX_ENCODED_BUFFERS - 1);
-        let encoding = [BindingRole::EncodedCommands(0), last, BindingRole::ResourceTable];
+        let encoding =
+            [BindingRole::EncodedCommands(0), last, BindingRole::ResourceTable, BindingRole::StageInRegion];
         for role in [BindingRole::Log, BindingRole::LogCommand].into_iter().chain(encoding) {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
