@@ -6,6 +6,7 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::stage_input::{StageInputError, region_argument};
 use anymetal_hal::texture::{BindingRole, SamplerDescriptor, TextureError, format_constant, state_constant};
 use anymetal_hal::validate::surplus;
 use anymetal_runtime::submission::argument::ArgumentTarget;
@@ -211,6 +212,18 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
+    /// Binds the region that stage-in data are for.
+    pub(crate) fn stage_in_region(
+        &mut self,
+        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let signature = self.signature;
+        match region_argument(signature.kernel()) {
+            Some(argument) => self.bind(argument, bind),
+            None => self.note(StageInputError::NoRegion { kernel: signature.name().to_owned() }.into()),
+        }
+    }
+
     fn bind(
         &mut self,
         argument: &ArgumentInfo,
@@ -279,7 +292,7 @@ macro_rules! call_setters {
 }
 pub(crate) use call_setters;
 
-/// The setters for textures and samplers of a builder as [`call_setters`] has it.
+/// The setters for textures, samplers and stage-in regions of a builder as [`call_setters`] has it.
 macro_rules! texture_setters {
     ($argument:ident, $bind:ident) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
@@ -296,6 +309,22 @@ macro_rules! texture_setters {
         /// The sampler at `[[sampler(index)]]`.
         pub fn sampler(mut self, index: u32, sampler: &anymetal_hal::texture::SamplerDescriptor) -> Self {
             self.call.sampler(index, sampler, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+            self
+        }
+
+        /// The region of the grid that stage-in data are for; without one, all of it from the start of the
+        /// buffers. The pipeline needs a description of stage-in data
+        /// ([`crate::PipelineDescriptor::stage_input`]).
+        pub fn stage_in_region(mut self, region: crate::StageInRegion) -> Self {
+            let bytes = region.to_bytes();
+            self.call.stage_in_region(|target| $argument::$bind(&InlineBytes(&bytes), target));
+            self
+        }
+
+        /// As [`Self::stage_in_region`], with a region that work before it may have written: six elements,
+        /// the origin along x, y and z and the size.
+        pub fn stage_in_region_from(mut self, region: &crate::BufferView<u32>) -> Self {
+            self.call.stage_in_region(|target| $argument::$bind(region, target));
             self
         }
     };

@@ -12,6 +12,7 @@ use anymetal_compiler::sanitizer::FilterError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::record::file::RecordingError;
 use anymetal_hal::record::replay::ReplayError;
+use anymetal_hal::stage_input::StageInputError;
 use anymetal_hal::texture::TextureError;
 use anymetal_runtime::config::ConfigError;
 use anymetal_runtime::graph::GraphError;
@@ -56,6 +57,9 @@ pub enum Error {
     /// A texture was refused, as memory or as an argument.
     #[error(transparent)]
     Texture(#[from] TextureError),
+    /// A description of stage-in data does not fit the kernel, or a launch its region.
+    #[error(transparent)]
+    StageInput(#[from] StageInputError),
     /// A queue refused, or the work ended without a result.
     #[error(transparent)]
     Exec(Box<ExecError>),
@@ -209,6 +213,7 @@ impl Error {
             | Error::UnreadableFile { .. }
             | Error::Config(_)
             | Error::Texture(_)
+            | Error::StageInput(_)
             | Error::CheckOptions(_)
             | Error::Recording(_)
             | Error::ArgumentCount { .. }

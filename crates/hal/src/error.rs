@@ -573,6 +573,7 @@ fn describe_argument(index: u32) -> String {
         BindingRole::Log | BindingRole::LogCommand => "the log".to_owned(),
         BindingRole::EncodedCommands(_) => "the indirect command buffer".to_owned(),
         BindingRole::ResourceTable => "the table of resources".to_owned(),
+        BindingRole::StageInRegion => "the region of stage-in data".to_owned(),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Stage-in data of kernels: what is known of an attribute when a pipeline is made, as function constants that
-//! programs do not see, and the region of the grid that it is for.
+//! Stage-in data of kernels: what is known of an attribute when a pipeline is made, as function constants
+//! that programs do not see, and the region of the grid that it is for.
 //!
-//! Each attribute has three words: its format ([`FormatWord`]), where it is in its buffer, and which element a
-//! thread gets ([`AttributePlace`]). A word of the pipeline says where indices are ([`IndexPlace`]), another
-//! one whether a launch is given a region. The region is a binding of [`REGION_BYTES`] bytes
+//! Each attribute has three words: its format ([`FormatWord`]), where it is in its buffer, and which element
+//! a thread gets ([`AttributePlace`]). A word of the pipeline says where indices are ([`IndexPlace`]),
+//! another one whether a launch is given a region. The region is a binding of [`REGION_BYTES`] bytes
 //! ([`BindingRole::StageInRegion`](crate::textures::BindingRole::StageInRegion)) with the layout of Metal's
 //! `MTLStageInRegionIndirectArguments`: six 32-bit words, the origin and the size. The Metal library's header
 //! `<anymetal_stage_input>` reads the same bits.

@@ -93,14 +93,14 @@ impl BindingRole {
         }
     }
 
-    /// Whether it is the compiler's own: a log, what encoding needs, the region of stage-in data, or what only
-    /// the code of textures sees.
+    /// Whether it is the compiler's own: a log, what encoding needs, the region of stage-in data, or what
+    /// only the code of textures sees.
     pub const fn is_hidden(self) -> bool {
         matches!(self, BindingRole::Description(_)) || self.is_bound_late()
     }
 
-    /// Whether it is bound when the work is given to a device, and not when it is encoded; the region may have
-    /// been bound before.
+    /// Whether it is bound when the work is given to a device, and not when it is encoded; the region may
+    /// have been bound before.
     pub const fn is_bound_late(self) -> bool {
         matches!(
             self,

@@ -12,7 +12,8 @@ use crate::foundation::{
 use crate::metal::{
     archive, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer, compile_options,
     compute_encoder, constants, counters, descriptors, device, event, event_listener, functions, heap,
-    indirect, library, log_state, pass, pipeline, queue, residency, sampler, texture, texture_descriptor,
+    indirect, library, log_state, pass, pipeline, queue, residency, sampler, stage_input, texture,
+    texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -103,10 +104,15 @@ classes! { built {
     NSURL = build::<url::NSURL>;
 
     MTLArchitecture = build::<device::Architecture>;
+    MTLAttribute = build::<stage_input::Attribute>;
+    MTLAttributeDescriptor = build::<stage_input::AttributeDescriptor>;
+    MTLAttributeDescriptorArray = build::<stage_input::AttributeArray>;
     MTLBinaryArchiveDescriptor = build::<descriptors::BinaryArchiveDescriptor>;
     MTLBlitPassDescriptor = build::<pass::BlitPassDescriptor>;
     MTLBlitPassSampleBufferAttachmentDescriptor = build::<pass::BlitPassAttachment>;
     MTLBlitPassSampleBufferAttachmentDescriptorArray = build::<pass::BlitPassAttachments>;
+    MTLBufferLayoutDescriptor = build::<stage_input::LayoutDescriptor>;
+    MTLBufferLayoutDescriptorArray = build::<stage_input::LayoutArray>;
     MTLCaptureDescriptor = build::<descriptors::CaptureDescriptor>;
     MTLCaptureManager = build::<capture::CaptureManager>;
     MTLCommandBufferDescriptor = build::<descriptors::CommandBufferDescriptor>;
@@ -128,6 +134,7 @@ classes! { built {
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventListener = build::<event_listener::Listener>;
+    MTLStageInputOutputDescriptor = build::<stage_input::StageInputDescriptor>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
     MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
@@ -191,8 +198,7 @@ classes! { built {
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptor
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
     MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument MTLArgumentDescriptor
-    MTLArrayType MTLAttribute MTLAttributeDescriptor MTLAttributeDescriptorArray
-    MTLBufferLayoutDescriptor MTLBufferLayoutDescriptorArray
+    MTLArrayType
     MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
     MTLIOCommandQueueDescriptor
@@ -211,7 +217,7 @@ classes! { built {
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
     MTLSharedEventHandle MTLSharedTextureHandle
-    MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
+    MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
     MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor
     MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType

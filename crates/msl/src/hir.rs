@@ -43,8 +43,9 @@ pub use expr::{
 };
 pub use layout::{FieldAlign, Layout, MAX_OBJECT_BYTES};
 pub use program::{
-    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, Global, Kernel,
-    KernelParam, KernelParamKind, Local, Program, ResourceKind, ThreadgroupVar, ThreadgroupVarId,
+    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, GRID_SIZE, Global,
+    Kernel, KernelParam, KernelParamKind, Local, Program, ResourceKind, StageInMember, ThreadgroupVar,
+    ThreadgroupVarId,
 };
 pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};

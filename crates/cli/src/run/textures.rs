@@ -162,7 +162,8 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             | BindingRole::Log
             | BindingRole::LogCommand
             | BindingRole::EncodedCommands(_)
-            | BindingRole::ResourceTable => continue,
+            | BindingRole::ResourceTable
+            | BindingRole::StageInRegion => continue,
         };
         let problem = match times {
             0 => "is missing",

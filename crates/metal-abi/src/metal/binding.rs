@@ -42,7 +42,8 @@ define_class!(
                     | BindingRole::Log
                     | BindingRole::LogCommand
                     | BindingRole::EncodedCommands(_)
-                    | BindingRole::ResourceTable,
+                    | BindingRole::ResourceTable
+                    | BindingRole::StageInRegion,
                 ) => {
                     // `MTLBindingTypeVisibleFunctionTable`
                     if self.argument().is_function_table() { 24 } else { 0 }
@@ -73,7 +74,8 @@ define_class!(
                 | BindingRole::Log
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
-                | BindingRole::ResourceTable => argument.index as usize,
+                | BindingRole::ResourceTable
+                | BindingRole::StageInRegion => argument.index as usize,
             }
         }
 
@@ -155,7 +157,8 @@ impl Binding {
 pub(crate) fn objects_of(arguments: &[ArgumentInfo]) -> Vec<Retained<AnyObject>> {
     let of_program = |argument: &&ArgumentInfo| {
         let is_first = element(argument).is_none_or(|(_, index)| index == 0);
-        is_first && !argument.role().is_hidden()
+        let is_there = argument.enabled || !argument.is_stage_in();
+        is_first && is_there && !argument.role().is_hidden()
     };
     arguments.iter().filter(of_program).map(|argument| object_of(argument, arguments)).collect()
 }

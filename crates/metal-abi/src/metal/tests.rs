@@ -19,6 +19,7 @@ mod functions;
 mod indirect;
 mod logging;
 mod memory;
+mod stage_input;
 mod textures;
 
 type Id = Retained<AnyObject>;

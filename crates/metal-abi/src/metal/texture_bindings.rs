@@ -63,7 +63,8 @@ impl TextureBindings {
                 | BindingRole::Log
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
-                | BindingRole::ResourceTable => continue,
+                | BindingRole::ResourceTable
+                | BindingRole::StageInRegion => continue,
             };
             if !is_bound && !is_element(argument) {
                 violation(
@@ -98,7 +99,8 @@ impl TextureBindings {
                 | BindingRole::Log
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
-                | BindingRole::ResourceTable => true,
+                | BindingRole::ResourceTable
+                | BindingRole::StageInRegion => true,
                 BindingRole::Texels(index) => self
                     .texture(index)
                     .map(|texture| encoder.set_texture(index, &texture.ivars().seen))

@@ -38,6 +38,8 @@ known_names! {
     array_elements = "__elems",
     log_object = "__log",
     function_table = "__functions",
+    stage_in = "stage_in",
+    attribute = "attribute",
     threadgroup = "threadgroup",
     function_constant = "function_constant",
     max_total_threads = "max_total_threads_per_threadgroup",
