@@ -33,9 +33,15 @@ kernel void directives(device float* x [[buffer(0)]])
     x[0] = 0;
 }
 
-kernel void described(device uint* x [[buffer(0)]], uint first [[stage_in]]) //~ unsupported-feature
+constant bool has_color [[function_constant(0)]];
+struct Vertex
 {
-    x[0] = first;
+    float4 color [[attribute(0), function_constant(has_color)]]; //~ unsupported-feature
+};
+
+kernel void described(device float* x [[buffer(0)]], Vertex first [[stage_in]])
+{
+    x[0] = first.color.x;
 }
 
 uint3 everywhere [[grid_origin]]; //~ unsupported-feature

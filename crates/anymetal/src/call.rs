@@ -6,6 +6,7 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::stage_input::{StageInputError, region_argument};
 use anymetal_hal::tensor::{TensorShape, shape_bytes};
 use anymetal_hal::texture::{
     BindingRole, Description, SamplerDescriptor, TextureDescriptor, TextureError, format_constant,
@@ -235,6 +236,18 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
+    /// Binds the region that stage-in data are for.
+    pub(crate) fn stage_in_region(
+        &mut self,
+        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let signature = self.signature;
+        match region_argument(signature.kernel()) {
+            Some(argument) => self.bind(argument, bind),
+            None => self.note(StageInputError::NoRegion { kernel: signature.name().to_owned() }.into()),
+        }
+    }
+
     fn bind(
         &mut self,
         argument: &ArgumentInfo,
@@ -303,7 +316,8 @@ macro_rules! call_setters {
 }
 pub(crate) use call_setters;
 
-/// The setters for textures, samplers and shapes of tensors of a builder as [`call_setters`] has it.
+/// The setters for textures, samplers, shapes of tensors and stage-in regions of a builder as [`call_setters`] has
+/// it.
 macro_rules! texture_setters {
     ($argument:ident, $bind:ident, $texture:ty) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
@@ -327,6 +341,22 @@ macro_rules! texture_setters {
         pub fn tensor_shape(mut self, index: u32, shape: &anymetal_hal::tensor::TensorShape) -> Self {
             self.call
                 .tensor_shape(index, shape, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+            self
+        }
+
+        /// The region of the grid that stage-in data are for; without one, all of it from the start of the
+        /// buffers. The pipeline needs a description of stage-in data
+        /// ([`crate::PipelineDescriptor::stage_input`]).
+        pub fn stage_in_region(mut self, region: crate::StageInRegion) -> Self {
+            let bytes = region.to_bytes();
+            self.call.stage_in_region(|target| $argument::$bind(&InlineBytes(&bytes), target));
+            self
+        }
+
+        /// As [`Self::stage_in_region`], with a region that work before it may have written: six elements,
+        /// the origin along x, y and z and the size.
+        pub fn stage_in_region_from(mut self, region: &crate::BufferView<u32>) -> Self {
+            self.call.stage_in_region(|target| $argument::$bind(region, target));
             self
         }
     };

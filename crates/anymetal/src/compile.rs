@@ -14,6 +14,7 @@ use anymetal_compiler::{
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::family::Family;
+use anymetal_hal::stage_input::{StageInputDescriptor, check_described};
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
@@ -158,6 +159,32 @@ impl CompiledLibrary {
         })
     }
 
+    /// The constants of a pipeline with those that say where its stage-in data are.
+    ///
+    /// # Errors
+    /// A description that does not fit the kernel, or none of a kernel with such data. On Apple GPUs no
+    /// description is passed on.
+    pub(crate) fn with_stage_input(
+        &self,
+        kernel: &str,
+        constants: FunctionConstants,
+        descriptor: Option<&StageInputDescriptor>,
+    ) -> Result<FunctionConstants, Error> {
+        let Some(descriptor) = descriptor else { return Ok(constants) };
+        if let CompiledLibrary::Source { target: Target::Metal, .. } = self {
+            return Err(Error::Device(DeviceError::Unsupported {
+                device: "an Apple GPU".to_owned(),
+                what: format!("stage-in data of kernel `{kernel}`"),
+                alternative: "read the buffers in the kernel".to_owned(),
+            }));
+        }
+        let values = descriptor.constants(&self.reflect(kernel)?)?;
+        let add = |constants: FunctionConstants, (index, value): (u32, u64)| {
+            constants.with(index, Scalar::Integer(value.into()))
+        };
+        Ok(values.into_iter().fold(constants, add))
+    }
+
     pub(crate) fn warnings(&self) -> &str {
         match self {
             CompiledLibrary::Source { library, .. } => library.warnings(),
@@ -222,7 +249,10 @@ impl CompiledLibrary {
                 let (kernel, reason) = (kernel.to_owned(), reason.to_string());
                 Err(Error::NoMachineCode { kernel, reason })
             }
-            _ => Ok(Description { kernel: kernel_info, executor, fingerprint }),
+            _ => {
+                check_described(&kernel_info)?;
+                Ok(Description { kernel: kernel_info, executor, fingerprint })
+            }
         }
     }
 

@@ -19,6 +19,7 @@ use anymetal_hal::encoded_commands::{
 };
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
+use anymetal_hal::stage_input::StageInRegion;
 use anymetal_hal::texture::{BindingRole, SamplerDescriptor};
 use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 use anymetal_runtime::submission::compute_encoder as runtime;
@@ -146,6 +147,22 @@ impl<'a, State> ComputeEncoder<'a, State> {
     pub fn set_sampler(&mut self, index: u32, sampler: &SamplerDescriptor) {
         self.samplers.retain(|(bound, _)| *bound != index);
         self.samplers.push((index, *sampler));
+    }
+
+    /// Sets the region of the grid that stage-in data are for, as Metal's `setStageInRegion`; at first it is
+    /// the grid. Pipelines without a description of stage-in data ignore it.
+    pub fn set_stage_in_region(&mut self, region: StageInRegion) {
+        if let Some(index) = BindingRole::StageInRegion.index() {
+            self.set_argument(index, OwnedBytes(region.to_bytes().to_vec()));
+        }
+    }
+
+    /// As [`ComputeEncoder::set_stage_in_region`], with a region that work before it may have written: 24
+    /// bytes, the origin along x, y and z and the size, each of 32 bits.
+    pub fn set_stage_in_region_indirect(&mut self, region: &Region) {
+        if let Some(index) = BindingRole::StageInRegion.index() {
+            self.set_argument(index, region.clone());
+        }
     }
 
     /// Copies a plain value into the command buffer, as Metal's `setBytes`: its bytes are not converted.

@@ -12,6 +12,7 @@ use anymetal_compiler::sanitizer::FilterError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::record::file::RecordingError;
 use anymetal_hal::record::replay::ReplayError;
+use anymetal_hal::stage_input::StageInputError;
 use anymetal_hal::texture::TextureError;
 use anymetal_runtime::config::ConfigError;
 use anymetal_runtime::graph::GraphError;
@@ -68,6 +69,9 @@ pub enum Error {
         /// Those of the shape.
         got: usize,
     },
+    /// A description of stage-in data does not fit the kernel, or a launch its region.
+    #[error(transparent)]
+    StageInput(#[from] StageInputError),
     /// A queue refused, or the work ended without a result.
     #[error(transparent)]
     Exec(Box<ExecError>),
@@ -222,6 +226,7 @@ impl Error {
             | Error::Config(_)
             | Error::Texture(_)
             | Error::TensorRank { .. }
+            | Error::StageInput(_)
             | Error::CheckOptions(_)
             | Error::Recording(_)
             | Error::ArgumentCount { .. }

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use anymetal_hal::stage_input::region_argument;
 use anymetal_runtime::graph::fuse::{Fused, Fuser, Launch};
 
 use crate::compile::{self, FusionInput};
@@ -21,7 +22,9 @@ pub(crate) struct PipelineFuser {
 impl PipelineFuser {
     /// `None` for ready code, of which nothing can be shown.
     pub(crate) fn of(pipeline: &Pipeline) -> Option<Arc<dyn Fuser>> {
-        let can = pipeline.specialiser().compiled.can_specialise();
+        // A region that is not bound is given when the work is handed over, by its argument's index.
+        let can =
+            pipeline.specialiser().compiled.can_specialise() && region_argument(pipeline.kernel()).is_none();
         can.then(|| Arc::new(PipelineFuser { pipeline: pipeline.clone() }) as Arc<dyn Fuser>)
     }
 

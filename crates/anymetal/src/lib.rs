@@ -133,7 +133,7 @@ pub use anymetal_runtime as runtime;
 pub use anymetal_device_nvidia::{GroupId, ReduceOp};
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
-    KernelInfo, ScalarType,
+    KernelInfo, ScalarType, StageInputInfo,
 };
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
@@ -152,6 +152,10 @@ pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
+pub use anymetal_hal::stage_input::{
+    Attribute, AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor,
+    StageInputError, StepFunction,
+};
 pub use anymetal_hal::tensor::{ShapeError, TensorShape};
 pub use anymetal_hal::texture::{
     AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,

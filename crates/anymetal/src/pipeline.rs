@@ -127,8 +127,10 @@ impl Pipeline {
         device: Device,
         descriptor: PipelineDescriptor,
     ) -> Result<Self, Error> {
-        let PipelineDescriptor { kernel, label, constants, group_sizes, linked_functions } = descriptor;
+        let PipelineDescriptor { kernel, label, constants, group_sizes, linked_functions, stage_input } =
+            descriptor;
         let compiled = compiled.linked_with(&kernel, &linked_functions)?;
+        let constants = compiled.with_stage_input(&kernel, constants, stage_input.as_ref())?;
         let Description { kernel: info, executor, fingerprint } = compiled.describe(&kernel, &constants)?;
         check_arguments(&info, device.name())?;
         let tuned = match compiled.can_specialise() {

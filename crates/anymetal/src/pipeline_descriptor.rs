@@ -1,5 +1,7 @@
 //! What pipeline to make: a kernel's name, and what else there is to say.
 
+use anymetal_hal::stage_input::StageInputDescriptor;
+
 use crate::constants::FunctionConstants;
 use crate::extent::Extent;
 use crate::functions::LinkedFunctions;
@@ -37,6 +39,8 @@ pub struct PipelineDescriptor {
     pub group_sizes: Vec<Extent>,
     /// Visible functions of other libraries that the kernel may call.
     pub linked_functions: LinkedFunctions,
+    /// Where its stage-in data are.
+    pub stage_input: Option<StageInputDescriptor>,
 }
 
 impl PipelineDescriptor {
@@ -44,7 +48,14 @@ impl PipelineDescriptor {
     pub fn new(kernel: impl Into<String>) -> Self {
         let (label, constants, group_sizes) = (String::new(), FunctionConstants::new(), Vec::new());
         let linked_functions = LinkedFunctions::new();
-        PipelineDescriptor { kernel: kernel.into(), label, constants, group_sizes, linked_functions }
+        PipelineDescriptor {
+            kernel: kernel.into(),
+            label,
+            constants,
+            group_sizes,
+            linked_functions,
+            stage_input: None,
+        }
     }
 
     /// With a name for messages.
@@ -63,6 +74,36 @@ impl PipelineDescriptor {
     /// library it may call anyway.
     pub fn linked_functions(mut self, functions: LinkedFunctions) -> Self {
         self.linked_functions = functions;
+        self
+    }
+
+    /// With a description of where its stage-in data are (`[[stage_in]]`). Launches may give the region of
+    /// the grid that they are for ([`crate::Launch::stage_in_region`]).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::{AttributeFormat, BufferLayout, Device, PipelineDescriptor, StageInputDescriptor};
+    ///
+    /// let device = Device::system_default()?;
+    /// let library = device.library_from_source(
+    ///     "struct Vertex { float2 at [[attribute(0)]]; float4 color [[attribute(1)]]; };
+    ///      kernel void shade(Vertex v [[stage_in]], device float* y [[buffer(0)]],
+    ///                        uint i [[thread_position_in_grid]]) { y[i] = v.at.x + v.color.a; }",
+    /// )?;
+    /// let stage_input = StageInputDescriptor::new()
+    ///     .attribute(0, AttributeFormat::Short2, 0, 1)
+    ///     .attribute(1, AttributeFormat::UChar4Normalized, 4, 1)
+    ///     .layout(1, BufferLayout::along_x(8));
+    /// let shade = library.pipeline(PipelineDescriptor::new("shade").stage_input(stage_input))?;
+    /// let vertices = device.buffer(&[[3u8, 0, 0, 0, 0, 0, 0, 255], [7, 0, 0, 0, 0, 0, 0, 0]].concat())?;
+    /// let y = device.buffer_zeroed::<f32>(2)?;
+    /// device.queue()?.launch(&shade).arg(&y).arg(&vertices).threads(2).submit()?.wait()?;
+    /// assert_eq!(y.read()?, [4.0, 7.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stage_input(mut self, descriptor: StageInputDescriptor) -> Self {
+        self.stage_input = Some(descriptor);
         self
     }
 

@@ -70,7 +70,8 @@ impl Signature {
                 | BindingRole::Log
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
-                | BindingRole::ResourceTable => ("buffer", 0),
+                | BindingRole::ResourceTable
+                | BindingRole::StageInRegion => ("buffer", 0),
             };
             let is_alike = |argument: &&ArgumentInfo| {
                 let role = argument.role();

@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
-use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
+use anymetal_hal::artifact::{ArgumentInfo, Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 use anymetal_hal::family::Family;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::metal_source::MetalSource;
+use anymetal_hal::texture::BindingRole;
 use anymetal_ir::Module;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::group_size::depends_on_group_size;
@@ -345,7 +346,13 @@ impl Library {
         let made = self.state.module(kernel)?;
         big_stack::run("reflection", || {
             let constants = made.constants(kernel).to_vec();
-            Ok(reflection::reflect(&made.module, kernel_of(&made.module, kernel)?, constants))
+            let mut info = reflection::reflect(&made.module, kernel_of(&made.module, kernel)?, constants);
+            // A pipeline's descriptor says which buffers with stage-in data there are.
+            let is_of_pipeline = |argument: &ArgumentInfo| {
+                argument.is_stage_in() || argument.role() == BindingRole::StageInRegion
+            };
+            info.arguments.retain(|argument| !is_of_pipeline(argument));
+            Ok(info)
         })
     }
 

@@ -6,7 +6,7 @@
 use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
-    MAX_THREADS_PER_THREADGROUP, ScalarType,
+    MAX_THREADS_PER_THREADGROUP, ScalarType, StageInputInfo,
 };
 use anymetal_ir::analysis::{loads_pointers, walk_insts};
 use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
@@ -37,6 +37,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.function_constants = constants;
     info.logs.clone_from(&kernel.logs);
     info.thread_attributes = kernel.thread_attributes.clone();
+    info.stage_inputs = kernel.stage_inputs.iter().map(stage_input).collect();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
     info.loads_pointers = loads_pointers(module, kernel);
     info.grid_barriers = has_grid_barrier(module, kernel);
@@ -45,6 +46,18 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
     info.required_threads_per_threadgroup = kernel.required_threads;
     info
+}
+
+fn stage_input(input: &ir::StageInput) -> StageInputInfo {
+    let (attribute, name) = (input.attribute, input.name.clone());
+    let element = match input.element {
+        ir::ElementType::Scalar { scalar, signed } => ElementType::Scalar(scalar_type(scalar, signed)),
+        ir::ElementType::Vector { scalar, signed, count } => {
+            ElementType::Vector(scalar_type(scalar, signed), count)
+        }
+        ir::ElementType::Aggregate => ElementType::Other,
+    };
+    StageInputInfo { attribute, name, element }
 }
 
 fn reflect_argument(argument: &ir::KernelArg, slot: u32) -> ArgumentInfo {

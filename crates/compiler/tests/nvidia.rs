@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_compiler::hal::encoding;
 use anymetal_compiler::{
-    CacheConfig, CompileError, Compiler, CompilerOptions, Library, Source, SourceOptions, Specialisation,
-    Target,
+    CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source,
+    SourceOptions, Specialisation, Target,
 };
 
 const KERNELS: &str = "#include <metal_stdlib>
@@ -124,4 +124,42 @@ fn what_no_card_can_run_is_refused() {
     assert!(matches!(refused("reverse", Target::Nvidia { sm: 30 }), CompileError::Unsupported { .. }));
     let described = library.description("huge", &Specialisation::default(), SM_80).unwrap_err();
     assert!(matches!(described, CompileError::TooLarge { .. }));
+}
+
+#[test]
+fn attributes_of_stage_in_data_are_loads_of_their_formats() {
+    use anymetal_compiler::hal::stage_input::{
+        AttributeFormat, BufferLayout, IndexType, StageInputDescriptor,
+    };
+    let source = "struct In { float4 color [[attribute(0)]]; uint2 at [[attribute(1)]]; };
+        kernel void store(In in [[stage_in]], device float4* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+            y[i] = in.color + float4(float2(in.at), 0, 0);
+        }";
+    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let library =
+        compiler.library(Source::from_text("test.metal", source, SourceOptions::default())).unwrap();
+    let described = StageInputDescriptor::new()
+        .attribute(0, AttributeFormat::UChar4Normalized, 0, 2)
+        .attribute(1, AttributeFormat::UShort2, 0, 5)
+        .layout(2, BufferLayout::along_x(4).indexed())
+        .layout(5, BufferLayout::along_y(4))
+        .indices(9, IndexType::U16);
+    let values = described.constants(&library.reflect("store").unwrap()).unwrap().into_iter();
+    let constants =
+        values.map(|(index, value)| (ConstantKey::Index(index), ConstantValue::Integer(value.into())));
+    let specialisation = Specialisation { constants: constants.collect(), ..Specialisation::default() };
+    let artifact = library.artifact("store", &specialisation, SM_80).unwrap();
+    let kernel = artifact.kernel("store").unwrap();
+    let buffers: Vec<u32> =
+        kernel.arguments.iter().filter(|argument| argument.enabled).map(|argument| argument.index).collect();
+    assert_eq!(buffers.iter().filter(|index| **index < 31).collect::<Vec<_>>(), [&0, &2, &5, &9]);
+    let text = ptx(&artifact);
+    // LLVM's versions name the types of loads differently, and some loads bypass.
+    let loads = |bits: &str| {
+        let is_it = |line: &&str| line.contains("ld.global") && line.contains(bits);
+        text.lines().filter(is_it).count()
+    };
+    // In each version of the kernel.
+    let (bytes, halves) = (loads("8 \t"), loads("16 \t"));
+    assert!(bytes > 0 && bytes % 4 == 0 && halves == bytes / 4 * 3, "{bytes} and {halves}: {text}");
 }

@@ -226,6 +226,7 @@ const ANALYSIS: &[Entry] = &[
     id("recursive-constant", "a constant whose value depends on itself"),
     id("redefinition", "a name or member is declared twice"),
     id("reference-to-void", "a reference to `void`"),
+    id("stage-in", "stage-in data of a kernel that are no structure, or a member that cannot be fetched"),
     id("static-assert", "a `static_assert` is false"),
     id("stray-break", "`break` outside of loops and `switch`"),
     id("stray-continue", "`continue` outside of loops"),

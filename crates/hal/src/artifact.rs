@@ -188,6 +188,33 @@ pub struct KernelInfo {
     /// ([`anymetal_launch_abi::logging`]).
     #[serde(default)]
     pub logs: Vec<LogSite>,
+    /// The stage-in data that it takes, in source order. Their buffers are among the arguments once a
+    /// pipeline's descriptor names them ([`crate::stage_input`]).
+    #[serde(default)]
+    pub stage_inputs: Vec<StageInputInfo>,
+}
+
+/// A member of the structure that a kernel declares with `[[stage_in]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageInputInfo {
+    /// The index of `[[attribute(index)]]`.
+    pub attribute: u32,
+    /// Its name in the source.
+    pub name: String,
+    /// Its type, a scalar or a vector.
+    pub element: ElementType,
+}
+
+impl StageInputInfo {
+    /// Its type in MSL, such as `float4`.
+    pub fn type_name(&self) -> String {
+        match &self.element {
+            ElementType::Scalar(scalar) => scalar.msl_name().to_owned(),
+            ElementType::Vector(scalar, count) => format!("{}{count}", scalar.msl_name()),
+            ElementType::Struct(name) => name.clone(),
+            ElementType::Other => String::new(),
+        }
+    }
 }
 
 /// A buffer argument of which every thread of a grid stores its element, whatever happens, one element after
@@ -216,6 +243,12 @@ impl ArgumentInfo {
     /// Whether it is a table of visible functions.
     pub fn is_function_table(&self) -> bool {
         self.kind == ArgumentKind::Buffer && self.type_name.starts_with("visible_function_table<")
+    }
+
+    /// Whether it is a buffer that stage-in data are in, or may be ([`crate::stage_input`]); its name is none
+    /// of a program's.
+    pub fn is_stage_in(&self) -> bool {
+        self.kind == ArgumentKind::Buffer && self.name.starts_with("(stage-in ")
     }
 
     /// What a buffer argument is bound for: memory of the program, or a part of a texture or sampler.
@@ -252,6 +285,7 @@ impl KernelInfo {
             simd_width: SIMD_WIDTH,
             overwritten: Vec::new(),
             logs: Vec::new(),
+            stage_inputs: Vec::new(),
         }
     }
 

@@ -24,6 +24,7 @@ use crate::device::Device;
 use crate::error::DeviceError;
 use crate::logging::has_messages;
 use crate::pipeline::Pipeline;
+use crate::stage_input;
 use crate::texture::BindingRole;
 use crate::validate::bound_length;
 
@@ -353,6 +354,7 @@ impl EncodedExecution {
             bindings.extend(encoded_bindings(&self.encodes));
             complete(kernel, &mut bindings);
         }
+        stage_input::complete(kernel, &mut bindings);
         Ok(bindings)
     }
 }

@@ -574,6 +574,7 @@ fn describe_argument(index: u32) -> String {
         BindingRole::EncodedCommands(_) => "the indirect command buffer".to_owned(),
         BindingRole::ResourceTable => "the table of resources".to_owned(),
         BindingRole::TensorShape(buffer) => format!("the shape of the tensor at argument {buffer}"),
+        BindingRole::StageInRegion => "the region of stage-in data".to_owned(),
     }
 }
 

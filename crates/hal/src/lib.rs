@@ -56,6 +56,7 @@ pub mod record;
 pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;
+pub mod stage_input;
 pub mod sync;
 pub mod tensor;
 pub mod texture;

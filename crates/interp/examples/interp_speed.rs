@@ -143,6 +143,7 @@ fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Re
         required_threads: None,
         thread_attributes: Vec::new(),
         logs: Vec::new(),
+        stage_inputs: Vec::new(),
     });
     let program = Program::new(&module, "k")?;
     let (mut batches, mut single) = (Batches::default(), Single::default());

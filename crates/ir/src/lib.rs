@@ -96,7 +96,8 @@ pub use builder::Builder;
 pub use entity::{Block, FuncId, FunctionConstantId, GlobalId, Inst, Label, Local, ThreadgroupId, Value};
 pub use function::{BlockData, Function, InstData, Loc, LocalData, MacroUse, Origin, ValueData, ValueDef};
 pub use module::{
-    Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
+    Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, StageInput,
+    ThreadgroupVar,
 };
 pub use op::{
     AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Effect, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query,

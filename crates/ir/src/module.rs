@@ -147,6 +147,19 @@ pub struct Kernel {
     pub thread_attributes: Vec<String>,
     /// The messages that it may write to its log, by their number in records.
     pub logs: Vec<LogSite>,
+    /// The stage-in data that it takes. Its code fetches them; the host learns their types here.
+    pub stage_inputs: Vec<StageInput>,
+}
+
+/// A member of the structure that a kernel declares with `[[stage_in]]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StageInput {
+    /// Its name in the source.
+    pub name: String,
+    /// The index of `[[attribute(index)]]`.
+    pub attribute: u32,
+    /// Its type, a scalar or a vector.
+    pub element: ElementType,
 }
 
 /// A compilation unit: usually one kernel and its dependences.

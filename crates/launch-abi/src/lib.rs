@@ -69,6 +69,7 @@ pub mod nvidia;
 pub mod offsets;
 pub mod resident;
 mod slots;
+pub mod stage_input;
 mod tables;
 pub mod tensors;
 pub mod textures;

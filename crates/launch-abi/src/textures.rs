@@ -47,7 +47,8 @@ const FIRST_SAMPLER: u32 = FIRST_TEXTURE + 2 * MAX_TEXTURES;
 const FIRST_LOG: u32 = FIRST_SAMPLER + MAX_SAMPLERS;
 const FIRST_COMMANDS: u32 = FIRST_LOG + 2;
 const RESOURCE_TABLE: u32 = FIRST_COMMANDS + MAX_ENCODED_BUFFERS;
-const FIRST_TENSOR: u32 = RESOURCE_TABLE + 1;
+const STAGE_IN_REGION: u32 = RESOURCE_TABLE + 1;
+const FIRST_TENSOR: u32 = STAGE_IN_REGION + 1;
 const FIRST_UNUSED: u32 = FIRST_TENSOR + MAX_TENSOR_INDEX + 1;
 
 /// What a buffer's index says of it.
@@ -71,6 +72,8 @@ pub enum BindingRole {
     ResourceTable,
     /// The extents and strides of the tensor whose elements are at `[[buffer(n)]]` ([`crate::tensors`]).
     TensorShape(u32),
+    /// The region of the grid that stage-in data is for ([`crate::stage_input`]).
+    StageInRegion,
 }
 
 impl BindingRole {
@@ -91,16 +94,19 @@ impl BindingRole {
             FIRST_COMMANDS..RESOURCE_TABLE => BindingRole::EncodedCommands(index - FIRST_COMMANDS),
             RESOURCE_TABLE => BindingRole::ResourceTable,
             FIRST_TENSOR..FIRST_UNUSED => BindingRole::TensorShape(index - FIRST_TENSOR),
+            STAGE_IN_REGION => BindingRole::StageInRegion,
             _ => BindingRole::LogCommand,
         }
     }
 
-    /// Whether it is the compiler's own: a log, what encoding needs, or what only the code of textures sees.
+    /// Whether it is the compiler's own: a log, what encoding needs, the region of stage-in data, or what
+    /// only the code of textures sees.
     pub const fn is_hidden(self) -> bool {
         matches!(self, BindingRole::Description(_) | BindingRole::TensorShape(_)) || self.is_bound_late()
     }
 
-    /// Whether it is bound when the work is given to a device, and not when it is encoded.
+    /// Whether it is bound when the work is given to a device, and not when it is encoded; the region may
+    /// have been bound before.
     pub const fn is_bound_late(self) -> bool {
         matches!(
             self,
@@ -108,6 +114,7 @@ impl BindingRole {
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
                 | BindingRole::ResourceTable
+                | BindingRole::StageInRegion
         )
     }
 
@@ -123,6 +130,7 @@ impl BindingRole {
             BindingRole::EncodedCommands(number) => Some(FIRST_COMMANDS + number),
             BindingRole::ResourceTable => Some(RESOURCE_TABLE),
             BindingRole::TensorShape(buffer) => Some(FIRST_TENSOR + buffer),
+            BindingRole::StageInRegion => Some(STAGE_IN_REGION),
         }
     }
 }
@@ -296,7 +304,8 @@ mod tests {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }
         let last = BindingRole::EncodedCommands(MAX_ENCODED_BUFFERS - 1);
-        let encoding = [BindingRole::EncodedCommands(0), last, BindingRole::ResourceTable];
+        let encoding =
+            [BindingRole::EncodedCommands(0), last, BindingRole::ResourceTable, BindingRole::StageInRegion];
         for role in [BindingRole::Log, BindingRole::LogCommand].into_iter().chain(encoding) {
             assert_eq!(BindingRole::of(role.index().expect("not a program's")), role);
         }

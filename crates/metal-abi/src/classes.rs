@@ -13,7 +13,7 @@ use crate::metal::{
     archive, argument_descriptor, argument_encoder, binding, blit_encoder, buffer, capture, command_buffer,
     compile_options, compute_encoder, constants, counters, descriptors, device, event, event_listener,
     functions, heap, indirect, library, log_state, pass, pipeline, pipeline_buffers, queue, residency,
-    sampler, texture, texture_descriptor,
+    sampler, stage_input, texture, texture_descriptor,
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
@@ -105,10 +105,15 @@ classes! { built {
 
     MTLArchitecture = build::<device::Architecture>;
     MTLArgumentDescriptor = build::<argument_descriptor::ArgumentDescriptor>;
+    MTLAttribute = build::<stage_input::Attribute>;
+    MTLAttributeDescriptor = build::<stage_input::AttributeDescriptor>;
+    MTLAttributeDescriptorArray = build::<stage_input::AttributeArray>;
     MTLBinaryArchiveDescriptor = build::<descriptors::BinaryArchiveDescriptor>;
     MTLBlitPassDescriptor = build::<pass::BlitPassDescriptor>;
     MTLBlitPassSampleBufferAttachmentDescriptor = build::<pass::BlitPassAttachment>;
     MTLBlitPassSampleBufferAttachmentDescriptorArray = build::<pass::BlitPassAttachments>;
+    MTLBufferLayoutDescriptor = build::<stage_input::LayoutDescriptor>;
+    MTLBufferLayoutDescriptorArray = build::<stage_input::LayoutArray>;
     MTLCaptureDescriptor = build::<descriptors::CaptureDescriptor>;
     MTLCaptureManager = build::<capture::CaptureManager>;
     MTLCommandBufferDescriptor = build::<descriptors::CommandBufferDescriptor>;
@@ -133,6 +138,7 @@ classes! { built {
     MTLSamplerDescriptor = build::<sampler::SamplerDescriptor>;
     MTLSharedEventHandle = build::<event::EventHandle>;
     MTLSharedEventListener = build::<event_listener::Listener>;
+    MTLStageInputOutputDescriptor = build::<stage_input::StageInputDescriptor>;
     MTLTextureDescriptor = build::<texture_descriptor::TextureDescriptor>;
     MTLTextureViewDescriptor = build::<texture_descriptor::TextureViewDescriptor>;
     MTLVisibleFunctionTableDescriptor = build::<functions::TableDescriptor>;
@@ -197,8 +203,7 @@ classes! { built {
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptor
     MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
     MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument
-    MTLArrayType MTLAttribute MTLAttributeDescriptor MTLAttributeDescriptorArray
-    MTLBufferLayoutDescriptor MTLBufferLayoutDescriptorArray
+    MTLArrayType
     MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
     MTLIOCommandQueueDescriptor
@@ -217,7 +222,7 @@ classes! { built {
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
     MTLSharedTextureHandle
-    MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
+    MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType
     MTLTextureReferenceType MTLTileRenderPipelineColorAttachmentDescriptor
     MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType

@@ -43,9 +43,9 @@ pub use expr::{
 };
 pub use layout::{FieldAlign, Layout, MAX_OBJECT_BYTES};
 pub use program::{
-    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, Global, Kernel,
-    KernelParam, KernelParamKind, Local, Program, ResourceKind, TensorParam, ThreadgroupVar,
-    ThreadgroupVarId,
+    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, GRID_SIZE, Global,
+    Kernel, KernelParam, KernelParamKind, Local, Program, ResourceKind, StageInMember, TensorParam,
+    ThreadgroupVar, ThreadgroupVarId,
 };
 pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};

@@ -40,6 +40,7 @@ const HEADERS: &[(&str, &str)] = &[
     // Last, because a math mode that a header sets holds from there on.
     ("<metal_texture_formats>", include_str!("lib/texture_formats.metal")),
     ("<metal_pixel>", include_str!("lib/pixel.metal")),
+    ("<anymetal_stage_input>", include_str!("lib/stage_input.metal")),
     ("<metal_texture_sampling>", include_str!("lib/texture_sampling.metal")),
     ("<metal_texture>", include_str!("lib/texture.metal")),
 ];

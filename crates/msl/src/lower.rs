@@ -23,6 +23,7 @@ mod place;
 mod purity;
 mod recursion;
 mod resources;
+mod stage_in;
 mod stmt;
 mod textures;
 mod value;
@@ -88,6 +89,7 @@ impl<'p> Lowerer<'p> {
             messages: Messages::new(program, options.logging),
             encoding: Encoding::new(program),
             textures: Textures::new(program),
+            stage_in: None,
             linked: Vec::new(),
         }
     }
@@ -129,6 +131,8 @@ struct Lowerer<'p> {
     /// The functions of other libraries, and which handle each stands for.
     linked: Vec<(ir::FuncId, usize)>,
     textures: Textures,
+    /// The constants that describe stage-in data and its region, in kernels that have such.
+    stage_in: Option<stage_in::Constants>,
 }
 
 impl Lowerer<'_> {

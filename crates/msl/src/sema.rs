@@ -259,6 +259,9 @@ fn check_entrance<'a>(
     let required_threads = checker.required_threads(func, max_threads);
     checker.check_kernel_result(func, entrance.span);
     checker.check_reachable(func);
+    for fetch in params.iter().flatten().flat_map(|param| kernel::fetches(&param.kind)) {
+        checker.check_reachable(fetch);
+    }
     checker.report_limit();
     checker.report_unexplained();
     let found = std::mem::take(&mut checker.sink);

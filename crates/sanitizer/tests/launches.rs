@@ -50,6 +50,7 @@ fn kernel(build: impl FnOnce(&mut Builder<'_>, &[Value])) -> Module {
         required_threads: None,
         thread_attributes: Vec::new(),
         logs: Vec::new(),
+        stage_inputs: Vec::new(),
     });
     module
 }

@@ -3,6 +3,8 @@
 //! Lines that begin with `//!` are directives; the format is described in `tests/exec/README.md`. Start with
 //! [`parse`]. Invariant: an unknown directive or a malformed value is an error, never ignored.
 
+mod stage_input;
+
 use crate::case::{Arg, Binding, Case, Constant, Expected, Faults, Grid, Launch};
 use crate::compare::Tolerance;
 use crate::data::{Data, Dtype};
@@ -12,6 +14,7 @@ use crate::suite::Level;
 use anymetal_hal::launch::functions;
 use anymetal_hal::tensor::TensorShape;
 use anymetal_hal::texture::BindingRole;
+use stage_input::StageInput;
 use std::path::{Path, PathBuf};
 
 /// A parsed file.
@@ -59,7 +62,7 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
         cases: Vec::new(),
     };
     let mut common: Vec<(String, String)> = Vec::new();
-    let mut case: Option<Case> = None;
+    let mut case: Option<(Case, StageInput)> = None;
     for (number, line) in text.lines().enumerate() {
         let Some(directive) = line.strip_prefix("//!") else { continue };
         let at = |message: String| format!("{name}, line {}: {message}", number + 1);
@@ -67,18 +70,18 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
         let (key, value) = (key.trim(), value.trim());
         match key {
             "kernel" => {
-                file.cases.extend(case.take());
-                case = Some(Case {
+                file.cases.extend(finished(case.take()).map_err(at)?);
+                let new = Case {
                     name: value.to_owned(),
                     launch: Launch::new(value, Grid::Threads([1, 1, 1]), [1, 1, 1]),
                     expected: Vec::new(),
                     faults: Faults::Never,
                     divergent_barriers: false,
                     library: false,
-                });
-                for (key, value) in &common {
-                    case.iter_mut().try_for_each(|case| apply(case, key, value)).map_err(at)?;
-                }
+                };
+                let mut open = (new, StageInput::default());
+                common.iter().try_for_each(|(key, value)| apply(&mut open, key, value)).map_err(at)?;
+                case = Some(open);
             }
             "math" => file.math = math(value).map_err(at)?,
             "bounds" if value == "buffer" => file.whole_buffers = true,
@@ -88,7 +91,7 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
             },
         }
     }
-    file.cases.extend(case.take());
+    file.cases.extend(finished(case.take()).map_err(|message| format!("{name}: {message}"))?);
     if file.cases.is_empty() {
         return Err(format!("{name}: no `kernel` directive"));
     }
@@ -112,8 +115,20 @@ fn math(value: &str) -> Result<Math, String> {
     }
 }
 
+/// A launch whose directives are all read.
+fn finished(open: Option<(Case, StageInput)>) -> Result<Option<Case>, String> {
+    let finish = |(mut case, stage_input): (Case, StageInput)| {
+        stage_input.finish(&mut case.launch)?;
+        Ok(case)
+    };
+    open.map(finish).transpose()
+}
+
 /// Applies a directive to a launch.
-fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
+fn apply((case, stage_input): &mut (Case, StageInput), key: &str, value: &str) -> Result<(), String> {
+    if stage_input.apply(key, value)? {
+        return Ok(());
+    }
     let (word, index) = key.split_once(' ').map_or((key, None), |(word, index)| (word, Some(index.trim())));
     let index = || -> Result<u32, String> {
         let index = index.ok_or_else(|| format!("`{word}` needs an index"))?;

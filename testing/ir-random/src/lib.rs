@@ -255,6 +255,7 @@ impl Generator {
             required_threads: None,
             thread_attributes: vec!["thread_position_in_grid".to_owned()],
             logs: Vec::new(),
+            stage_inputs: Vec::new(),
         });
     }
 

@@ -1,4 +1,4 @@
-// The region of stage-in data is the grid where there is no such data.
+// The region of stage-in data is the grid where a launch is given none.
 //! kernel: region
 //! threads: 5,3
 //! group: 4,2

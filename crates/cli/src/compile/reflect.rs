@@ -2,7 +2,7 @@
 
 use anymetal::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo,
-    KernelInfo,
+    KernelInfo, StageInputInfo,
 };
 use anymetal_compiler::Library;
 use serde_json::{Value, json};
@@ -52,6 +52,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
         "arguments": shown(info).map(argument_json).collect::<Vec<Value>>(),
         "function_constants": info.function_constants.iter().map(constant_json).collect::<Vec<Value>>(),
         "thread_attributes": info.thread_attributes,
+        "stage_inputs": info.stage_inputs.iter().map(stage_input_json).collect::<Vec<_>>(),
         "threadgroup_static_bytes": info.threadgroup_static_bytes,
         "grid_barriers": info.grid_barriers,
         "max_threads_per_threadgroup": info.max_threads_per_threadgroup,
@@ -62,7 +63,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
 
 /// The arguments as the source has them: a texture is one, not its texels and its description.
 fn shown(info: &KernelInfo) -> impl Iterator<Item = &ArgumentInfo> {
-    info.arguments.iter().filter(|argument| !argument.role().is_hidden())
+    info.arguments.iter().filter(|argument| !argument.role().is_hidden() && !argument.is_stage_in())
 }
 
 /// The kind of an argument, and its index among those of the kind.
@@ -75,7 +76,8 @@ fn place(argument: &ArgumentInfo) -> (&'static str, u32) {
         | BindingRole::LogCommand
         | BindingRole::EncodedCommands(_)
         | BindingRole::ResourceTable
-        | BindingRole::TensorShape(_) => (kind(argument.kind), argument.index),
+        | BindingRole::TensorShape(_)
+        | BindingRole::StageInRegion => (kind(argument.kind), argument.index),
     }
 }
 
@@ -94,6 +96,10 @@ fn argument_json(argument: &ArgumentInfo) -> Value {
         "access": access(argument.access),
         "enabled": argument.enabled,
     })
+}
+
+fn stage_input_json(input: &StageInputInfo) -> Value {
+    json!({ "attribute": input.attribute, "name": input.name, "type": input.type_name() })
 }
 
 fn constant_json(constant: &FunctionConstantInfo) -> Value {
@@ -131,6 +137,10 @@ fn to_text(info: &KernelInfo) -> String {
             "  function_constant({}) {} {}, {required}\n",
             constant.index, constant.name, constant.type_name
         ));
+    }
+    for input in &info.stage_inputs {
+        let (number, name, type_name) = (input.attribute, &input.name, input.type_name());
+        text.push_str(&format!("  attribute({number}) {name} {type_name}\n"));
     }
     for attribute in &info.thread_attributes {
         text.push_str(&format!("  [[{attribute}]]\n"));

@@ -166,7 +166,8 @@ fn check_complete(kernel: &KernelInfo, bound: &Resources) -> Result<(), Failure>
             | BindingRole::LogCommand
             | BindingRole::EncodedCommands(_)
             | BindingRole::ResourceTable
-            | BindingRole::TensorShape(_) => continue,
+            | BindingRole::TensorShape(_)
+            | BindingRole::StageInRegion => continue,
         };
         let problem = match (times, what) {
             (1, _) => continue,

@@ -79,7 +79,9 @@ fn mistakes_name_the_texture() {
 fn reflection_shows_textures_as_the_source_has_them() {
     let bench = Bench::new();
     let ran = bench.run(&["compile", &source("sobel.metal"), "-k", "shift", "--emit", "reflect"]).expect(0);
-    for line in ["texture(0) in texture2d<", "texture(1) out texture2d<float, access::write>", "sampler(0) s "] {
+    for line in
+        ["texture(0) in texture2d<", "texture(1) out texture2d<float, access::write>", "sampler(0) s "]
+    {
         assert!(ran.stdout.contains(line), "{}", ran.stdout);
     }
     assert!(!ran.stdout.contains("buffer("), "{}", ran.stdout);

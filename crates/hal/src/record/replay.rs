@@ -22,6 +22,7 @@ use crate::logging::{self, DEFAULT_LOG_BYTES};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome, Recording};
+use crate::stage_input;
 use crate::time_sample::TimeSample;
 
 /// How one entry went this time.
@@ -145,6 +146,7 @@ impl<'a> Stage<'a> {
         for command in &entry.commands {
             submission.commands.push(self.command(command)?);
         }
+        stage_input::attach(&mut submission.commands);
         // What kernels log is not part of a recording.
         let log = logging::attach(&mut submission.commands, self.device, DEFAULT_LOG_BYTES);
         let _log = log.map_err(|error| self.device_error(error))?;

@@ -59,6 +59,7 @@ pub(crate) fn add_kernel(
         required_threads: None,
         thread_attributes: Vec::new(),
         logs: Vec::new(),
+        stage_inputs: Vec::new(),
     });
 }
 

@@ -5,7 +5,8 @@ use anymetal_launch_abi::logging::{LogLevel, LogSite};
 use super::lexer::Token;
 use super::{Parsed, Parser};
 use crate::{
-    Access, ArgKind, ElementType, FuncId, FunctionConstant, Global, Kernel, KernelArg, Space, ThreadgroupVar,
+    Access, ArgKind, ElementType, FuncId, FunctionConstant, Global, Kernel, KernelArg, Space, StageInput,
+    ThreadgroupVar,
 };
 
 impl Parser<'_> {
@@ -124,15 +125,24 @@ impl Parser<'_> {
             }
         }
         self.expect('{')?;
-        let (mut args, mut logs) = (Vec::new(), Vec::new());
+        let (mut args, mut logs, mut stage_inputs) = (Vec::new(), Vec::new(), Vec::new());
         while !self.eat('}')? {
             match self.token {
                 Token::Word("log") => logs.push(self.log_site()?),
+                Token::Word("stage_input") => stage_inputs.push(self.stage_input()?),
                 _ => args.push(self.argument()?),
             }
         }
-        let kernel = Kernel { name, function, args, max_threads, required_threads, thread_attributes, logs };
-        self.module.kernels.push(kernel);
+        self.module.kernels.push(Kernel {
+            name,
+            function,
+            args,
+            max_threads,
+            required_threads,
+            thread_attributes,
+            logs,
+            stage_inputs,
+        });
         Ok(())
     }
 
@@ -141,6 +151,11 @@ impl Parser<'_> {
         let level = self.named("a level", LogLevel::from_name)?;
         let (subsystem, category) = (self.text()?, self.text()?);
         Ok(LogSite { level, subsystem, category, format: self.text()? })
+    }
+
+    fn stage_input(&mut self) -> Parsed<StageInput> {
+        self.bump()?;
+        Ok(StageInput { name: self.text()?, attribute: self.number()?, element: self.element()? })
     }
 
     fn argument(&mut self) -> Parsed<KernelArg> {

@@ -84,6 +84,7 @@ kernel "k" f1 max_threads 256 required_threads 8 4 2 attributes ["thread_positio
   arg "out" buffer 0 device "float4" vector f32 4 signed size 16 align 16 read_write
   arg "tmp" threadgroup_memory 1 threadgroup "S" aggregate size 8 align 8 write reference disabled
   log error "sub" "cat" "x \"%d\""
+  stage_input "color" 3 vector f16 4 signed
 }
 "#;
 

@@ -1,12 +1,16 @@
 //! Extracts one kernel and its dependences from a module.
 
 use crate::analysis::used_functions;
-use crate::{FuncId, Module, Op};
+use crate::{FuncId, Kernel, Module, Op};
 
 /// A module with only the kernel of that name, its functions and its `enabled_by` functions. Data
 /// tables are kept whole, so that their indices do not change. `None` if there is no such kernel.
 pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
-    let mut kernel = module.kernel(name)?.clone();
+    Some(extract(module, module.kernel(name)?.clone()))
+}
+
+/// A module with that kernel only, which need not be one of the module's.
+pub(super) fn extract(module: &Module, mut kernel: Kernel) -> Module {
     let mut roots = vec![kernel.function];
     roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
     let mut used = used_functions(module, &roots);
@@ -28,7 +32,7 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
     for arg in &mut kernel.args {
         arg.enabled_by = arg.enabled_by.map(new_id);
     }
-    Some(Module {
+    Module {
         files: module.files.clone(),
         function_constants: module.function_constants.clone(),
         globals: module.globals.clone(),
@@ -37,5 +41,5 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
         whole_buffers: module.whole_buffers,
         functions,
         kernels: vec![kernel],
-    })
+    }
 }

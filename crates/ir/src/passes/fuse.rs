@@ -205,6 +205,8 @@ fn joined(
         required_threads: kernels().find_map(|kernel| kernel.required_threads),
         thread_attributes,
         logs: Vec::new(),
+        // What the parts fetch is among their arguments.
+        stage_inputs: Vec::new(),
     });
     module
 }

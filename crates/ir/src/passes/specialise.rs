@@ -135,9 +135,9 @@ fn evaluate(module: &Module, id: FuncId) -> Result<Option<bool>, SpecialiseError
         required_threads: None,
         thread_attributes: Vec::new(),
         logs: Vec::new(),
+        stage_inputs: Vec::new(),
     };
-    let whole = Module { kernels: vec![kernel], ..module.clone() };
-    let mut copy = super::extract_kernel(&whole, "condition").expect("the kernel was just made");
+    let mut copy = super::extract::extract(module, kernel);
     inline(&mut copy)?;
     optimise(&mut copy);
     let missing = remaining_constants(&copy);

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use anymetal_launch_abi::logging::LogSite;
 
-use crate::{ElementType, Function, KernelArg, Module};
+use crate::{ElementType, Function, KernelArg, Module, StageInput};
 
 /// A string in quotes; control characters, quotes and backslashes escaped.
 fn quoted(text: &str) -> String {
@@ -106,21 +106,30 @@ pub(super) fn kernels(out: &mut String, module: &Module) -> fmt::Result {
             let [subsystem, category, format] = [subsystem, category, format].map(|text| quoted(text));
             writeln!(out, "  log {} {subsystem} {category} {format}", level.name())?;
         }
+        for StageInput { name, attribute, element: of } in &kernel.stage_inputs {
+            write!(out, "  stage_input {} {attribute} ", quoted(name))?;
+            element(out, of)?;
+            out.push('\n');
+        }
         out.push_str("}\n");
     }
     Ok(())
 }
 
+fn element(out: &mut String, element: &ElementType) -> fmt::Result {
+    match element {
+        ElementType::Scalar { scalar, signed: s } => write!(out, "scalar {}{}", scalar.name(), signed(*s)),
+        ElementType::Vector { scalar, signed: s, count } => {
+            write!(out, "vector {} {count}{}", scalar.name(), signed(*s))
+        }
+        ElementType::Aggregate => write!(out, "aggregate"),
+    }
+}
+
 fn argument(out: &mut String, arg: &KernelArg) -> fmt::Result {
     let (name, kind, space) = (quoted(&arg.name), arg.kind.name(), arg.space.name());
     write!(out, "  arg {name} {kind} {} {space} {} ", arg.index, quoted(&arg.type_name))?;
-    match &arg.element {
-        ElementType::Scalar { scalar, signed: s } => write!(out, "scalar {}{}", scalar.name(), signed(*s))?,
-        ElementType::Vector { scalar, signed: s, count } => {
-            write!(out, "vector {} {count}{}", scalar.name(), signed(*s))?;
-        }
-        ElementType::Aggregate => out.push_str("aggregate"),
-    }
+    element(out, &arg.element)?;
     write!(out, " size {} align {} {}", arg.element_size, arg.element_align, arg.access.name())?;
     if arg.reference {
         out.push_str(" reference");

@@ -82,8 +82,10 @@ impl Archive {
             .ivars()
             .function()
             .ok_or_else(|| errors::archive_compilation("the descriptor has no function"))?;
+        let stage_input = descriptor.ivars().stage_input().map(|stage_input| stage_input.description());
+        let stage_input = stage_input.transpose().map_err(|problem| errors::archive_compilation(&problem))?;
         let pipeline = function
-            .pipeline("", anymetal::LinkedFunctions::new())
+            .pipeline("", anymetal::LinkedFunctions::new(), stage_input.as_ref())
             .map_err(|error| errors::of_library(&error))?;
         pipeline.hal().map_err(|error| errors::of_library(&error))?;
         let mut functions = self.ivars().functions.lock().unwrap_or_else(PoisonError::into_inner);

@@ -47,7 +47,8 @@ define_class!(
                     | BindingRole::LogCommand
                     | BindingRole::EncodedCommands(_)
                     | BindingRole::ResourceTable
-                    | BindingRole::TensorShape(_),
+                    | BindingRole::TensorShape(_)
+                    | BindingRole::StageInRegion,
                 ) => {
                     // `MTLBindingTypeVisibleFunctionTable`
                     if self.argument().is_function_table() { 24 } else { 0 }
@@ -79,7 +80,8 @@ define_class!(
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
                 | BindingRole::ResourceTable
-                | BindingRole::TensorShape(_) => argument.index as usize,
+                | BindingRole::TensorShape(_)
+                | BindingRole::StageInRegion => argument.index as usize,
             }
         }
 
@@ -166,7 +168,8 @@ impl Binding {
 pub(crate) fn objects_of(arguments: &[ArgumentInfo], function: &Function) -> Vec<Retained<AnyObject>> {
     let of_program = |argument: &&ArgumentInfo| {
         let is_first = element(argument).is_none_or(|(_, index)| index == 0);
-        is_first && !argument.role().is_hidden()
+        let is_there = argument.enabled || !argument.is_stage_in();
+        is_first && is_there && !argument.role().is_hidden()
     };
     let object =
         |argument| Retained::into_super(Retained::into_super(object_of(argument, arguments, function)));

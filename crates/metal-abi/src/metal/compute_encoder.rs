@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::counters::SampleBuffer;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, Slot, UnboundReference, checked_index};
+use super::dispatches::{Bindings, Grid, GridRegion, Slot, UnboundReference, checked_index};
 use super::encoded::Executed;
 use super::event::Fence;
 use super::functions::Table;
@@ -22,7 +22,8 @@ use super::pass::Samples;
 use super::pipeline::Pipeline;
 use super::residency::{usage_of, use_all};
 use super::sampler::Sampler;
-use super::size::Size;
+use super::size::{Size, TextureRegion};
+use super::stage_input::region_of;
 use super::texture::Texture;
 use super::texture_bindings::{checked_sampler, checked_texture, state_of};
 use super::violation;
@@ -242,6 +243,18 @@ define_class!(
             self.open(METHOD).bindings.set_threadgroup_memory(index, length);
         }
 
+        #[unsafe(method(setStageInRegion:))]
+        fn set_region(&self, region: TextureRegion) {
+            self.put_region("MTLComputeCommandEncoder setStageInRegion:", GridRegion::Given(region_of(region)));
+        }
+
+        #[unsafe(method(setStageInRegionWithIndirectBuffer:indirectBufferOffset:))]
+        fn set_indirect_region(&self, buffer: &Buffer, offset: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setStageInRegionWithIndirectBuffer:indirectBufferOffset:";
+            let region = buffer.part(METHOD, offset, size_of::<[u32; 6]>());
+            self.put_region(METHOD, GridRegion::Indirect(region));
+        }
+
         #[unsafe(method(dispatchThreads:threadsPerThreadgroup:))]
         fn dispatch_threads(&self, threads: Size, group: Size) {
             self.dispatch("MTLComputeCommandEncoder dispatchThreads:threadsPerThreadgroup:", &Grid::Threads(threads), group);
@@ -379,6 +392,12 @@ impl ComputeEncoder {
         drop(before);
     }
 
+    fn put_region(&self, method: &str, region: GridRegion) {
+        let before = self.open(method).bindings.set_region(region);
+        // Outside the lock: it may be the last reference.
+        drop(before);
+    }
+
     fn fence(&self, method: &str, fence: &Fence, update: bool) {
         drop(self.open(method));
         self.ivars().command_buffer.commands().encode(method, |commands| {
@@ -398,7 +417,8 @@ impl ComputeEncoder {
             violation(method, "no compute pipeline state is set");
         };
         let commands = self.ivars().command_buffer.commands();
-        let pipeline = (&pipeline.ivars().pipeline, UnboundReference::of(pipeline));
+        let code = pipeline.for_region(method, state.bindings.has_region());
+        let pipeline = (code, UnboundReference::of(pipeline));
         state.bindings.encode(commands, method, pipeline, grid, group);
     }
 }

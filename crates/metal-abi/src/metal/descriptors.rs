@@ -111,6 +111,7 @@ descriptor! {
     objects {
         label, set_label: NSString, [label] [setLabel:];
         function, set_function: super::library::Function, [computeFunction] [setComputeFunction:];
+        stage_input, set_stage_input: super::stage_input::StageInputDescriptor, [stageInputDescriptor] [setStageInputDescriptor:];
         linked, set_linked: super::functions::LinkedFunctions, [linkedFunctions] [setLinkedFunctions:];
         archives, set_archives: NSArray, [binaryArchives] [setBinaryArchives:];
         libraries, set_libraries: NSArray, [preloadedLibraries] [setPreloadedLibraries:];

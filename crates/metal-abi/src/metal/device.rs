@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::io::Read;
 use std::ptr::null_mut;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use anymetal::Capabilities;
 use block2::Block;
@@ -493,7 +493,11 @@ impl Device {
         let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
         let linked = descriptor.and_then(|descriptor| descriptor.ivars().linked());
         let functions = PipelineFunctions::of(method, linked.as_deref());
-        let pipeline = functions.linked().and_then(|linked| function.pipeline(&text, linked));
+        let stage_input = descriptor.and_then(|descriptor| descriptor.ivars().stage_input());
+        let stage_input = stage_input.map(|stage_input| stage_input.description()).transpose();
+        let stage_input = stage_input.map_err(|problem| errors::library_unsupported(&problem))?;
+        let linked = functions.linked();
+        let pipeline = linked.and_then(|linked| function.pipeline(&text, linked, stage_input.as_ref()));
         let pipeline = pipeline.map_err(|error| errors::of_library(&error))?;
         let is_set = |property: fn(&PipelineProperties) -> objc2::runtime::Bool| {
             descriptor.is_some_and(|descriptor| property(descriptor.ivars()).as_bool())
@@ -506,6 +510,8 @@ impl Device {
             adds_functions: is_set(PipelineProperties::adds_functions),
             function: function.retain(),
             functions,
+            stage_input,
+            regional: OnceLock::new(),
         }))
     }
 }

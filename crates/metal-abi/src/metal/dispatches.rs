@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anymetal::hal::encoded_commands::encodes;
 use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, Unbound};
+use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, StageInRegion, Unbound};
 use objc2::rc::Retained;
 use objc2::{DefinedClass, Message};
 
@@ -89,6 +89,16 @@ pub(crate) struct Bindings {
     threadgroup_memory: Vec<(u32, u64)>,
     resources: TextureBindings,
     used: Used,
+    region: Option<GridRegion>,
+}
+
+/// The part of the grid that stage-in data are for.
+#[derive(Debug, Clone)]
+pub(crate) enum GridRegion {
+    /// That one.
+    Given(StageInRegion),
+    /// As a buffer says when the turn comes.
+    Indirect(Region),
 }
 
 impl Bindings {
@@ -145,6 +155,16 @@ impl Bindings {
         &mut self.resources
     }
 
+    /// Sets the region that stage-in data are for; gives what was set before.
+    pub(crate) fn set_region(&mut self, region: GridRegion) -> Option<GridRegion> {
+        self.region.replace(region)
+    }
+
+    /// Whether a region was set.
+    pub(crate) fn has_region(&self) -> bool {
+        self.region.is_some()
+    }
+
     /// Sets a length of threadgroup memory.
     pub(crate) fn set_threadgroup_memory(&mut self, index: usize, length: usize) {
         let index = index as u32;
@@ -186,6 +206,11 @@ impl Bindings {
                 };
             }
             self.resources.bind(kernel, &mut encoder);
+            match &self.region {
+                Some(GridRegion::Given(region)) => encoder.set_stage_in_region(*region),
+                Some(GridRegion::Indirect(region)) => encoder.set_stage_in_region_indirect(region),
+                None => {}
+            }
             for (index, length) in &self.threadgroup_memory {
                 encoder.set_threadgroup_memory_length(*index, *length);
             }

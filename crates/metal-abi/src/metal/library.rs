@@ -12,6 +12,7 @@ use super::descriptors::FunctionDescriptor;
 use super::device::Device;
 use super::errors;
 use super::label::Label;
+use super::stage_input::attributes_of;
 use crate::foundation::dictionary::NSDictionary;
 use crate::foundation::error::fail;
 use crate::foundation::{NSArray, NSError, NSString};
@@ -205,6 +206,19 @@ define_class!(
             0
         }
 
+        #[unsafe(method_id(stageInputAttributes))]
+        fn stage_inputs(&self) -> Option<Retained<NSArray>> {
+            let FunctionIvars { library, name, .. } = self.ivars();
+            let reflected = library.ivars().library.reflect(name);
+            let inputs = reflected.map(|kernel| kernel.stage_inputs).unwrap_or_default();
+            (!inputs.is_empty()).then(|| attributes_of(inputs))
+        }
+
+        #[unsafe(method_id(vertexAttributes))]
+        fn vertex_attributes(&self) -> Option<Retained<NSArray>> {
+            None
+        }
+
         #[unsafe(method_id(newArgumentEncoderWithBufferIndex:))]
         fn argument_encoder(&self, index: usize) -> Retained<ArgumentEncoder> {
             self.encoder("MTLFunction newArgumentEncoderWithBufferIndex:", index)
@@ -271,11 +285,13 @@ impl Function {
         &self,
         label: &str,
         linked: anymetal::LinkedFunctions,
+        stage_input: Option<&anymetal::StageInputDescriptor>,
     ) -> Result<anymetal::Pipeline, anymetal::Error> {
         let FunctionIvars { library, name, constants, .. } = self.ivars();
         let library = &library.ivars().library;
-        let descriptor =
+        let mut descriptor =
             anymetal::PipelineDescriptor::new(name.as_str()).label(label).linked_functions(linked);
+        descriptor.stage_input = stage_input.cloned();
         library.pipeline(descriptor.constants(self.known(library, constants)?))
     }
 

@@ -45,6 +45,7 @@ pub(crate) mod residency;
 pub(crate) mod resource_options;
 pub(crate) mod sampler;
 pub(crate) mod size;
+pub(crate) mod stage_input;
 mod swizzle;
 pub(crate) mod texture;
 mod texture_bindings;

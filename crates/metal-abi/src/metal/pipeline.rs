@@ -1,5 +1,8 @@
 //! `MTLComputePipelineState` and its reflection.
 
+use std::sync::OnceLock;
+
+use anymetal::hal::stage_input;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, define_class};
@@ -26,6 +29,9 @@ pub(crate) struct PipelineIvars {
     /// The kernel, and what it links.
     pub(crate) function: Retained<Function>,
     pub(crate) functions: PipelineFunctions,
+    pub(crate) stage_input: Option<anymetal::StageInputDescriptor>,
+    /// The same for dispatches with a region, once there is one; only of a kernel without stage-in data.
+    pub(crate) regional: OnceLock<anymetal::Pipeline>,
 }
 
 define_class!(
@@ -153,15 +159,41 @@ impl Pipeline {
         Some(crate::foundation::object(HandleIvars { handle, device: device.clone() }))
     }
 
+    /// The pipeline for a dispatch with a region that stage-in data are for, or without. A kernel may take
+    /// the region without stage-in data; then its pipeline has no descriptor of them.
+    pub(crate) fn for_region(&self, method: &str, has_region: bool) -> &anymetal::Pipeline {
+        let PipelineIvars { pipeline, label, function, functions, stage_input, regional, .. } = self.ivars();
+        let kernel = pipeline.kernel();
+        if !has_region || stage_input.is_some() || !stage_input::has_region(kernel) {
+            return pipeline;
+        }
+        regional.get_or_init(|| {
+            let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
+            let none = anymetal::StageInputDescriptor::new();
+            let linked = functions.linked();
+            let made = linked.and_then(|linked| function.pipeline(&text, linked, Some(&none)));
+            made.unwrap_or_else(|error| violation(method, error))
+        })
+    }
+
     fn with_more(&self, method: &str, more: &NSArray) -> Result<Retained<Pipeline>, Retained<NSError>> {
-        let PipelineIvars { device, label, supports_indirect, adds_functions, function, functions, .. } =
-            self.ivars();
+        let PipelineIvars {
+            device,
+            label,
+            supports_indirect,
+            adds_functions,
+            function,
+            functions,
+            stage_input,
+            ..
+        } = self.ivars();
         if !adds_functions {
             violation(method, "the pipeline state was made without supportAddingBinaryFunctions");
         }
         let functions = functions.with(method, more);
         let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
-        let pipeline = functions.linked().and_then(|linked| function.pipeline(&text, linked));
+        let linked = functions.linked();
+        let pipeline = linked.and_then(|linked| function.pipeline(&text, linked, stage_input.as_ref()));
         Ok(crate::foundation::object(PipelineIvars {
             pipeline: pipeline.map_err(|error| errors::of_library(&error))?,
             device: device.clone(),
@@ -170,6 +202,8 @@ impl Pipeline {
             adds_functions: *adds_functions,
             function: function.clone(),
             functions,
+            stage_input: stage_input.clone(),
+            regional: OnceLock::new(),
         }))
     }
 }

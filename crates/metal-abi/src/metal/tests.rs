@@ -21,6 +21,7 @@ mod host_interfaces;
 mod indirect;
 mod logging;
 mod memory;
+mod stage_input;
 mod textures;
 
 type Id = Retained<AnyObject>;

@@ -64,7 +64,8 @@ impl TextureBindings {
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
                 | BindingRole::ResourceTable
-                | BindingRole::TensorShape(_) => continue,
+                | BindingRole::TensorShape(_)
+                | BindingRole::StageInRegion => continue,
             };
             if !is_bound && !is_element(argument) {
                 violation(
@@ -100,7 +101,8 @@ impl TextureBindings {
                 | BindingRole::LogCommand
                 | BindingRole::EncodedCommands(_)
                 | BindingRole::ResourceTable
-                | BindingRole::TensorShape(_) => true,
+                | BindingRole::TensorShape(_)
+                | BindingRole::StageInRegion => true,
                 BindingRole::Texels(index) => self
                     .texture(index)
                     .map(|texture| encoder.set_texture(index, &texture.ivars().seen))

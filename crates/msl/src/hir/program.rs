@@ -152,6 +152,11 @@ pub enum KernelParamKind {
         /// As for buffers.
         enabled: Option<Expr>,
     },
+    /// A structure of stage-in data (`[[stage_in]]`, MSL specification 5.2.4), which the entry fills in.
+    StageIn {
+        /// Its members.
+        members: Vec<StageInMember>,
+    },
     /// A fact about the thread; the parameter is a scalar or a vector of 2 or 3 integers of type
     /// `elem`. Component `n` is the query with component `n` (for queries without components there is
     /// only one).
@@ -170,9 +175,28 @@ pub enum KernelParamKind {
 /// The attribute that no query answers: lowering computes it from the threads per threadgroup at dispatch.
 pub const DISPATCH_QUADGROUPS: &str = "dispatch_quadgroups_per_threadgroup";
 
-/// Another one: where the region begins that stage-in data is read for. Such data is not supported, so the
-/// region is the grid, which begins at 0.
+/// Another one: where the region begins that stage-in data is read for; 0 where launches have none.
 pub const GRID_ORIGIN: &str = "grid_origin";
+
+/// Another one: the size of that region, the grid's where launches have none.
+pub const GRID_SIZE: &str = "grid_size";
+
+/// A member of a structure of stage-in data: a scalar or a vector.
+#[derive(Clone, Debug)]
+pub struct StageInMember {
+    /// Its name.
+    pub name: Name,
+    /// The index of `[[attribute(index)]]`.
+    pub attribute: u32,
+    /// The type, or that of the components.
+    pub elem: ScalarTy,
+    /// 1 for a scalar.
+    pub len: u8,
+    /// Bytes from the start of the structure.
+    pub offset: u64,
+    /// The function of the Metal library that fetches four components of it.
+    pub fetch: FuncId,
+}
 
 /// A kernel's parameter.
 #[derive(Clone, Debug)]
@@ -233,7 +257,7 @@ impl KernelParamKind {
     pub fn space(&self) -> Option<Space> {
         match self {
             Self::Buffer { element, .. } | Self::ThreadgroupMemory { element, .. } => Some(element.space),
-            Self::Resource { .. } | Self::Thread { .. } => None,
+            Self::Resource { .. } | Self::StageIn { .. } | Self::Thread { .. } => None,
         }
     }
 
@@ -243,7 +267,7 @@ impl KernelParamKind {
             Self::Buffer { enabled, .. }
             | Self::ThreadgroupMemory { enabled, .. }
             | Self::Resource { enabled, .. } => enabled.as_mut(),
-            Self::Thread { .. } => None,
+            Self::StageIn { .. } | Self::Thread { .. } => None,
         }
     }
 }

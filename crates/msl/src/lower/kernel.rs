@@ -6,6 +6,7 @@ use super::function::FunctionLowerer;
 use super::logging;
 use super::recursion::Instance;
 use super::resources;
+use super::stage_in;
 use crate::hir::{self, KernelParamKind, ScalarTy};
 use anymetal_ir as ir;
 
@@ -13,6 +14,7 @@ impl Lowerer<'_> {
     pub(super) fn kernel(&mut self) {
         let kernel = &self.program.kernel;
         let mut args: Vec<_> = kernel.params.iter().flat_map(|param| self.arguments(param)).collect();
+        self.add_stage_in_arguments(&mut args);
         if self.messages.logs(kernel.function) {
             args.extend(logging::arguments());
         }
@@ -33,6 +35,7 @@ impl Lowerer<'_> {
             required_threads: kernel.required_threads,
             thread_attributes: thread_attributes(kernel),
             logs: self.messages.take_sites(),
+            stage_inputs: stage_in::stage_inputs(kernel),
         });
     }
 
@@ -46,6 +49,7 @@ impl Lowerer<'_> {
         b.loc = loc;
         let record = encodes.then(|| self.encoding_record(&mut b, args));
         let textures = self.textures.uses(kernel.function).then(|| self.texture_records(&mut b));
+        let [origin, size] = self.region(&mut b);
         let mut values = Vec::new();
         let mut conditions = self.resource_conditions.clone().into_iter();
         for param in &kernel.params {
@@ -59,14 +63,24 @@ impl Lowerer<'_> {
                     dispatch_quadgroups(&mut b, elem)
                 }
                 KernelParamKind::Thread { attribute: hir::GRID_ORIGIN, elem, len, .. } => {
-                    zeros(&mut b, elem, len)
+                    fact_of_words(&mut b, &origin[..len.into()], elem)
+                }
+                KernelParamKind::Thread { attribute: hir::GRID_SIZE, elem, len, .. } => {
+                    fact_of_words(&mut b, &size[..len.into()], elem)
+                }
+                KernelParamKind::StageIn { ref members } => {
+                    b.loc = self.loc(param.span);
+                    let value = self.stage_in_value(&mut b, members, param.ty, [&origin, &size]);
+                    b.loc = loc;
+                    value
                 }
                 KernelParamKind::Thread { query, elem, len, .. } => thread_fact(&mut b, query, elem, len),
                 _ => pointers.next().expect("one IR parameter per pointer"),
             });
         }
         // The log, of a kernel that has one.
-        values.extend(pointers.take(if self.messages.logs(kernel.function) { 2 } else { 0 }));
+        let logs = pointers.skip(self.stage_in_pointers());
+        values.extend(logs.take(if self.messages.logs(kernel.function) { 2 } else { 0 }));
         values.extend(record);
         values.extend(textures.map(|records| records.own));
         b.push(ir::Op::Call(body, values));
@@ -88,7 +102,9 @@ impl Lowerer<'_> {
             KernelParamKind::ThreadgroupMemory { index, element, is_reference, enabled } => {
                 (ir::ArgKind::ThreadgroupMemory, *index, *element, *is_reference, enabled)
             }
-            KernelParamKind::Resource { .. } | KernelParamKind::Thread { .. } => return None,
+            KernelParamKind::Resource { .. }
+            | KernelParamKind::StageIn { .. }
+            | KernelParamKind::Thread { .. } => return None,
         };
         let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
         let layout = self.types().layout(element.ty);
@@ -178,28 +194,22 @@ fn dispatch_quadgroups(b: &mut ir::Builder<'_>, elem: ScalarTy) -> ir::Value {
     }
 }
 
-/// A scalar or vector of zeros.
-fn zeros(b: &mut ir::Builder<'_>, elem: ScalarTy, len: u8) -> ir::Value {
-    let zero = b.const_bits(elem.ir(), 0);
-    match len {
-        1 => zero,
-        _ => b.value(ir::Op::Splat(zero), ir::Type::Vector(elem.ir(), len)),
-    }
+pub(super) fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: ScalarTy, len: u8) -> ir::Value {
+    let words: Vec<_> = (0..len).map(|n| b.query(component(query, n))).collect();
+    fact_of_words(b, &words, elem)
 }
 
-pub(super) fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: ScalarTy, len: u8) -> ir::Value {
+/// A scalar or a vector of integers of the type that a kernel wants.
+fn fact_of_words(b: &mut ir::Builder<'_>, words: &[ir::Value], elem: ScalarTy) -> ir::Value {
     let scalar = elem.ir();
-    let mut parts = Vec::new();
-    for n in 0..len {
-        let fact = b.query(component(query, n));
-        parts.push(match scalar.bits() {
-            32 => fact,
-            bits if bits < 32 => b.cast(ir::CastOp::Trunc, fact, ir::Type::Scalar(scalar)),
-            _ => b.cast(ir::CastOp::ZExt, fact, ir::Type::Scalar(scalar)),
-        });
-    }
+    let part = |&word: &ir::Value| match scalar.bits() {
+        32 => word,
+        bits if bits < 32 => b.cast(ir::CastOp::Trunc, word, ir::Type::Scalar(scalar)),
+        _ => b.cast(ir::CastOp::ZExt, word, ir::Type::Scalar(scalar)),
+    };
+    let parts: Vec<_> = words.iter().map(part).collect();
     match parts[..] {
         [one] => one,
-        _ => b.value(ir::Op::Compose(parts), ir::Type::Vector(scalar, len)),
+        _ => b.value(ir::Op::Compose(parts), ir::Type::Vector(scalar, words.len() as u8)),
     }
 }

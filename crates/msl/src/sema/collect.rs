@@ -4,7 +4,8 @@
 use super::checker::Checker;
 use super::walk;
 use crate::hir::{
-    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, Program, ThreadgroupVarId,
+    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, KernelParamKind, Program,
+    ThreadgroupVarId,
 };
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -96,6 +97,9 @@ impl<'a> Checker<'a> {
         for param in &mut kernel.params {
             if let Some(enabled) = param.kind.enabled_mut() {
                 walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
+            }
+            if let KernelParamKind::StageIn { members } = &mut param.kind {
+                members.iter_mut().for_each(|member| member.fetch = FuncId(functions.id(member.fetch)));
             }
         }
         let mut done: Vec<Function> = Vec::new();

@@ -1,20 +1,24 @@
 //! Kernels: finding entry points, and what their attributes say.
 //!
-//! `instantiation` finds the function of an entry point, `params` says what each of its parameters is.
+//! `instantiation` finds the function of an entry point, `params` says what each of its parameters is,
+//! `stage_in` what the members of stage-in data are.
 
 mod instantiation;
 mod params;
 mod resources;
+mod stage_in;
 
 use super::checker::{Checker, FnDeclId, ScopeId};
 use super::function::Origin;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
-use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, Ty};
+use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
 use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(super) use stage_in::fetches;
 
 /// An entry point, before anything about it is checked.
 #[derive(Clone, Debug)]
@@ -148,7 +152,7 @@ fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
         ("threads_per_threadgroup", Query::ThreadsPerThreadgroup(0), 3),
         ("dispatch_threads_per_threadgroup", Query::DispatchThreadsPerThreadgroup(0), 3),
         ("threadgroups_per_grid", Query::ThreadgroupsPerGrid(0), 3),
-        ("grid_size", Query::ThreadsPerGrid(0), 3),
+        (GRID_SIZE, Query::ThreadsPerGrid(0), 3),
         (GRID_ORIGIN, Query::ThreadsPerGrid(0), 3),
         ("thread_index_in_threadgroup", Query::ThreadIndexInThreadgroup, 1),
         ("thread_index_in_simdgroup", Query::ThreadIndexInSimdgroup, 1),

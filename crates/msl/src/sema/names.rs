@@ -39,6 +39,8 @@ known_names! {
     log_object = "__log",
     function_table = "__functions",
     tensor_elements = "__tensor",
+    stage_in = "stage_in",
+    attribute = "attribute",
     threadgroup = "threadgroup",
     function_constant = "function_constant",
     max_total_threads = "max_total_threads_per_threadgroup",

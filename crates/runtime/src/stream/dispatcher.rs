@@ -16,6 +16,7 @@ use anymetal_hal::command::Timestamps;
 use anymetal_hal::encoded_commands;
 use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
 use anymetal_hal::record::recorder::EntryId;
+use anymetal_hal::stage_input;
 
 use super::StreamCore;
 use crate::submission::{ExecError, Outcome, SubmissionCore, Work};
@@ -227,6 +228,7 @@ impl StreamCore {
             submission.with_attached(|attached| attached.entry = Some(entry));
         }
         encoded_commands::attach(&mut commands.commands);
+        stage_input::attach(&mut commands.commands);
         let bytes = commands.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
         let log = logging::attach(&mut commands.commands, &*self.context.inner.device, bytes);
         let log = log.map(|log| submission.with_attached(|attached| attached.log = log));

@@ -8,12 +8,13 @@ use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
 use anymetal::sanitizer::{self, Finding, KindGroup};
 use anymetal::{
     Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
-    Pipeline, Queue, ResourceUsage, Unbound,
+    Pipeline, Queue, ResourceUsage, Scalar, Unbound,
 };
 use anymetal_compiler::Compiler;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command_failure::CommandFailure;
+use anymetal_hal::texture::format_constant;
 use anymetal_llvm::CpuLevel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -163,10 +164,17 @@ impl Opened for OpenedLibrary {
         // As with Metal, there may be values for constants that a kernel does not have; `pipeline_with`
         // refuses them.
         let info = self.library.reflect(kernel).map_err(|error| ExecError::Compile(error.to_string()))?;
-        let is_known = |index: u32| info.function_constants.iter().any(|known| known.index == index);
+        // The first of those that programs do not see.
+        let is_hidden = |index: u32| index >= format_constant(0);
+        let is_known =
+            |index: u32| is_hidden(index) || info.function_constants.iter().any(|known| known.index == index);
         let constants = constants.iter().filter(|(index, _)| is_known(*index));
         let constants = constants.fold(FunctionConstants::new(), |all, &(index, value)| match value {
             Constant::Bool(value) => all.with(index, value),
+            // Their bits are those of a word without sign.
+            Constant::Integer(value) if is_hidden(index) => {
+                all.with(index, Scalar::Integer((value as u64).into()))
+            }
             Constant::Integer(value) => all.with(index, value),
             Constant::Float(value) => all.with(index, value),
         });

@@ -66,11 +66,11 @@ pub(super) struct Made {
     pub(super) layouts: Vec<Layout>,
 }
 
-/// Values for the function constants.
+/// Values for the function constants of the program.
 pub(super) fn constants(module: &Module, seed: u64) -> Vec<(u32, Constant)> {
     let mut random = Random(!seed);
     let value = |known: &FunctionConstant| (known.index, constant(known.ty, seed, &mut random));
-    module.function_constants.iter().map(value).collect()
+    module.function_constants.iter().filter(|known| !known.is_hidden()).map(value).collect()
 }
 
 /// A launch of the program's kernel; each turn has another threadgroup size.
@@ -92,6 +92,7 @@ pub(super) fn make(program: &Program, facts: &Facts, seed: u64, turn: u64) -> Re
             KernelParamKind::Resource { .. } => {
                 return Err("it takes a texture or a sampler".to_owned());
             }
+            KernelParamKind::StageIn { .. } => return Err("it takes stage-in data".to_owned()),
         };
         let layout = Layout::of(&program.types, element.ty)?;
         let accesses = facts.accesses.get(layouts.len()).cloned().unwrap_or_default();

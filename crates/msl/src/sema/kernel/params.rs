@@ -68,6 +68,7 @@ impl<'a> Checker<'a> {
         if self.sink.error_count() > errors || params.len() != ast.params.len() {
             return None;
         }
+        self.check_one_stage_in(&params);
         self.assign_indices(&slots, &mut params);
         (self.sink.error_count() == errors).then_some(params)
     }
@@ -79,6 +80,9 @@ impl<'a> Checker<'a> {
         position: usize,
         slots: &mut Vec<Slot>,
     ) -> Option<KernelParamKind> {
+        if param.attributes.iter().any(|attribute| attribute.name == self.names.stage_in) {
+            return self.stage_in_param(param, ty);
+        }
         let pointee = match *self.types.kind(ty.ty) {
             TyKind::Pointer(to) => Some((to, false)),
             TyKind::Reference { to, .. } => Some((to, true)),
@@ -173,13 +177,6 @@ impl<'a> Checker<'a> {
     fn thread_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
         let known = param.attributes.iter().find_map(|attribute| thread_attribute(attribute.name.as_str()));
         let Some((attribute, query, components)) = known else {
-            if let Some(stage_in) =
-                param.attributes.iter().find(|attribute| attribute.name.as_str() == "stage_in")
-            {
-                let message = format!("`{}`: stage-in data of kernels is not supported", stage_in.name);
-                self.error("unsupported-feature", stage_in.span, message);
-                return None;
-            }
             let name = param.name.map_or_else(String::new, |name| format!(" `{name}`"));
             let shown = self.show(ty);
             let message =
@@ -255,7 +252,8 @@ impl<'a> Checker<'a> {
 }
 
 fn is_conditional(kind: &mut KernelParamKind) -> bool {
-    matches!(kind, KernelParamKind::Thread { .. }) || kind.enabled_mut().is_some()
+    matches!(kind, KernelParamKind::StageIn { .. } | KernelParamKind::Thread { .. })
+        || kind.enabled_mut().is_some()
 }
 
 fn set_index(kind: &mut KernelParamKind, value: u32) {
@@ -263,6 +261,6 @@ fn set_index(kind: &mut KernelParamKind, value: u32) {
         KernelParamKind::Buffer { index, .. }
         | KernelParamKind::ThreadgroupMemory { index, .. }
         | KernelParamKind::Resource { index, .. } => *index = value,
-        KernelParamKind::Thread { .. } => {}
+        KernelParamKind::StageIn { .. } | KernelParamKind::Thread { .. } => {}
     }
 }

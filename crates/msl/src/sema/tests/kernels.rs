@@ -9,7 +9,9 @@ fn indices(source: &str, kernel: &str) -> Vec<u32> {
         KernelParamKind::Buffer { index, .. } | KernelParamKind::ThreadgroupMemory { index, .. } => {
             Some(*index)
         }
-        KernelParamKind::Resource { .. } | KernelParamKind::Thread { .. } => None,
+        KernelParamKind::Resource { .. }
+        | KernelParamKind::StageIn { .. }
+        | KernelParamKind::Thread { .. } => None,
     };
     program.kernel.params.iter().filter_map(|param| index(&param.kind)).collect()
 }

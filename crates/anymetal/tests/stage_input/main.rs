@@ -1,0 +1,16 @@
+//! Stage-in data of kernels: formats against a reference written from Metal's documentation, steps, regions
+//! and indices, and what is refused; on compiled code with checks and without, and under the sanitizer.
+
+mod formats;
+mod mistakes;
+mod steps;
+
+use anymetal::{CheckMode, CompileOptions, Device, Error, Library};
+
+/// How accesses are checked, and so what runs the kernels.
+const MODES: [CheckMode; 3] = [CheckMode::Bounds, CheckMode::Off, CheckMode::Sanitize];
+
+fn library(source: &str, check_mode: CheckMode) -> Result<Library, Error> {
+    let options = CompileOptions { check_mode, ..CompileOptions::default() };
+    Device::system_default()?.library_from_source_with(source, &options)
+}

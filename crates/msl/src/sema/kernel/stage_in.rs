@@ -1,0 +1,138 @@
+//! Stage-in data: the structure of a parameter with `[[stage_in]]` (MSL specification 5.2.4).
+//!
+//! Each member has a number (`[[attribute(n)]]`), by which the host says where its data are, and a function
+//! of the header `<anymetal_stage_input>` that fetches and converts them. Invariant: members are scalars and
+//! vectors that such a function gives, and no two have one number.
+
+use crate::ast::{self, ItemKind};
+use crate::hir::{
+    FieldInfo, FuncId, KernelParam, KernelParamKind, QualTy, RecordId, ScalarTy, StageInMember, TyKind,
+};
+use crate::sema::checker::Checker;
+use crate::sema::lookup::Found;
+use crate::token::Name;
+use anymetal_diag::{Diagnostic, Span};
+use anymetal_launch_abi::stage_input::MAX_ATTRIBUTES;
+use std::rc::Rc;
+
+/// The functions that fill in a parameter before the kernel's code runs.
+pub(in crate::sema) fn fetches(kind: &KernelParamKind) -> impl Iterator<Item = FuncId> {
+    let members = match kind {
+        KernelParamKind::StageIn { members } => members.as_slice(),
+        _ => &[],
+    };
+    members.iter().map(|member| member.fetch)
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn stage_in_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
+        let Some(record) = self.types.as_record(ty.ty).filter(|&record| !self.types.record(record).is_union)
+        else {
+            let message = format!("stage-in data are a structure, not `{}`", self.show(ty));
+            self.error("stage-in", param.span, message);
+            return None;
+        };
+        if !self.complete_type(ty.ty, param.span) {
+            return None;
+        }
+        let errors = self.sink.error_count();
+        let mut members: Vec<StageInMember> = Vec::new();
+        for field in self.types.record(record).fields.clone() {
+            let Some((span, member)) = self.stage_in_member(record, &field, param.span) else { continue };
+            if members.iter().any(|other| other.attribute == member.attribute) {
+                let message = format!("attribute {} is given to two members", member.attribute);
+                self.error("duplicate-index", span, message);
+            }
+            members.push(member);
+        }
+        (self.sink.error_count() == errors).then_some(KernelParamKind::StageIn { members })
+    }
+
+    fn stage_in_member(
+        &mut self,
+        record: RecordId,
+        field: &FieldInfo,
+        param: Span,
+    ) -> Option<(Span, StageInMember)> {
+        let Some(declared) = self.declared_field(record, field.name) else {
+            let message = "stage-in data have no members of a base class, and none without a name";
+            self.error("stage-in", param, message);
+            return None;
+        };
+        let (elem, len) = self.stage_in_type(field, declared.span)?;
+        let has = |name: Name| declared.attributes.iter().find(|attribute| attribute.name == name);
+        if let Some(attribute) = has(self.names.function_constant) {
+            let message = "members of stage-in data with `function_constant` are not supported";
+            self.error("unsupported-feature", attribute.span, message);
+            return None;
+        }
+        let Some(attribute) = has(self.names.attribute) else {
+            let message = format!("member `{}` of stage-in data has no attribute number", field.name);
+            let hint = format!("write `{} [[attribute(n)]]`", field.name);
+            self.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
+            return None;
+        };
+        let scope = self.record_inst(record).scope;
+        let index = self.in_scope(scope, |s| s.attribute_index(attribute, MAX_ATTRIBUTES - 1))?;
+        let fetch = self.stage_in_function(elem, declared.span)?;
+        let member =
+            StageInMember { name: field.name, attribute: index, elem, len, offset: field.offset, fetch };
+        Some((declared.span, member))
+    }
+
+    /// The declaration of a data member in the structure's own body.
+    fn declared_field(&self, record: RecordId, name: Name) -> Option<&'a ast::Field> {
+        let members = self.record_inst(record).ast?.members.as_ref()?;
+        members.iter().find_map(|item| match &item.kind {
+            ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
+            _ => None,
+        })
+    }
+
+    /// The scalar or vector that a member is.
+    fn stage_in_type(&mut self, field: &FieldInfo, span: Span) -> Option<(ScalarTy, u8)> {
+        use ScalarTy::{Bfloat, Bool, I64, U64};
+        let found = match *self.types.kind(field.ty.ty) {
+            _ if field.is_reference || field.bits.is_some() => None,
+            TyKind::Scalar(elem) => Some((elem, 1)),
+            TyKind::Vector { elem, len: len @ 2..=4, packed: false } => Some((elem, len)),
+            _ => None,
+        };
+        let found = found.filter(|(elem, _)| !matches!(elem, Bool | I64 | U64 | Bfloat));
+        if found.is_none() {
+            let shown = self.show(field.ty);
+            let message = format!("member `{}` of type `{shown}` cannot be stage-in data", field.name);
+            let hint =
+                "members are numbers of 8 to 32 bits, or vectors of 2 to 4 of them that are not packed";
+            self.report(Diagnostic::error("stage-in", span, message).with_hint(hint));
+        }
+        found
+    }
+
+    /// The function of the Metal library that fetches members with components of that type.
+    fn stage_in_function(&mut self, elem: ScalarTy, span: Span) -> Option<FuncId> {
+        let name = match elem {
+            ScalarTy::I8 => "__lib_stage_in_char",
+            ScalarTy::U8 => "__lib_stage_in_uchar",
+            ScalarTy::I16 => "__lib_stage_in_short",
+            ScalarTy::U16 => "__lib_stage_in_ushort",
+            ScalarTy::I32 => "__lib_stage_in_int",
+            ScalarTy::U32 => "__lib_stage_in_uint",
+            ScalarTy::Half => "__lib_stage_in_half",
+            _ => "__lib_stage_in_float",
+        };
+        let metal = self.metal_namespace()?;
+        let Some(Found::Functions(decls)) = self.lookup_in_namespace(metal, Name::new(name)) else {
+            return None;
+        };
+        self.instantiate_function(*decls.first()?, Rc::from([]), span)
+    }
+
+    /// Refuses a second parameter of stage-in data.
+    pub(super) fn check_one_stage_in(&mut self, params: &[KernelParam]) {
+        let is_stage_in = |param: &&KernelParam| matches!(param.kind, KernelParamKind::StageIn { .. });
+        if let Some(second) = params.iter().filter(is_stage_in).nth(1) {
+            self.error("stage-in", second.span, "a kernel has one argument with stage-in data");
+        }
+    }
+}
