@@ -214,6 +214,7 @@ define_class!(
             (!inputs.is_empty()).then(|| attributes_of(inputs))
         }
 
+        // Functions of vertices have them.
         #[unsafe(method_id(vertexAttributes))]
         fn vertex_attributes(&self) -> Option<Retained<NSArray>> {
             None
@@ -222,17 +223,6 @@ define_class!(
         #[unsafe(method_id(newArgumentEncoderWithBufferIndex:))]
         fn argument_encoder(&self, index: usize) -> Retained<ArgumentEncoder> {
             self.encoder("MTLFunction newArgumentEncoderWithBufferIndex:", index)
-        }
-
-        // Compute functions have neither.
-        #[unsafe(method_id(vertexAttributes))]
-        fn vertex_attributes(&self) -> Option<Retained<NSArray>> {
-            None
-        }
-
-        #[unsafe(method_id(stageInputAttributes))]
-        fn stage_input_attributes(&self) -> Option<Retained<NSArray>> {
-            None
         }
 
         #[unsafe(method_id(functionConstantsDictionary))]
