@@ -316,8 +316,8 @@ macro_rules! call_setters {
 }
 pub(crate) use call_setters;
 
-/// The setters for textures, samplers, shapes of tensors and stage-in regions of a builder as [`call_setters`] has
-/// it.
+/// The setters for textures, samplers, shapes of tensors and stage-in regions of a builder, as
+/// [`call_setters`] has it.
 macro_rules! texture_setters {
     ($argument:ident, $bind:ident, $texture:ty) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.

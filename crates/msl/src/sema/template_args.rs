@@ -408,8 +408,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The arguments of a class without the last ones that are default enumerators, as programs leave them out
-    /// (`access::sample`). Other defaults may need the class that is to be named.
+    /// The arguments of a class without the last ones that are default enumerators, as programs leave them
+    /// out (`access::sample`). Other defaults may need the class that is to be named.
     pub(super) fn without_defaults<'t>(
         &mut self,
         template: &ClassTemplate<'a>,

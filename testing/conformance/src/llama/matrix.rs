@@ -191,8 +191,8 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     Case { faults: if reads_behind { Faults::Harmless } else { Faults::Never }, ..case }
 }
 
-/// Four SIMD-groups make 64 rows times that many vectors of a product. `memory` is told whether rows or vectors
-/// end within a tile.
+/// Four SIMD-groups make 64 rows times that many vectors of a product. `memory` is told whether rows or
+/// vectors end within a tile.
 fn product(
     kernel: &str,
     [k, n, m, matrices, batches]: [usize; 5],

@@ -51,8 +51,8 @@ impl<'a> Checker<'a> {
         (first == self.names.texture_handle).then(|| ResourceKind::Texture(self.texture_access(id)))
     }
 
-    /// What the second argument of a texture's type, an enumerator of the Metal library's `access`, lets a kernel
-    /// do.
+    /// What the second argument of a texture's type, an enumerator of the Metal library's `access`, lets a
+    /// kernel do.
     fn texture_access(&self, id: RecordId) -> Access {
         let Some(TArg::Value(ty, value)) = self.record_inst(id).args.get(1) else { return Access::Read };
         match self.enumerator_name(*ty, value).map(Name::as_str) {
