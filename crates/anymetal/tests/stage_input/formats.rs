@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{MODES, library};
+use crate::{library, modes};
 use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{
     AttributeFormat, BufferLayout, CheckMode, Device, Error, PipelineDescriptor, StageInputDescriptor, f16,
@@ -209,7 +209,7 @@ fn check_all(types: &[&str]) -> Result<(), Error> {
         let formats: Vec<_> =
             AttributeFormat::ALL.iter().copied().filter(|&format| converts(format, ty)).collect();
         for formats in formats.chunks(MAX_ATTRIBUTES) {
-            for mode in MODES {
+            for &mode in modes()? {
                 check(ty, formats, mode)?;
             }
         }
