@@ -45,10 +45,7 @@ macro_rules! descriptor {
 
                 #[unsafe(method_id(copyWithZone:))]
                 fn copy_with_zone(&self, _zone: *mut objc2::runtime::NSZone) -> objc2::rc::Retained<Self> {
-                    crate::foundation::object($ivars {
-                        $($value: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$value()),)*
-                        $($object: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$object()),)*
-                    })
+                    crate::metal::descriptor_array::Descriptor::duplicate(self)
                 }
 
                 $(
@@ -78,6 +75,19 @@ macro_rules! descriptor {
                 $($($methods)*)?
             }
         );
+
+        impl crate::metal::descriptor_array::Descriptor for $class {
+            fn fresh() -> objc2::rc::Retained<Self> {
+                crate::foundation::object($ivars::default())
+            }
+
+            fn duplicate(&self) -> objc2::rc::Retained<Self> {
+                crate::foundation::object($ivars {
+                    $($value: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$value()),)*
+                    $($object: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$object()),)*
+                })
+            }
+        }
 
         #[allow(dead_code, reason = "a class has its properties, whether this crate reads them or not")]
         impl $ivars {

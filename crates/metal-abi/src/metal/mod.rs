@@ -22,6 +22,7 @@ pub(crate) mod constants;
 pub(crate) mod counters;
 mod data_type;
 pub(crate) mod descriptor;
+mod descriptor_array;
 pub(crate) mod descriptors;
 pub(crate) mod device;
 pub(crate) mod devices;

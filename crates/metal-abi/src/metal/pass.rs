@@ -5,6 +5,7 @@ use objc2::rc::Retained;
 
 use super::commands::Commands;
 use super::counters::{DONT_SAMPLE, SampleBuffer};
+use super::descriptor_array::Descriptor;
 
 /// The attachments of a pass.
 const MAX_ATTACHMENTS: usize = 4;
@@ -39,7 +40,7 @@ impl Samples {
 macro_rules! pass {
     (
         $attachment:ident = $attachment_name:literal, $properties:ident;
-        $array:ident = $array_name:literal, $slots:ident;
+        $array:ident = $array_name:literal;
         $(#[$meta:meta])*
         $pass:ident = $name:literal, $ivars:ident, [$($maker:tt)+];
         methods { $($methods:tt)* }
@@ -54,68 +55,7 @@ macro_rules! pass {
             objects { buffer, set_buffer: SampleBuffer, [sampleBuffer] [setSampleBuffer:]; }
         }
 
-        #[doc = concat!("The attachments of `", $array_name, "`.")]
-        #[derive(Debug, Default)]
-        pub(crate) struct $slots([std::sync::Mutex<Option<Retained<$attachment>>>; MAX_ATTACHMENTS]);
-
-        objc2::define_class!(
-            // SAFETY: `NSObject` asks nothing of those below it.
-            #[unsafe(super(objc2::runtime::NSObject))]
-            #[name = $array_name]
-            #[ivars = $slots]
-            #[derive(Debug)]
-            pub(crate) struct $array;
-
-            impl $array {
-                #[unsafe(method_id(init))]
-                fn init(this: objc2::rc::Allocated<Self>) -> Retained<Self> {
-                    crate::foundation::initialized(this, $slots::default())
-                }
-
-                #[unsafe(method_id(objectAtIndexedSubscript:))]
-                fn get(&self, index: usize) -> Retained<$attachment> {
-                    let mut slot = super::descriptor::locked(self.slot("objectAtIndexedSubscript:", index));
-                    slot.get_or_insert_with(|| crate::foundation::object($properties::default())).clone()
-                }
-
-                #[unsafe(method(setObject:atIndexedSubscript:))]
-                fn put(&self, attachment: Option<&$attachment>, index: usize) {
-                    let copy = attachment.map($attachment::duplicate);
-                    let slot = self.slot("setObject:atIndexedSubscript:", index);
-                    let before = std::mem::replace(&mut *super::descriptor::locked(slot), copy);
-                    // Outside the lock: its end may look at the array.
-                    drop(before);
-                }
-            }
-        );
-
-        impl $attachment {
-            fn duplicate(&self) -> Retained<Self> {
-                let (from, to) = (objc2::DefinedClass::ivars(self), $properties::default());
-                to.set_start(from.start());
-                to.set_end(from.end());
-                to.set_buffer(from.buffer().as_deref());
-                crate::foundation::object(to)
-            }
-        }
-
-        impl $array {
-            fn slot(&self, method: &str, index: usize) -> &std::sync::Mutex<Option<Retained<$attachment>>> {
-                let slots = &objc2::DefinedClass::ivars(self).0;
-                slots.get(index).unwrap_or_else(|| {
-                    let rule = format_args!("index {index} is not below {MAX_ATTACHMENTS}");
-                    super::violation(&format!("{} {method}", $array_name), rule)
-                })
-            }
-
-            fn duplicate(&self) -> Retained<Self> {
-                let copy = |slot: &std::sync::Mutex<Option<Retained<$attachment>>>| {
-                    let attachment = super::descriptor::locked(slot).clone();
-                    std::sync::Mutex::new(attachment.map(|attachment| attachment.duplicate()))
-                };
-                crate::foundation::object($slots(objc2::DefinedClass::ivars(self).0.each_ref().map(copy)))
-            }
-        }
+        super::descriptor_array::descriptor_array! { $array = $array_name, $attachment, MAX_ATTACHMENTS }
 
         #[doc = concat!("The properties of `", $name, "`.")]
         #[derive(Debug)]
@@ -126,7 +66,7 @@ macro_rules! pass {
 
         impl Default for $ivars {
             fn default() -> Self {
-                let attachments = crate::foundation::object($slots::default());
+                let attachments = $array::fresh();
                 $ivars { dispatch_type: std::sync::Mutex::default(), attachments }
             }
         }
@@ -139,10 +79,9 @@ macro_rules! pass {
 
             /// Where the pass samples the counters.
             pub(crate) fn samples(&self) -> Vec<Samples> {
-                let slots = &objc2::DefinedClass::ivars(&*self.attachments).0;
-                let samples = slots.iter().filter_map(|slot| {
-                    let attachment = super::descriptor::locked(slot).clone()?;
-                    let properties = objc2::DefinedClass::ivars(&*attachment);
+                let attachments = objc2::DefinedClass::ivars(&*self.attachments).known();
+                let samples = attachments.iter().filter_map(|(_, attachment)| {
+                    let properties = objc2::DefinedClass::ivars(&**attachment);
                     let (start, end) = (properties.start(), properties.end());
                     Some(Samples { buffer: properties.buffer()?, start, end })
                 });
@@ -192,7 +131,7 @@ macro_rules! pass {
 
 pass! {
     ComputePassAttachment = "MTLComputePassSampleBufferAttachmentDescriptor", ComputePassAttachmentProperties;
-    ComputePassAttachments = "MTLComputePassSampleBufferAttachmentDescriptorArray", ComputePassSlots;
+    ComputePassAttachments = "MTLComputePassSampleBufferAttachmentDescriptorArray";
     /// What compute pass to encode.
     ComputePassDescriptor = "MTLComputePassDescriptor", ComputePassProperties, [computePassDescriptor];
     methods {
@@ -210,7 +149,7 @@ pass! {
 
 pass! {
     BlitPassAttachment = "MTLBlitPassSampleBufferAttachmentDescriptor", BlitPassAttachmentProperties;
-    BlitPassAttachments = "MTLBlitPassSampleBufferAttachmentDescriptorArray", BlitPassSlots;
+    BlitPassAttachments = "MTLBlitPassSampleBufferAttachmentDescriptorArray";
     /// What blit pass to encode.
     BlitPassDescriptor = "MTLBlitPassDescriptor", BlitPassProperties, [blitPassDescriptor];
     methods {}

@@ -12,8 +12,8 @@ use objc2::{DefinedClass, define_class};
 
 use super::data_type::number_of;
 use super::descriptor::{descriptor, locked};
+use super::descriptor_array::{Descriptor, descriptor_array};
 use super::size::TextureRegion;
-use super::violation;
 use crate::foundation::{NSArray, NSString};
 
 /// How many attributes and layouts a descriptor has.
@@ -47,86 +47,9 @@ descriptor! {
     objects {}
 }
 
-/// Defines the class of an array of descriptors, which are made when they are first wanted.
-macro_rules! entries {
-    ($array:ident = $name:literal, $slots:ident of $entry:ident, $properties:ident { $($get:ident $set:ident)* }) => {
-        #[doc = concat!("The elements of `", $name, "`.")]
-        #[derive(Debug, Default)]
-        pub(crate) struct $slots([Mutex<Option<Retained<$entry>>>; MAX_ENTRIES]);
+descriptor_array! { LayoutArray = "MTLBufferLayoutDescriptorArray", LayoutDescriptor, MAX_ENTRIES }
 
-        define_class!(
-            // SAFETY: `NSObject` asks nothing of those below it.
-            #[unsafe(super(NSObject))]
-            #[name = $name]
-            #[ivars = $slots]
-            #[derive(Debug)]
-            pub(crate) struct $array;
-
-            impl $array {
-                #[unsafe(method_id(init))]
-                fn init(this: objc2::rc::Allocated<Self>) -> Retained<Self> {
-                    crate::foundation::initialized(this, $slots::default())
-                }
-
-                #[unsafe(method_id(objectAtIndexedSubscript:))]
-                fn get(&self, index: usize) -> Retained<$entry> {
-                    let mut slot = locked(self.slot("objectAtIndexedSubscript:", index));
-                    slot.get_or_insert_with(|| crate::foundation::object($properties::default())).clone()
-                }
-
-                #[unsafe(method(setObject:atIndexedSubscript:))]
-                fn put(&self, entry: Option<&$entry>, index: usize) {
-                    let copy = entry.map(Self::copy_of);
-                    let slot = self.slot("setObject:atIndexedSubscript:", index);
-                    let before = std::mem::replace(&mut *locked(slot), copy);
-                    // Outside the lock: its end may look at the array.
-                    drop(before);
-                }
-            }
-        );
-
-        impl $array {
-            fn slot(&self, method: &str, index: usize) -> &Mutex<Option<Retained<$entry>>> {
-                self.ivars().0.get(index).unwrap_or_else(|| {
-                    let rule = format_args!("index {index} is not below {MAX_ENTRIES}");
-                    violation(&format!("{} {method}", $name), rule)
-                })
-            }
-
-            fn copy_of(entry: &$entry) -> Retained<$entry> {
-                let copy = $properties::default();
-                $(copy.$set(entry.ivars().$get());)*
-                crate::foundation::object(copy)
-            }
-
-            fn duplicate(&self) -> Retained<Self> {
-                let copy = |slot: &Mutex<Option<Retained<$entry>>>| {
-                    let entry = locked(slot).clone();
-                    Mutex::new(entry.map(|entry| Self::copy_of(&entry)))
-                };
-                crate::foundation::object($slots(self.ivars().0.each_ref().map(copy)))
-            }
-
-            /// The descriptors that were set or looked at, with their indices.
-            fn known(&self) -> Vec<(u32, Retained<$entry>)> {
-                let slots = (0..).zip(&self.ivars().0);
-                slots.filter_map(|(index, slot)| Some((index, locked(slot).clone()?))).collect()
-            }
-        }
-    };
-}
-
-entries! {
-    LayoutArray = "MTLBufferLayoutDescriptorArray", LayoutSlots of LayoutDescriptor, LayoutProperties {
-        stride set_stride step_function set_step_function step_rate set_step_rate
-    }
-}
-
-entries! {
-    AttributeArray = "MTLAttributeDescriptorArray", AttributeSlots of AttributeDescriptor, AttributeProperties {
-        format set_format offset set_offset buffer_index set_buffer_index
-    }
-}
+descriptor_array! { AttributeArray = "MTLAttributeDescriptorArray", AttributeDescriptor, MAX_ENTRIES }
 
 /// The properties of `MTLStageInputOutputDescriptor`.
 #[derive(Debug)]
@@ -139,8 +62,7 @@ struct Properties {
 
 impl Default for Properties {
     fn default() -> Self {
-        let layouts = crate::foundation::object(LayoutSlots::default());
-        let attributes = crate::foundation::object(AttributeSlots::default());
+        let (layouts, attributes) = (LayoutArray::fresh(), AttributeArray::fresh());
         Properties { layouts, attributes, index_buffer: 0, index_type: 0 }
     }
 }
@@ -221,7 +143,7 @@ impl StageInputDescriptor {
     pub(crate) fn description(&self) -> Result<Description, String> {
         let (layouts, attributes, index_buffer, index_type) = {
             let own = locked(&self.ivars().0);
-            (own.layouts.known(), own.attributes.known(), own.index_buffer, own.index_type)
+            (own.layouts.ivars().known(), own.attributes.ivars().known(), own.index_buffer, own.index_type)
         };
         let ty = if index_type == 1 { IndexType::U32 } else { IndexType::U16 };
         let mut described = Description::new().indices(narrow(index_buffer), ty);
