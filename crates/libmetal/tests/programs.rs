@@ -7,12 +7,22 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// The library of this build. To have it built for itself would build most of the workspace again, with other
+/// features of what it uses.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("tests have a path");
+    let library = test.with_file_name("libMetal.so");
+    assert!(library.exists(), "{} is missing", library.display());
+    library
+}
+
 /// A folder of the test's own with headers and library.
 fn installed(test: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let mut install = Command::new(env!("CARGO"));
     install.args(["run", "--quiet", "-p", "xtask", "--", "libmetal", "--prefix"]).arg(&prefix);
+    install.arg("--library").arg(library());
     let output = install.current_dir(root).output().expect("cargo starts");
     succeeded("cargo xtask libmetal", &output);
     prefix

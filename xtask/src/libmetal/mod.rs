@@ -25,24 +25,33 @@ const PREFIX: &str = "target/libmetal";
 /// Names under which programs link with parts of what is one library here.
 const OTHER_NAMES: [&str; 5] = ["objc", "Foundation", "QuartzCore", "dispatch", "BlocksRuntime"];
 
-/// Builds and installs; `--prefix FOLDER` and `--release` as arguments.
+/// Builds and installs; the arguments are `--prefix FOLDER` and `--release`, or `--library FILE` to install a
+/// library that was built before.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
     let mut prefix = root.join(PREFIX);
     let mut profile = "debug";
+    let mut library = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match *argument {
             "--release" => profile = "release",
             "--prefix" => prefix = rest.next().map(PathBuf::from).ok_or("--prefix wants a folder")?,
-            other => return Err(format!("{other} is not understood: --prefix FOLDER and --release are")),
+            "--library" => library = Some(rest.next().map(PathBuf::from).ok_or("--library wants a file")?),
+            other => {
+                let options = "--prefix FOLDER, --library FILE and --release";
+                return Err(format!("{other} is not understood: {options} are"));
+            }
         }
     }
     install_headers(root, &prefix).map_err(|error| format!("{}: {error}", prefix.display()))?;
-    install_library(root, &prefix, profile)?;
+    let library = library.map_or_else(|| build_library(root, profile), Ok)?;
+    let folder = prefix.join("lib");
+    install_library(&library, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(prefix)
 }
 
-fn install_library(root: &Path, prefix: &Path, profile: &str) -> Result<(), String> {
+/// The library's file.
+fn build_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["build", "--quiet", "-p", "anymetal-libmetal"]).current_dir(root);
     if profile == "release" {
@@ -53,17 +62,18 @@ fn install_library(root: &Path, prefix: &Path, profile: &str) -> Result<(), Stri
         return Err("the library does not build".to_owned());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let built = target.join(profile).join("libMetal.so");
-    let folder = prefix.join("lib");
-    let place = |error: io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(&folder).map_err(place)?;
+    Ok(target.join(profile).join("libMetal.so"))
+}
+
+fn install_library(built: &Path, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
     // A program that runs keeps the library that it has loaded.
     let library = folder.join("libMetal.so");
     let _absent = fs::remove_file(&library);
-    fs::hard_link(&built, &library).or_else(|_| fs::copy(&built, &library).map(drop)).map_err(place)?;
+    fs::hard_link(built, &library).or_else(|_| fs::copy(built, &library).map(drop))?;
     for name in OTHER_NAMES {
         let script = "/* Everything is in one library. */\nINPUT(-lMetal)\n";
-        fs::write(folder.join(format!("lib{name}.so")), script).map_err(place)?;
+        fs::write(folder.join(format!("lib{name}.so")), script)?;
     }
     Ok(())
 }
