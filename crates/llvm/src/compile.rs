@@ -47,6 +47,11 @@ const SHORT_GPU_PIPELINE: &CStr = c"always-inline,function(\
     loop-unroll<O1;no-runtime;no-partial;no-peeling;no-profile-peeling>,\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// Bytes of a module's text from which code for GPUs is generated without optimising: straight-line strength
+/// reduction, which the target runs before it, takes time that is quadratic in the length of a kernel. What comes
+/// of it is optimised by NVIDIA's assembler.
+const MAX_GPU_BYTES_TO_OPTIMISE: usize = 1 << 20;
+
 impl OptLevel {
     fn pipeline(self, architecture: Architecture) -> &'static CStr {
         match self {
@@ -59,8 +64,9 @@ impl OptLevel {
     }
 
     /// `LLVMCodeGenOptLevel`: none or aggressive.
-    fn code_level(self) -> i32 {
-        if self == Self::O0 { 0 } else { 3 }
+    fn code_level(self, architecture: Architecture, text: &str) -> i32 {
+        let is_long = architecture == Architecture::Nvptx64 && text.len() > MAX_GPU_BYTES_TO_OPTIMISE;
+        if self == Self::O0 || is_long { 0 } else { 3 }
     }
 }
 
@@ -103,7 +109,7 @@ impl Llvm {
     pub fn compile(&self, ir_text: &str, options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
         let target = options.target.as_ref().unwrap_or_else(|| self.host_target());
         let triple = target.architecture.triple();
-        let code_level = options.opt.code_level();
+        let code_level = options.opt.code_level(target.architecture, ir_text);
         let machine =
             TargetMachine::new(&self.bindings, triple, &target.cpu, &target.features, code_level)
                 .map_err(|message| CompileError::UnknownTarget { triple: triple.to_owned(), message })?;
