@@ -48,8 +48,8 @@ const SHORT_GPU_PIPELINE: &CStr = c"always-inline,function(\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Bytes of a module's text from which code for GPUs is generated without optimising: straight-line strength
-/// reduction, which the target runs before it, takes time that is quadratic in the length of a kernel. What comes
-/// of it is optimised by NVIDIA's assembler.
+/// reduction, which the target runs before it, takes time that is quadratic in the length of a kernel. What
+/// comes of it is optimised by NVIDIA's assembler.
 const MAX_GPU_BYTES_TO_OPTIMISE: usize = 1 << 20;
 
 impl OptLevel {
