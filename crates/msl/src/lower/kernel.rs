@@ -107,22 +107,34 @@ impl Lowerer<'_> {
             | KernelParamKind::Thread { .. } => return None,
         };
         let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
+        let argument = self.pointer_argument(param.name.as_str(), index, element, enabled_by);
+        Some(ir::KernelArg { kind, reference, ..argument })
+    }
+
+    /// A buffer that is declared as a pointer to an element.
+    pub(super) fn pointer_argument(
+        &self,
+        name: &str,
+        index: u32,
+        element: hir::QualTy,
+        enabled_by: Option<ir::FuncId>,
+    ) -> ir::KernelArg {
         let layout = self.types().layout(element.ty);
         let read_only = element.is_const || element.space == ir::Space::Constant;
-        Some(ir::KernelArg {
-            name: param.name.as_str().to_owned(),
-            kind,
+        ir::KernelArg {
+            name: name.to_owned(),
+            kind: ir::ArgKind::Buffer,
             index,
             space: element.space,
             type_name: self.types().display(element.ty),
             element: self.element_type(element.ty),
             element_size: layout.size,
             element_align: layout.align,
-            reference,
+            reference: false,
             access: if read_only { ir::Access::Read } else { ir::Access::ReadWrite },
             enabled_by,
             enabled: true,
-        })
+        }
     }
 
     pub(super) fn element_type(&self, ty: hir::Ty) -> ir::ElementType {

@@ -63,7 +63,7 @@ impl Lowerer<'_> {
                 }
                 ResourceKind::Tensor(tensor) => {
                     let shape = shape_bytes(tensor.rank as usize) as u64;
-                    arguments.push(self.tensor_elements(&name, index + n, &tensor, enabled_by));
+                    arguments.push(self.pointer_argument(&name, index + n, tensor.element, enabled_by));
                     arguments.push(argument(BindingRole::TensorShape(index + n), constant, shape, 8, read));
                 }
                 ResourceKind::FunctionTable => arguments.push(ir::KernelArg {
@@ -83,33 +83,6 @@ impl Lowerer<'_> {
             }
         }
         arguments
-    }
-
-    /// The elements of a tensor, a buffer as if it were declared as a pointer to them.
-    fn tensor_elements(
-        &self,
-        name: &str,
-        index: u32,
-        tensor: &hir::TensorParam,
-        enabled_by: Option<ir::FuncId>,
-    ) -> ir::KernelArg {
-        let element = tensor.element;
-        let layout = self.types().layout(element.ty);
-        let is_read = element.is_const || element.space == ir::Space::Constant;
-        ir::KernelArg {
-            name: name.to_owned(),
-            kind: ir::ArgKind::Buffer,
-            index,
-            space: element.space,
-            type_name: self.types().display(element.ty),
-            element: self.element_type(element.ty),
-            element_size: layout.size,
-            element_align: layout.align,
-            reference: false,
-            access: if is_read { ir::Access::Read } else { ir::Access::ReadWrite },
-            enabled_by,
-            enabled: true,
-        }
     }
 
     /// The address of the body's copy of a resource's handles.
