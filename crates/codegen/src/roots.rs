@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, ThreadgroupId, Type, Value};
+use anymetal_ir::{Function, GlobalId, Inst, Local, Op, Scalar, Space, ThreadgroupId, Type, Value};
 
 /// The allocation that a pointer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,9 @@ impl Root {
     }
 }
 
+/// The largest power of two by which offsets are known to be divisible.
+const MAX_ALIGN: u32 = 8;
+
 /// What is known of a pointer value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pointer {
@@ -41,12 +44,34 @@ pub(crate) struct Pointer {
     pub(crate) root: Root,
     /// The offset, if constant.
     pub(crate) offset: Option<i64>,
+    /// A power of two up to [`MAX_ALIGN`] that divides the offset.
+    pub(crate) align: u32,
+}
+
+impl Pointer {
+    const MANY: Self = Pointer { root: Root::Many, offset: None, align: 1 };
+    const UNSET: Self = Pointer { root: Root::Unset, offset: None, align: MAX_ALIGN };
+
+    /// The first byte of an allocation.
+    fn first_byte(root: Root) -> Self {
+        Pointer { root, offset: Some(0), align: MAX_ALIGN }
+    }
+}
+
+/// The pointers that a local has at some offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Content {
+    pub(crate) root: Root,
+    align: u32,
+    /// Their address space. A pointer to one space that is loaded as one to another is looked up: what a
+    /// `device` pointer points to can be written.
+    space: Space,
 }
 
 /// Solves for the roots of all pointers, through pointers kept in locals.
 pub(crate) struct Roots {
     pub(crate) pointers: Vec<Pointer>,
-    pub(crate) contents: BTreeMap<(Local, i64), Root>,
+    contents: BTreeMap<(Local, i64), Content>,
     opaque: Vec<bool>,
     pub(crate) exposed: Vec<bool>,
     changed: bool,
@@ -59,9 +84,8 @@ impl Roots {
         enabled: impl IntoIterator<Item = bool>,
         order: &[Inst],
     ) -> Self {
-        let unset = Pointer { root: Root::Unset, offset: None };
         let mut this = Self {
-            pointers: vec![unset; function.values.len()],
+            pointers: vec![Pointer::UNSET; function.values.len()],
             contents: BTreeMap::new(),
             opaque: vec![false; function.locals.len()],
             exposed: vec![false; function.locals.len()],
@@ -69,7 +93,7 @@ impl Roots {
         };
         for (index, (&param, enabled)) in function.params.iter().zip(enabled).enumerate() {
             let root = if enabled { Root::Argument(index) } else { Root::Null };
-            this.pointers[param.index()] = Pointer { root, offset: Some(0) };
+            this.pointers[param.index()] = Pointer::first_byte(root);
         }
         // Each round can only raise roots in a lattice of height three.
         while std::mem::take(&mut this.changed) {
@@ -80,6 +104,14 @@ impl Roots {
         this
     }
 
+    /// The root of the pointers that a local has at an offset; `None`: none is stored there.
+    pub(crate) fn content(&self, local: Local, offset: i64) -> Option<Root> {
+        if self.opaque[local.index()] {
+            return Some(Root::Many);
+        }
+        self.contents.get(&(local, offset)).map(|content| content.root)
+    }
+
     fn set(&mut self, value: Value, pointer: Pointer) {
         let old = self.pointers[value.index()];
         let root = self.join(old.root, pointer.root);
@@ -88,7 +120,8 @@ impl Roots {
             _ if old.offset == pointer.offset => old.offset,
             _ => None,
         };
-        let new = Pointer { root, offset: if root == Root::Many { None } else { offset } };
+        let offset = if root == Root::Many { None } else { offset };
+        let new = Pointer { root, offset, align: old.align.min(pointer.align) };
         self.changed |= new != old;
         self.pointers[value.index()] = new;
     }
@@ -112,15 +145,16 @@ impl Roots {
         let data = function.inst(inst);
         let pointer_of = |this: &Self, value: Value| this.pointers[value.index()];
         match &data.op {
-            Op::Store { ptr, value, .. } if function.ty(*value).is_ptr() => self.store(*ptr, *value),
+            Op::Store { ptr, value, .. } if function.ty(*value).is_ptr() => {
+                self.store(*ptr, *value, space_of(function, *value));
+            }
             Op::Store { ptr, value, .. } => self.store_bits(*ptr, function.ty(*value)),
             Op::Cast(anymetal_ir::CastOp::PtrToInt, a) => self.expose(pointer_of(self, *a).root),
             Op::MemCopy { dst, src, size, .. } => self.copy(*dst, *src, *size),
             _ => {}
         }
         let Some(result) = data.result.filter(|&result| function.ty(result).is_ptr()) else { return };
-        let here = |root| Pointer { root, offset: Some(0) };
-        let many = Pointer { root: Root::Many, offset: None };
+        let here = Pointer::first_byte;
         let pointer = match &data.op {
             Op::Const(_) | Op::Undef => here(Root::Null),
             Op::LocalAddr(local) => here(Root::Local(*local)),
@@ -128,29 +162,44 @@ impl Roots {
             Op::GlobalAddr(global) => here(Root::Global(*global)),
             Op::PtrAdd { base, index, scale, offset } => {
                 let base = pointer_of(self, *base);
-                let added = match index {
-                    None => Some(*offset),
-                    Some(index) => function
-                        .as_const(*index)
-                        .map(|index| (index as i64).wrapping_mul(i64::from(*scale)).wrapping_add(*offset)),
+                let constant = match index {
+                    None => Some(0),
+                    Some(index) => {
+                        function.as_const(*index).map(|index| (index as i64).wrapping_mul(i64::from(*scale)))
+                    }
                 };
-                Pointer { root: base.root, offset: base.offset.zip(added).map(|(a, b)| a.wrapping_add(b)) }
+                let added = constant.map(|index| index.wrapping_add(*offset));
+                let align = match added {
+                    Some(added) => alignment_of(added),
+                    None => alignment_of(i64::from(*scale)).min(alignment_of(*offset)),
+                };
+                Pointer {
+                    root: base.root,
+                    offset: base.offset.zip(added).map(|(a, b)| a.wrapping_add(b)),
+                    align: base.align.min(align),
+                }
             }
             Op::Select(_, a, b) => {
                 let (a, b) = (pointer_of(self, *a), pointer_of(self, *b));
                 let root = self.join(a.root, b.root);
-                Pointer { root, offset: if a == b { a.offset } else { None } }
+                let offset = if a == b { a.offset } else { None };
+                Pointer { root, offset, align: a.align.min(b.align) }
             }
-            Op::Load { ptr, .. } => Pointer { root: self.load(*ptr), offset: None },
-            _ => many,
+            Op::Load { ptr, .. } => {
+                let (root, align) = self.load(*ptr, space_of(function, result));
+                Pointer { root, offset: None, align }
+            }
+            _ => Pointer::MANY,
         };
         self.set(result, pointer);
     }
 
-    fn store(&mut self, to: Value, value: Value) {
-        let root = self.pointers[value.index()].root;
+    fn store(&mut self, to: Value, value: Value, space: Space) {
+        let Pointer { root, align, .. } = self.pointers[value.index()];
         match self.pointers[to.index()] {
-            Pointer { root: Root::Local(local), offset: Some(offset) } => self.fill((local, offset), root),
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } => {
+                self.fill((local, offset), Content { root, align, space });
+            }
             Pointer { root: Root::Unset, .. } => {}
             Pointer { root: to, .. } => {
                 self.expose(root);
@@ -162,10 +211,10 @@ impl Roots {
     /// Integers may be the bits of a pointer that is loaded from there: a struct copied in words.
     fn store_bits(&mut self, to: Value, ty: Type) {
         if ty.scalar() == Some(Scalar::I64)
-            && let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointers[to.index()]
+            && let Pointer { root: Root::Local(local), offset: Some(offset), .. } = self.pointers[to.index()]
         {
             for element in 0..i64::from(ty.lanes()) {
-                self.fill((local, offset.wrapping_add(8 * element)), Root::Many);
+                self.fill_unknown((local, offset.wrapping_add(8 * element)));
             }
         }
     }
@@ -176,28 +225,48 @@ impl Roots {
         }
     }
 
-    fn fill(&mut self, place: (Local, i64), root: Root) {
-        let old = self.contents.get(&place).copied().unwrap_or(Root::Unset);
-        let joined = self.join(old, root);
-        self.changed |= joined != old;
-        self.contents.insert(place, joined);
+    fn fill(&mut self, place: (Local, i64), new: Content) {
+        let old = self.contents.get(&place).copied().unwrap_or(Content { root: Root::Unset, ..new });
+        let root = match old.space == new.space {
+            true => self.join(old.root, new.root),
+            false => {
+                self.expose(old.root);
+                self.expose(new.root);
+                Root::Many
+            }
+        };
+        let joined = Content { root, align: old.align.min(new.align), space: old.space };
+        self.changed |= self.contents.insert(place, joined) != Some(joined);
     }
 
-    fn load(&mut self, from: Value) -> Root {
+    fn fill_unknown(&mut self, place: (Local, i64)) {
+        let space = self.contents.get(&place).map_or(Space::Device, |content| content.space);
+        self.fill(place, Content { root: Root::Many, align: 1, space });
+    }
+
+    /// The root of a pointer to a space that is loaded, and the alignment of its offset.
+    fn load(&mut self, from: Value, space: Space) -> (Root, u32) {
         match self.pointers[from.index()] {
-            Pointer { root: Root::Local(local), offset: Some(offset) } if !self.opaque[local.index()] => {
-                self.contents.get(&(local, offset)).copied().unwrap_or(Root::Unset)
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } if !self.opaque[local.index()] => {
+                match self.contents.get(&(local, offset)).copied() {
+                    None => (Root::Unset, MAX_ALIGN),
+                    Some(content) if content.space == space => (content.root, content.align),
+                    Some(content) => {
+                        self.expose(content.root);
+                        (Root::Many, 1)
+                    }
+                }
             }
-            Pointer { root: Root::Unset, .. } => Root::Unset,
+            Pointer { root: Root::Unset, .. } => (Root::Unset, MAX_ALIGN),
             Pointer { root: Root::Local(local), .. } => {
                 self.make_opaque(Root::Local(local));
                 let inside = self.contents.range((local, i64::MIN)..=(local, i64::MAX));
-                for root in inside.map(|(_, &root)| root).collect::<Vec<_>>() {
+                for root in inside.map(|(_, content)| content.root).collect::<Vec<_>>() {
                     self.expose(root);
                 }
-                Root::Many
+                (Root::Many, 1)
             }
-            _ => Root::Many,
+            _ => (Root::Many, 1),
         }
     }
 
@@ -206,14 +275,14 @@ impl Roots {
         let (dst, src) = (self.pointers[dst.index()], self.pointers[src.index()]);
         let from = match src {
             Pointer { root: Root::Unset, .. } => return,
-            Pointer { root: Root::Local(local), offset: Some(offset) } => Some((local, offset)),
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } => Some((local, offset)),
             Pointer { root, .. } => {
                 self.make_opaque(root);
                 None
             }
         };
         let to = match dst {
-            Pointer { root: Root::Local(local), offset: Some(offset) } => Some((local, offset)),
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } => Some((local, offset)),
             Pointer { root, .. } => {
                 self.make_opaque(root);
                 None
@@ -224,16 +293,27 @@ impl Roots {
         let inside: Vec<_> = self
             .contents
             .range((source, start)..(source, end))
-            .map(|(&(_, offset), &root)| (offset - start, root))
+            .map(|(&(_, offset), &content)| (offset - start, content))
             .collect();
-        for (offset, root) in inside {
+        for (offset, content) in inside {
             match to {
-                Some((local, base)) => self.fill((local, base.wrapping_add(offset)), root),
-                None => self.expose(root),
+                Some((local, base)) => self.fill((local, base.wrapping_add(offset)), content),
+                None => self.expose(content.root),
             }
         }
         if self.opaque[source.index()] {
             self.make_opaque(dst.root);
         }
     }
+}
+
+/// The address space of a pointer value.
+fn space_of(function: &Function, pointer: Value) -> Space {
+    let Type::Ptr(space) = function.ty(pointer) else { unreachable!("{pointer} is a pointer") };
+    space
+}
+
+/// A power of two up to [`MAX_ALIGN`] that divides a number of bytes.
+fn alignment_of(bytes: i64) -> u32 {
+    1 << bytes.trailing_zeros().min(MAX_ALIGN.trailing_zeros())
 }

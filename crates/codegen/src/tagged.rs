@@ -1,15 +1,44 @@
-//! Tagged pointers: an allocation's number and an offset in 64 bits, and how a loaded address becomes one.
+//! Tagged pointers: an allocation's number and an offset in 64 bits.
 //!
-//! Owns the encoding and the text of the search for an address among a launch's resident buffers. Both code
-//! generators keep pointers so; the rules of the table are [`anymetal_launch_abi::resident`]'s.
+//! Owns the encoding, its arithmetic, and the text of the search for an address among a launch's resident
+//! buffers. Both code generators keep pointers so; the rules of the table are
+//! [`anymetal_launch_abi::resident`]'s.
+//!
+//! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and no
+//! sum carries from the offset into the number: an offset beyond [`MAX_OFFSET`] saturates there, where no
+//! allocation has bytes.
 
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
-use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
+use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
+
+use crate::elementwise::Width;
+use crate::llvm_text::{Opd, Text};
 
 /// Added to the offset of a tagged pointer.
 pub(crate) const BIAS: i64 = 1 << 47;
 /// The bits of the biased offset.
 pub(crate) const OFFSET_BITS: i64 = (1 << 48) - 1;
+/// The largest offset of a tagged pointer; the smallest is that of the null pointer, `-BIAS`.
+pub(crate) const MAX_OFFSET: i64 = BIAS - 1;
+
+/// A sum that starts from the tagged pointers `code`, with the offset saturated.
+pub(crate) fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
+    let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
+    let number = t.value(format_args!("and {ty} {code}, {}", int(!OFFSET_BITS)));
+    let offset = t.value(format_args!("sub {ty} {sum}, {number}"));
+    let fits = t.value(format_args!("icmp ult {ty} {offset}, {}", int(BIAS + MAX_OFFSET)));
+    let most = t.value(format_args!("or {ty} {number}, {}", int(BIAS + MAX_OFFSET)));
+    t.select(&width.of("i1"), &fits, &ty, sum, &most)
+}
+
+/// The length that an entry has for an access: of memory that is read-only no byte for a store.
+pub(crate) fn entry_len(t: &mut Text, len: &Opd, stores: bool) -> Opd {
+    if !stores {
+        return t.value(format_args!("and i64 {len}, {}", !READ_ONLY));
+    }
+    let writable = t.value(format_args!("icmp sge i64 {len}, 0"));
+    t.select("i1", &writable, "i64", len, &Opd::Int(0))
+}
 
 /// Where a target's search finds the table.
 #[derive(Clone, Copy, Debug)]
@@ -24,20 +53,26 @@ pub(crate) struct Search<'a> {
     pub(crate) invariant: &'a str,
 }
 
-/// The text of `@am.pointer`: the tagged pointer of eight bytes from memory. A bisection for the last buffer
-/// that does not begin after the address; `%first` is the number of the first resident buffer.
+/// The text of `@am.pointer`: the tagged pointer of eight bytes from memory or of an integer. A bisection for
+/// the last buffer that does not begin after the address. `%first` is the number of the first resident buffer;
+/// bits that are no address may name one of the numbers from `%constants` on, `%constants.count` of them:
+/// constant data, which has no address and can only be read.
 pub(crate) fn search(search: Search<'_>) -> String {
     let Search { parameters, start, pointer, invariant } = search;
     format!(
-        "define internal i64 @am.pointer({parameters}, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
+        "define internal i64 @am.pointer({parameters}, i64 %constants, i64 %constants.count, i64 %first, i64 %bits) noinline nounwind willreturn speculatable memory(none) {{
 entry:
   %tag = lshr i64 %bits, {ADDRESS_BITS}
   %is.tagged = icmp ne i64 %tag, 0
+  %constant = sub i64 %tag, %constants
+  %is.constant = icmp ult i64 %constant, %constants.count
   %is.null = icmp eq i64 %bits, 0
-  %is.plain = or i1 %is.tagged, %is.null
-  br i1 %is.plain, label %plain, label %search
+  %is.plain = or i1 %is.constant, %is.null
+  br i1 %is.plain, label %plain, label %other
 plain:
   ret i64 %bits
+other:
+  br i1 %is.tagged, label %dangling, label %search
 search:
 {start}  br label %head
 head:
@@ -65,7 +100,8 @@ check:
   %own.p = getelementptr i8, {pointer} %table, i64 %at
   %base = load i64, {pointer} %own.p, align 8{invariant}
   %len.p = getelementptr i8, {pointer} %own.p, i64 {ENTRY_LEN}
-  %len = load i64, {pointer} %len.p, align 8{invariant}
+  %marked.len = load i64, {pointer} %len.p, align 8{invariant}
+  %len = and i64 %marked.len, {}
   %offset = sub i64 %bits, %base
   %is.inside = icmp ule i64 %offset, %len
   %number = add i64 %first, %index
@@ -83,6 +119,7 @@ dangling:
   ret i64 %nowhere
 }}
 ",
+        !READ_ONLY as i64,
         BIAS - 1,
         ((DANGLING << ADDRESS_BITS) as i64) + BIAS,
     )

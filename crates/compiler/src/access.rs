@@ -1,50 +1,47 @@
 //! What a kernel does with the memory of its arguments, from its IR.
 //!
-//! Owns [`MemoryUse`]: whether a pointer argument's memory is read, and whether the whole grid stores all of
-//! it. Invariant: what is not followed (a pointer in memory, as an integer, in a call) counts as read. Memory
-//! that is reached through pointers inside buffers is no argument's.
+//! Owns [`MemoryUse`]: whether a pointer argument's memory is read, whether it may be stored to, and whether the
+//! whole grid stores all of it. Invariants: what is not followed (a pointer in memory, as an integer, in a call)
+//! counts as read; an argument that no store can reach, whatever its declaration, counts as not stored to.
 
 use anymetal_hal::artifact::Overwritten;
-use anymetal_ir::analysis::walk_insts;
+use anymetal_ir::analysis::{MemoryObjects, ObjectSet, walk_insts};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Kernel, MatrixOp, Module, Op, Query, Type, Value};
-
-/// The most parameters that are followed: a bit of a set each.
-const MAX_PARAMS: usize = 128;
 
 /// What a kernel does with its arguments, by their places in its list.
 pub(crate) struct MemoryUse<'a> {
     function: &'a Function,
-    /// The parameters that each value may point into: bits.
-    roots: Vec<u128>,
-    /// The parameters that are read, or not followed: bits.
-    read: u128,
+    objects: MemoryObjects,
+    /// The parameters that are read, or not followed.
+    read: ObjectSet,
 }
 
 impl<'a> MemoryUse<'a> {
     /// Of a kernel without calls; calls are not followed.
     pub(crate) fn of(module: &'a Module, kernel: &Kernel) -> Self {
         let function = module.function(kernel.function);
-        let mut roots = vec![0; function.values.len()];
-        let is_small = function.params.len() <= MAX_PARAMS;
-        for (bit, param) in function.params.iter().enumerate().filter(|_| is_small) {
-            roots[param.index()] = 1 << bit;
-        }
-        let mut uses = MemoryUse { function, roots, read: if is_small { 0 } else { u128::MAX } };
+        let objects = MemoryObjects::of(module, function);
+        let mut uses = MemoryUse { function, objects, read: ObjectSet::default() };
         walk_insts(function, function.body, &mut |inst| uses.note(inst));
         uses
     }
 
     /// Whether the memory of the argument at that place is never read.
     pub(crate) fn only_writes(&self, place: usize) -> bool {
-        place < MAX_PARAMS && self.read >> place & 1 == 0
+        // Pointers that are loaded may lead to any memory that is bound.
+        !self.read.has_parameter(place) && !self.read.has_elsewhere()
+    }
+
+    /// Whether the kernel may store to the memory of the argument at that place.
+    pub(crate) fn may_store_to(&self, kernel: &Kernel, place: usize) -> bool {
+        self.objects.may_store_to(kernel, place)
     }
 
     fn note(&mut self, inst: anymetal_ir::Inst) {
         let function = self.function;
         let data = function.inst(inst);
         match &data.op {
-            Op::PtrAdd { base, .. } => self.derive(data.result, &[*base]),
-            Op::Select(_, then, otherwise) => self.derive(data.result, &[*then, *otherwise]),
+            Op::PtrAdd { .. } | Op::Select(..) => {}
             // The address is written through; a pointer that is stored may be loaded again.
             Op::Store { value, .. } | Op::AtomicStore(_, value) => self.reads(*value),
             Op::MemZero { .. } | Op::Prefetch { .. } | Op::Compare(..) => {}
@@ -56,15 +53,8 @@ impl<'a> MemoryUse<'a> {
         }
     }
 
-    fn derive(&mut self, result: Option<Value>, from: &[Value]) {
-        if let Some(result) = result {
-            let all = from.iter().fold(0, |all, value| all | self.roots[value.index()]);
-            self.roots[result.index()] |= all;
-        }
-    }
-
     fn reads(&mut self, value: Value) {
-        self.read |= self.roots[value.index()];
+        self.read = self.read.union(self.objects.pointees(value));
     }
 
     /// The arguments that the grid stores all of, given enough threads, and that nothing reads: every thread
@@ -218,7 +208,47 @@ mod tests {
             assert_eq!(told(&format!("device uint* y, {I} {body}")), [(Access::ReadWrite, None)], "{body}");
         }
         let either = "{ device uint* p = i > 3 ? y : z; z[i] = *p; }";
-        let told = told(&format!("device uint* y, device uint* z, {I} {either}"));
-        assert_eq!(told, [(Access::ReadWrite, None); 2]);
+        let either = told(&format!("device uint* y, device uint* z, {I} {either}"));
+        assert_eq!(either, [(Access::Read, None), (Access::ReadWrite, None)]);
+    }
+
+    #[test]
+    fn what_stores_can_reach_decides_whatever_the_declaration_says() {
+        let (read, written) = (Access::Read, Access::Write);
+        let both = Access::ReadWrite;
+        for (parameters, body, expected) in [
+            ("device uint* x, device uint* y", "{ y[i] = x[i]; }", [read, written]),
+            (
+                "device const uint* x, device uint* y",
+                "{ ((device uint*)x)[i] = 1; y[i] = x[i]; }",
+                [both, written],
+            ),
+            (
+                "device const uint* x, device uint* y",
+                "{ ulong a = (ulong)x; ((device uint*)a)[i] = 1; y[i] = x[i]; }",
+                [both, written],
+            ),
+            (
+                "device const uint* x, device uint* y",
+                "{ device uint* p[2] = {(device uint*)x, y}; p[i % 2][0] = 1; }",
+                [both, both],
+            ),
+            (
+                "device const uint* x, device uint* y",
+                "{ device const uint* p[2] = {x, y}; y[i] = p[i % 2][0]; }",
+                [read, both],
+            ),
+            ("constant ulong* x, device uint* y", "{ *(device uint*)x[i] = 1; y[i] = 1; }", [read, both]),
+            ("constant ulong* x, device uint* y", "{ y[i] = *(device uint*)x[i]; }", [read, both]),
+            (
+                "device const uint* x, device uint* y",
+                "{ atomic_fetch_add_explicit((device atomic_uint*)x, 1u, memory_order_relaxed); y[i] = 1; }",
+                [both, written],
+            ),
+        ] {
+            let found = told(&format!("{parameters}, {I} {body}"));
+            let found: Vec<Access> = found.into_iter().map(|(access, _)| access).collect();
+            assert_eq!(found, expected, "{parameters} {body}");
+        }
     }
 }

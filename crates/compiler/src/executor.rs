@@ -8,9 +8,10 @@ use std::fmt;
 
 use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::error::LoadedPointer;
-use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
+use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault, InterpreterResident};
 use anymetal_interp::{
-    Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Resident, Variable, run,
+    AccessKind, Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Resident,
+    Variable, run,
 };
 use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 
@@ -37,7 +38,11 @@ impl Bindings {
     /// The memory of a run: the buffers, what is bound of them, and those that pointers may lead to.
     pub(crate) fn memory<'m>(&self, request: &mut InterpreterDispatch<'m>) -> Memory<'m> {
         let arguments = self.bind(request);
-        let resident = |&(buffer, address): &(usize, u64)| Resident { buffer, address };
+        let resident = |&InterpreterResident { memory, address, writable }: &InterpreterResident| Resident {
+            buffer: memory,
+            address,
+            writable,
+        };
         let resident = request.resident.iter().map(resident).collect();
         Memory { buffers: std::mem::take(&mut request.memories), arguments, resident }
     }
@@ -95,8 +100,13 @@ impl Executor {
         let through = match fault.variable {
             Variable::Resident(number) => {
                 let resident = request.resident.get(number as usize);
-                let label = resident.and_then(|&(memory, _)| request.labels.get(memory));
-                Some(LoadedPointer::Buffer { label: label.copied().unwrap_or_default().to_owned() })
+                let label = resident.and_then(|resident| request.labels.get(resident.memory));
+                let label = label.copied().unwrap_or_default().to_owned();
+                let is_store = fault.kind != AccessKind::Load;
+                Some(match resident.is_some_and(|resident| !resident.writable) && is_store {
+                    true => LoadedPointer::ReadOnly { label },
+                    false => LoadedPointer::Buffer { label },
+                })
             }
             Variable::Address => Some(LoadedPointer::Address(fault.offset as u64)),
             _ => None,

@@ -8,6 +8,7 @@ use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType, StageInputInfo,
 };
+use anymetal_hal::texture::BindingRole;
 use anymetal_ir::analysis::{loads_pointers, walk_insts};
 use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
 use anymetal_ir::{self as ir, Kernel, Module};
@@ -29,9 +30,7 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
         .map(|(argument, slot)| reflect_argument(argument, slot.unwrap_or(0)))
         .collect();
     for (place, argument) in info.arguments.iter_mut().enumerate() {
-        if argument.access == Access::ReadWrite && uses.only_writes(place) {
-            argument.access = Access::Write;
-        }
+        argument.access = access(argument, uses.may_store_to(kernel, place), uses.only_writes(place));
     }
     info.overwritten = uses.overwritten(kernel);
     info.function_constants = constants;
@@ -46,6 +45,20 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info.max_threads_per_threadgroup = most.clamp(1, MAX_THREADS_PER_THREADGROUP);
     info.required_threads_per_threadgroup = kernel.required_threads;
     info
+}
+
+/// What a kernel does with an argument: what its stores can reach, whatever the declaration says. Of a program's
+/// buffers alone: what a texture is declared for is part of its type.
+fn access(argument: &ArgumentInfo, stores: bool, only_writes: bool) -> Access {
+    match (argument.access, stores) {
+        (_, true) if only_writes => Access::Write,
+        (Access::Write, true) => Access::Write,
+        (_, true) => Access::ReadWrite,
+        (_, false) if argument.kind == ArgumentKind::Buffer && argument.role() == BindingRole::Buffer => {
+            Access::Read
+        }
+        (declared, false) => declared,
+    }
 }
 
 fn stage_input(input: &ir::StageInput) -> StageInputInfo {

@@ -3,6 +3,7 @@
 //! Owns the step from a prepared dispatch to entry calls: inline or shared with the pool, by how long the
 //! kernel took last time. Invariant: when a function here returns, no other thread works on the command.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -15,10 +16,10 @@ use anymetal_hal::command::{
 };
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::fault;
-use anymetal_hal::launch::resident::AddressRange;
+use anymetal_hal::launch::resident::{self, AddressRange};
 use anymetal_hal::launch::{
     CpuEntry, CpuLaunch, DispatchInterpreter, FaultRecord, InterpreterBinding, InterpreterDispatch,
-    InterpreterFault,
+    InterpreterFault, InterpreterResident,
 };
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
@@ -105,7 +106,10 @@ impl Executor<'_> {
         let _gate = self.account.gate.shared();
         let record = FaultRecord::default();
         let (buffers, slots) = (tables.buffers(prepared), tables.threadgroup_slots(prepared));
-        let resident = reach.residency.table();
+        let resident = match pipeline.kernel().loads_pointers {
+            true => reach.residency.table(pipeline.kernel(), buffers),
+            false => Cow::default(),
+        };
         let shape = executed_shape(pipeline, &prepared.shape);
         let launch = CpuLaunch {
             buffers: buffers.as_ptr(),
@@ -382,7 +386,7 @@ struct InterpretedMemory<'a> {
     memories: Vec<&'a mut [u8]>,
     labels: Vec<&'a str>,
     bindings: Vec<Option<InterpreterBinding>>,
-    resident: Vec<(usize, u64)>,
+    resident: Vec<InterpreterResident>,
 }
 
 /// The caller holds the gate alone.
@@ -436,30 +440,33 @@ fn interpreter_memory<'a>(launch: &InterpretedLaunch<'a>) -> InterpretedMemory<'
     }
     let mut all = InterpretedMemory { memories, labels, bindings: bound, resident: Vec::new() };
     if pipeline.kernel().loads_pointers {
-        all.add_resident(reach);
+        all.add_resident(reach, &reach.residency.ranges(pipeline.kernel(), table));
     }
     all
 }
 
 impl<'a> InterpretedMemory<'a> {
-    /// Makes all buffers of the submission reachable by their addresses. Of buffers of a heap that overlap
-    /// only one can be a slice: the first.
-    fn add_resident(&mut self, reach: Reach<'a>) {
+    /// Makes all buffers of the submission reachable by their addresses, with the access that the launch's
+    /// `ranges` say. Of buffers of a heap that overlap only one can be a slice: the first.
+    fn add_resident(&mut self, reach: Reach<'a>, ranges: &[AddressRange]) {
+        let writable =
+            |address| resident::find(ranges, address).is_some_and(|number| ranges[number].writable);
         let mut taken = BTreeMap::new();
-        for (number, memory) in self.memories.iter().enumerate().filter(|(_, memory)| !memory.is_empty()) {
-            let start = memory.as_ptr() as u64;
-            taken.insert(start, start + memory.len() as u64);
-            self.resident.push((number, start));
+        for (memory, bytes) in self.memories.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
+            let address = bytes.as_ptr() as u64;
+            taken.insert(address, address + bytes.len() as u64);
+            self.resident.push(InterpreterResident { memory, address, writable: writable(address) });
         }
         each_buffer(reach.submission, &mut |buffer| {
-            let AddressRange { address, len } = residency::range_of(buffer);
+            let AddressRange { address, len, .. } = residency::range_of(buffer);
             let end = address + len;
             let before = taken.range(..end).next_back();
             if len == 0 || before.is_some_and(|(_, &before)| before > address) {
                 return;
             }
             taken.insert(address, end);
-            self.resident.push((self.memories.len(), address));
+            let memory = self.memories.len();
+            self.resident.push(InterpreterResident { memory, address, writable: writable(address) });
             self.memories.push(slice(buffer.reachable().start.as_ptr(), len));
             self.labels.push(buffer.label());
         });

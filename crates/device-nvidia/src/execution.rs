@@ -357,7 +357,15 @@ impl Execution {
         }
         let own = launch::pipeline(&lane.device, pipeline)?;
         let residents = match own.kernel().loads_pointers {
-            true => self.residency.table(&self.commands, &lane, slot)?,
+            true => {
+                let launch = (own.kernel(), bound.0);
+                let entries = self.residency.entries(&self.commands, &lane, slot, launch)?;
+                if self.residency.replaces(&entries) {
+                    // Launches that are not in the stream yet have the other table.
+                    self.put_pending()?;
+                }
+                self.residency.table(&lane, slot, entries)?
+            }
             false => Table::default(),
         };
         let parts = (&slot.arena, &mut self.room, &mut self.inline);

@@ -1,15 +1,17 @@
 //! The resident buffers of a command buffer: what kernels that load pointers from memory can reach.
 //!
-//! Owns [`Residency`], which puts the table of [`anymetal_hal::launch::resident`] into the card, and
+//! Owns [`Residency`], which puts the tables of [`anymetal_hal::residents`] into the card, and
 //! [`TableMemory`], where a slot has it. Invariant: every range of the table lies in a buffer that the
 //! command buffer holds, or in the slot's room for inline bytes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Command, ResidentBuffer};
+use anymetal_hal::command::{Binding, BoundResource, Command, ResidentBuffer};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::resident::{self, AddressRange};
+use anymetal_hal::launch::resident::AddressRange;
+use anymetal_hal::residents::{Residents, each_used, stores_to};
 
 use crate::device::DeviceShared;
 use crate::driver::{DriverError, Place};
@@ -51,12 +53,14 @@ impl TableMemory {
 #[derive(Debug, Default)]
 pub(crate) struct Residency {
     named: Vec<ResidentBuffer>,
-    table: Option<Table>,
+    residents: Option<Residents>,
+    /// The table that is in the card, and its bytes.
+    uploaded: Option<(Table, Vec<u8>)>,
 }
 
 impl Residency {
     pub(crate) fn new(named: Vec<ResidentBuffer>) -> Self {
-        Residency { named, table: None }
+        Residency { named, residents: None, uploaded: None }
     }
 
     /// Checks that named buffers are the device's.
@@ -64,36 +68,68 @@ impl Residency {
         named.iter().try_for_each(|resident| NvidiaBuffer::of(&resident.buffer, device).map(drop))
     }
 
-    /// The table, which is put into the stream when it is first asked for.
-    pub(crate) fn table(
+    /// The bytes of the table for a launch of a kernel with these bindings.
+    pub(crate) fn entries(
         &mut self,
         commands: &[Command],
         lane: &Lane,
         slot: &Slot,
-    ) -> Result<Table, DeviceError> {
-        if let Some(table) = self.table {
-            return Ok(table);
+        (kernel, bindings): (&KernelInfo, &[Binding]),
+    ) -> Result<Vec<u8>, DeviceError> {
+        let device = &lane.device;
+        let range = |buffer: &Arc<dyn Buffer>, writable| {
+            launch::own(device, buffer).map(|own| AddressRange {
+                address: own.address(),
+                len: own.length(),
+                writable,
+            })
+        };
+        let residents = match &self.residents {
+            Some(residents) => residents,
+            None => {
+                let (address, len) = slot.arena.inline_range();
+                // A kernel may have stored the address of inline bytes.
+                let mut used = vec![AddressRange { address, len, writable: false }];
+                each_used(commands, &mut |buffer, writable| used.extend(range(buffer, writable)));
+                let named = self.named.iter();
+                let named: Vec<AddressRange> =
+                    named.filter_map(|resident| range(&resident.buffer, resident.usage.writes())).collect();
+                self.residents.insert(Residents::new(&named, &used)?)
+            }
+        };
+        let own = bindings.iter().filter_map(|binding| match &binding.resource {
+            BoundResource::Buffer { buffer, .. } => range(buffer, stores_to(kernel, binding.index)),
+            BoundResource::Bytes(_) | BoundResource::Unbound => None,
+        });
+        let table = residents.for_launch(own);
+        Ok(table
+            .iter()
+            .flat_map(|range| [range.address, range.entry_len()])
+            .flat_map(u64::to_le_bytes)
+            .collect())
+    }
+
+    /// Whether the card has another table, which must not be in use when it is replaced.
+    pub(crate) fn replaces(&self, entries: &[u8]) -> bool {
+        self.uploaded.as_ref().is_some_and(|(_, bytes)| bytes != entries)
+    }
+
+    /// The table of these entries in the card, behind what is in the stream.
+    pub(crate) fn table(&mut self, lane: &Lane, slot: &Slot, entries: Vec<u8>) -> Result<Table, DeviceError> {
+        if let Some((table, bytes)) = &self.uploaded
+            && *bytes == entries
+        {
+            return Ok(*table);
         }
         let device = &lane.device;
-        let (address, len) = slot.arena.inline_range();
-        // A kernel may have stored the address of inline bytes.
-        let mut ranges = vec![AddressRange { address, len }];
-        self.each_buffer(commands, device, &mut |buffer| {
-            ranges.push(AddressRange { address: buffer.address(), len: buffer.length() });
-        });
-        let ranges = resident::merge_overlapping(ranges);
-        if ranges.len() > resident::MAX_BUFFERS {
-            return Err(DeviceError::TooManyResident { count: ranges.len(), limit: resident::MAX_BUFFERS });
-        }
-        let bytes: Vec<u8> =
-            ranges.iter().flat_map(|range| [range.address, range.len]).flat_map(u64::to_le_bytes).collect();
         let upload = || {
-            let address = slot.table.room(device, ranges.len() as u64 * ENTRY_BYTES)?;
-            device.driver.upload(address, &bytes, lane.stream())?;
-            Ok(Table { address, count: ranges.len() as u64 })
+            let address = slot.table.room(device, entries.len() as u64)?;
+            device.driver.upload(address, &entries, lane.stream())?;
+            Ok(Table { address, count: entries.len() as u64 / ENTRY_BYTES })
         };
-        let table = upload().map_err(|error: DriverError| error.of(&device.name, bytes.len() as u64))?;
-        Ok(*self.table.insert(table))
+        let table = upload().map_err(|error: DriverError| error.of(&device.name, entries.len() as u64))?;
+        self.uploaded = Some((table, entries));
+        Ok(table)
     }
 
     /// The label of the buffer that begins at the address, if one does.

@@ -12,10 +12,15 @@ pub fn describe(
     artifact: &Artifact,
     kernel: &str,
     shape: &DispatchShape,
-    fault: RecordedFault,
+    mut fault: RecordedFault,
     label: impl Fn(u64) -> Option<String>,
 ) -> DeviceError {
+    if fault.base == 0 && fault.bound_len == 0 && fault.byte_offset < i64::MIN >> 17 {
+        // The offset of a tagged null pointer.
+        fault.byte_offset += 1 << 47;
+    }
     let site = artifact.fault_sites.get(fault.site as usize);
+    let kind = site.map_or(AccessKind::Load, |site| site.kind);
     let element = site.map(|site| i64::from(site.element_bytes)).filter(|&bytes| bytes > 0);
     DeviceError::OutOfBounds(Box::new(OutOfBounds {
         kernel: kernel.to_owned(),
@@ -23,8 +28,8 @@ pub fn describe(
         argument_name: site.map(|site| site.argument_name.clone()).unwrap_or_default(),
         through: site
             .filter(|site| site.argument.is_none() && site.argument_name.is_empty())
-            .and_then(|_| through(fault, label)),
-        kind: site.map_or(AccessKind::Load, |site| site.kind),
+            .and_then(|_| through(fault, kind, label)),
+        kind,
         byte_offset: fault.byte_offset,
         element_index: element.map(|bytes| fault.byte_offset.div_euclid(bytes)),
         bound_len: fault.bound_len,
@@ -39,10 +44,18 @@ pub fn describe(
 }
 
 /// What the pointer of an access that belongs to no argument leads to: it was loaded from memory, or is null.
-fn through(fault: RecordedFault, label: impl Fn(u64) -> Option<String>) -> Option<LoadedPointer> {
+fn through(
+    fault: RecordedFault,
+    kind: AccessKind,
+    label: impl Fn(u64) -> Option<String>,
+) -> Option<LoadedPointer> {
     match fault.base {
         0 if fault.bound_len == 0 && fault.byte_offset > MAX_NULL_OFFSET => {
             Some(LoadedPointer::Address(fault.byte_offset as u64))
+        }
+        // Resident buffers have bytes, but memory that is read-only has none for stores.
+        base if fault.bound_len == 0 && kind != AccessKind::Load => {
+            label(base).map(|label| LoadedPointer::ReadOnly { label })
         }
         base => label(base).map(|label| LoadedPointer::Buffer { label }),
     }

@@ -39,9 +39,8 @@ pub struct InterpreterDispatch<'a> {
     pub labels: Vec<&'a str>,
     /// What is bound, by [`crate::artifact::ArgumentInfo::slot`]; `None`: nothing.
     pub bindings: Vec<Option<InterpreterBinding>>,
-    /// The memories that pointers in memory may lead to: their numbers and the addresses of their first
-    /// bytes. Empty if the kernel loads no pointers.
-    pub resident: Vec<(usize, u64)>,
+    /// The memories that pointers in memory may lead to. Empty if the kernel loads no pointers.
+    pub resident: Vec<InterpreterResident>,
     /// Threads per grid.
     pub grid_threads: [u32; 3],
     /// Threadgroups per grid.
@@ -52,6 +51,17 @@ pub struct InterpreterDispatch<'a> {
     pub threadgroup_lengths: Vec<u64>,
     /// Nonzero: leave.
     pub stop: &'a AtomicU32,
+}
+
+/// A memory that pointers in memory may lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterpreterResident {
+    /// Its number among the dispatch's memories.
+    pub memory: usize,
+    /// The address of its first byte.
+    pub address: u64,
+    /// Whether the kernel may store to it.
+    pub writable: bool,
 }
 
 /// What an argument is bound to: a range of one of the dispatch's memories. The device has checked that

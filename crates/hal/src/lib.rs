@@ -53,6 +53,7 @@ pub mod peer;
 pub mod pipeline;
 pub mod queue;
 pub mod record;
+pub mod residents;
 pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;

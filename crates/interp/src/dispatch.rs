@@ -81,6 +81,8 @@ pub struct Resident {
     pub buffer: usize,
     /// The address of its first byte: what a pointer to it is in memory.
     pub address: u64,
+    /// Whether the kernel may store to it.
+    pub writable: bool,
 }
 
 impl<'m> Memory<'m> {
@@ -98,10 +100,10 @@ impl<'m> Memory<'m> {
         self
     }
 
-    /// Makes the buffer of that number reachable by its address.
+    /// Makes the buffer of that number reachable by its address, for loads and stores.
     #[must_use]
     pub fn resident(mut self, buffer: usize, address: u64) -> Self {
-        self.resident.push(Resident { buffer, address });
+        self.resident.push(Resident { buffer, address, writable: true });
         self
     }
 

@@ -34,7 +34,7 @@ pub fn run(
     check_group_size(program, dispatch)?;
     let mut regions = program.regions.clone();
     let threadgroup_bytes = bind(program, memory, &mut regions)?;
-    let addresses = Addresses::bind(memory, &mut regions)?;
+    let addresses = Addresses::bind(memory, program.arguments(), &mut regions)?;
     let sizes = MemorySizes { threadgroup: threadgroup_bytes, private: program.private_bytes };
     observer.on_dispatch(program, dispatch, sizes);
     let interests = observer.interests();

@@ -93,7 +93,7 @@ fn pointers_survive_memory_and_forged_ones_fault() {
     let mut memory = Memory::new().bind(&mut input).bind(&mut output);
     let report = run_k(&module, grid(1, 1), &mut memory).expect("it goes on");
     assert_eq!(i32s(&output), [6]);
-    assert_eq!((report.fault_count, report.faults[0].variable), (1, Variable::Nothing));
+    assert_eq!((report.fault_count, report.faults[0].variable), (1, Variable::Address));
 }
 
 #[test]

@@ -21,13 +21,19 @@
 //! be computed; only accesses are checked. Layout is little endian, natural alignment; a vector of
 //! three elements occupies and aligns as four when the front end says so, the IR itself knows only
 //! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly
-//! `elements × element size` contiguous bytes. A pointer stored in memory takes eight bytes. Of a
-//! pointer to a buffer with an address, stored to a buffer, they are the address of the byte it points to;
-//! of others they are chosen by the executor, and mean something within the launch only. Loading them back
-//! gives the same bytes of the same memory: an address gives the *resident buffer* that contains it, or else
-//! ends there, as the allocation, whatever argument that buffer is bound to; an address in no resident buffer
-//! gives a pointer to nothing. [`CastOp::PtrToInt`] and [`CastOp::IntToPtr`] convert as a store to a buffer
-//! and a load do.
+//! `elements × element size` contiguous bytes.
+//!
+//! A pointer in memory takes eight bytes. A pointer to a buffer is stored as the address of the byte that it
+//! points to; pointers to other memory are stored in a form of the executor's choice, which means something
+//! within the launch only. Memory may hold any bytes, so what a loaded pointer points to depends on its space:
+//! - Device: the *resident buffer* that contains the address, or else ends there, whatever argument that buffer
+//!   is bound to, with the access that the launch has to it. Any other bytes are a pointer to nothing.
+//! - Constant: the same, or constant data of the kernel.
+//! - Threadgroup, thread: the threadgroup's or the thread's own memory, or nothing.
+//!
+//! [`CastOp::PtrToInt`] and [`CastOp::IntToPtr`] convert as a store and a load do. Eight bytes of a local that
+//! only ever hold pointers to one space ([`analysis::PointerSlots`]) keep a pointer's allocation wherever it
+//! points, even out of bounds.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
 //! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave

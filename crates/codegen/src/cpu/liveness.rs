@@ -220,7 +220,8 @@ impl Pass<'_> {
     fn write(&self, pointer: Value, size: i64, live: &mut Variables) {
         if let Some(vars) = self.storage.vars_at(pointer, size) {
             vars.for_each(|var| live.remove(var));
-        } else if let Pointer { root: Root::Local(local), offset: Some(0) } = self.storage.pointer(pointer)
+        } else if let Pointer { root: Root::Local(local), offset: Some(0), .. } =
+            self.storage.pointer(pointer)
             && let Some(array) = self.storage.array_at(pointer)
             && !self.storage.is_exposed(local)
             && u64::try_from(size).is_ok_and(|size| size >= self.function.locals[local.index()].size)

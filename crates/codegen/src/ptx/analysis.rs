@@ -1,6 +1,7 @@
 //! What is known of a function before it is written.
 
-use anymetal_ir::{Access, Function, Inst, Kernel, Space, Type, Value};
+use anymetal_ir::analysis::{MemoryObjects, ObjectSet};
+use anymetal_ir::{Access, Function, Inst, Kernel, Module, Space, Type, Value};
 
 use super::by_value::value_words;
 use super::convergence::Convergence;
@@ -21,10 +22,11 @@ pub(super) struct Analysis {
 
 impl Analysis {
     /// Analyses a kernel's function, whose instructions in program order are `order`.
-    pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
+    pub(super) fn new(module: &Module, function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
         let pointers =
             Roots::solve(function, kernel.args.iter().map(|argument| argument.enabled), order).pointers;
-        let loads = |root, from| load_varies(function, kernel, root, from);
+        let stored = MemoryObjects::of(module, function).stored();
+        let loads = |root, from| load_varies(function, (kernel, stored), root, from);
         let uniformity = Uniformity::new(function, &Varying { params: &|_| false, loads: &loads }, &pointers);
         let convergence = Convergence::new(function, order, &uniformity);
         let matrix_layout = MatrixLayout::of(function, order, &pointers, &uniformity);
@@ -33,12 +35,12 @@ impl Analysis {
 }
 
 /// Memory that no thread writes gives all lanes the same. What other threads write meanwhile may not.
-fn load_varies(function: &Function, kernel: &Kernel, root: Root, from: Value) -> bool {
+fn load_varies(function: &Function, (kernel, stored): (&Kernel, ObjectSet), root: Root, from: Value) -> bool {
     match root {
         Root::Global(_) => false,
         Root::Argument(index) => {
             let constant = function.ty(from) == Type::Ptr(Space::Constant);
-            !constant && kernel.args[index].access != Access::Read
+            !constant && (kernel.args[index].access != Access::Read || stored.has_parameter(index))
         }
         _ => true,
     }

@@ -78,7 +78,7 @@ pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
     let order = checked_instructions(&function)?;
-    let analysis = analysis::Analysis::new(&function, kernel, &order);
+    let analysis = analysis::Analysis::new(module, &function, kernel, &order);
     let static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let input = emit::Input { module, kernel, function: &function, order: &order, options, static_bytes };
     emit::generate(input, analysis)
@@ -93,7 +93,7 @@ pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
     let order = checked_instructions(&function)?;
-    let analysis = analysis::Analysis::new(&function, kernel, &order);
+    let analysis = analysis::Analysis::new(module, &function, kernel, &order);
     let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;
     let (symbol, value_words) = (options.symbol.clone(), analysis.value_words);
     let loads_pointers = function_loads_pointers(&function);

@@ -51,6 +51,11 @@ pub enum LoadedPointer {
         /// The label.
         label: String,
     },
+    /// A resident buffer with that label, which may be empty, that the launch may only read, by a store.
+    ReadOnly {
+        /// The label.
+        label: String,
+    },
     /// An address in no resident buffer.
     Address(u64),
 }
@@ -65,13 +70,17 @@ impl OutOfBounds {
 
     /// What was accessed, as the sentence up to the place of the thread.
     fn describe_access(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
+        write!(formatter, "kernel `{}`: {}", self.kernel, self.kind.word())?;
+        match &self.through {
+            Some(LoadedPointer::ReadOnly { .. }) => formatter.write_str(" to read-only memory")?,
+            _ => formatter.write_str(" out of bounds")?,
+        }
         match &self.through {
             None => {}
-            Some(LoadedPointer::Buffer { label }) if label.is_empty() => {
+            Some(LoadedPointer::Buffer { label } | LoadedPointer::ReadOnly { label }) if label.is_empty() => {
                 formatter.write_str(" of a buffer without a label, through a loaded pointer,")?;
             }
-            Some(LoadedPointer::Buffer { label }) => {
+            Some(LoadedPointer::Buffer { label } | LoadedPointer::ReadOnly { label }) => {
                 write!(formatter, " of buffer `{label}`, through a loaded pointer,")?;
             }
             Some(LoadedPointer::Address(_)) => formatter.write_str(" through a loaded pointer")?,
@@ -92,7 +101,8 @@ impl OutOfBounds {
             )?,
             _ if self.is_nowhere() => write!(
                 formatter,
-                " at byte {}, where nothing is bound: a null pointer, or functions that call themselves too deep",
+                " at byte {}, where nothing is bound: a null pointer, bits that are not the address of a resident \
+                 buffer, or functions that call themselves too deep",
                 self.byte_offset
             )?,
             _ => write!(formatter, " at byte {}, but {} bytes are bound", self.byte_offset, self.bound_len)?,
@@ -107,7 +117,14 @@ impl OutOfBounds {
                 formatter,
                 ": address {address:#x} is in no resident buffer (bind the buffer, or name it with `use_resource`)"
             ),
-            _ => write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len),
+            Some(LoadedPointer::ReadOnly { .. }) => write!(
+                formatter,
+                " at byte {}: it is bound to `const` or `constant` arguments, or named for reading, only",
+                self.byte_offset
+            ),
+            Some(LoadedPointer::Buffer { .. }) | None => {
+                write!(formatter, " at byte {}, but it has {} bytes", self.byte_offset, self.bound_len)
+            }
         }
     }
 

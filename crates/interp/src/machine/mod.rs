@@ -263,7 +263,7 @@ impl Machine {
             }
             Step::ComparePtr { op, dst, a, b } => self.compare_pointers(env, op, dst, a, b),
             Step::PackPtr { dst, ptr } => self.pack_pointer(env, dst, ptr),
-            Step::UnpackPtr { dst, bits } => self.unpack_pointer(env, dst, bits),
+            Step::UnpackPtr { dst, space, bits } => self.unpack_pointer(env, dst, space, bits),
             Step::Repack { dst, src, to, from } => self.repack(env.program, dst, src, to, from),
             Step::Pick { dst, index, from } => {
                 let sources = &env.program.operands[from.indices()];

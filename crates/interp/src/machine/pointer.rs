@@ -1,13 +1,15 @@
 //! Pointers as values and as bytes.
 //!
-//! As a value a pointer is two components, the region's number and the byte offset. As eight bytes it is an
-//! address in buffers, if what it points into has one ([`Addresses`]). Else, and in memory of the launch, it
-//! is the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and
-//! so is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
-//! Both forms are read back from all memory: a copy may have brought them there.
+//! As a value a pointer is two components, the region's number and the byte offset, which cannot be confused.
+//! As eight bytes it is an address, if what it points into has one ([`Addresses`]). Else it is the region in the
+//! upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and so is an argument that
+//! nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+//!
+//! Invariant: bytes may be data, so what they become is limited by the pointer's space ([`resolve`]): an address
+//! of a buffer that the launch may reach, or a region that the thread could name anyway.
 
-use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};
-use anymetal_launch_abi::resident::is_address;
+use anymetal_ir::{CmpOp, Scalar, Space, eval::eval_compare};
+use anymetal_launch_abi::resident::{self, is_address};
 
 use super::address::Addresses;
 use super::{Environment, Machine};
@@ -18,6 +20,7 @@ use crate::program::{Arena, Program, Region};
 const OFFSET_BITS: u32 = 48;
 /// Names no region.
 const LOST: u64 = 0xfffe;
+const MAX_ADDRESS: u64 = (1 << resident::ADDRESS_BITS) - 1;
 
 /// `base + offset`, on offsets.
 pub(super) fn advanced(out: &mut Lanes, base: &Lanes, offset: i64) {
@@ -34,13 +37,13 @@ pub(super) fn indexed(out: &mut Lanes, base: &Lanes, index: &Lanes, scale: u32, 
     }
 }
 
-/// The eight bytes of a pointer in a buffer or as an integer.
+/// The eight bytes of a pointer.
 pub(crate) fn pack_address(addresses: &Addresses, regions: &[Region], region: u64, offset: u64) -> u64 {
     addresses.of(regions, region, offset).unwrap_or_else(|| pack(regions, region, offset))
 }
 
-/// The eight bytes of a pointer in memory of the launch.
-pub(crate) fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
+/// The eight bytes of a pointer to what has no address.
+fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
     let low = offset & ((1 << OFFSET_BITS) - 1);
     if unpack(low).1 != offset {
         return (LOST << OFFSET_BITS) | low;
@@ -49,9 +52,19 @@ pub(crate) fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
     (region << OFFSET_BITS) | low
 }
 
-/// Region and offset of eight bytes, an address or not.
-pub(super) fn resolve(addresses: &Addresses, bits: u64) -> (u64, u64) {
-    if is_address(bits) { addresses.find(bits) } else { unpack(bits) }
+/// Region and offset that eight bytes mean for a pointer to a space.
+fn resolve(env: &Environment<'_, '_>, space: Space, bits: u64) -> (u64, u64) {
+    let (region, offset) = unpack(bits);
+    let arena = env.region(region).arena;
+    match space {
+        _ if bits == 0 => (0, 0),
+        Space::Device | Space::Constant if is_address(bits) => env.addresses.find(bits),
+        Space::Constant if matches!(arena, Arena::Global(_)) => (region, offset),
+        Space::Device | Space::Constant => (resident::DANGLING, bits & MAX_ADDRESS),
+        Space::Threadgroup if arena == Arena::Threadgroup => (region, offset),
+        Space::Thread if arena == Arena::Private => (region, offset),
+        Space::Threadgroup | Space::Thread => (0, offset),
+    }
 }
 
 /// Region and offset of eight bytes that are no address.
@@ -69,21 +82,6 @@ fn canonical(env: &Environment<'_, '_>, region: u64, offset: u64) -> (u64, u64) 
     match env.regions.iter().position(|other| other.arena == own.arena) {
         Some(first) => (first as u64, offset.wrapping_add(own.start).wrapping_sub(env.regions[first].start)),
         None => (region, offset),
-    }
-}
-
-impl Region {
-    /// The eight bytes of a pointer (region and offset) that is stored here.
-    pub(crate) fn stored_pointer(
-        &self,
-        addresses: &Addresses,
-        regions: &[Self],
-        (region, offset): (u64, u64),
-    ) -> u64 {
-        match self.arena {
-            Arena::Buffer(_) => pack_address(addresses, regions, region, offset),
-            _ => pack(regions, region, offset),
-        }
     }
 }
 
@@ -118,10 +116,16 @@ impl Machine {
         });
     }
 
-    pub(super) fn unpack_pointer(&mut self, env: &Environment<'_, '_>, dst: PtrSlots, bits: Slot) {
+    pub(super) fn unpack_pointer(
+        &mut self,
+        env: &Environment<'_, '_>,
+        dst: PtrSlots,
+        space: Space,
+        bits: Slot,
+    ) {
         let bits = self.registers[bits.index()];
         for (lane, bits) in bits.into_iter().enumerate() {
-            let (region, offset) = resolve(&env.addresses, bits);
+            let (region, offset) = resolve(env, space, bits);
             self.registers[dst.region.index()][lane] = region;
             self.registers[dst.offset.index()][lane] = offset;
         }

@@ -151,6 +151,7 @@ fn arguments(kernel: &Kernel) -> Vec<ProgramArgument> {
             index: arg.index,
             kind: arg.kind,
             read_only: arg.space == Space::Constant,
+            access: arg.access,
             enabled: arg.enabled,
         })
         .collect()

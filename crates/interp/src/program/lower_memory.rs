@@ -214,5 +214,8 @@ impl Lowering<'_> {
 }
 
 fn element_of(ty: Type) -> Element {
-    ty.scalar().map_or(Element::Pointer, Element::of)
+    match ty {
+        Type::Scalar(scalar) | Type::Vector(scalar, _) => Element::of(scalar),
+        Type::Ptr(space) => Element::Pointer(space),
+    }
 }

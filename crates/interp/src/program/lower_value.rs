@@ -143,7 +143,8 @@ impl Lowering<'_> {
             }
             (false, true) => {
                 let result = self.fresh(ty);
-                self.emit(Step::UnpackPtr { dst: result.pointer(), bits: source.all()[0] });
+                let Type::Ptr(space) = ty else { unreachable!("the result is a pointer") };
+                self.emit(Step::UnpackPtr { dst: result.pointer(), space, bits: source.all()[0] });
                 return result;
             }
             (false, false) => {}

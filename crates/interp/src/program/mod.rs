@@ -18,7 +18,7 @@ pub(crate) mod step;
 
 use std::sync::Arc;
 
-use anymetal_ir::{ArgKind, Inst, Loc, Module, Origin, Query};
+use anymetal_ir::{Access, ArgKind, Inst, Loc, Module, Origin, Query};
 
 use crate::InterpError;
 use crate::report::Variable;
@@ -45,6 +45,9 @@ pub struct ProgramArgument {
     pub kind: ArgKind,
     /// Whether stores are refused (constant memory).
     pub read_only: bool,
+    /// As it is declared: through pointers that come out of memory, nothing that is declared for reading can be
+    /// stored to.
+    pub access: Access,
     /// False if specialisation found that it is not declared; its binding is ignored.
     pub enabled: bool,
 }

@@ -4,7 +4,7 @@
 //! a marker step, and each step that can switch lanes off names the marker to skip to when none is left.
 //! See `machine/control.rs` for what the markers do.
 
-use anymetal_ir::{AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Scalar, SimdOp, Type, UnOp};
+use anymetal_ir::{AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Scalar, SimdOp, Space, Type, UnOp};
 
 use crate::lanes::{Apply1, Apply2, Apply3};
 
@@ -48,8 +48,8 @@ pub(crate) enum Element {
     Bool,
     /// That many bytes, little endian.
     Bytes(u8),
-    /// Eight bytes, which become two components.
-    Pointer,
+    /// Eight bytes, which become two components: a pointer to that space.
+    Pointer(Space),
 }
 
 impl Element {
@@ -61,7 +61,7 @@ impl Element {
         match self {
             Self::Bool => 1,
             Self::Bytes(n) => u64::from(n),
-            Self::Pointer => 8,
+            Self::Pointer(_) => 8,
         }
     }
 }
@@ -125,7 +125,8 @@ pub(crate) enum Step {
     PtrOffset { dst: Slot, base: Slot, offset: i64 },
     PtrIndex { dst: Slot, base: Slot, index: Slot, scale: u32, offset: i64 },
     PackPtr { dst: Slot, ptr: PtrSlots },
-    UnpackPtr { dst: PtrSlots, bits: Slot },
+    /// A pointer to a space from its bits.
+    UnpackPtr { dst: PtrSlots, space: Space, bits: Slot },
 
     // --- moving components
     Move { dst: Slot, src: Slot },
@@ -294,7 +295,7 @@ impl Step {
                 operands[from.indices()].iter_mut().for_each(|slot| f(slot, Role::Use));
                 f(dst, Role::Def);
             }
-            Self::UnpackPtr { dst, bits } => {
+            Self::UnpackPtr { dst, bits, .. } => {
                 f(bits, Role::Use);
                 f(&mut dst.region, Role::Def);
                 f(&mut dst.offset, Role::Def);

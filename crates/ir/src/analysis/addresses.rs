@@ -1,60 +1,46 @@
 //! Whether a kernel follows pointers that memory holds.
 
-use crate::{CastOp, FuncId, Function, Kernel, Module, Op, Scalar, Space, Type};
-
+use super::pointer_slots::PointerSlots;
 use super::walk::walk_insts;
+use crate::{CastOp, FuncId, Function, Kernel, Module, Op, Space, Type};
 
-/// Whether the kernel, or a function that it calls, may get a pointer to a buffer from bytes that came out of
-/// memory that outlives the launch: it needs the launch's resident buffers.
+/// Whether the kernel, or a function that it calls, may get a pointer to a buffer from an integer or from
+/// memory that is no pointer slot: it needs the launch's table of resident buffers.
 pub fn loads_pointers(module: &Module, kernel: &Kernel) -> bool {
-    let mut seen = Sources::default();
     let mut reached: Vec<FuncId> = vec![kernel.function];
-    let mut next = 0;
+    let (mut next, mut found) = (0, false);
     while let Some(&id) = reached.get(next) {
         next += 1;
         let function = module.function(id);
-        walk_insts(function, function.body, &mut |inst| match &function.inst(inst).op {
-            Op::Call(callee, _) if !reached.contains(callee) => reached.push(*callee),
-            op => seen.note(function, op, function.inst(inst).result.map(|result| function.ty(result))),
+        walk_insts(function, function.body, &mut |inst| {
+            if let Op::Call(callee, _) = &function.inst(inst).op
+                && !reached.contains(callee)
+            {
+                reached.push(*callee);
+            }
         });
+        found |= function_loads_pointers(function);
     }
-    seen.from_buffers || seen.from_locals && seen.bytes_arrive
+    found
 }
 
 /// As [`loads_pointers`], of one function without those that it calls.
 pub fn function_loads_pointers(function: &Function) -> bool {
-    let mut seen = Sources::default();
+    // The analysis is made only for functions that load pointers to buffers at all.
+    let mut slots = None;
+    let mut found = false;
     walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
-        seen.note(function, &data.op, data.result.map(|result| function.ty(result)));
-    });
-    seen.from_buffers || seen.from_locals && seen.bytes_arrive
-}
-
-#[derive(Default)]
-struct Sources {
-    /// A pointer is loaded from memory that threads share, or made of an integer.
-    from_buffers: bool,
-    /// One is loaded from thread memory.
-    from_locals: bool,
-    /// Bytes that may be a pointer's come from shared memory into thread memory.
-    bytes_arrive: bool,
-}
-
-impl Sources {
-    fn note(&mut self, function: &Function, op: &Op, result: Option<Type>) {
-        let is_shared = |pointer| function.ty(pointer) != Type::Ptr(Space::Thread);
-        let is_buffer = matches!(result, Some(Type::Ptr(Space::Device | Space::Constant)));
-        match op {
-            Op::Load { ptr, .. } if is_buffer && is_shared(*ptr) => self.from_buffers = true,
-            Op::Load { .. } if is_buffer => self.from_locals = true,
-            Op::Load { ptr, .. } if is_shared(*ptr) => {
-                self.bytes_arrive |=
-                    result.is_some_and(|ty| ty.scalar() == Some(Scalar::I64) || ty.lanes() > 1);
-            }
-            Op::Cast(CastOp::IntToPtr, _) if is_buffer => self.from_buffers = true,
-            Op::MemCopy { src, .. } if is_shared(*src) => self.bytes_arrive = true,
-            _ => {}
+        let is_buffer = |value| matches!(function.ty(value), Type::Ptr(Space::Device | Space::Constant));
+        if found || !data.result.is_some_and(is_buffer) {
+            return;
         }
-    }
+        found = match &data.op {
+            Op::Cast(CastOp::IntToPtr, _) => true,
+            Op::Load { ptr, .. } if function.ty(*ptr) != Type::Ptr(Space::Thread) => true,
+            Op::Load { ptr, .. } => !slots.get_or_insert_with(|| PointerSlots::of(function)).is_slot(*ptr),
+            _ => false,
+        };
+    });
+    found
 }

@@ -6,9 +6,6 @@ use super::place::{Place, align_at};
 use crate::hir::{self, CastKind, ExprKind};
 use anymetal_ir as ir;
 
-/// The most pointers of one object that are stored as addresses when it is copied to a buffer.
-const MAX_POINTERS: usize = 256;
-
 impl FunctionLowerer<'_, '_, '_> {
     /// Evaluates a value of any non-void type and stores it at `ptr` (in thread space), which nothing
     /// the expression reads overlaps.
@@ -180,54 +177,6 @@ impl FunctionLowerer<'_, '_, '_> {
         let size = self.types().layout(ty).size;
         if dst != src {
             self.b.push(ir::Op::MemCopy { dst, src, size, align });
-            self.store_pointers(dst, src, ty);
-        }
-    }
-
-    /// Stores the pointers of an object that was copied from a thread to a buffer: as bytes they mean
-    /// something in this launch only, a store writes their addresses.
-    fn store_pointers(&mut self, dst: ir::Value, src: ir::Value, ty: hir::Ty) {
-        let space = |this: &Self, ptr| this.b.func.ty(ptr);
-        let is_kept = space(self, src) == ir::Type::Ptr(ir::Space::Thread)
-            && space(self, dst) == ir::Type::Ptr(ir::Space::Device);
-        if !is_kept {
-            return;
-        }
-        let mut pointers = Vec::new();
-        self.pointers_in(ty, 0, &mut pointers);
-        for (offset, space) in pointers {
-            let (from, to) = (self.b.ptr_offset(src, offset as i64), self.b.ptr_offset(dst, offset as i64));
-            let pointer = self.b.load(from, ir::Type::Ptr(space), 8);
-            self.b.store(to, pointer, 8);
-        }
-    }
-
-    /// Where an object has pointers to buffers, and their spaces: the first [`MAX_POINTERS`], without those
-    /// of unions.
-    fn pointers_in(&self, ty: hir::Ty, offset: u64, found: &mut Vec<(u64, ir::Space)>) {
-        match *self.types().kind(ty) {
-            hir::TyKind::Pointer(pointee) if found.len() < MAX_POINTERS => {
-                if matches!(pointee.space, ir::Space::Device | ir::Space::Constant) {
-                    found.push((offset, pointee.space));
-                }
-            }
-            hir::TyKind::Array(elem, len) => {
-                let size = self.types().layout(elem).size;
-                let before = found.len();
-                for n in 0..len {
-                    self.pointers_in(elem, offset + n * size, found);
-                    // The first element says whether there are any.
-                    if found.len() == before || found.len() >= MAX_POINTERS {
-                        break;
-                    }
-                }
-            }
-            hir::TyKind::Record(record) if !self.types().record(record).is_union => {
-                for field in &self.types().record(record).fields {
-                    self.pointers_in(field.ty.ty, offset + field.offset, found);
-                }
-            }
-            _ => {}
         }
     }
 

@@ -1,8 +1,8 @@
 //! Allocations: base addresses, lengths, bounds checks, and tagged pointers.
 //!
 //! Bases and lengths are loaded once, in the entry block. A pointer with more than one possible root is
-//! *tagged*: the allocation's number in the high 16 bits, the offset plus 2^47 below, so that adding to the
-//! pointer is adding to its tagged form. 0 is the null pointer.
+//! *tagged* ([`crate::tagged`]): the allocation's number in the high 16 bits, the offset plus 2^47 below. 0 is
+//! the null pointer.
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 use anymetal_launch_abi::offsets::{
@@ -14,11 +14,16 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use super::memory::Address;
 use crate::cpu::argument_slots;
-use crate::cpu::llvm_text::Opd;
+use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::shape::flow;
 use crate::cpu::shape::range::offset_bound;
-use crate::cpu::shape::{Shape, flow};
 use crate::cpu::storage::Root;
-use crate::tagged::{BIAS, OFFSET_BITS};
+use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated};
+
+/// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
+pub(super) const ZEROS: &str = "@am.zeros";
+/// As much as all lanes read at once from a private array.
+pub(super) const ZEROS_BYTES: usize = LANES * 4 * size_of::<u64>();
 
 /// Without checks: more than is before any allocation, and no overflow when the largest length is added.
 pub(super) const UNCHECKED_BEFORE: i64 = 1 << 62;
@@ -264,11 +269,7 @@ impl Emitter<'_, '_> {
 
     // --- encoded pointers
 
-    /// The code of offset 0 in the pointer's allocation; that of an unbound buffer is null's.
-    fn code_base(&mut self, value: Value) -> Opd {
-        self.code_of_root(self.facts.storage.pointer(value).root)
-    }
-
+    /// The code of offset 0 in an allocation; that of an unbound buffer is null's.
     pub(super) fn code_of_root(&mut self, root: Root) -> Opd {
         match root {
             Root::Null | Root::Unset | Root::Many => Opd::Int(0),
@@ -284,40 +285,45 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The pointer as code.
+    /// The pointer, tagged.
     pub(super) fn encoded(&mut self, value: Value) -> Lane {
         let root = self.facts.storage.pointer(value).root;
         if root == Root::Many {
             return self.lane(value, 0);
         }
-        let base = self.code_base(value);
-        match (self.lane(value, 0), flow::encoded(&self.shape(value, 0))) {
-            (Lane::Affine { assumption, .. }, Shape::Affine(shape)) => {
-                let step = shape.segment_len();
-                let mut bases = Vec::new();
-                for segment in 0..shape.segments {
-                    let offset = self.at(value, 0, segment * step);
-                    bases.push(self.t.add("i64", &offset, &base));
-                }
-                Lane::Affine { bases, shape, assumption }
-            }
-            _ => Lane::Varying(self.encoded_sum(value, &base)),
+        if !self.shape(value, 0).is_uniform() {
+            return Lane::Varying(self.encoded_vector(value));
         }
+        let (offset, code) = (self.uniform(value, 0), self.code_of_root(root));
+        Lane::uniform(self.tagged(Width::One, &code, &offset))
     }
 
-    fn encoded_sum(&mut self, value: Value, base: &Opd) -> Opd {
-        let offsets = self.vector(value, 0);
-        let base = self.t.splat("i64", base);
-        self.t.value(format_args!("add {} {offsets}, {base}", Width::All.of("i64")))
-    }
-
-    /// The pointer's code in all lanes, whatever its shape.
+    /// The pointer in all lanes, tagged, whatever its shape.
     pub(super) fn encoded_vector(&mut self, value: Value) -> Opd {
-        if self.facts.storage.pointer(value).root == Root::Many {
-            return self.vector(value, 0);
+        let offsets = self.vector(value, 0);
+        match self.facts.storage.pointer(value).root {
+            Root::Many => offsets,
+            root => {
+                let code = self.code_of_root(root);
+                self.tagged(Width::All, &code, &offsets)
+            }
         }
-        let base = self.code_base(value);
-        self.encoded_sum(value, &base)
+    }
+
+    /// Tagged pointers of offsets in the allocation whose first byte has the code.
+    pub(super) fn tagged(&mut self, width: Width, code: &Opd, offsets: &Opd) -> Opd {
+        let ty = width.of("i64");
+        let code = if width == Width::One { code.clone() } else { self.t.splat("i64", code) };
+        let sum = match width {
+            Width::One => self.t.add("i64", &code, offsets),
+            _ => self.t.value(format_args!("add {ty} {code}, {offsets}")),
+        };
+        if let (Opd::Int(_), Opd::Int(offset)) = (&code, offsets)
+            && (0..=MAX_OFFSET).contains(offset)
+        {
+            return sum;
+        }
+        saturated(&mut self.t, width, &code, &sum)
     }
 
     /// The table of all allocations, by number: base and length.
@@ -346,8 +352,9 @@ impl Emitter<'_, '_> {
         table
     }
 
-    /// Allocation and offset of one encoded pointer to memory that lanes share.
-    pub(super) fn decode(&mut self, code: &Opd) -> (Place, Opd) {
+    /// Allocation and offset of one tagged pointer to memory that lanes share. Of memory that the launch may
+    /// only read, the allocation has no bytes for what `stores`.
+    pub(super) fn decode(&mut self, code: &Opd, stores: bool) -> (Place, Opd) {
         let table = self.table();
         let count = self.shared_allocations();
         let tag = self.t.value(format_args!("lshr i64 {code}, 48"));
@@ -359,7 +366,10 @@ impl Emitter<'_, '_> {
         }
         let base = self.t.load("ptr", &entry, 8);
         let second = self.t.offset(&entry, &Opd::Int(8));
-        let len = self.t.load("i64", &second, 8);
+        let mut len = self.t.load("i64", &second, 8);
+        if self.loads_pointers {
+            len = entry_len(&mut self.t, &len, stores);
+        }
         let offset = self.decode_offset(Width::One, code);
         (Place { base, len, root: Root::Many, number: Some(number) }, offset)
     }
@@ -396,10 +406,11 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("sub {ty} {low}, {}", width.int("i64", BIAS)))
     }
 
-    /// The allocation of an exposed local, by the number in a code.
+    /// The allocation of an exposed local, by the number in a code. For any other number, such as the null
+    /// pointer's, it has no bytes; loads read zeros there before they are discarded.
     pub(super) fn decode_local(&mut self, code: &Opd) -> (Place, Opd) {
         let number = self.t.value(format_args!("lshr i64 {code}, 48"));
-        let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
+        let (mut base, mut len) = (Opd::text(ZEROS), Opd::Int(0));
         for array in self.facts.storage.arrays.clone() {
             if !self.facts.storage.is_exposed(array.local) {
                 continue;
@@ -453,7 +464,7 @@ impl Emitter<'_, '_> {
         };
         let (base, offset) = match root {
             Root::Many => {
-                let (place, offset) = self.decode(&offset);
+                let (place, offset) = self.decode(&offset, false);
                 // A null pointer is no offset.
                 let null = self.t.value(format_args!("icmp eq ptr {}, null", place.base));
                 (place.base, self.t.select("i1", &null, "i64", &Opd::Int(0), &offset))

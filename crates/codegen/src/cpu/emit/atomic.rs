@@ -4,7 +4,7 @@ use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value
 use anymetal_launch_abi::AccessKind;
 
 use super::lane::Lane;
-use super::memory::{Address, Item};
+use super::memory::{Address, Decoder, Item};
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, rmw_name, scalar_type};
 
@@ -42,12 +42,13 @@ impl Emitter<'_, '_> {
         let results = if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
             let count = usize::from(data.result.is_some());
-            self.waterfall(&codes, false, Item { scalar, count }, |this, address| {
+            let decoder = if kind == AccessKind::Load { Decoder::Loads } else { Decoder::Stores };
+            self.waterfall(&codes, decoder, Item { scalar, count }, |this, address| {
                 let address = Address { site, ..address };
                 this.atomic_lanes(&operation, &address, &operands)
             })
         } else {
-            let address = self.address(pointer, site);
+            let address = self.address(pointer, site, kind);
             self.atomic_at(&operation, &address, &operands, data.result, data.fp)
         };
         if let Some(result) = data.result {

@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
         else {
             return false;
         };
-        let address = Address { extra: low, ..self.address(pointer, 0) };
+        let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
         let loaded = match shape {
             Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
             None => self.load_bundle_apart(&address, &chunks, high - low),

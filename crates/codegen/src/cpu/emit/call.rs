@@ -36,8 +36,11 @@ enum Allocation {
         len: Opd,
         before: Opd,
     },
-    /// Of encoded pointers, the lanes'.
-    OfLanes(Opd),
+    /// Of tagged pointers, the lanes'.
+    OfLanes {
+        codes: Opd,
+        stores: bool,
+    },
 }
 
 enum Offset {
@@ -51,7 +54,7 @@ impl Argument {
     fn key(&self) -> Option<(&Opd, u32)> {
         match self {
             Self::Private { offset: Offset::OfLanes(offsets), .. } => Some((offsets, 0)),
-            Self::Shared { allocation: Allocation::OfLanes(codes), .. } => Some((codes, ADDRESS_BITS)),
+            Self::Shared { allocation: Allocation::OfLanes { codes, .. }, .. } => Some((codes, ADDRESS_BITS)),
             _ => None,
         }
     }
@@ -60,8 +63,13 @@ impl Argument {
 impl Emitter<'_, '_> {
     pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
-        let arguments: Vec<Argument> =
-            args.iter().zip(passings).map(|(&arg, passing)| self.argument(arg, passing)).collect();
+        let stored = self.shared.stores.of(self.shared.module, callee);
+        let arguments: Vec<Argument> = args
+            .iter()
+            .zip(passings)
+            .enumerate()
+            .map(|(index, (&arg, passing))| self.argument(arg, passing, stored.has_parameter(index)))
+            .collect();
         let result_ty = result.map(|result| self.function().ty(result));
         let into = result_ty.map(|ty| self.passed_vectors(ty));
         let mask = self.mask.clone();
@@ -99,10 +107,11 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn argument(&mut self, arg: Value, passing: Passing) -> Argument {
+    /// `stores`: the function may store through it.
+    fn argument(&mut self, arg: Value, passing: Passing, stores: bool) -> Argument {
         match passing {
             Passing::Private { .. } => self.private_argument(arg),
-            Passing::Shared { uniform } => self.shared_argument(arg, uniform),
+            Passing::Shared { uniform } => self.shared_argument(arg, uniform, stores),
             Passing::Value => Argument::Vectors(self.pass_value(arg)),
         }
     }
@@ -117,19 +126,20 @@ impl Emitter<'_, '_> {
         Argument::Private { base: place.base, len: place.len, offset }
     }
 
-    fn shared_argument(&mut self, arg: Value, uniform: bool) -> Argument {
+    fn shared_argument(&mut self, arg: Value, uniform: bool, stores: bool) -> Argument {
         let root = self.facts.storage.pointer(arg).root;
         let is_encoded = root == Root::Many;
         if is_encoded && !uniform && !self.lane(arg, 0).is_uniform() {
             let codes = self.vector(arg, 0);
             let offsets = self.decode_offset(Width::All, &codes);
             let offset = self.pass_offsets(&offsets);
-            return Argument::Shared { allocation: Allocation::OfLanes(codes), ty: "ptr", offset };
+            let allocation = Allocation::OfLanes { codes, stores };
+            return Argument::Shared { allocation, ty: "ptr", offset };
         }
         let (place, one) = match (is_encoded, uniform) {
             (true, _) => {
                 let code = self.any_lane(arg);
-                let (place, offset) = self.decode(&code);
+                let (place, offset) = self.decode(&code, stores);
                 (place, Some(offset))
             }
             (false, true) => (self.place(root), Some(self.any_lane(arg))),
@@ -232,13 +242,13 @@ impl Emitter<'_, '_> {
     fn allocation_of(&mut self, allocation: &Allocation, lane: Option<&Opd>) -> (Opd, Opd, Opd) {
         match (allocation, lane) {
             (Allocation::Same { base, len, before }, _) => (base.clone(), len.clone(), before.clone()),
-            (Allocation::OfLanes(codes), Some(lane)) => {
+            (Allocation::OfLanes { codes, stores }, Some(lane)) => {
                 let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
-                let (place, _) = self.decode(&code);
+                let (place, _) = self.decode(&code, *stores);
                 let before = self.before(&place);
                 (place.base, place.len, before)
             }
-            (Allocation::OfLanes(_), None) => (Opd::text("null"), Opd::Int(0), Opd::Int(0)),
+            (Allocation::OfLanes { .. }, None) => (Opd::text("null"), Opd::Int(0), Opd::Int(0)),
         }
     }
 

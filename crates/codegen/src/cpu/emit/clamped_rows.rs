@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
@@ -69,7 +70,7 @@ impl Emitter<'_, '_> {
             if *common.get_or_insert_with(|| indices.columns.clone()) != indices.columns {
                 return None;
             }
-            all.push((first, self.address(loads.parts.first()?.pointer, 0).place, indices));
+            all.push((first, self.address(loads.parts.first()?.pointer, 0, AccessKind::Load).place, indices));
         }
         let columns: Vec<Opd> = common?.iter().map(|&column| self.frozen_vector(column)).collect();
         let (mut is_so, mut halves) = (Opd::bool(true), Vec::new());

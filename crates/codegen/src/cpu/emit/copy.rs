@@ -10,9 +10,10 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::{PromotedType, Root};
+use crate::tagged::saturated;
 
 /// Copies larger than this many pieces are loops.
 const MAX_PIECES: i64 = 64;
@@ -77,19 +78,21 @@ impl Emitter<'_, '_> {
             let lane = self.load_promoted(source);
             return match (self.facts.storage.vars[source].ty, data.ty) {
                 (PromotedType::Scalar(from), PromotedType::Scalar(to)) => self.reinterpreted(&lane, from, to),
-                (PromotedType::Pointer(root), PromotedType::Pointer(Root::Many)) => {
-                    self.encode_lane(root, &lane)
+                (PromotedType::Pointer(root, _), PromotedType::Pointer(Root::Many, _))
+                    if root != Root::Many =>
+                {
+                    self.tagged_lane(root, &lane)
                 }
                 _ => lane,
             };
         }
         match data.ty {
             PromotedType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
-            PromotedType::Pointer(root) => {
-                let code = self.load_piece(inst, src, extra, Scalar::I64);
+            PromotedType::Pointer(root, space) => {
+                let bits = self.load_piece(inst, src, extra, Scalar::I64);
                 match root {
-                    Root::Many => self.loaded_pointers(&code),
-                    root => self.decode_lane(root, &code),
+                    Root::Many => self.loaded_pointers(space, &bits),
+                    root => self.offset_from(root, &bits),
                 }
             }
         }
@@ -118,11 +121,11 @@ impl Emitter<'_, '_> {
         let lane = self.load_promoted(var);
         let (scalar, lane) = match data.ty {
             PromotedType::Scalar(scalar) => (scalar, lane),
-            PromotedType::Pointer(root) => {
-                let code = self.encode_lane(root, &lane);
-                let outlives = ptr_space(self.facts.function, dst) == Space::Device;
-                (Scalar::I64, if outlives { self.addresses(&code) } else { code })
+            PromotedType::Pointer(Root::Many, Space::Device | Space::Constant) => {
+                (Scalar::I64, self.addresses(&lane))
             }
+            PromotedType::Pointer(Root::Many, _) => (Scalar::I64, lane),
+            PromotedType::Pointer(root, _) => (Scalar::I64, self.bits_at(root, &lane)),
         };
         self.store_piece(inst, dst, extra, scalar, &lane);
     }
@@ -211,7 +214,7 @@ impl Emitter<'_, '_> {
     fn move_if_in_bounds(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
             let site = self.site(inst, whole.places[end], kind, whole.access[end]);
-            let address = self.address(whole.places[end], site);
+            let address = self.address(whole.places[end], site, kind);
             End { address, offsets: None }
         });
         let [from, to] = &mut ends;
@@ -369,13 +372,20 @@ impl Emitter<'_, '_> {
         let index = self.t.load("i64", &slot, 8);
         let bytes = self.t.mul("i64", &index, &Opd::Int(step));
         for (n, &pointer) in pointers.iter().enumerate() {
+            let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
             let lane = match (&scalars[n], &vectors[n]) {
-                (Some(scalar), _) => Lane::uniform(self.t.add("i64", scalar, &bytes)),
-                (None, Some(vector)) => {
-                    let all = self.t.splat("i64", &bytes);
-                    Lane::Varying(self.t.value(format_args!("add <32 x i64> {vector}, {all}")))
+                (Some(start), _) => {
+                    let sum = self.t.add("i64", start, &bytes);
+                    let sum = if is_tagged { saturated(&mut self.t, Width::One, start, &sum) } else { sum };
+                    Lane::uniform(sum)
                 }
-                (None, None) => continue,
+                (None, Some(start)) => {
+                    let all = self.t.splat("i64", &bytes);
+                    let sum = self.t.value(format_args!("add <32 x i64> {start}, {all}"));
+                    let sum = if is_tagged { saturated(&mut self.t, Width::All, start, &sum) } else { sum };
+                    Lane::Varying(sum)
+                }
+                (None, None) => unreachable!("a pointer has one offset or one for each lane"),
             };
             self.define(pointer, vec![lane]);
         }
@@ -390,31 +400,14 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// What a pointer of known root is kept as, from its code: the offset.
-    pub(super) fn decode_lane(&mut self, root: Root, code: &Lane) -> Lane {
-        if matches!(root, Root::Many | Root::Null | Root::Unset) {
-            return code.clone();
+    /// A promoted pointer's contents, tagged, from offsets in its allocation.
+    fn tagged_lane(&mut self, root: Root, offsets: &Lane) -> Lane {
+        let code = self.code_of_root(root);
+        if offsets.is_uniform() {
+            let offset = offsets.at(&mut self.t, "i64", 0);
+            return Lane::uniform(self.tagged(Width::One, &code, &offset));
         }
-        let base = self.code_of_root(root);
-        let base = self.t.splat("i64", &base);
-        let all = code.vector(&mut self.t, "i64");
-        Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
-    }
-
-    /// A promoted pointer's contents as codes.
-    fn encode_lane(&mut self, root: Root, lane: &Lane) -> Lane {
-        if root == Root::Many {
-            return lane.clone();
-        }
-        let base = self.code_of_root(root);
-        let all = lane.vector(&mut self.t, "i64");
-        if let Lane::Affine { shape, .. } = lane
-            && Shape::Affine(shape.clone()).is_uniform()
-        {
-            let one = lane.at(&mut self.t, "i64", 0);
-            return Lane::uniform(self.t.add("i64", &one, &base));
-        }
-        let base = self.t.splat("i64", &base);
-        Lane::Varying(self.t.value(format_args!("add <32 x i64> {all}, {base}")))
+        let offsets = offsets.vector(&mut self.t, "i64");
+        Lane::Varying(self.tagged(Width::All, &code, &offsets))
     }
 }

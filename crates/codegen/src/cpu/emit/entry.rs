@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use anymetal_ir::analysis::function_loads_pointers;
+use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers};
 use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_launch_abi::FAULT_SYMBOL;
 use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 
+use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
@@ -117,6 +118,7 @@ impl<'a> Shared<'a> {
             function_number: 0,
             helpers: BTreeSet::new(),
             passings: BTreeMap::new(),
+            stores: StoreSummaries::default(),
             products: BTreeMap::new(),
             panels: Vec::new(),
             declares: BTreeSet::new(),
@@ -144,7 +146,9 @@ impl<'a> Shared<'a> {
             );
         }
         // What loads out of bounds read instead.
-        text.push_str("@am.zeros = internal unnamed_addr constant [64 x i8] zeroinitializer, align 64\n");
+        text.push_str(&format!(
+            "{ZEROS} = internal unnamed_addr constant [{ZEROS_BYTES} x i8] zeroinitializer, align 64\n"
+        ));
         text.push_str(entry);
         text.push_str(functions);
         for helper in &self.helpers {

@@ -1,9 +1,10 @@
-//! Pointers that memory holds: addresses when they are stored to buffers, tagged pointers once they are
-//! loaded.
+//! Pointers in memory: addresses where data can be, tagged pointers in slots and registers.
 //!
-//! A loaded address is looked up in the launch's table of resident buffers, and gets a number beyond those of
-//! the kernel's own allocations. The table is constant during a launch, so the lookup is a function of its
-//! arguments alone, which LLVM may hoist. Only kernels that load pointers have any of this
+//! Invariant: bits that may be data become a pointer only by [`Emitter::loaded_pointers`], which admits what a
+//! pointer to the space may point to: to device memory a resident buffer of the launch, found by its address;
+//! to constant memory also the kernel's constant data; to threadgroup memory the threadgroup's variables; to
+//! thread memory the thread's locals. The table of resident buffers is constant during a launch, so the search
+//! is a function of its arguments alone, which LLVM may hoist. Only kernels that load pointers have any of this
 //! ([`anymetal_ir::analysis::function_loads_pointers`]).
 
 use anymetal_ir::{ArgKind, Space, Type, Value};
@@ -11,10 +12,10 @@ use anymetal_launch_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE
 use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
 
 use super::Emitter;
-use super::lane::Lane;
+use super::lane::{Lane, Width};
 use super::out_of_line::Helper;
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::flow::encoded as encoded_shape;
+use crate::cpu::shape::flow::{addressed, ptr_space};
 use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
 use crate::tagged::{self, BIAS, OFFSET_BITS, Search};
@@ -107,7 +108,8 @@ done:
 
 /// The text of [`Helper::Pointers`].
 pub(super) fn pointers() -> String {
-    each_lane("am.pointers", "am.pointer", "ptr %launch, i64 %first", "ptr %launch, i64 %first")
+    let parameters = "ptr %launch, i64 %constants, i64 %constants.count, i64 %first";
+    each_lane("am.pointers", "am.pointer", parameters, parameters)
 }
 
 /// The text of [`Helper::Addresses`].
@@ -127,32 +129,63 @@ impl Emitter<'_, '_> {
         self.shared_allocations() + self.facts.function.locals.len()
     }
 
-    /// The tagged pointers of eight bytes each that were loaded, for a pointer value.
+    /// A pointer from its bits, which may be data.
     pub(super) fn loaded_pointer(&mut self, pointer: Value, bits: &Lane) -> Lane {
-        if self.has_address(pointer) { self.loaded_pointers(bits) } else { bits.clone() }
+        let space = ptr_space(self.facts.function, pointer);
+        self.loaded_pointers(space, bits)
     }
 
-    /// The tagged pointers of eight bytes each.
-    pub(super) fn loaded_pointers(&mut self, bits: &Lane) -> Lane {
-        if !self.loads_pointers {
-            return bits.clone();
+    /// Tagged pointers to a space from bits that may be data.
+    pub(super) fn loaded_pointers(&mut self, space: Space, bits: &Lane) -> Lane {
+        match space {
+            Space::Device => self.resident_pointers(0, bits),
+            Space::Constant => self.resident_pointers(self.shared.module.globals.len(), bits),
+            Space::Threadgroup => self.threadgroup_pointers(bits),
+            // Only locals are decoded.
+            Space::Thread => bits.clone(),
         }
+    }
+
+    /// Of addresses; `constants` constant data may be named by their tags.
+    fn resident_pointers(&mut self, constants: usize, bits: &Lane) -> Lane {
         let (launch, first) = (self.group.launch.clone(), self.first_resident());
+        let globals = self.shared_allocations() - self.shared.module.globals.len();
+        let given = format!("ptr {launch}, i64 {globals}, i64 {constants}, i64 {first}");
         if bits.is_uniform() {
             let bits = bits.at(&mut self.t, "i64", 0);
             if matches!(bits, Opd::Int(0)) {
                 return Lane::known(Affine::known([0; 32]));
             }
             self.need(Helper::Pointer);
-            let code =
-                self.t.value(format_args!("call i64 @am.pointer(ptr {launch}, i64 {first}, i64 {bits})"));
-            return Lane::uniform(code);
+            return Lane::uniform(self.t.value(format_args!("call i64 @am.pointer({given}, i64 {bits})")));
         }
         self.need(Helper::Pointers);
         let bits = bits.vector(&mut self.t, "i64");
-        Lane::Varying(self.t.value(format_args!(
-            "call <32 x i64> @am.pointers(ptr {launch}, i64 {first}, <32 x i64> {bits})"
-        )))
+        Lane::Varying(self.t.value(format_args!("call <32 x i64> @am.pointers({given}, <32 x i64> {bits})")))
+    }
+
+    /// Tags of threadgroup memory as they are; null of others.
+    fn threadgroup_pointers(&mut self, bits: &Lane) -> Lane {
+        let (module, kernel) = (self.shared.module, self.shared.kernel);
+        let arguments = kernel.args.iter().enumerate();
+        let arguments = arguments.filter(|(_, argument)| argument.kind == ArgKind::ThreadgroupMemory);
+        let mut numbers: Vec<usize> = arguments.map(|(index, _)| 1 + index).collect();
+        numbers.extend((0..module.threadgroup_vars.len()).map(|var| 1 + kernel.args.len() + var));
+        let (width, bits) = match bits.is_uniform() {
+            true => (Width::One, bits.at(&mut self.t, "i64", 0)),
+            false => (Width::All, bits.vector(&mut self.t, "i64")),
+        };
+        let (ty, condition) = (width.of("i64"), width.of("i1"));
+        let number =
+            self.t.value(format_args!("lshr {ty} {bits}, {}", width.int("i64", ADDRESS_BITS.into())));
+        let mut known = width.constant("i1", &Opd::bool(false));
+        for own in numbers {
+            let own = width.int("i64", own as i64);
+            let is_own = self.t.value(format_args!("icmp eq {ty} {number}, {own}"));
+            known = self.t.value(format_args!("or {condition} {known}, {is_own}"));
+        }
+        let pointer = self.t.select(&condition, &known, &ty, &bits, &width.int("i64", 0));
+        if width == Width::One { Lane::uniform(pointer) } else { Lane::Varying(pointer) }
     }
 
     /// As [`Self::loaded_pointers`], of all lanes, for a pointer value.
@@ -166,13 +199,15 @@ impl Emitter<'_, '_> {
         if !self.has_address(value) {
             return self.encoded(value);
         }
-        let root = self.facts.storage.pointer(value).root;
-        if root == Root::Many {
-            let codes = self.lane(value, 0);
-            return self.addresses(&codes);
-        }
-        let base = self.address_base(root);
-        match (self.lane(value, 0), encoded_shape(&self.shape(value, 0))) {
+        let base = match self.facts.storage.pointer(value).root {
+            Root::Many => {
+                let codes = self.lane(value, 0);
+                return self.addresses(&codes);
+            }
+            Root::Argument(index) => self.argument_address(index),
+            _ => return self.encoded(value),
+        };
+        match (self.lane(value, 0), addressed(&self.shape(value, 0))) {
             (Lane::Affine { assumption, .. }, Shape::Affine(shape)) => {
                 let step = shape.segment_len();
                 let mut bases = Vec::new();
@@ -191,27 +226,96 @@ impl Emitter<'_, '_> {
         if !self.has_address(value) {
             return self.encoded_vector(value);
         }
-        let root = self.facts.storage.pointer(value).root;
-        if root == Root::Many {
-            let codes = Lane::Varying(self.vector(value, 0));
-            return self.addresses(&codes).vector(&mut self.t, "i64");
+        let offsets = self.vector(value, 0);
+        match self.facts.storage.pointer(value).root {
+            Root::Many => self.addresses(&Lane::Varying(offsets)).vector(&mut self.t, "i64"),
+            Root::Argument(index) => {
+                let base = self.argument_address(index);
+                self.offsets_plus(value, &base)
+            }
+            _ => self.encoded_vector(value),
         }
-        let base = self.address_base(root);
-        self.offsets_plus(value, &base)
     }
 
-    /// The address of offset 0 in a buffer; of what has none, the code.
-    fn address_base(&mut self, root: Root) -> Opd {
-        match root {
-            Root::Argument(_) => {
-                let base = self.place(root).base;
-                if base.is_text("null") {
-                    return Opd::Int(0);
-                }
-                self.t.value(format_args!("ptrtoint ptr {base} to i64"))
+    /// The eight bytes of a pointer in the memory at an address.
+    pub(super) fn stored_pointer(&mut self, at: Value, value: Value) -> Lane {
+        let lane = match self.facts.storage.is_slot(at) {
+            true => self.encoded(value),
+            false => self.addressed(value),
+        };
+        match lane {
+            Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.addressed_vector(value)),
+            lane => lane,
+        }
+    }
+
+    /// What a pointer that was loaded from an address is kept as: tagged, or the offset from its root.
+    pub(super) fn pointer_in(&mut self, at: Value, result: Value, bits: &Lane) -> Lane {
+        let is_slot = self.facts.storage.is_slot(at);
+        match self.facts.storage.pointer(result).root {
+            Root::Many if is_slot => bits.clone(),
+            Root::Many => self.loaded_pointer(result, bits),
+            root if is_slot => {
+                let code = self.code_of_root(root);
+                self.minus(bits, &code)
             }
+            root => self.offset_from(root, bits),
+        }
+    }
+
+    /// The offsets from a root that pointers have whose bits are not in a slot.
+    pub(super) fn offset_from(&mut self, root: Root, bits: &Lane) -> Lane {
+        let base = self.bits_of_root(root);
+        self.minus(bits, &base)
+    }
+
+    /// The bits of pointers at these offsets from a root, outside of slots.
+    pub(super) fn bits_at(&mut self, root: Root, offsets: &Lane) -> Lane {
+        let base = self.bits_of_root(root);
+        let is_address = matches!(root, Root::Argument(index) if self.is_buffer(index));
+        let (width, offset) = match offsets.is_uniform() {
+            true => (Width::One, offsets.at(&mut self.t, "i64", 0)),
+            false => (Width::All, offsets.vector(&mut self.t, "i64")),
+        };
+        let bits = match (is_address, width) {
+            (true, Width::One) => self.t.add("i64", &offset, &base),
+            (true, _) => {
+                let base = self.t.splat("i64", &base);
+                self.t.value(format_args!("add <32 x i64> {offset}, {base}"))
+            }
+            (false, _) => self.tagged(width, &base, &offset),
+        };
+        if width == Width::One { Lane::uniform(bits) } else { Lane::Varying(bits) }
+    }
+
+    /// The bits of a pointer to a root's first byte, outside of slots.
+    fn bits_of_root(&mut self, root: Root) -> Opd {
+        match root {
+            Root::Argument(index) if self.is_buffer(index) => self.argument_address(index),
             root => self.code_of_root(root),
         }
+    }
+
+    fn is_buffer(&self, argument: usize) -> bool {
+        self.shared.kernel.args[argument].kind == ArgKind::Buffer
+    }
+
+    fn minus(&mut self, bits: &Lane, base: &Opd) -> Lane {
+        if matches!(base, Opd::Int(0)) {
+            return bits.clone();
+        }
+        let base = self.t.splat("i64", base);
+        let all = bits.vector(&mut self.t, "i64");
+        Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
+    }
+
+    /// The address of the first byte that is bound at a buffer argument; 0 if nothing is.
+    fn argument_address(&mut self, index: usize) -> Opd {
+        let base = self.place(Root::Argument(index)).base;
+        if base.is_text("null") {
+            return Opd::Int(0);
+        }
+        self.t.value(format_args!("ptrtoint ptr {base} to i64"))
     }
 
     fn offsets_plus(&mut self, value: Value, base: &Opd) -> Opd {

@@ -79,6 +79,7 @@ mod unmasked_loop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use anymetal_ir::analysis::StoreSummaries;
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
@@ -112,6 +113,8 @@ pub(super) struct Shared<'a> {
     helpers: BTreeSet<out_of_line::Helper>,
     /// How arguments of the functions that are called are passed.
     passings: subroutine::Passings,
+    /// What they store to.
+    stores: StoreSummaries,
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
     /// The panels among them, by number.
@@ -392,7 +395,7 @@ impl Emitter<'_, '_> {
     fn element_of(&self, ty: PromotedType) -> &'static str {
         match ty {
             PromotedType::Scalar(scalar) => scalar_type(scalar),
-            PromotedType::Pointer(_) => "i64",
+            PromotedType::Pointer(..) => "i64",
         }
     }
 

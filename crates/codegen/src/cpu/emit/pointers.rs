@@ -1,31 +1,38 @@
-//! Pointers that are computed: sums with indices, and choices between two.
+//! Pointers that are computed: sums with indices, and choices between two. Sums of tagged pointers saturate.
 
-use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_ir::{Inst, Op, Value};
 
+use super::Emitter;
 use super::lane::{Lane, Width};
-use super::{Emitter, zero_lane};
 use crate::cpu::llvm_text::{MASK, Opd};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
+use crate::tagged::saturated;
 
 impl Emitter<'_, '_> {
     pub(super) fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
         let Op::PtrAdd { base, index, scale, offset } = self.facts.function.inst(inst).op.clone() else {
-            return zero_lane(Scalar::I64);
+            unreachable!("{inst} is a pointer sum");
         };
+        let is_tagged = self.facts.storage.pointer(result).root == Root::Many;
         match self.shape(result, 0) {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
                 let step = shape.segment_len();
                 let mut bases = Vec::new();
                 for lane in (0..shape.segments).map(|s| s * step) {
-                    let mut sum = self.at(base, 0, lane);
+                    let start = self.at(base, 0, lane);
+                    let mut sum = start.clone();
                     if let Some(index) = index {
                         let index = self.at(index, 0, lane);
                         let scaled = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
                         sum = self.t.add("i64", &sum, &scaled);
                     }
-                    bases.push(self.t.add("i64", &sum, &Opd::Int(offset)));
+                    sum = self.t.add("i64", &sum, &Opd::Int(offset));
+                    bases.push(match is_tagged && sum != start {
+                        true => saturated(&mut self.t, Width::One, &start, &sum),
+                        false => sum,
+                    });
                 }
                 let assumption = self.condition(inst, 0, &shape);
                 Lane::Affine { bases, shape, assumption }
@@ -42,7 +49,8 @@ impl Emitter<'_, '_> {
         offset: i64,
     ) -> Opd {
         let ty = Width::All.of("i64");
-        let mut sum = self.vector(base, 0);
+        let start = self.vector(base, 0);
+        let mut sum = start.clone();
         if let Some(index) = index {
             let index = self.vector(index, 0);
             let scaled = match scale {
@@ -54,7 +62,13 @@ impl Emitter<'_, '_> {
                 false => self.t.value(format_args!("add {ty} {sum}, {scaled}")),
             };
         }
-        if offset == 0 { sum } else { self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})")) }
+        if offset != 0 {
+            sum = self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})"));
+        }
+        match self.facts.storage.pointer(base).root {
+            Root::Many if sum != start => saturated(&mut self.t, Width::All, &start, &sum),
+            _ => sum,
+        }
     }
 
     pub(super) fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {

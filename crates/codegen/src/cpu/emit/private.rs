@@ -7,8 +7,9 @@
 use anymetal_ir::{Inst, Scalar, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::allocation::ZEROS;
 use super::lane::{Lane, Width};
-use super::memory::{Address, Item, SlowOffsets};
+use super::memory::{Address, Decoder, Item, SlowOffsets};
 use super::out_of_line::Helper;
 use super::private_parts::Parts;
 use super::{Emitter, Mask};
@@ -80,7 +81,7 @@ impl Emitter<'_, '_> {
 
     /// The fault site of an access; none is noted for one that is known to be in bounds.
     fn private_site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, extra: i64, item: Item) -> u32 {
-        if let Pointer { root: Root::Local(local), offset: Some(offset) } =
+        if let Pointer { root: Root::Local(local), offset: Some(offset), .. } =
             self.facts.storage.pointer(pointer)
         {
             let start = offset.saturating_add(extra);
@@ -97,7 +98,7 @@ impl Emitter<'_, '_> {
         let site = self.private_site(inst, pointer, AccessKind::Load, extra, item);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
-            return self.waterfall(&codes, true, item, |this, address| {
+            return self.waterfall(&codes, Decoder::Private, item, |this, address| {
                 let spot = Spot { address: Address { extra, site, ..address }, unit: 1 };
                 this.load_spot(&spot, item)
             });
@@ -118,7 +119,7 @@ impl Emitter<'_, '_> {
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
-            self.waterfall(&codes, true, nothing, |this, address| {
+            self.waterfall(&codes, Decoder::Private, nothing, |this, address| {
                 let spot = Spot { address: Address { extra, site, ..address }, unit: 1 };
                 this.store_spot(&spot, item, lanes);
                 Vec::new()
@@ -201,7 +202,13 @@ impl Emitter<'_, '_> {
             self.report_outside(spot);
             return vec![Lane::Varying(Opd::text("zeroinitializer")); item.count];
         }
-        let base = spot.address.place.base.clone();
+        let mut base = spot.address.place.base.clone();
+        if !matches!(spot.address.place.len, Opd::Int(_)) {
+            // Which local it is, is known at run time only: it may be smaller than what is loaded.
+            let len = &spot.address.place.len;
+            let fits = self.t.value(format_args!("icmp uge i64 {len}, {}", item.bytes()));
+            base = self.t.select("i1", &fits, "ptr", &base, &Opd::text(ZEROS));
+        }
         let size = i64::from(item.scalar.size());
         let mut results = Vec::new();
         let (offset, good) = if is_uniform {

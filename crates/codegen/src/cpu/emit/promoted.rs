@@ -15,7 +15,7 @@ impl Emitter<'_, '_> {
     pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
         match self.facts.storage.vars[var].ty {
             PromotedType::Scalar(scalar) => scalar,
-            PromotedType::Pointer(_) => Scalar::I64,
+            PromotedType::Pointer(..) => Scalar::I64,
         }
     }
 
@@ -97,14 +97,8 @@ impl Emitter<'_, '_> {
     pub(super) fn lane_for_promoted(&mut self, value: Value, k: usize, var: usize) -> Lane {
         let to = self.facts.storage.vars[var].ty;
         match to {
-            PromotedType::Pointer(Root::Many) => {
-                let lane = self.encoded(value);
-                match &lane {
-                    Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
-                    _ => lane,
-                }
-            }
-            PromotedType::Pointer(_) => self.kept_lane(value, k),
+            PromotedType::Pointer(Root::Many, _) => self.encoded(value),
+            PromotedType::Pointer(..) => self.kept_lane(value, k),
             PromotedType::Scalar(scalar) => {
                 let lane = self.kept_lane(value, k);
                 self.reinterpreted(&lane, self.scalar(value), scalar)

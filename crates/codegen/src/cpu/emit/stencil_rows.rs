@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::access::{Plan, Run, extent_of_segment, plan};
 use super::allocation::Place;
@@ -141,13 +142,13 @@ impl Emitter<'_, '_> {
         let mut forms = Vec::new();
         let mut max = i64::MAX;
         for part in &loads.parts {
-            let address = self.address(part.pointer, 0);
+            let address = self.address(part.pointer, 0, AccessKind::Load);
             let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
             forms.push(condition);
             // The first member's place, if this one's index is not to wrap.
             max = max.min(largest.checked_sub(part.offset - low.offset)?);
         }
-        let address = self.address(low.pointer, 0);
+        let address = self.address(low.pointer, 0, AccessKind::Load);
         let Lane::Affine { bases, .. } = &address.offset else { return None };
         let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
         let cap = max.checked_add(less).filter(|&cap| cap >= 0)?;
@@ -228,7 +229,7 @@ impl Emitter<'_, '_> {
     /// All loads, at their distances from the lowest.
     fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
         let Some(low) = loads.parts.first() else { return Vec::new() };
-        let address = self.address(low.pointer, 0);
+        let address = self.address(low.pointer, 0, AccessKind::Load);
         let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
         if let Some(span) = self.span_of(loads) {
             let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));

@@ -12,17 +12,18 @@ pub(super) mod threadgroup;
 
 use crate::roots::Roots;
 pub(super) use crate::roots::{Pointer, Root};
-use partition::Partition;
+use partition::{Holds, Partition};
 
-use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Value};
+use anymetal_ir::analysis::PointerSlots;
+use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Space, Value};
 
 /// What a promoted variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PromotedType {
     /// A scalar.
     Scalar(Scalar),
-    /// A pointer with this root.
-    Pointer(Root),
+    /// A pointer with this root, to this space.
+    Pointer(Root, Space),
 }
 
 /// A scalar variable: part of a local.
@@ -76,6 +77,7 @@ pub(super) struct Storage {
     pub(super) arrays: Vec<Array>,
     /// Locals that encoded pointers may point to.
     exposed: Vec<bool>,
+    slots: PointerSlots,
 }
 
 impl Storage {
@@ -85,12 +87,14 @@ impl Storage {
         let roots = Roots::solve(function, enabled, order);
         let mut partition = Partition::new(function, order, &roots.pointers, &roots.exposed);
         partition.solve();
+        let contents = |local, offset| roots.content(local, offset);
         let mut storage = Self {
-            pointers: roots.pointers,
+            pointers: roots.pointers.clone(),
             kinds: Vec::new(),
             vars: Vec::new(),
             arrays: Vec::new(),
-            exposed: roots.exposed,
+            exposed: roots.exposed.clone(),
+            slots: PointerSlots::of(function),
         };
         for index in 0..function.locals.len() {
             let local = Local(index as u32);
@@ -103,11 +107,11 @@ impl Storage {
             }
             storage.kinds.push(LocalKind::Promoted);
             for (&offset, part) in &partition.locals[index].parts {
-                let ty = match part.scalar {
-                    Some(scalar) => PromotedType::Scalar(scalar),
-                    None => PromotedType::Pointer(
-                        roots.contents.get(&(local, offset)).copied().unwrap_or(Root::Null),
-                    ),
+                let ty = match part.holds {
+                    Holds::Scalar(scalar) => PromotedType::Scalar(scalar),
+                    Holds::Pointer(space) => {
+                        PromotedType::Pointer(contents(local, offset).unwrap_or(Root::Null), space)
+                    }
                 };
                 storage.vars.push(PromotedVar { local, offset, size: part.size, ty });
             }
@@ -135,6 +139,11 @@ impl Storage {
         self.exposed[local.index()]
     }
 
+    /// Whether the pointer in memory at an address is kept tagged; elsewhere it is an address.
+    pub(super) fn is_slot(&self, at: Value) -> bool {
+        self.slots.is_slot(at)
+    }
+
     /// The indices of the local's promoted variables that begin in the byte range.
     pub(super) fn vars_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
         let start = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset));
@@ -145,7 +154,7 @@ impl Storage {
     /// The promoted variables that an access through the pointer covers; `None` if it is not to promoted
     /// variables.
     pub(super) fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
-        let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointer(pointer) else {
+        let Pointer { root: Root::Local(local), offset: Some(offset), .. } = self.pointer(pointer) else {
             return None;
         };
         (self.kind(local) == LocalKind::Promoted).then(|| self.vars_in(local, offset, size))

@@ -13,16 +13,27 @@ use super::{Pointer, Root};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
     pub(super) size: i64,
-    /// `None`: a pointer.
-    pub(super) scalar: Option<Scalar>,
+    pub(super) holds: Holds,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Holds {
+    Scalar(Scalar),
+    /// A pointer to that space. Pointers to different spaces do not share a part: they are converted by way of
+    /// memory.
+    Pointer(Space),
 }
 
 impl Part {
     fn class(self) -> u8 {
-        match self.scalar {
-            None => 0,
-            Some(Scalar::Bool) => 1,
-            Some(_) => 2,
+        match self.holds {
+            Holds::Scalar(Scalar::Bool) => 0,
+            Holds::Scalar(_) => 1,
+            Holds::Pointer(Space::Device) => 2,
+            Holds::Pointer(Space::Constant) => 3,
+            Holds::Pointer(Space::Threadgroup) => 4,
+            Holds::Pointer(Space::Thread) => 5,
         }
     }
 }
@@ -110,26 +121,29 @@ impl Partition {
 
     fn access(&mut self, pointer: Pointer, ty: Type, align: u32) {
         let Root::Local(local) = pointer.root else { return };
-        let scalar = ty.scalar();
-        let size = i64::from(scalar.map_or(8, Scalar::size));
+        let holds = match ty {
+            Type::Ptr(space) => Holds::Pointer(space),
+            Type::Scalar(scalar) | Type::Vector(scalar, _) => Holds::Scalar(scalar),
+        };
+        let size = if let Holds::Scalar(scalar) = holds { scalar.size() } else { 8 };
         let parts = &mut self.locals[local.index()];
-        parts.unit = parts.unit.min(align.max(1)).min(size as u32);
+        // What the program says of the alignment may be wrong; a unit that an access does not begin at
+        // would be another lane's.
+        parts.unit = parts.unit.min(align.max(1)).min(size).min(pointer.align);
         let Some(offset) = pointer.offset else {
             parts.dynamic = true;
             return;
         };
+        let size = i64::from(size);
         for element in 0..i64::from(ty.lanes()) {
-            parts.add(offset.wrapping_add(element * size), Part { size, scalar });
+            parts.add(offset.wrapping_add(element * size), Part { size, holds });
         }
     }
 
     fn range(&mut self, pointer: Pointer, size: i64, align: u32) {
         let Root::Local(local) = pointer.root else { return };
         let parts = &mut self.locals[local.index()];
-        parts.unit = parts.unit.min(align.max(1)).min(alignment_of(size));
-        if let Some(offset) = pointer.offset {
-            parts.unit = parts.unit.min(alignment_of(offset));
-        }
+        parts.unit = parts.unit.min(align.max(1)).min(alignment_of(size)).min(pointer.align);
         match pointer.offset {
             Some(offset) if offset >= 0 && offset.saturating_add(size) <= parts.size => {
                 self.ranges.push(((local, offset), size));
@@ -142,15 +156,15 @@ impl Partition {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         self.range(dst, size, align);
         self.range(src, size, align);
-        if let Pointer { root: Root::Local(local), offset: Some(offset) } = src {
+        if let Pointer { root: Root::Local(local), offset: Some(offset), .. } = src {
             self.sources.push(((local, offset), size));
         }
         if let (Root::Local(to), Root::Local(from)) = (dst.root, src.root) {
             self.links.push((to, from));
         }
         if let (
-            Pointer { root: Root::Local(to), offset: Some(a) },
-            Pointer { root: Root::Local(from), offset: Some(b) },
+            Pointer { root: Root::Local(to), offset: Some(a), .. },
+            Pointer { root: Root::Local(from), offset: Some(b), .. },
         ) = (dst, src)
         {
             self.copies.push(((to, a), (from, b), size));
@@ -280,7 +294,7 @@ impl LocalParts {
                 2.. if at % 2 == 0 => (Scalar::I16, 2),
                 _ => (Scalar::I8, 1),
             };
-            self.parts.insert(at, Part { size: bytes, scalar: Some(scalar) });
+            self.parts.insert(at, Part { size: bytes, holds: Holds::Scalar(scalar) });
             self.unit = self.unit.min(bytes as u32);
             filled = true;
             at += bytes;

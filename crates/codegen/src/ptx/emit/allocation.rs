@@ -1,18 +1,20 @@
 //! Allocations: bases, lengths, bounds checks, and tagged pointers.
 //!
-//! A pointer whose allocation is known only at run time is *tagged*, as on the CPU: the allocation's number
-//! in the high 16 bits, the offset plus 2^47 below. 0 is the null pointer. Its candidates are the allocations
-//! of its address space, and the resident buffers where the kernel loads pointers (`loaded_pointers`).
+//! A pointer whose allocation is known only at run time is *tagged* ([`crate::tagged`]), as on the CPU. Its
+//! candidates are the allocations of its address space, and the resident buffers where the kernel loads
+//! pointers (`loaded_pointers`).
 
 use std::collections::BTreeMap;
 
 use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use crate::cpu::shape::range::offset_bound;
+use crate::elementwise::Width;
 use crate::llvm_text::Opd;
 use crate::roots::Root;
-use crate::tagged::{BIAS, OFFSET_BITS};
+use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, saturated};
 
 /// An allocation.
 #[derive(Clone, Debug)]
@@ -154,12 +156,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// What a pointer points to.
-    pub(super) fn address(&mut self, pointer: Value) -> Address {
+    /// What a pointer points to, for an access.
+    pub(super) fn address(&mut self, pointer: Value, kind: AccessKind) -> Address {
         let Type::Ptr(space) = self.ty(pointer) else { unreachable!("the verifier lets only pointers here") };
         let offset = self.one(pointer);
         let (place, offset) = match self.root(pointer) {
-            Root::Many => self.decode(&offset, space),
+            Root::Many => self.decode(&offset, space, kind != AccessKind::Load),
             root => (self.place(root, space), offset),
         };
         Address { place, offset, pointer, extra: 0, added: Added::Nothing }
@@ -387,33 +389,43 @@ impl Emitter<'_> {
 
     // --- tagged pointers
 
-    /// The pointer as it is kept in memory and where its allocation is not known.
+    /// The pointer as it is kept in slots and where its allocation is not known.
     pub(super) fn tagged(&mut self, pointer: Value) -> Opd {
         let offset = self.one(pointer);
         match self.root(pointer) {
             Root::Many => offset,
-            Root::Null | Root::Unset => offset,
             root => {
-                let code = (self.number(root) << 48) + BIAS;
-                let tagged = self.t.add("i64", &offset, &Opd::Int(code));
-                if !matches!(root, Root::Argument(_)) {
-                    return tagged;
+                let code = self.code_of_root(root);
+                let sum = self.t.add("i64", &code, &offset);
+                match (&code, &offset) {
+                    (Opd::Int(_), Opd::Int(offset)) if (0..=MAX_OFFSET).contains(offset) => sum,
+                    _ => saturated(&mut self.t, Width::One, &code, &sum),
                 }
-                // What is not bound is null.
-                let place = self.place(root, Space::Device);
-                if place.base.is_text("null") {
-                    return offset;
-                }
-                if place.ty != pointer_type(Space::Device) {
-                    return tagged;
-                }
-                let bound = self.t.value(format_args!("icmp ne {} {}, null", place.ty, place.base));
-                self.t.select("i1", &bound, "i64", &tagged, &offset)
             }
         }
     }
 
-    /// The pointer in the form that its allocation asks for, from a tagged one.
+    /// The tagged pointer to the first byte of an allocation; null of an argument that nothing is bound to.
+    fn code_of_root(&mut self, root: Root) -> Opd {
+        let code = Opd::Int((self.number(root) << 48) + BIAS);
+        match root {
+            Root::Null | Root::Unset | Root::Many => Opd::Int(0),
+            Root::Argument(_) => {
+                let place = self.place(root, Space::Device);
+                if place.base.is_text("null") {
+                    return Opd::Int(0);
+                }
+                if place.ty != pointer_type(Space::Device) {
+                    return code;
+                }
+                let bound = self.t.value(format_args!("icmp ne {} {}, null", place.ty, place.base));
+                self.t.select("i1", &bound, "i64", &code, &Opd::Int(0))
+            }
+            Root::Threadgroup(_) | Root::Global(_) | Root::Local(_) => code,
+        }
+    }
+
+    /// The pointer in the form that its allocation asks for, from bits in a slot.
     pub(super) fn from_tagged(&mut self, tagged: Opd, root: Root) -> Opd {
         match root {
             Root::Many => tagged,
@@ -427,8 +439,8 @@ impl Emitter<'_> {
         self.t.sub("i64", &low, &Opd::Int(BIAS))
     }
 
-    /// Allocation and offset of a tagged pointer.
-    pub(super) fn decode(&mut self, tagged: &Opd, space: Space) -> (Place, Opd) {
+    /// Allocation and offset of a tagged pointer for an access, which `stores`.
+    pub(super) fn decode(&mut self, tagged: &Opd, space: Space, stores: bool) -> (Place, Opd) {
         let ty = pointer_type(space);
         let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
         let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
@@ -442,7 +454,7 @@ impl Emitter<'_> {
             len = self.t.select("i1", &is_it, "i64", &place.len, &len);
         }
         if matches!(space, Space::Device | Space::Constant) {
-            (base, len) = self.resident_place(&number, (base, len));
+            (base, len) = self.resident_place(&number, (base, len), stores);
         }
         let offset = self.untagged_offset(tagged);
         (Place { ty, base, len, root: Root::Many }, offset)
@@ -478,7 +490,7 @@ impl Emitter<'_> {
         if self.ty(pointer) == Type::Ptr(Space::Thread) {
             return self.tagged(pointer);
         }
-        let Address { place, offset, .. } = self.address(pointer);
+        let Address { place, offset, .. } = self.address(pointer, AccessKind::Load);
         if place.base.is_text("null") {
             return offset;
         }

@@ -21,7 +21,7 @@ impl Emitter<'_> {
         let typed = data.result.or(operands.first().copied());
         let scalar = typed.map_or(Scalar::I32, |value| self.scalar(value));
         let operands: Vec<Opd> = operands.iter().map(|&operand| self.one(operand)).collect();
-        let address = self.address(pointer);
+        let address = self.address(pointer, kind);
         let bytes = scalar.size();
         let site = self.site(inst, pointer, kind, bytes);
         let result = data.result.map(|_| (scalar_type(scalar), zero(scalar)));

@@ -39,8 +39,8 @@ impl Emitter<'_> {
         let store = self.site(inst, dst, AccessKind::Store, bytes);
         let load = src.map_or(store, |src| self.site(inst, src, AccessKind::Load, bytes));
         let range = Move { size, align, sites: [load, store] };
-        let to = self.address(dst);
-        let from = src.map(|src| self.address(src));
+        let to = self.address(dst, AccessKind::Store);
+        let from = src.map(|src| self.address(src, AccessKind::Load));
         let mut ok = self.is_valid(&to, bytes, align);
         if let Some(from) = &from {
             let readable = self.is_valid(from, bytes, align);
@@ -130,7 +130,7 @@ impl Emitter<'_> {
     fn convert(&mut self, inst: Inst, (dst, to): (Value, Type), (src, from): (Value, Type), count: u32) {
         let store = self.site(inst, dst, AccessKind::Store, to.size());
         let load = self.site(inst, src, AccessKind::Load, from.size());
-        let (target, source) = (self.address(dst), self.address(src));
+        let (target, source) = (self.address(dst, AccessKind::Store), self.address(src, AccessKind::Load));
         let mut one = |this: &mut Self, at: &Opd| {
             let step = |this: &mut Self, ty: Type| this.t.mul("i64", at, &Opd::Int(i64::from(ty.size())));
             let (from_bytes, to_bytes) = (step(this, from), step(this, to));

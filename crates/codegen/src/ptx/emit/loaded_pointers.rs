@@ -1,10 +1,10 @@
-//! Pointers that memory holds: addresses when they are stored to buffers, tagged pointers once they are
-//! loaded, as on the CPU.
+//! Pointers in memory: addresses where data can be, tagged pointers in slots, as on the CPU.
 //!
-//! A loaded address is looked up in the launch's table of resident buffers, and gets a number beyond those of
-//! the kernel's own allocations. The table is constant during a launch, so the lookup is a function of its
+//! A loaded address is searched in the launch's table of resident buffers, and gets a number beyond those of
+//! the kernel's own allocations. The table is constant during a launch, so the search is a function of its
 //! arguments alone, which LLVM may hoist. Only kernels that load pointers have the table
-//! ([`anymetal_ir::analysis::function_loads_pointers`]).
+//! ([`anymetal_ir::analysis::function_loads_pointers`]). Tags of threadgroup and thread memory need no check
+//! here: [`Emitter::decode`] knows only the allocations of a pointer's space.
 
 use anymetal_ir::{ArgKind, Space, Type, Value};
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
@@ -14,7 +14,7 @@ use super::Emitter;
 use super::allocation::{Place, pointer_type};
 use crate::llvm_text::Opd;
 use crate::roots::Root;
-use crate::tagged::{self, Search};
+use crate::tagged::{self, Search, entry_len};
 
 /// The table of the launch: a parameter each.
 #[derive(Debug)]
@@ -51,23 +51,52 @@ impl Emitter<'_> {
         1 + (shared + input.function.locals.len()) as i64
     }
 
-    /// The tagged pointer of a type from eight bytes that were loaded.
+    /// A tagged pointer of a type from bits that may be data.
     pub(super) fn loaded_pointer(&mut self, ty: Type, bits: Opd) -> Opd {
         let Some(Residents { table, count }) = &self.residents else { return bits };
-        let is_address = matches!(ty, Type::Ptr(Space::Device | Space::Constant));
-        if !is_address || matches!(bits, Opd::Int(0)) {
+        let constants = match ty {
+            Type::Ptr(Space::Device) => 0,
+            Type::Ptr(Space::Constant) => self.input.module.globals.len(),
+            // Decoded among the allocations of their space alone.
+            _ => return bits,
+        };
+        if matches!(bits, Opd::Int(0)) {
             return bits;
         }
         let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
+        let globals = first - (self.input.module.globals.len() + self.input.function.locals.len()) as i64;
         self.helper("am.pointer", pointer_text);
         let global = pointer_type(Space::Device);
         self.t.value(format_args!(
-            "call i64 @am.pointer({global} {table}, i64 {count}, i64 {first}, i64 {bits})"
+            "call i64 @am.pointer({global} {table}, i64 {count}, i64 {globals}, i64 {constants}, i64 {first}, i64 {bits})"
         ))
     }
 
-    /// Base and length of the resident buffer of that number, if there is one; else those that are given.
-    pub(super) fn resident_place(&mut self, number: &Opd, (base, len): (Opd, Opd)) -> (Opd, Opd) {
+    /// A pointer that was loaded from an address, in the form that its allocation asks for.
+    pub(super) fn pointer_in(&mut self, at: Value, result: Value, bits: Opd) -> Opd {
+        let ty = self.ty(result);
+        let is_slot = self.slots.is_slot(at);
+        match self.root(result) {
+            Root::Many if is_slot => bits,
+            Root::Many => self.loaded_pointer(ty, bits),
+            root @ Root::Argument(_) if !is_slot && self.has_address(result) => {
+                let Type::Ptr(space) = ty else { unreachable!("it is a pointer") };
+                let place = self.place(root, space);
+                let base = self.address_in(&place, &Opd::Int(0));
+                self.t.sub("i64", &bits, &base)
+            }
+            root => self.from_tagged(bits, root),
+        }
+    }
+
+    /// Base and length of the resident buffer of that number, if there is one; else those that are given. Of
+    /// memory that the launch may only read, there are no bytes for what `stores`.
+    pub(super) fn resident_place(
+        &mut self,
+        number: &Opd,
+        (base, len): (Opd, Opd),
+        stores: bool,
+    ) -> (Opd, Opd) {
         let Some(Residents { table, count }) = &self.residents else { return (base, len) };
         let (table, count, first) = (table.clone(), count.clone(), self.first_resident());
         let global = pointer_type(Space::Device);
@@ -80,6 +109,7 @@ impl Emitter<'_> {
             self.t.value(format_args!("load {global}, {global} {entry}, align 8, !invariant.load !1"));
         let len_at = self.t.value(format_args!("getelementptr i8, {global} {entry}, i64 {ENTRY_LEN}"));
         let own_len = self.t.value(format_args!("load i64, {global} {len_at}, align 8, !invariant.load !1"));
+        let own_len = entry_len(&mut self.t, &own_len, stores);
         let base = self.t.select("i1", &exists, global, &own_base, &base);
         let len = self.t.select("i1", &exists, "i64", &own_len, &len);
         (base, len)
@@ -114,7 +144,7 @@ impl Emitter<'_> {
     /// Of a tagged pointer.
     fn address_of_tagged(&mut self, tagged: &Opd, space: Space) -> Opd {
         let number = self.t.value(format_args!("lshr i64 {tagged}, {ADDRESS_BITS}"));
-        let (place, offset) = self.decode(tagged, space);
+        let (place, offset) = self.decode(tagged, space, false);
         let address = self.address_in(&place, &offset);
         // The null pointer and pointers to constant data, which has no address, are what they are. An address
         // in no buffer is the offset from nothing.

@@ -145,7 +145,7 @@ impl Emitter<'_> {
         let scalar = self.scalar(result);
         let size = scalar.size();
         let site = self.site(inst, args[0], AccessKind::Load, size);
-        let address = self.address(args[0]);
+        let address = self.address(args[0], AccessKind::Load);
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
         if let Some(pair) = self.pair_address(&address, &offsets[0], args[1], (size, transpose)) {
@@ -163,7 +163,7 @@ impl Emitter<'_> {
         let scalar = self.scalar(args[2]);
         let size = scalar.size();
         let site = self.site(inst, args[0], AccessKind::Store, size);
-        let address = self.address(args[0]);
+        let address = self.address(args[0], AccessKind::Store);
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
         let parts = self.parts(args[2]);

@@ -34,28 +34,23 @@ impl Emitter<'_> {
                     return;
                 }
                 let ty = self.ty(result);
-                let address = self.address(ptr);
+                let address = self.address(ptr, AccessKind::Load);
                 let site = self.site(inst, ptr, AccessKind::Load, ty.size());
                 let mut parts = self.checked_load(&address, ty, Mode { align, volatile }, site);
                 if ty.is_ptr() {
                     let bits = parts.swap_remove(0);
-                    let root = self.root(result);
-                    parts = match root {
-                        Root::Many => vec![self.loaded_pointer(ty, bits)],
-                        root => vec![self.from_tagged(bits, root)],
-                    };
+                    parts = vec![self.pointer_in(ptr, result, bits)];
                 }
                 self.define(inst, parts);
             }
             Op::Store { ptr, value, align, volatile } => {
                 let ty = self.ty(value);
-                let outlives = matches!(self.ty(ptr), Type::Ptr(Space::Device | Space::Constant));
                 let parts = match ty.is_ptr() {
-                    true if outlives => vec![self.addressed(value)],
-                    true => vec![self.tagged(value)],
+                    true if self.slots.is_slot(ptr) => vec![self.tagged(value)],
+                    true => vec![self.addressed(value)],
                     false => self.parts(value),
                 };
-                let address = self.address(ptr);
+                let address = self.address(ptr, AccessKind::Store);
                 let site = self.site(inst, ptr, AccessKind::Store, ty.size());
                 self.checked_store(&address, ty, &parts, Mode { align, volatile }, site);
             }

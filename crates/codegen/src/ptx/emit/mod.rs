@@ -31,7 +31,7 @@ mod value;
 mod values;
 mod versions;
 
-use anymetal_ir::analysis::function_loads_pointers;
+use anymetal_ir::analysis::{PointerSlots, function_loads_pointers};
 use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 use super::alignment::{Alignment, Assumed};
@@ -95,6 +95,7 @@ struct Emitter<'a> {
     version: Version,
     places: Places,
     residents: Option<Residents>,
+    slots: PointerSlots,
     faults: Faults,
     frames: Frames,
     grid: Grid,
@@ -135,6 +136,7 @@ impl<'a> Emitter<'a> {
             version: Version::default(),
             places: Places::default(),
             residents: function_loads_pointers(function).then(Residents::default),
+            slots: PointerSlots::of(function),
             faults: Faults::default(),
             frames: Frames::default(),
             grid: Grid::default(),

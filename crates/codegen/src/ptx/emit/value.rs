@@ -6,6 +6,8 @@ use super::{Emitter, zero, zero_of};
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast};
 use crate::llvm_text::{Opd, scalar_type, wrap_int};
+use crate::roots::Root;
+use crate::tagged::saturated;
 
 impl Emitter<'_> {
     /// Everything that is no access, jump or exchange.
@@ -151,11 +153,10 @@ impl Emitter<'_> {
 
     fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> Vec<Opd> {
         if self.ty(a).is_ptr() {
-            let (x, y) =
-                match self.root(a) == self.root(b) && !matches!(self.root(a), crate::roots::Root::Many) {
-                    true => (self.one(a), self.one(b)),
-                    false => (self.address_bits(a), self.address_bits(b)),
-                };
+            let (x, y) = match self.root(a) == self.root(b) && !matches!(self.root(a), Root::Many) {
+                true => (self.one(a), self.one(b)),
+                false => (self.address_bits(a), self.address_bits(b)),
+            };
             return vec![arith::compare(&mut self.t, Width::One, op, Scalar::I64, &x, &y)];
         }
         let scalar = self.scalar(a);
@@ -174,7 +175,7 @@ impl Emitter<'_> {
 
     /// A value as operands of the result's form: a pointer becomes tagged where the result is.
     fn in_form_of(&mut self, result: Value, value: Value) -> Vec<Opd> {
-        let is_tagged = self.ty(value).is_ptr() && self.root(result) == crate::roots::Root::Many;
+        let is_tagged = self.ty(value).is_ptr() && self.root(result) == Root::Many;
         if is_tagged { vec![self.tagged(value)] } else { self.parts(value) }
     }
 
@@ -186,13 +187,18 @@ impl Emitter<'_> {
         scale: u32,
         offset: i64,
     ) -> Opd {
-        let mut sum = self.in_form_of(result, base).swap_remove(0);
+        let start = self.in_form_of(result, base).swap_remove(0);
+        let mut sum = start.clone();
         if let Some(index) = index {
             let index = self.one(index);
             let bytes = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
             sum = self.t.add("i64", &sum, &bytes);
         }
-        self.t.add("i64", &sum, &Opd::Int(offset))
+        sum = self.t.add("i64", &sum, &Opd::Int(offset));
+        match self.root(result) {
+            Root::Many if sum != start => saturated(&mut self.t, Width::One, &start, &sum),
+            _ => sum,
+        }
     }
 
     fn convert_value(&mut self, op: CastOp, a: Value, to: Type) -> Vec<Opd> {

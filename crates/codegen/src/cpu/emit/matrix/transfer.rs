@@ -31,11 +31,11 @@ impl Emitter<'_, '_> {
     }
 
     /// The matrix's address as one offset, whatever the pointer's shape.
-    fn matrix_address(&mut self, pointer: Value, site: u32) -> (Address, Opd) {
+    fn matrix_address(&mut self, pointer: Value, site: u32, stores: bool) -> (Address, Opd) {
         let code = self.promised_uniform(pointer);
         let root = self.facts.storage.pointer(pointer).root;
         let (place, offset) = match root {
-            Root::Many => self.decode(&code),
+            Root::Many => self.decode(&code, stores),
             root => (self.place(root), code),
         };
         // An affine form that holds under a condition only is not the pointer's.
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
         let size = i64::from(scalar.size());
         let site = self.site(inst, args[0], AccessKind::Load, scalar.size());
         let stride = self.promised_uniform(args[1]);
-        let (address, start) = self.matrix_address(args[0], site);
+        let (address, start) = self.matrix_address(args[0], site, false);
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
@@ -167,7 +167,7 @@ i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i3
         let size = i64::from(scalar.size());
         let site = self.site(inst, *pointer, AccessKind::Store, scalar.size());
         let stride = self.promised_uniform(*stride);
-        let (address, start) = self.matrix_address(*pointer, site);
+        let (address, start) = self.matrix_address(*pointer, site, true);
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let values = self.rows_to_store(*fragment, scalar, transpose);
         let element = scalar_type(scalar);

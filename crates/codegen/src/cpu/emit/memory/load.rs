@@ -6,16 +6,16 @@
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::waterfall::Decoder;
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
-use crate::cpu::emit::allocation::Place;
+use crate::cpu::emit::allocation::{Place, ZEROS};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
@@ -43,12 +43,8 @@ impl Emitter<'_, '_> {
         } else {
             self.load_shared(inst, pointer, 0, item)
         };
-        if let (Type::Ptr(_), [code]) = (ty, lanes.as_slice()) {
-            // Memory holds codes and addresses.
-            lanes = vec![match self.facts.storage.pointer(result).root {
-                Root::Many => self.loaded_pointer(result, code),
-                root => self.decode_lane(root, code),
-            }];
+        if let (Type::Ptr(_), [bits]) = (ty, lanes.as_slice()) {
+            lanes = vec![self.pointer_in(pointer, result, bits)];
         }
         self.define(result, lanes);
     }
@@ -63,12 +59,12 @@ impl Emitter<'_, '_> {
         let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
-            return self.waterfall(&codes, false, item, |this, address| {
+            return self.waterfall(&codes, Decoder::Loads, item, |this, address| {
                 let address = Address { extra, site, ..address };
                 this.load_address(&address, item)
             });
         }
-        let mut address = self.address(pointer, site);
+        let mut address = self.address(pointer, site, AccessKind::Load);
         address.extra = extra;
         self.load_address(&address, item)
     }
@@ -119,7 +115,7 @@ impl Emitter<'_, '_> {
         self.report(address, &start);
         let slow_from = self.t.current();
         self.t.label(join);
-        let zeros = Opd::text("@am.zeros");
+        let zeros = Opd::text(ZEROS);
         let mut from = vec![(&inside, from), (&zeros, slow_from)];
         from.extend(before.is_some().then_some((&inside, before_from)));
         let base = self.t.phi("ptr", &from);

@@ -15,6 +15,7 @@ mod store;
 mod waterfall;
 
 use anymetal_ir::{Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::allocation::Place;
@@ -22,6 +23,7 @@ use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, scalar_type};
 use crate::cpu::storage::Root;
 pub(super) use slow::{SlowBuffers, SlowOffsets};
+pub(super) use waterfall::Decoder;
 
 /// Where an access goes.
 #[derive(Clone, Debug)]
@@ -69,12 +71,12 @@ impl Item {
 }
 
 impl Emitter<'_, '_> {
-    /// The address that a pointer of known root, or a uniform encoded one, means.
-    pub(super) fn address(&mut self, pointer: Value, site: u32) -> Address {
+    /// The address that a pointer of known root, or a uniform tagged one, means for an access.
+    pub(super) fn address(&mut self, pointer: Value, site: u32, kind: AccessKind) -> Address {
         let root = self.facts.storage.pointer(pointer).root;
         if root == Root::Many {
             let code = self.uniform(pointer, 0);
-            let (place, offset) = self.decode(&code);
+            let (place, offset) = self.decode(&code, kind != AccessKind::Load);
             return Address { place, offset: Lane::uniform(offset), value: None, extra: 0, site };
         }
         let place = self.place(root);

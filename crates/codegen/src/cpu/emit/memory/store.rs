@@ -5,6 +5,7 @@
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::waterfall::Decoder;
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::available_checks::Test;
@@ -29,16 +30,8 @@ impl Emitter<'_, '_> {
             return;
         }
         let item = Item::of(ty);
-        let outlives = matches!(ptr_space(self.facts.function, pointer), Space::Device | Space::Constant);
         let lanes: Vec<Lane> = match ty {
-            Type::Ptr(_) if outlives => vec![match self.addressed(value) {
-                Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.addressed_vector(value)),
-                lane => lane,
-            }],
-            Type::Ptr(_) => vec![match self.encoded(value) {
-                Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
-                lane => lane,
-            }],
+            Type::Ptr(_) => vec![self.stored_pointer(pointer, value)],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
         };
         if ptr_space(self.facts.function, pointer) == Space::Thread {
@@ -70,14 +63,14 @@ impl Emitter<'_, '_> {
             self.bail = None;
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
-            self.waterfall(&codes, false, nothing, |this, address| {
+            self.waterfall(&codes, Decoder::Stores, nothing, |this, address| {
                 let address = Address { extra, site, ..address };
                 this.store_address(&address, item, lanes);
                 Vec::new()
             });
             return;
         }
-        let mut address = self.address(pointer, site);
+        let mut address = self.address(pointer, site, AccessKind::Store);
         address.extra = extra;
         self.store_address(&address, item, lanes);
     }

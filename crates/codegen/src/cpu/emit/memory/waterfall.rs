@@ -5,12 +5,23 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 
+/// How tagged pointers are taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::cpu::emit) enum Decoder {
+    /// They point to locals.
+    Private,
+    /// To memory that lanes share, which is loaded.
+    Loads,
+    /// To memory that lanes share, which is stored to.
+    Stores,
+}
+
 impl Emitter<'_, '_> {
     /// Runs `access` once per allocation that active lanes point to, with only those lanes on.
     pub(in crate::cpu::emit) fn waterfall(
         &mut self,
         codes: &Opd,
-        private: bool,
+        decoder: Decoder,
         item: Item,
         mut access: impl FnMut(&mut Self, Address) -> Vec<Lane>,
     ) -> Vec<Lane> {
@@ -38,7 +49,10 @@ impl Emitter<'_, '_> {
         let rest = self.without(&Mask::Some(left), &same);
         self.t.store(MASK, &rest, &left_slot, 8);
         self.mask = Mask::Some(own.clone());
-        let (place, _) = if private { self.decode_local(&code) } else { self.decode(&code) };
+        let (place, _) = match decoder {
+            Decoder::Private => self.decode_local(&code),
+            Decoder::Loads | Decoder::Stores => self.decode(&code, decoder == Decoder::Stores),
+        };
         let address = Address { place, offset: Lane::Varying(offsets), value: None, extra: 0, site: 0 };
         let loaded = access(self, address);
         for (lane, result) in loaded.iter().zip(&results) {

@@ -144,7 +144,7 @@ impl<'m> Subroutines<'m> {
     /// of the functions that it calls. To be told of all of a kernel's functions before code is written.
     pub(in crate::cpu) fn note_calls(&mut self, function: &Function, pointers: &dyn Fn(Value) -> Pointer) {
         let room = |value| match pointers(value) {
-            Pointer { root: Root::Local(local), offset: Some(offset) } => {
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } => {
                 local_room(function, local).at(offset)
             }
             _ => Room::NONE,
@@ -262,7 +262,7 @@ impl<'m> Subroutine<'m> {
 
     /// What is known to be around a pointer.
     pub(super) fn room(&self, pointer: Value) -> Room {
-        let Pointer { root, offset: Some(offset) } = self.pointer(pointer) else { return Room::NONE };
+        let Pointer { root, offset: Some(offset), .. } = self.pointer(pointer) else { return Room::NONE };
         match root {
             Root::Local(local) => local_room(self.function, local).at(offset),
             Root::Argument(param) => self.rooms[param].at(offset),

@@ -246,7 +246,7 @@ impl Emitter<'_, '_> {
     /// Loads a parameter again.
     fn load_constant(&mut self, pointer: Value, value: Value) -> Option<Opd> {
         let scalar = self.facts.function.ty(value).scalar().filter(|scalar| scalar.is_int())?;
-        let Pointer { root: root @ Root::Argument(index), offset: Some(offset) } =
+        let Pointer { root: root @ Root::Argument(index), offset: Some(offset), .. } =
             self.facts.storage.pointer(pointer)
         else {
             return None;

@@ -134,11 +134,23 @@ impl Flow {
     }
 }
 
-/// The shape of a pointer of known root once it is encoded.
-pub(in crate::cpu) fn encoded(shape: &Shape) -> Shape {
-    match shape {
+/// The shape of the addresses of offsets in one buffer.
+pub(in crate::cpu) fn addressed(offsets: &Shape) -> Shape {
+    match offsets {
         Shape::Affine(lanes) => Shape::Affine(Affine { align: 0, ..lanes.normal() }),
         other => other.clone(),
+    }
+}
+
+/// The shape of tagged pointers, from that of their offsets. Offsets saturate, so lanes keep their distances
+/// only if these are zero.
+pub(in crate::cpu) fn tagged(offsets: &Shape) -> Shape {
+    match offsets {
+        Shape::Bottom => Shape::Bottom,
+        Shape::Affine(lanes) if offsets.is_uniform() => {
+            Shape::Affine(Affine { is_constant: false, align: 0, pattern: None, ..lanes.clone() })
+        }
+        Shape::Affine(_) | Shape::Varying => Shape::Varying,
     }
 }
 
@@ -325,16 +337,16 @@ impl Pass<'_> {
             return shape.clone();
         }
         match (from, to) {
-            (PromotedType::Pointer(_), PromotedType::Pointer(Root::Many)) => encoded(shape),
-            (PromotedType::Pointer(_), PromotedType::Pointer(_)) => shape.clone(),
+            (PromotedType::Pointer(..), PromotedType::Pointer(Root::Many, _)) => tagged(shape),
+            (PromotedType::Pointer(..), PromotedType::Pointer(..)) => shape.clone(),
             _ => all_uniform([shape]),
         }
     }
 
     fn type_of(&self, value: Value) -> PromotedType {
-        match self.facts.function.ty(value).scalar() {
-            Some(scalar) => PromotedType::Scalar(scalar),
-            None => PromotedType::Pointer(self.facts.storage.pointer(value).root),
+        match self.facts.function.ty(value) {
+            Type::Scalar(scalar) | Type::Vector(scalar, _) => PromotedType::Scalar(scalar),
+            Type::Ptr(space) => PromotedType::Pointer(self.facts.storage.pointer(value).root, space),
         }
     }
 

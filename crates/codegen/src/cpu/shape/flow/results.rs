@@ -2,7 +2,7 @@
 
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Scalar, SimdOp, Space, Type, Value};
 
-use super::{Pass, encoded, is_non_negative, ptr_space};
+use super::{Pass, addressed, is_non_negative, ptr_space, tagged};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::queries::query_shape;
 use crate::cpu::shape::range::upper_bound;
@@ -42,7 +42,7 @@ impl Pass<'_> {
                 let many = self.facts.storage.pointer(result).root == Root::Many;
                 let own = |value: Value| match self.facts.storage.pointer(value).root {
                     Root::Many => of(value)[0].clone(),
-                    _ if many => encoded(&of(value)[0]),
+                    _ if many => tagged(&of(value)[0]),
                     _ => of(value)[0].clone(),
                 };
                 vec![transfer::select(&of(*c)[0], &own(*a), &own(*b))]
@@ -69,7 +69,11 @@ impl Pass<'_> {
                 each(&|k| all_uniform([&of(*a)[k], &of(*index)[0], &of(*s)[0]]))
             }
             Op::PtrAdd { base, index, scale, offset } => {
-                vec![self.pointer_sum(*base, *index, *scale, *offset)]
+                let offsets = self.pointer_sum(*base, *index, *scale, *offset);
+                vec![match self.facts.storage.pointer(result).root {
+                    Root::Many => tagged(&offsets),
+                    _ => offsets,
+                }]
             }
             Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
                 vec![Shape::Affine(Affine::known([0; LANES]))]
@@ -94,7 +98,7 @@ impl Pass<'_> {
         let shapes = &self.flow.values[a.index()];
         let many = self.facts.storage.pointer(a).root == Root::Many;
         match (op, function.ty(a).scalar(), to.scalar()) {
-            (CastOp::PtrToInt, ..) if !many => vec![encoded(&shapes[0])],
+            (CastOp::PtrToInt, ..) if !many => vec![self.address_shape(a, &shapes[0])],
             (CastOp::PtrToInt | CastOp::IntToPtr, ..) => {
                 let pointer = if op == CastOp::PtrToInt { function.ty(a) } else { to };
                 vec![match pointer {
@@ -116,6 +120,14 @@ impl Pass<'_> {
                 shapes.iter().map(|shape| transfer::cast(op, from, to, shape, bound)).collect()
             }
             _ => vec![Shape::Varying; usize::from(to.lanes())],
+        }
+    }
+
+    /// The shape of the bits of a pointer with a known root.
+    fn address_shape(&self, pointer: Value, offsets: &Shape) -> Shape {
+        match (self.facts.storage.pointer(pointer).root, ptr_space(self.facts.function, pointer)) {
+            (Root::Argument(_), Space::Device | Space::Constant) => addressed(offsets),
+            _ => tagged(offsets),
         }
     }
 

@@ -1,0 +1,113 @@
+//! The memory that the kernels of a command buffer reach through pointers in memory, and what each launch may do
+//! with it.
+//!
+//! Owns [`Residents`]. Invariant: a launch may store to memory that it binds only if one of its own arguments
+//! there may be stored to, or if the program named the memory for writing; a kernel cannot gain access to what it
+//! was given as `const` by making up the address.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::artifact::{Access, ArgumentKind, KernelInfo};
+use crate::buffer::Buffer;
+use crate::command::{Binding, BoundResource, Command};
+use crate::error::DeviceError;
+use crate::launch::resident::{self, AddressRange};
+
+/// The table of a command buffer, by address.
+#[derive(Debug, Default)]
+pub struct Residents {
+    /// With what any launch of the command buffer may do.
+    table: Vec<AddressRange>,
+    /// For each entry, whether the program named it for writing.
+    named: Vec<bool>,
+}
+
+impl Residents {
+    /// Of what was `named` by `useResource` and is `bound` by the commands, each with whether it may be stored
+    /// to. Errors with [`DeviceError::TooManyResident`].
+    pub fn new(named: &[AddressRange], bound: &[AddressRange]) -> Result<Self, DeviceError> {
+        // Merged twice, so that the entries are the same and what was named can be told.
+        let all = || named.iter().chain(bound).copied();
+        let read_only = bound.iter().map(|range| AddressRange { writable: false, ..*range });
+        let table = resident::merge_overlapping(all().collect());
+        let named = resident::merge_overlapping(named.iter().copied().chain(read_only).collect());
+        debug_assert_eq!(table.len(), named.len(), "merging does not depend on what may be stored to");
+        if table.len() > resident::MAX_BUFFERS {
+            return Err(DeviceError::TooManyResident { count: table.len(), limit: resident::MAX_BUFFERS });
+        }
+        Ok(Residents { table, named: named.into_iter().map(|range| range.writable).collect() })
+    }
+
+    /// The table for all launches that bind none of its memory.
+    pub fn table(&self) -> &[AddressRange] {
+        &self.table
+    }
+
+    /// The table for a launch whose own arguments are bound to these ranges.
+    pub fn for_launch(&self, own: impl IntoIterator<Item = AddressRange>) -> Cow<'_, [AddressRange]> {
+        let mut own_access = vec![None; self.table.len()];
+        for range in own.into_iter().filter(|range| range.len > 0) {
+            if let Some(number) = resident::find(&self.table, range.address) {
+                *own_access[number].get_or_insert(false) |= range.writable;
+            }
+        }
+        let mut table = Cow::Borrowed(&self.table[..]);
+        for (number, access) in own_access.into_iter().enumerate() {
+            let Some(writable) = access.map(|own| own || self.named[number]) else { continue };
+            if table[number].writable != writable {
+                table.to_mut()[number].writable = writable;
+            }
+        }
+        table
+    }
+}
+
+/// Whether a kernel may store to what is bound at a Metal buffer index.
+pub fn stores_to(kernel: &KernelInfo, index: u32) -> bool {
+    kernel.argument(ArgumentKind::Buffer, index).is_some_and(|argument| argument.access != Access::Read)
+}
+
+/// Calls `visit` for each buffer that the commands use and whether they may store to it; for some more than
+/// once. Of commands other than launches the program names the buffers itself.
+pub fn each_used<'a>(commands: &'a [Command], visit: &mut dyn FnMut(&'a Arc<dyn Buffer>, bool)) {
+    for command in commands {
+        let (kernel, bindings) = match command {
+            Command::Dispatch(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
+            Command::DispatchIndirect(dispatch) => {
+                visit(&dispatch.counts, false);
+                (dispatch.pipeline.kernel(), &dispatch.bindings)
+            }
+            other => {
+                other.each_buffer(&mut |buffer| visit(buffer, true));
+                continue;
+            }
+        };
+        for Binding { index, resource } in bindings {
+            if let BoundResource::Buffer { buffer, .. } = resource {
+                visit(buffer, stores_to(kernel, *index));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_stores_only_where_its_own_arguments_or_the_program_let_it() {
+        let range = |address, writable| AddressRange { address, len: 10, writable };
+        let residents =
+            Residents::new(&[range(10, true), range(20, false)], &[range(30, true), range(40, false)])
+                .unwrap();
+        let access = |own: &[AddressRange]| -> Vec<bool> {
+            residents.for_launch(own.iter().copied()).iter().map(|range| range.writable).collect()
+        };
+        assert_eq!(access(&[]), [true, false, true, false]);
+        let given = [10, 20, 30, 40].map(|address| range(address + 1, false));
+        assert_eq!(access(&given), [true, false, false, false]);
+        assert_eq!(access(&[range(20, true), range(30, false), range(35, true)]), [true, true, true, false]);
+        assert!(matches!(residents.for_launch([range(30, true)]), Cow::Borrowed(_)));
+    }
+}
