@@ -24,6 +24,7 @@ pub mod llama;
 pub mod machine;
 pub mod metal_examples;
 pub mod mutation;
+pub mod pointer_programs;
 pub mod pointers;
 pub mod quants;
 pub mod reduce;

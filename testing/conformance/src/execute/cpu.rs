@@ -270,7 +270,14 @@ impl Prepared for PreparedPipeline {
         }
         let addresses = self.link(launch, &buffers)?;
         if !launch.pointers.is_empty() {
-            build = build.use_resources(buffers.iter().flatten(), ResourceUsage::ReadWrite);
+            // What the kernel takes is resident with the access of its arguments.
+            let is_taken = |position: usize| {
+                let taken = &self.pipeline.kernel().arguments;
+                taken.iter().any(|argument| argument.index == launch.args[position].index)
+            };
+            let others = (0..buffers.len()).filter(|position| !is_taken(*position));
+            let others = others.filter_map(|position| buffers[position].as_ref());
+            build = build.use_resources(others, ResourceUsage::ReadWrite);
         }
         build = match launch.grid {
             Grid::Threads(threads) => build.threads(threads),

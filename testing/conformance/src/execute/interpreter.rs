@@ -6,7 +6,7 @@ use anymetal_harness::disk_includes::DiskIncludes;
 use anymetal_interp::{
     Argument, Dispatch, InterpError, Limits, Memory, NoObserver, Observer, Program, Report, Resident, run,
 };
-use anymetal_ir::{ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
+use anymetal_ir::{Access, ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
 use anymetal_msl::pp::Definition;
 use anymetal_msl::token::MathMode;
 use anymetal_msl::{CompileOptions, Library};
@@ -203,7 +203,25 @@ pub(super) fn with_memory<T>(
     };
     let addresses = addresses(&buffers);
     launch.write_pointers(&mut buffers, &addresses);
-    let resident = (0..buffers.len()).map(|buffer| Resident { buffer, address: addresses[buffer] });
+    // As a device has it: what a kernel takes with the access of its arguments, all else for writing.
+    let is_stored_to = |buffer: usize| {
+        let bound =
+            launch.args.iter().enumerate().filter(|(position, _)| launch.buffer_of(*position) == buffer);
+        let taken = bound.filter_map(|(_, arg)| {
+            program
+                .arguments()
+                .iter()
+                .find(|argument| argument.index == arg.index)
+                .map(|argument| argument.access)
+        });
+        let accesses: Vec<Access> = taken.collect();
+        accesses.is_empty() || accesses.iter().any(|access| *access != Access::Read)
+    };
+    let resident = (0..buffers.len()).map(|buffer| Resident {
+        buffer,
+        address: addresses[buffer],
+        writable: is_stored_to(buffer),
+    });
     let resident = if launch.pointers.is_empty() { Vec::new() } else { resident.collect() };
     let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
     let outcome = work(&dispatch, &mut Memory { buffers: slices, arguments, resident });
