@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue};
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue, TenantLimits};
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 
 /// Words that each probe may write.
@@ -112,4 +112,68 @@ probes! {
     matrix_in_loop: MODES;
     matrix_across_barrier: MODES;
     called_array: MODES;
+}
+
+/// Runs `either` as a writer on one queue, and as a reader on another.
+fn write_and_read(mode: CheckMode, writer: &Queue, reader: &Queue) {
+    let [of_writer, of_reader] = [writer, reader].map(|queue| library(queue.device(), mode));
+    let words = |queue: &Queue, library: &Library, z: u32| {
+        let (out, z) = (library.device().buffer_zeroed::<u32>(WORDS)?, library.device().buffer(&[z])?);
+        let pipeline = library.pipeline("either")?;
+        let launch = queue.launch(&pipeline).arg(&out).arg(&z).threads(GROUP).group_size(GROUP);
+        launch.submit()?.wait()?;
+        out.read()
+    };
+    let written = words(writer, &of_writer, 1).unwrap();
+    assert_eq!(written[..3], [0x5ec2_e700, 0x5ec2_e701, 0x5ec2_e702], "{mode:?}: the writer runs");
+    assert_clean(&words(reader, &of_reader, 0).unwrap(), mode, "either");
+}
+
+#[test]
+fn tenants_queues_and_devices_that_share_a_pipeline_or_a_thread_see_nothing_of_each_other() {
+    for mode in MODES {
+        let (one, other) = (device(1), device(1));
+        let [a, b] = ["a", "b"].map(|name| one.tenant(name, TenantLimits::default()));
+        let [of_a, of_b] = [&a, &b].map(|tenant| one.for_tenant(tenant).queue().unwrap());
+        let queue = one.queue().unwrap();
+        write_and_read(mode, &of_a, &of_b);
+        write_and_read(mode, &queue, &of_a);
+        write_and_read(mode, &queue, &queue);
+        write_and_read(mode, &queue, &other.queue().unwrap());
+    }
+}
+
+#[test]
+fn dispatches_of_one_command_buffer_see_nothing_of_each_other() -> Result<(), Error> {
+    let device = device(1);
+    let queue = device.queue()?;
+    for mode in MODES {
+        let pipeline = library(&device, mode).pipeline("either")?;
+        let [written, read] = [device.buffer_zeroed::<u32>(WORDS)?, device.buffer_zeroed::<u32>(WORDS)?];
+        let mut commands = queue.command_buffer()?;
+        for (out, z) in [(&written, 1u32), (&read, 0)] {
+            let mut encoder = commands.compute_encoder().set_pipeline(&pipeline);
+            encoder.set_buffer(0, out, 0)?;
+            encoder.set_buffer(1, &device.buffer(&[z])?, 0)?;
+            encoder.dispatch_threads(GROUP as u32, GROUP as u32)?;
+        }
+        commands.commit()?.wait()?;
+        assert_eq!(written.read()?[0], 0x5ec2_e700);
+        assert_clean(&read.read()?, mode, "either");
+    }
+    Ok(())
+}
+
+#[test]
+fn rented_buffers_show_nothing_of_another_tenant() -> Result<(), Error> {
+    let device = device(1);
+    let [a, b] = ["a", "b"].map(|name| device.for_tenant(&device.tenant(name, TenantLimits::default())));
+    for renter in [&a, &b, &device, &a] {
+        let buffer = renter.rent::<u32>(1000)?;
+        assert_eq!(buffer.read()?, [0; 1000]);
+        buffer.write(&[0x5ec2_e700; 1000])?;
+        drop(buffer);
+        assert_eq!(renter.rent::<u32>(1000)?.read()?, [0x5ec2_e700; 1000], "its own data stay");
+    }
+    Ok(())
 }

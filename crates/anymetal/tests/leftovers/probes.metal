@@ -47,7 +47,6 @@ kernel void dynamic_threadgroup(ARGUMENTS, threadgroup uint* given [[threadgroup
     for (uint i = t; i < 1024; i += 128) out[i] = given[i];
 }
 
-// Its threadgroups are numbered, so that one shows whether it sees what another has written.
 kernel void between_variables(ARGUMENTS) {
     threadgroup uchar first[5];
     threadgroup float3 second[3];
@@ -65,6 +64,20 @@ kernel void beyond_variables(ARGUMENTS) {
     if (z == 99) shared[t % 16] = 1;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = t; i < 4096; i += 128) out[i] = shared[i];
+}
+
+// Writes secrets if `z` is 1, else reads.
+kernel void either(ARGUMENTS) {
+    threadgroup uint shared[4096];
+    uint large[500], small[20];
+    if (z == 1) {
+        for (uint i = t; i < 4096; i += 128) shared[i] = SECRET(i);
+        for (uint i = 0; i < 500; i++) large[(i * z) % 500] = SECRET(i);
+        for (uint i = 0; i < 20; i++) small[(i * z) % 20] = SECRET(i);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i = t; i < 4096; i += 128) out[i] = shared[i];
+    for (uint i = 0; i < 20; i++) out[4096 + i * 128 + t] = large[(i * 21 + z) % 500] | small[(i + z) % 20];
 }
 
 kernel void large_array(ARGUMENTS) {
