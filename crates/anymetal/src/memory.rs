@@ -111,7 +111,8 @@ impl Device {
         Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
 
-    /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It
+    /// A buffer of that many elements from the device's pool. It holds what its last renter left if that was
+    /// the same tenant, or this handle and the renter's have none; else zeros. It
     /// goes back when its last handle is dropped, and is handed out again once the device is done with it.
     pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.rent_with(count, |request| request)

@@ -32,7 +32,7 @@ use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
 use crate::pool::{Body, HelperPanicked, Pool};
 use crate::residency::{self, Residency};
-use crate::worker_memory::with_worker;
+use crate::worker_memory::DispatchMemory;
 
 /// Work expected to take less stays on the calling thread: handing it over costs about as much.
 const INLINE_LIMIT: Duration = Duration::from_micros(10);
@@ -131,9 +131,10 @@ impl Executor<'_> {
             self.cooperate(entry, pipeline, prepared, &launch)?;
             return fault_of(&record, pipeline, prepared, reach);
         }
+        let memory = DispatchMemory::new(prepared.needs, self.account.guard);
         let out_of_memory = AtomicBool::new(false);
         let body = |worker: u32, first: u64, end: u64| {
-            let ran = with_worker(worker, prepared.needs, self.account.guard, |worker| {
+            let ran = memory.with_worker(worker, |worker| {
                 // SAFETY: the entry belongs to the pipeline's loaded object; the tables follow the launch ABI
                 // (validated lengths, memory held by the command buffer and this thread) and outlive the
                 // call; the pool hands out each threadgroup once.

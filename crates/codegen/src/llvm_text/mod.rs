@@ -136,6 +136,22 @@ impl Text {
         self.entry_value(format_args!("alloca {ty}, align {align}"))
     }
 
+    /// A stack slot that is zero where the function begins, of a type of so many bytes. A plain slot holds
+    /// what the stack held before, which may be another kernel's data or the host's.
+    pub(crate) fn zeroed_alloca(&mut self, ty: &str, bytes: u64, align: u32) -> Opd {
+        let slot = self.alloca(ty, align);
+        self.clear_at_entry(&slot, bytes, align);
+        slot
+    }
+
+    /// Clears a stack slot where the function begins.
+    pub(crate) fn clear_at_entry(&mut self, slot: &Opd, bytes: u64, align: u32) {
+        self.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
+        self.entry_line(format_args!(
+            "call void @llvm.memset.p0.i64(ptr align {align} {slot}, i8 0, i64 {bytes}, i1 false)"
+        ));
+    }
+
     // --- control flow
 
     /// A name for a block to be written later.

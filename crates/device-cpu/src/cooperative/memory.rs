@@ -1,7 +1,8 @@
 //! What each threadgroup of a cooperative launch has to itself: a stack, threadgroup memory, scratch.
 //!
-//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariant: an
-//! inaccessible page lies below each stack, and no two threadgroups share a byte.
+//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariants: an
+//! inaccessible page lies below each stack, no two threadgroups share a byte, and threadgroups begin with
+//! threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
@@ -72,6 +73,8 @@ pub(super) struct GroupMemory {
     needs: WorkerNeeds,
     stack_bytes: usize,
     guard: Option<Guard>,
+    /// Whether an earlier launch wrote to it.
+    is_used: bool,
 }
 
 impl GroupMemory {
@@ -90,7 +93,7 @@ impl GroupMemory {
                 (0..groups).flat_map(|_| each).map(block).collect::<Result<_, _>>()?
             }
         };
-        Ok(GroupMemory { stacks, blocks, groups, needs, stack_bytes, guard })
+        Ok(GroupMemory { stacks, blocks, groups, needs, stack_bytes, guard, is_used: false })
     }
 
     fn serves(&self, groups: u64, needs: WorkerNeeds, stack_bytes: usize, guard: Option<Guard>) -> bool {
@@ -100,6 +103,12 @@ impl GroupMemory {
     /// The end of a threadgroup's stack, a multiple of the page size.
     pub(super) fn stack_end(&self, group: u64) -> *mut u8 {
         self.stacks.end(group as usize)
+    }
+
+    /// The bytes of each threadgroup's memory to clear before its code runs: none of fresh pages. The
+    /// earlier launch may have been another tenant's.
+    pub(super) fn to_clear(&self) -> WorkerNeeds {
+        if self.is_used { self.needs } else { WorkerNeeds { threadgroup_bytes: 0, scratch_bytes: 0 } }
     }
 
     /// What a threadgroup's code gets.
@@ -154,7 +163,8 @@ impl Kept {
     }
 
     /// Keeps the memory of a launch that ended.
-    pub(super) fn keep(&self, memory: GroupMemory) {
+    pub(super) fn keep(&self, mut memory: GroupMemory) {
+        memory.is_used = true;
         if memory.groups <= MAX_KEPT_GROUPS {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
         }

@@ -78,6 +78,8 @@ struct Member {
     entry: CpuEntry,
     launch: *const CpuLaunch,
     group: u64,
+    /// The bytes of its worker's memory that another launch wrote.
+    to_clear: WorkerNeeds,
     has_ended: bool,
 }
 
@@ -156,6 +158,7 @@ impl Cooperative<'_> {
             entry: self.entry,
             launch: self.launch,
             group,
+            to_clear: memory.to_clear(),
             has_ended: false,
         })
     }
@@ -180,11 +183,21 @@ unsafe fn resume(member: *mut Member) -> bool {
 /// A threadgroup, on its own stack.
 unsafe extern "C" fn start(member: *mut u8) -> ! {
     let member = member.cast::<Member>();
-    // SAFETY: `resume` passed the member that has this stack; the entry and its arguments are as
-    // `Cooperative::run` demands. Nothing here needs to be dropped, for this stack is left for good.
+    // SAFETY: `resume` passed the member that has this stack; its worker's memory has the bytes that
+    // `GroupMemory::to_clear` returned; the entry and its arguments are as `Cooperative::run` demands. Nothing here needs to be dropped, for this stack is left for good.
     unsafe {
         let (entry, launch, group) = ((*member).entry, (*member).launch, (*member).group);
-        entry(launch, &raw const (*member).worker, group, group + 1);
+        let WorkerNeeds { threadgroup_bytes, scratch_bytes } = (*member).to_clear;
+        let worker = &raw const (*member).worker;
+        // Here rather than where the launch begins, so that all its threads share the clearing.
+        for (memory, bytes) in
+            [((*worker).threadgroup_memory, threadgroup_bytes), ((*worker).scratch, scratch_bytes)]
+        {
+            if bytes > 0 {
+                memory.write_bytes(0, bytes as usize);
+            }
+        }
+        entry(launch, worker, group, group + 1);
         (*member).has_ended = true;
         context::switch(&raw mut (*member).own, (*member).thread, member.cast());
     }

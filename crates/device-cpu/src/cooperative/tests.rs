@@ -32,6 +32,11 @@ unsafe extern "C" fn count(launch: *const CpuLaunch, worker: *const CpuWorker, f
     let rounds = |group: u64| if shared.ends_apart { ROUNDS + group } else { ROUNDS };
     // SAFETY: as the device promises: this threadgroup's own memory, of 64 bytes each.
     let own = unsafe { [(*worker).threadgroup_memory, (*worker).scratch] };
+    for at in own {
+        // SAFETY: as above.
+        let has_leftovers = unsafe { at.cast::<[u64; 8]>().read() } != [0; 8];
+        shared.mistakes.fetch_add(has_leftovers.into(), Ordering::Relaxed);
+    }
     for round in 1..=rounds(first) {
         for at in own {
             // SAFETY: as above.

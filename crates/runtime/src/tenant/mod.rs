@@ -55,6 +55,7 @@ pub struct Tenant {
 }
 
 struct TenantShared {
+    id: u64,
     name: String,
     limits: TenantLimits,
     clock: Arc<dyn Clock>,
@@ -90,8 +91,16 @@ pub struct TenantUsage {
 impl Tenant {
     /// A tenant with these limits.
     pub fn new(name: impl Into<String>, limits: TenantLimits, clock: Arc<dyn Clock>) -> Self {
+        // Not a type of `crate::sync`: models would make the counter anew, and nothing is ordered by it.
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let usage = Mutex::new(Usage::default());
-        Tenant { shared: Arc::new(TenantShared { name: name.into(), limits, clock, usage }) }
+        Tenant { shared: Arc::new(TenantShared { id, name: name.into(), limits, clock, usage }) }
+    }
+
+    /// A number that no other tenant of the process has, also after this one is dropped.
+    pub(crate) fn id(&self) -> u64 {
+        self.shared.id
     }
 
     /// Its name.

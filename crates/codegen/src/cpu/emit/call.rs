@@ -9,7 +9,7 @@ use anymetal_launch_abi::resident::ADDRESS_BITS;
 
 use super::allocation::Place;
 use super::lane::{Lane, Width};
-use super::subroutine::{Passing, passed_scalar};
+use super::subroutine::{Passing, passed_bytes, passed_scalar};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::storage::Root;
@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
             .map(|(index, (&arg, passing))| self.argument(arg, passing, stored.has_parameter(index)))
             .collect();
         let result_ty = result.map(|result| self.function().ty(result));
-        let into = result_ty.map(|ty| self.passed_vectors(ty));
+        let into = result_ty.map(|ty| self.result_vectors(ty));
         let mask = self.mask.clone();
         let bits = self.mask_bits(&mask);
         if arguments.iter().any(|argument| argument.key().is_some()) {
@@ -86,8 +86,14 @@ impl Emitter<'_, '_> {
     }
 
     fn passed_vectors(&mut self, ty: Type) -> Opd {
-        let bytes = usize::from(ty.lanes()) * LANES * passed_scalar(ty).size() as usize;
+        let bytes = passed_bytes(ty);
         self.t.alloca(&format!("[{bytes} x i8]"), 64)
+    }
+
+    /// Memory of a result. Batches without active lanes do not write theirs.
+    fn result_vectors(&mut self, ty: Type) -> Opd {
+        let bytes = passed_bytes(ty);
+        self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes, 64)
     }
 
     fn passed_place(&mut self, ty: Type, at: &Opd, component: usize) -> Opd {

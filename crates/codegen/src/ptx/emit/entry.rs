@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use anymetal_ir::ArgKind;
+use anymetal_ir::analysis::definitely_stored;
+use anymetal_ir::{ArgKind, Local, Space};
 use anymetal_launch_abi::nvidia::{Parameter, Signature, parameters};
 
 use super::super::PtxCode;
@@ -10,6 +11,7 @@ use super::Emitter;
 use super::memory::ZEROS;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
+use crate::roots::Root;
 
 /// The number of the first metadata node of a loop; each loop has its own.
 pub(super) const FIRST_LOOP_NODE: usize = 5;
@@ -28,6 +30,7 @@ impl Emitter<'_> {
         self.start_grid_barriers();
         self.start_values();
         self.body()?;
+        self.clear_locals();
         self.t.label(self.exit);
         self.record_fault();
         self.end_grid_barriers();
@@ -42,6 +45,17 @@ impl Emitter<'_> {
             loads_pointers: self.residents.is_some(),
             fault_sites: self.faults.sites,
         })
+    }
+
+    /// Clears the locals that the kernel may load before it stores to them, where it begins: local memory
+    /// still holds what other kernels left. LLVM removes this for those that it keeps in registers.
+    fn clear_locals(&mut self) {
+        let function = self.input.function;
+        let stored = definitely_stored(function);
+        for (index, local) in function.locals.iter().enumerate().filter(|(index, _)| !stored[*index]) {
+            let place = self.place(Root::Local(Local(index as u32)), Space::Thread);
+            self.t.clear_at_entry(&place.base, local.size, local.align.max(1));
+        }
     }
 
     /// The kernel's header; remembers what its parameters are.

@@ -4,9 +4,10 @@
 //! little larger, or makes one; dropping the [`PooledBuffer`] gives the block back. The books are in
 //! [`state`], the figures in [`stats`].
 //!
-//! Invariant: a block is handed out only when no other handle to it exists and no submitted work uses it, so
-//! two renters never share bytes; a buffer is never shorter than asked; bytes and buffers of the pool,
-//! wherever they are, never exceed the limits.
+//! Invariants: a block is handed out only when no other handle to it exists and no submitted work uses it, so
+//! two renters never share bytes; a renter never sees what another tenant left, or what the program left and
+//! a tenant did not; a buffer is never shorter than asked; bytes and buffers of the pool, wherever they are,
+//! never exceed the limits.
 //!
 //! Concurrency: `state` is behind one lock, held for look-ups only: device memory is made and dropped
 //! outside, so is the budget asked (which may trim this pool). A block that is being made is already in the
@@ -42,7 +43,7 @@ use crate::memory::size_class::SizeClasses;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::tenant::MemoryCharge;
 use series::PoolSeries;
-use state::{Block, Renter, Shelf, Shortage, SlotId, State};
+use state::{Block, Owner, Renter, Shelf, Shortage, SlotId, State, Taken};
 
 pub use options::{Contents, PoolLimits, PoolOptions, RentRequest};
 pub use rented::PooledBuffer;
@@ -112,6 +113,7 @@ impl Pool {
             Some(tenant) => Some(tenant.charge_memory(self.shared.class_bytes(request.length))?),
         };
         let renter = Renter {
+            owner: request.tenant.map_or(Owner::Program, |tenant| Owner::Tenant(tenant.id())),
             length: request.length,
             label: request.label.clone(),
             backtrace: Backtrace::capture(self.shared.options.backtraces),
@@ -122,7 +124,7 @@ impl Pool {
             true => Err(renter),
             false => lock(&self.shared.state).take(shelf, self.shared.options.larger_classes, renter),
         };
-        let (slot, block) = match taken {
+        let Taken { slot, block, is_foreign } = match taken {
             Ok(taken) => taken,
             Err(renter) => return self.shared.make(shelf, request, renter, charge),
         };
@@ -130,10 +132,20 @@ impl Pool {
         if let Some(series) = self.shared.series() {
             series.hit();
         }
-        if request.contents == Contents::Zeroed {
-            buffer.clear()?;
+        // All of a foreign block, since `PooledBuffer::whole` gives it away.
+        let to_clear = match request.contents {
+            _ if is_foreign => buffer.capacity(),
+            Contents::Zeroed => buffer.length(),
+            Contents::Unspecified => 0,
+        };
+        match buffer.clear(to_clear) {
+            Ok(()) => Ok(buffer),
+            Err(error) => {
+                // The books say that it is the renter's by now, but it may still hold another's data.
+                buffer.discard();
+                Err(error.into())
+            }
         }
-        Ok(buffer)
     }
 
     /// Rents a buffer, and if the pool or the budget is used up waits for buffers to come back and for
@@ -167,7 +179,8 @@ impl Pool {
         let mut made = Vec::new();
         for _ in 0..count {
             let now = self.shared.clock.now();
-            let renter = Renter { length, label: request.label.clone(), backtrace: None, now };
+            let label = request.label.clone();
+            let renter = Renter { owner: Owner::Nobody, length, label, backtrace: None, now };
             match self.shared.make(shelf, &request, renter, None) {
                 Ok(buffer) => made.push(buffer),
                 Err(error) => {

@@ -56,7 +56,7 @@ impl Default for PoolOptions {
 /// What a rented buffer holds at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Contents {
-    /// Whatever the last renter left.
+    /// Whatever the last renter left, if it was the same tenant, or no tenant either; else zeros.
     #[default]
     Unspecified,
     /// Zeros. A private buffer is then always made anew, since only the device could clear it.

@@ -71,10 +71,11 @@ impl PooledBuffer {
         }
     }
 
-    pub(super) fn clear(&self) -> Result<(), DeviceError> {
+    /// Writes zeros to the first bytes of the block.
+    pub(super) fn clear(&self, bytes: u64) -> Result<(), DeviceError> {
         let mut offset = 0;
-        while offset < self.length {
-            let piece = (self.length - offset).min(ZEROS.len() as u64);
+        while offset < bytes {
+            let piece = (bytes - offset).min(ZEROS.len() as u64);
             self.whole().write(offset, &ZEROS[..piece as usize])?;
             offset += piece;
         }

@@ -41,6 +41,11 @@ impl Shelf {
         Shelf((mode * CLASS_COUNT + class) as u32)
     }
 
+    /// Whether its blocks are out of the host's reach, so that the pool cannot clear them.
+    fn is_private(self) -> bool {
+        self == Shelf::new(StorageMode::Private, self.0 as usize % CLASS_COUNT)
+    }
+
     /// The shelf of the same mode with the next larger class.
     pub(crate) fn larger(self) -> Option<Self> {
         let class = self.0 as usize % CLASS_COUNT;
@@ -74,15 +79,42 @@ impl Block {
     }
 }
 
+/// Whose data a block may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// It is new, and all zero.
+    Nobody,
+    /// The program's, outside of any tenant.
+    Program,
+    /// The tenant's with that identifier.
+    Tenant(u64),
+}
+
+impl Owner {
+    /// Whether a block of this owner shows the renter what it must not see.
+    fn is_hidden_from(self, renter: Owner) -> bool {
+        self != Owner::Nobody && self != renter
+    }
+}
+
 /// One block's entry.
 #[derive(Debug)]
 struct Slot {
     shelf: Shelf,
+    /// Whose data the block may hold: its last renter's.
+    owner: Owner,
     /// The block's bytes.
     capacity: u64,
     /// When it came into these hands.
     since: Duration,
     hands: Hands,
+}
+
+impl Slot {
+    /// Whether the renter may have the block, if need be after the pool has cleared it.
+    fn may_go_to(&self, renter: Owner) -> bool {
+        !self.shelf.is_private() || !self.owner.is_hidden_from(renter)
+    }
 }
 
 /// Who has a block.
@@ -118,10 +150,21 @@ pub(crate) struct RentedBlock {
 /// Who rents, for the books.
 #[derive(Debug)]
 pub(crate) struct Renter {
+    /// [`Owner::Nobody`] if the block is not going to be used.
+    pub(crate) owner: Owner,
     pub(crate) length: u64,
     pub(crate) label: Label,
     pub(crate) backtrace: Option<Backtrace>,
     pub(crate) now: Duration,
+}
+
+/// A block that a renter takes.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) slot: SlotId,
+    pub(crate) block: Block,
+    /// It holds another owner's data, and must be cleared before the renter has it.
+    pub(crate) is_foreign: bool,
 }
 
 /// What keeps a reservation from being made.
@@ -155,20 +198,18 @@ impl Default for State {
 }
 
 impl State {
-    /// Takes a block from the shelf, or from one of the next few larger ones.
-    pub(crate) fn take(
-        &mut self,
-        shelf: Shelf,
-        larger_steps: u32,
-        renter: Renter,
-    ) -> Result<(SlotId, Block), Renter> {
+    /// Takes a block from the shelf, or from one of the next few larger ones. Private ones are only taken of
+    /// the same owner.
+    pub(crate) fn take(&mut self, shelf: Shelf, larger_steps: u32, renter: Renter) -> Result<Taken, Renter> {
         self.totals.rents += 1;
         let mut next = Some(shelf);
         for _ in 0..=larger_steps {
             let Some(shelf) = next else { break };
-            if let Some(id) = self.lists[shelf.0 as usize].idle.pop_back().or_else(|| self.take_busy(shelf)) {
-                return match self.hand_out(id, renter) {
-                    Some(buffer) => Ok((id, buffer)),
+            let found = self.take_idle(shelf, renter.owner).or_else(|| self.take_busy(shelf, renter.owner));
+            if let Some(slot) = found {
+                let is_foreign = self.slots[slot.0 as usize].owner.is_hidden_from(renter.owner);
+                return match self.hand_out(slot, renter) {
+                    Some(block) => Ok(Taken { slot, block, is_foreign }),
                     // A shelf only lists slots that have their block.
                     None => unreachable!("a shelved slot without a block"),
                 };
@@ -178,14 +219,23 @@ impl State {
         Err(renter)
     }
 
-    /// Takes a busy block of the shelf that has become free.
-    fn take_busy(&mut self, shelf: Shelf) -> Option<SlotId> {
+    /// Takes the most recently used idle block of the shelf that the renter may have.
+    fn take_idle(&mut self, shelf: Shelf, renter: Owner) -> Option<SlotId> {
+        let idle = &mut self.lists[shelf.0 as usize].idle;
+        let position = (0..idle.len()).rev().find(|&at| self.slots[idle[at].0 as usize].may_go_to(renter))?;
+        idle.remove(position)
+    }
+
+    /// Takes a busy block of the shelf that has become free and that the renter may have.
+    fn take_busy(&mut self, shelf: Shelf, renter: Owner) -> Option<SlotId> {
         let busy = &mut self.lists[shelf.0 as usize].busy;
         let position = (0..busy.len().min(LOOKED_AT)).find(|&position| {
-            match &mut self.slots[busy[position].0 as usize].hands {
-                Hands::Busy(block) => block.is_free(),
-                Hands::Vacant | Hands::Rented { .. } | Hands::Idle(_) => false,
-            }
+            let slot = &mut self.slots[busy[position].0 as usize];
+            slot.may_go_to(renter)
+                && match &mut slot.hands {
+                    Hands::Busy(block) => block.is_free(),
+                    Hands::Vacant | Hands::Rented { .. } | Hands::Idle(_) => false,
+                }
         })?;
         let id = busy.remove(position)?;
         let capacity = self.slots[id.0 as usize].capacity;
@@ -196,9 +246,9 @@ impl State {
     }
 
     fn hand_out(&mut self, id: SlotId, renter: Renter) -> Option<Block> {
-        let Renter { length, label, backtrace, now } = renter;
+        let Renter { owner, length, label, backtrace, now } = renter;
         let slot = &mut self.slots[id.0 as usize];
-        slot.since = now;
+        (slot.owner, slot.since) = (owner, now);
         let before = std::mem::replace(&mut slot.hands, Hands::Rented { length, label, backtrace });
         self.totals.hits += 1;
         self.totals.idle_bytes -= slot.capacity;
@@ -224,8 +274,9 @@ impl State {
                 return Err(shortage);
             }
         }
-        let Renter { length, label, backtrace, now } = renter;
-        let slot = Slot { shelf, capacity, since: now, hands: Hands::Rented { length, label, backtrace } };
+        let Renter { owner, length, label, backtrace, now } = renter;
+        let slot =
+            Slot { shelf, owner, capacity, since: now, hands: Hands::Rented { length, label, backtrace } };
         self.totals.add_rented(capacity, length);
         self.totals.add_block(capacity);
         match self.vacant.pop() {

@@ -91,6 +91,53 @@ fn zeroed_buffers_hold_zeros_and_private_ones_are_new() {
     assert_eq!(pool.stats().hits, 1);
 }
 
+/// Rents, returns the sum of the bytes that were there and the block's address, and writes all bytes.
+fn sum_before(pool: &Pool, request: &RentRequest<'_>) -> (u64, usize) {
+    let rented = pool.rent(request).unwrap();
+    let mut bytes = vec![1; rented.capacity() as usize];
+    rented.whole().read(0, &mut bytes).unwrap();
+    rented.whole().write(0, &vec![1; bytes.len()]).unwrap();
+    (bytes.iter().map(|&byte| u64::from(byte)).sum(), address(rented.whole()))
+}
+
+#[test]
+fn a_tenant_sees_nothing_that_others_left() {
+    for mode in [StorageMode::Shared, StorageMode::Managed, StorageMode::Private] {
+        let Bench { pool, clock, .. } = bench(PoolOptions::default());
+        let [one, two] = [(); 2].map(|()| Tenant::new("same name", TenantLimits::default(), clock.clone()));
+        let program = RentRequest::new(1000).mode(mode);
+        let [one, two] = [&one, &two].map(|tenant| program.clone().tenant(tenant));
+        let mut block = None;
+        // Private blocks stay with their owners, who would find them again.
+        let turns = if mode == StorageMode::Private { 3 } else { 5 };
+        for renter in [&one, &two, &program, &one, &two].into_iter().take(turns) {
+            let (sum, address) = sum_before(&pool, renter);
+            assert_eq!(sum, 0, "{mode:?}");
+            let is_reused = *block.get_or_insert(address) == address;
+            assert!(mode == StorageMode::Private || is_reused, "what the host can clear is used again");
+            assert_eq!(sum_before(&pool, renter), (1024, address), "{mode:?}: a renter's own data stay");
+        }
+        // Not even of a block that work still uses when it comes back.
+        let busy = pool.rent(&one).unwrap();
+        let uses = Arc::clone(&test_buffer(busy.whole()).uses);
+        uses.store(1, Ordering::SeqCst);
+        drop(busy);
+        pool.trim_all();
+        uses.store(0, Ordering::SeqCst);
+        assert_eq!(sum_before(&pool, &two).0, 0, "{mode:?}");
+        pool.check();
+    }
+}
+
+#[test]
+fn reserved_private_blocks_are_for_any_tenant() {
+    let Bench { pool, clock, .. } = bench(PoolOptions::default());
+    pool.reserve(64, StorageMode::Private, 1).unwrap();
+    let tenant = Tenant::new("t", TenantLimits::default(), clock);
+    drop(pool.rent(&RentRequest::new(64).mode(StorageMode::Private).tenant(&tenant)).unwrap());
+    assert_eq!(pool.stats().hits, 1);
+}
+
 #[test]
 fn limits_evict_the_oldest_idle_block_and_then_refuse() {
     let Bench { device, clock, pool } = bench(limited(1024, 3, u64::MAX));

@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
             return known.clone();
         }
         let bytes = on_stack(&self.matrices.uses.slots);
-        let start = self.t.alloca(&format!("[{bytes} x i8]"), 64);
+        let start = self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes.cast_unsigned(), 64);
         self.matrices.tiles_on_stack = Some(start.clone());
         start
     }

@@ -3,8 +3,8 @@
 use anymetal_ir::{FuncId, Space, Type, Value};
 
 use super::memory::Memory;
-use super::{Emitter, Passing, passed_scalar};
-use crate::cpu::llvm_text::{LANES, Opd};
+use super::{Emitter, Passing, passed_bytes};
+use crate::cpu::llvm_text::Opd;
 
 /// What an argument of a call is passed as, but for what follows from a pointer's allocation.
 enum Passed {
@@ -25,7 +25,12 @@ impl Emitter<'_, '_> {
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
         let operands: Vec<Passed> =
             args.iter().zip(passings).map(|(&arg, passing)| self.pass(arg, passing)).collect();
-        let into = result_ty.map(|ty| self.vectors(ty));
+        // Lanes that the callee does not return for keep what is there.
+        let into = result_ty.map(|ty| {
+            let into = self.vectors(ty);
+            self.t.clear_at_entry(&into, passed_bytes(ty), 64);
+            into
+        });
         if varying.is_empty() {
             let mask = self.mask_operand();
             let offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
@@ -44,7 +49,7 @@ impl Emitter<'_, '_> {
 
     /// Memory of vectors that are passed.
     fn vectors(&mut self, ty: Type) -> Opd {
-        let bytes = usize::from(ty.lanes()) * LANES * passed_scalar(ty).size() as usize;
+        let bytes = passed_bytes(ty);
         self.t.alloca(&format!("[{bytes} x i8]"), 64)
     }
 

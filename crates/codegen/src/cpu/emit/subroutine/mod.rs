@@ -25,7 +25,7 @@ mod plan;
 mod pure;
 mod shared;
 
-use anymetal_ir::{Inst, Op, Scalar, Type, Value};
+use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::{Shared, zero_of};
@@ -124,6 +124,11 @@ pub(super) fn passed_scalar(ty: Type) -> Scalar {
     }
 }
 
+/// The bytes of the vectors that a value of a type is passed in.
+pub(super) fn passed_bytes(ty: Type) -> u64 {
+    u64::from(ty.lanes()) * LANES as u64 * u64::from(passed_scalar(ty).size())
+}
+
 /// The loop over the batches of a SIMD-group.
 fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
     let lanes = batch_lanes(&shared.options.features);
@@ -214,6 +219,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     emitter.t.label(begin);
     emitter.load_parameters();
     emitter.block(sub.function.body);
+    emitter.clear_locals();
     emitter.t.label(exit);
     emitter.t.terminator("ret void");
     emitter.shared.declares.extend(emitter.t.take_declares());
@@ -309,6 +315,16 @@ impl Emitter<'_, '_> {
     fn passed(&mut self, at: &Opd, ty: Type, component: usize) -> Opd {
         let bytes = component * LANES * passed_scalar(ty).size() as usize;
         self.t.offset(at, &Opd::Int(bytes as i64))
+    }
+
+    /// Clears the locals in memory where the subroutine begins: the stack there holds what other functions
+    /// left, such as addresses of the host. LLVM removes this for locals that it keeps in registers.
+    fn clear_locals(&mut self) {
+        for (local, memory) in self.locals.iter().enumerate() {
+            if let Some(memory) = memory {
+                self.t.clear_at_entry(memory, self.sub.local_bytes(Local(local as u32)), 64);
+            }
+        }
     }
 
     fn load_parameters(&mut self) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use anymetal_ir::analysis::{used_functions, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
+use super::UNIT;
 use crate::cpu::options::{CodegenError, CpuFeatures};
 use crate::cpu::walk;
 use crate::roots::{Pointer, Root, Roots};
@@ -258,6 +259,15 @@ impl<'m> Subroutine<'m> {
 
     pub(super) fn local(&self, local: Local) -> LocalKind {
         self.locals[local.index()]
+    }
+
+    /// The bytes of a local's memory.
+    pub(super) fn local_bytes(&self, local: Local) -> u64 {
+        let bytes = self.function.locals[local.index()].size.next_multiple_of(u64::from(UNIT));
+        match self.local(local) {
+            LocalKind::Uniform => bytes,
+            LocalKind::Lanes(lanes) => bytes * lanes as u64,
+        }
     }
 
     /// What is known to be around a pointer.
