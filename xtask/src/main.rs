@@ -11,6 +11,7 @@ mod c_library;
 mod ci;
 mod diagnostics;
 mod documents;
+mod fallbacks;
 mod generated;
 mod gpu;
 mod libmetal;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, diagnostics, documents, generated, words};
+use crate::{arrows, diagnostics, documents, fallbacks, generated, words};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -66,6 +66,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));
+    findings.extend(fallbacks::check(&files));
     findings.extend(generated::check(&files));
     findings
 }

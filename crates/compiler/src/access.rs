@@ -93,19 +93,20 @@ impl<'a> MemoryUse<'a> {
         matches!(op, Op::Return(_)) || op.blocks().into_iter().any(returns)
     }
 
-    /// The parameter of which this is the address of the thread's own element, when elements lie one after
-    /// the other in the order of the threads, and of how many dimensions the grid is then.
+    /// The parameter and the dimensions of the grid, if the pointer is to the thread's element of the parameter
+    /// and elements are contiguous in the order of the threads.
     fn element_of_thread(&self, ptr: Value, stored: Type) -> Option<(usize, u8)> {
-        let Some(Op::PtrAdd { base, index: Some(index), scale, offset: 0 }) = self.function.def(ptr) else {
-            return None;
-        };
-        let place = self.function.params.iter().position(|param| param == base)?;
-        let number = match self.function.def(*index) {
-            Some(Op::Cast(CastOp::ZExt | CastOp::SExt, number)) => *number,
-            _ => *index,
-        };
-        let is_whole = u64::from(*scale) == u64::from(stored.size());
-        is_whole.then_some((place, self.thread_number(number)?))
+        match *self.function.def(ptr)? {
+            Op::PtrAdd { base, index: Some(index), scale, offset: 0 } if scale == stored.size() => {
+                let place = self.function.params.iter().position(|param| *param == base)?;
+                let number = match self.function.def(index) {
+                    Some(Op::Cast(CastOp::ZExt | CastOp::SExt, number)) => *number,
+                    _ => index,
+                };
+                Some((place, self.thread_number(number)?))
+            }
+            _ => None,
+        }
     }
 
     /// Whether it is the thread's number in a grid of one dimension, or of two row by row.
@@ -113,17 +114,22 @@ impl<'a> MemoryUse<'a> {
         if self.is_query(number, Query::ThreadPositionInGrid(0)) {
             return Some(1);
         }
-        let Some(Op::Binary(BinOp::Add, one, other)) = self.function.def(number) else { return None };
-        let is_row_and_column = |row: Value, column: Value| {
-            let Some(Op::Binary(BinOp::Mul, y, width)) = self.function.def(row) else { return false };
-            let is_row = |y: Value, width: Value| {
-                self.is_query(y, Query::ThreadPositionInGrid(1))
-                    && self.is_query(width, Query::ThreadsPerGrid(0))
-            };
-            self.is_query(column, Query::ThreadPositionInGrid(0))
-                && (is_row(*y, *width) || is_row(*width, *y))
+        let is_row = |y: Value, width: Value| {
+            self.is_query(y, Query::ThreadPositionInGrid(1)) && self.is_query(width, Query::ThreadsPerGrid(0))
         };
-        (is_row_and_column(*one, *other) || is_row_and_column(*other, *one)).then_some(2)
+        let is_row_and_column = |row: Value, column: Value| match self.function.def(row) {
+            Some(&Op::Binary(BinOp::Mul, y, width)) => {
+                self.is_query(column, Query::ThreadPositionInGrid(0))
+                    && (is_row(y, width) || is_row(width, y))
+            }
+            _ => false,
+        };
+        match *self.function.def(number)? {
+            Op::Binary(BinOp::Add, one, other) => {
+                (is_row_and_column(one, other) || is_row_and_column(other, one)).then_some(2)
+            }
+            _ => None,
+        }
     }
 
     /// Values of fewer than 32 bits would count anew within a large grid.

@@ -199,6 +199,7 @@ pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, Compi
         let beside = std::thread::Builder::new().name("anymetal-llvm".to_owned());
         let preparing = beside.spawn_scoped(scope, prepare);
         let done = work();
+        // Without another thread, LLVM is loaded below.
         if let Ok(preparing) = preparing {
             // The outcome is kept, a failure too.
             let _ = preparing.join();

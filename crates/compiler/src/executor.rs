@@ -50,8 +50,12 @@ impl Bindings {
     /// The binding of each argument, in source order.
     fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
         let bind = |(argument, slot): (&KernelArg, &Option<u32>)| {
-            let Some(slot) = slot.map(|slot| slot as usize) else { return Argument::Unbound };
+            let Some(slot) = slot.map(|slot| slot as usize) else {
+                // It is disabled.
+                return Argument::Unbound;
+            };
             match argument.kind {
+                // A dispatch has entries up to the last slot that is bound.
                 ArgKind::Buffer => match request.bindings.get(slot).copied().flatten() {
                     Some(at) => Argument::Buffer { buffer: at.memory, offset: at.offset, len: at.len },
                     None => Argument::Unbound,

@@ -30,7 +30,7 @@ pub(crate) fn refusal(
     uses.sort_by_key(|(feature, loc)| (!loc.is_known(), loc.file, loc.line, loc.column, *feature));
     let used = |(feature, loc): (Feature, Loc)| FeatureUse {
         feature,
-        file: module.files.get(loc.file as usize).filter(|_| loc.is_known()).cloned().unwrap_or_default(),
+        file: if loc.is_known() { module.files[loc.file as usize].clone() } else { String::new() },
         line: loc.line,
         column: loc.column,
     };
@@ -71,8 +71,8 @@ fn place(loc: Loc) -> (u32, u32, u32) {
 
 /// By a function's name in the IR, such as `metal::quad_sum<float>.7`; `None`: it is no quad-group function.
 fn feature_of_quad_function(name: &str) -> Option<Feature> {
-    let name = name.split(['.', '<', '(']).next().unwrap_or_default();
-    let name = name.rsplit("::").next().unwrap_or_default();
+    let name = name.split(['.', '<', '(']).next().expect("a text has a first part");
+    let name = name.rsplit("::").next().expect("a text has a last part");
     Some(match name.strip_prefix("quad_")? {
         "shuffle_and_fill_up" | "shuffle_and_fill_down" => Feature::SimdShiftAndFill,
         permute if permute.starts_with("shuffle") || permute.starts_with("broadcast") => Feature::QuadPermute,

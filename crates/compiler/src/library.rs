@@ -303,6 +303,7 @@ fn parse_now(source: &Source) -> Result<Front, CompileError> {
         let (library, diagnostics) =
             anymetal_msl::Library::parse(&source.name, &source.bytes, &options, &mut includes);
         let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {
+            debug_assert!(diagnostics.has_errors(), "a source that is refused has an error");
             return Err(CompileError::Source(Arc::new(diagnostics)));
         };
         let names = |functions: &[anymetal_msl::KernelName]| {

@@ -142,7 +142,7 @@ fn side_by_side(
     parts: &[String],
     make: &(impl Fn(&str) -> Result<Vec<u8>, CompileError> + Sync),
 ) -> Result<Vec<Vec<u8>>, CompileError> {
-    let [first, rest @ ..] = parts else { return Ok(Vec::new()) };
+    let (first, rest) = parts.split_first().expect("code has at least one part");
     if rest.is_empty() {
         return Ok(vec![make(first)?]);
     }
@@ -243,8 +243,8 @@ pub(crate) fn note_specialisation(info: &mut KernelInfo, specialisation: &Specia
 }
 
 pub(crate) fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
-    let argument = site.argument.and_then(|position| kernel.args.get(position));
-    let file = if site.loc.is_known() { module.files.get(site.loc.file as usize) } else { None };
+    let argument = site.argument.map(|position| &kernel.args[position]);
+    let file = site.loc.is_known().then(|| &module.files[site.loc.file as usize]);
     FaultSite {
         kernel: kernel.name.clone(),
         argument: argument.map(|argument| argument.index),
@@ -252,6 +252,7 @@ pub(crate) fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite
         address_space: address_space(site.space),
         kind: site.kind,
         access_bytes: site.access_bytes,
+        // 0 is an element of unknown size.
         element_bytes: argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)),
         file: file.cloned().unwrap_or_default(),
         line: site.loc.line,

@@ -43,7 +43,10 @@ fn refuse_extensions(kernel: &str, text: &str) -> Result<(), CompileError> {
         let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
         EXTENSIONS.iter().find(|name| rest.trim_start().starts_with(&format!("<{name}>")))
     });
-    let Some(header) = included else { return Ok(()) };
+    let Some(header) = included else {
+        // It uses Metal's own headers only.
+        return Ok(());
+    };
     let reason = format!(
         "Metal has no `<{header}>`; use its own functions of SIMD-groups and threadgroups, and split the kernel \
          at barriers of the grid into kernels that are launched one after the other"

@@ -27,8 +27,10 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
         .args
         .iter()
         .zip(slots)
+        // A disabled argument has no slot.
         .map(|(argument, slot)| reflect_argument(argument, slot.unwrap_or(0)))
         .collect();
+    assert_eq!(info.arguments.len(), kernel.args.len(), "an argument of {} has no slot entry", kernel.name);
     for (place, argument) in info.arguments.iter_mut().enumerate() {
         argument.access = access(argument, uses.may_store_to(kernel, place), uses.only_writes(place));
     }
@@ -123,7 +125,7 @@ fn element(argument: &ir::KernelArg) -> ElementType {
 
 /// Whether the spelling is that of a structure rather than of a matrix, an array or a pointer.
 fn is_struct(type_name: &str) -> bool {
-    let base = type_name.rsplit("::").next().unwrap_or(type_name);
+    let base = type_name.rsplit("::").next().expect("a text has a last part");
     let matrix = ["float", "half", "bfloat"].iter().any(|scalar| {
         base.strip_prefix(scalar).is_some_and(|shape| {
             let shape = shape.as_bytes();
@@ -181,7 +183,9 @@ pub(crate) fn function_constants(module: &Module, kernel: &str) -> Vec<FunctionC
     }
     let required = match extract_kernel(module, kernel).map(|mut copy| specialise(&mut copy, &[])) {
         Some(Err(SpecialiseError::MissingConstants(missing))) => missing,
-        _ => Vec::new(),
+        // Errors of the code itself are those of the compile; there is nothing to be given for them.
+        Some(Ok(()) | Err(_)) => Vec::new(),
+        None => unreachable!("the module for kernel `{kernel}` has no such kernel"),
     };
     let is_required = |constant: &ir::FunctionConstant| {
         required.iter().any(|missing| missing.name == constant.name && missing.index == constant.index)

@@ -75,6 +75,7 @@ pub fn run(
 fn group_of(dispatch: &Dispatch, linear: u64) -> Group {
     let [x, y, _] = dispatch.group_counts().map(|count| u64::from(count.max(1)));
     let position = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
+    debug_assert!(position[2] < dispatch.group_counts()[2].max(1), "threadgroup {linear} is not of the grid");
     let size = dispatch.size_of_group(position);
     let simdgroups = size.iter().product::<u32>().div_ceil(32);
     Group { position, linear, size, simdgroups }
@@ -177,8 +178,8 @@ enum Stop {
 
 fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<(), InterpError> {
     let mut members = begin_group(env, spare)?;
-    // A program with barriers of the grid does not come here.
-    run_members(env, &mut members, spare)?;
+    let stop = run_members(env, &mut members, spare)?;
+    assert!(matches!(stop, Stop::Ended), "a program with barriers of the grid runs cooperatively");
     let group = env.group;
     env.observer.on_group_end(&group);
     Ok(())
@@ -210,7 +211,10 @@ fn run_members(
 ) -> Result<Stop, InterpError> {
     loop {
         if !members.iter().any(|member| matches!(member, Member::Ready(_))) {
-            let Some((at, waiting)) = meet(env, members)? else { return Ok(Stop::Ended) };
+            let Some((at, waiting)) = meet(env, members)? else {
+                // None waits: all have ended.
+                return Ok(Stop::Ended);
+            };
             if is_grid_barrier(env.program, at) {
                 return Ok(Stop::GridBarrier(at, waiting));
             }
@@ -233,7 +237,10 @@ fn advance(
     n: usize,
     spare: &mut Vec<Machine>,
 ) -> Result<(), InterpError> {
-    let Member::Ready(machine) = &mut members[n] else { return Ok(()) };
+    let Member::Ready(machine) = &mut members[n] else {
+        // It waits at a barrier, or has ended.
+        return Ok(());
+    };
     let pause = machine.resume(env).and_then(|pause| match pause {
         Pause::Turn => env.check_limits().map(|()| pause),
         _ => Ok(pause),
@@ -243,7 +250,7 @@ fn advance(
         return Ok(());
     }
     let Member::Ready(machine) = std::mem::replace(&mut members[n], Member::Done(None)) else {
-        return Ok(());
+        unreachable!("the SIMD-group that has run was ready")
     };
     members[n] = match pause {
         Pause::Barrier { at, lane } => Member::Waiting(machine, at, lane),
@@ -288,7 +295,10 @@ fn meet(env: &mut Environment<'_, '_>, members: &[Member]) -> Result<Option<(u32
             break;
         }
     }
-    let Some((at, simdgroup, lane)) = first else { return Ok(None) };
+    let Some((at, simdgroup, lane)) = first else {
+        // None waits: all have ended.
+        return Ok(None);
+    };
     let loc = env.program.locs[at as usize];
     let waiting = env.thread(simdgroup, lane);
     for (done, member) in (0u32..).zip(members) {

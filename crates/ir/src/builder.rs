@@ -5,7 +5,7 @@
 
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    BinOp, Block, FpMode, Function, Label, Loc, Local, MathFn, Op, Query, Scalar, Type, UnOp, Value,
+    BinOp, Block, FpMode, Function, Label, Loc, Local, MathFn, Op, Query, Scalar, Space, Type, UnOp, Value,
 };
 
 /// Builds one function.
@@ -34,6 +34,7 @@ impl<'f> Builder<'f> {
 
     /// Makes another block current; returns the one before.
     pub fn switch_to(&mut self, block: Block) -> Block {
+        assert!(block.index() < self.func.blocks.len(), "{block} is not a block of {}", self.func.name);
         std::mem::replace(&mut self.block, block)
     }
 
@@ -44,11 +45,17 @@ impl<'f> Builder<'f> {
 
     /// Appends an instruction without result. Dropped when the block has ended: it cannot run.
     pub fn push(&mut self, op: Op) {
-        if self.is_terminated() {
-            return;
+        if !self.is_terminated() {
+            if let Op::Break(label) | Op::Continue(label) = op {
+                assert!(
+                    label.0 < self.func.labels,
+                    "a jump to {label}, which {} has not added",
+                    self.func.name
+                );
+            }
+            let inst = self.func.add_inst(op, None, self.fp, self.loc);
+            self.func.blocks[self.block.index()].insts.push(inst);
         }
-        let inst = self.func.add_inst(op, None, self.fp, self.loc);
-        self.func.blocks[self.block.index()].insts.push(inst);
     }
 
     /// Appends an instruction with a result of type `ty`.
@@ -57,7 +64,7 @@ impl<'f> Builder<'f> {
         if !self.is_terminated() {
             self.func.blocks[self.block.index()].insts.push(inst);
         }
-        self.func.inst(inst).result.expect("made with a result")
+        self.func.result(inst)
     }
 
     /// Appends an instruction whose result type follows from its operands.
@@ -71,8 +78,7 @@ impl<'f> Builder<'f> {
 
     /// A scalar constant from its bits.
     pub fn const_bits(&mut self, scalar: Scalar, bits: u64) -> Value {
-        let mask = if scalar.bits() == 64 { u64::MAX } else { (1 << scalar.bits()) - 1 };
-        self.value(Op::Const(bits & mask), Type::Scalar(scalar))
+        self.value(Op::Const(bits & crate::eval::mask(scalar)), Type::Scalar(scalar))
     }
 
     /// `I32` constant.
@@ -102,21 +108,34 @@ impl<'f> Builder<'f> {
 
     /// Two-operand arithmetic.
     pub fn binary(&mut self, op: BinOp, a: Value, b: Value) -> Value {
+        let (left, right) = (self.func.ty(a), self.func.ty(b));
+        assert_eq!(left, right, "the operands of {op:?} have two types");
+        assert!(left.scalar().is_some_and(|of| of.is_float() == op.is_float()), "{op:?} of {left}");
         self.infer(Op::Binary(op, a, b))
     }
 
     /// A comparison.
     pub fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> Value {
+        assert_eq!(self.func.ty(a), self.func.ty(b), "the operands of {op:?} have two types");
         self.infer(Op::Compare(op, a, b))
     }
 
     /// A conversion.
     pub fn cast(&mut self, op: CastOp, a: Value, to: Type) -> Value {
+        let from = self.func.ty(a);
+        match op {
+            CastOp::PtrToInt | CastOp::IntToPtr => {
+                assert_ne!(from.is_ptr(), to.is_ptr(), "{op:?} from {from} to {to}");
+            }
+            CastOp::Bitcast => assert_eq!(from.size(), to.size(), "{op:?} from {from} to {to}"),
+            _ => assert_eq!(from.lanes(), to.lanes(), "{op:?} from {from} to {to}"),
+        }
         self.value(Op::Cast(op, a), to)
     }
 
     /// A library function.
     pub fn math(&mut self, function: MathFn, args: Vec<Value>) -> Value {
+        assert_eq!(args.len(), function.arity(), "the arguments of {function:?}");
         self.infer(Op::Math(function, args))
     }
 
@@ -127,11 +146,13 @@ impl<'f> Builder<'f> {
 
     /// The address of a local.
     pub fn local_addr(&mut self, local: Local) -> Value {
+        assert!(local.index() < self.func.locals.len(), "{local} is not a local of {}", self.func.name);
         self.infer(Op::LocalAddr(local))
     }
 
     /// `base + offset` bytes; `base` itself for 0.
     pub fn ptr_offset(&mut self, base: Value, offset: i64) -> Value {
+        assert!(self.func.ty(base).is_ptr(), "an offset from {base}, which is not a pointer");
         if offset == 0 {
             return base;
         }
@@ -140,16 +161,20 @@ impl<'f> Builder<'f> {
 
     /// `base + index × scale` bytes.
     pub fn ptr_index(&mut self, base: Value, index: Value, scale: u32) -> Value {
+        assert_eq!(self.func.ty(index), Type::I64, "the index {index} of an address");
         self.infer(Op::PtrAdd { base, index: Some(index), scale, offset: 0 })
     }
 
     /// A load.
     pub fn load(&mut self, ptr: Value, ty: Type, align: u32) -> Value {
+        assert!(self.func.ty(ptr).is_ptr(), "a load through {ptr}, which is not a pointer");
         self.value(Op::Load { ptr, align, volatile: false }, ty)
     }
 
     /// A store.
     pub fn store(&mut self, ptr: Value, value: Value, align: u32) {
+        let ty = self.func.ty(ptr);
+        assert!(ty.is_ptr() && ty != Type::Ptr(Space::Constant), "a store through {ptr}, a {ty}");
         self.push(Op::Store { ptr, value, align, volatile: false });
     }
 
@@ -158,12 +183,14 @@ impl<'f> Builder<'f> {
         let block = self.func.add_block();
         let outer = self.switch_to(block);
         build(self);
-        self.switch_to(outer);
+        let last = self.switch_to(outer);
+        assert_eq!(last, block, "a nested block is built until its end, without another one after it");
         block
     }
 
     /// Appends an `if`.
     pub fn if_else(&mut self, cond: Value, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        assert_eq!(self.func.ty(cond), Type::BOOL, "the condition {cond} of a branch");
         let then = self.nested(then);
         let otherwise = self.nested(otherwise);
         self.push(Op::If { cond, then, otherwise });

@@ -153,8 +153,13 @@ impl Function {
 
     /// The operation that defines the value, unless it is a parameter.
     pub fn def(&self, value: Value) -> Option<&Op> {
+        self.defining_inst(value).map(|inst| &self.insts[inst.index()].op)
+    }
+
+    /// The instruction that defines the value, unless it is a parameter.
+    pub fn defining_inst(&self, value: Value) -> Option<Inst> {
         match self.values[value.index()].def {
-            ValueDef::Inst(inst) => Some(&self.insts[inst.index()].op),
+            ValueDef::Inst(inst) => Some(inst),
             ValueDef::Param(_) => None,
         }
     }
@@ -162,6 +167,26 @@ impl Function {
     /// The instruction.
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst.index()]
+    }
+
+    /// The value that the instruction defines.
+    ///
+    /// # Panics
+    /// If its operation has no result.
+    pub fn result(&self, inst: Inst) -> Value {
+        let data = self.inst(inst);
+        match data.result {
+            Some(result) => result,
+            None => panic!("{inst} of {} has no result: {:?}", self.name, data.op),
+        }
+    }
+
+    /// The label, body and continuing block, if the instruction is a loop.
+    pub fn as_loop(&self, inst: Inst) -> Option<(Label, Block, Block)> {
+        match self.inst(inst).op {
+            Op::Loop { label, body, continuing } => Some((label, body, continuing)),
+            _ => None,
+        }
     }
 
     /// The instructions of a block.
@@ -176,7 +201,11 @@ impl Function {
     }
 
     /// Adds a local.
+    ///
+    /// # Panics
+    /// If the alignment is not a power of two.
     pub fn add_local(&mut self, name: impl Into<String>, size: u64, align: u32) -> Local {
+        assert!(align.is_power_of_two(), "the alignment {align} of a local is not a power of two");
         self.locals.push(LocalData { name: name.into(), size, align });
         Local(self.locals.len() as u32 - 1)
     }
@@ -189,6 +218,7 @@ impl Function {
 
     /// Adds an instruction without putting it into a block.
     pub fn add_inst(&mut self, op: Op, result: Option<Type>, fp: FpMode, loc: Loc) -> Inst {
+        self.check_operation(&op, result);
         let inst = Inst(self.insts.len() as u32);
         let result = result.map(|ty| {
             self.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
@@ -196,6 +226,39 @@ impl Function {
         });
         self.insts.push(InstData { op, result, fp, loc });
         inst
+    }
+
+    /// Replaces the operation of an instruction, whose users keep its result.
+    pub fn replace_op(&mut self, inst: Inst, op: Op) {
+        self.check_operation(&op, self.inst(inst).result.map(|result| self.ty(result)));
+        self.insts[inst.index()].op = op;
+    }
+
+    /// Checks the verifier's rules that are cheap to check where an operation is made: a pass that breaks a rule
+    /// is then in the backtrace.
+    fn check_operation(&self, op: &Op, result: Option<Type>) {
+        debug_assert!(
+            {
+                let mut exist = true;
+                op.for_each_operand(|operand| exist &= operand.index() < self.values.len());
+                exist
+            },
+            "an operand of {op:?} does not exist in {}",
+            self.name,
+        );
+        debug_assert!(
+            op.blocks().iter().all(|block| block.index() < self.blocks.len()),
+            "a block of {op:?} does not exist in {}",
+            self.name,
+        );
+        debug_assert!(
+            op.implied_type(|value| self.ty(value)).is_none_or(|implied| result == Some(implied)),
+            "the result of {op:?} in {} has the type {result:?}, which does not follow from its operands",
+            self.name,
+        );
+        if let Op::Load { align, .. } | Op::Store { align, .. } = *op {
+            assert!(align.is_power_of_two(), "the alignment {align} of an access is not a power of two");
+        }
     }
 
     /// The constant's bits, if the value is a scalar constant.

@@ -95,6 +95,7 @@ impl<'p> Lowerer<'p> {
     }
 
     fn finish(self, function: Option<ir::FuncId>) -> UnlinkedModule {
+        assert!(self.pending.is_empty(), "a function was declared, but its code was not written");
         let root = self.program.kernel.function;
         let needs_kernel = self.messages.logs(root) || self.encoding.encodes(root);
         UnlinkedModule { module: self.module, function, linked: self.linked, needs_kernel }
@@ -194,7 +195,7 @@ impl Lowerer<'_> {
         let mut others = Vec::new();
         for constant in &self.program.function_constants {
             let types = self.types();
-            let scalar = types.element(constant.ty).unwrap_or(hir::ScalarTy::I32);
+            let scalar = types.element(constant.ty).expect("a function constant is a scalar or a vector");
             let lanes = types.as_vector(constant.ty).map_or(1, |(_, len)| len);
             let component = |lane| ir::FunctionConstant {
                 name: constant.name.as_str().to_owned(),
@@ -208,6 +209,11 @@ impl Lowerer<'_> {
             self.vector_constants.push(self.program.function_constants.len() as u32 + others.len() as u32);
             others.extend((1..lanes).map(component));
         }
+        assert_eq!(
+            self.module.function_constants.len(),
+            self.vector_constants.len(),
+            "first components keep the numbers that they have in the program",
+        );
         self.module.function_constants.extend(others);
     }
 
@@ -231,6 +237,7 @@ impl Lowerer<'_> {
         }
         for &param in &function.params {
             let ty = function.locals[param.0 as usize].ty;
+            // The caller's copy of an aggregate.
             params.push(self.value_type(ty).unwrap_or(ir::Type::Ptr(ir::Space::Thread)));
         }
         if self.messages.logs(id) {
@@ -269,7 +276,10 @@ impl Lowerer<'_> {
 
     /// Where the text itself is: in a macro's definition, if it comes from there.
     fn spelled(&mut self, span: Span) -> ir::Loc {
-        let Some((file, at)) = self.map.location(span) else { return ir::Loc::default() };
+        let Some((file, at)) = self.map.location(span) else {
+            // The compiler's own code has no text.
+            return ir::Loc::default();
+        };
         let index = match self.files.get(file) {
             Some(&index) => index,
             None => {

@@ -155,6 +155,7 @@ impl DiskCache {
             std::sync::TryLockError::Poisoned(poisoned) => drop(PoisonError::into_inner(poisoned)),
             std::sync::TryLockError::WouldBlock => {}
         }) else {
+            // Another thread sweeps.
             return;
         };
         self.unswept_bytes.store(0, Ordering::Relaxed);

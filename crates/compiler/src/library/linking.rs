@@ -66,7 +66,7 @@ impl Library {
     /// The type of a visible function, in MSL.
     pub fn function_type(&self, name: &str) -> Result<String, CompileError> {
         let key = self.state.function_type(name)?;
-        Ok(key.split('#').next().unwrap_or_default().to_owned())
+        Ok(key.split('#').next().expect("a text has a first part").to_owned())
     }
 
     /// The same source, whose kernels may call these functions of other libraries, too: by their names, where

@@ -337,7 +337,9 @@ impl Machine {
 
     pub(super) fn local_start(&mut self, env: &mut Environment<'_, '_>, pc: Pc, number: u32) {
         let region = *env.region(u64::from(number));
-        let Variable::Local(function, local) = region.variable else { return };
+        let Variable::Local(function, local) = region.variable else {
+            unreachable!("region {number} is started, but is not that of a local")
+        };
         for lane in lanes_in(self.active) {
             let at = position(&region, lane, 0);
             self.private[at..at + region.len as usize].fill(UNDEFINED_BYTE);

@@ -112,6 +112,7 @@ fn reduce(value: &Lanes, active: u32, deltas: &[usize], combine: impl Fn(u64, u6
             (own, other) => own.or(other),
         });
     }
+    // Lanes that no active lane reaches are inactive themselves.
     current.map(|value| value.unwrap_or(0))
 }
 
@@ -220,8 +221,8 @@ fn source_lane(op: SimdOp, lane: usize, operand: usize) -> usize {
                 lane
             }
         }
-        // `Shuffle` and `Broadcast`.
-        _ => operand,
+        SimdOp::Shuffle | SimdOp::Broadcast => operand,
+        _ => unreachable!("{op:?} takes no value of another lane"),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn link(
     mut layout: Layout,
     mut tables: Tables,
 ) -> Result<Program, InterpError> {
+    assert_eq!(order.len(), lowered.len(), "each function of the program is lowered once");
     let mut windows = vec![Window::default(); module.functions.len()];
     let (register_count, private_bytes) =
         place_windows(module, &order, &lowered, &mut layout, tables.persistent.len() as u32, &mut windows)?;
@@ -69,6 +70,10 @@ pub(super) fn link(
             Origin { inlined_at, ..origin.clone() }
         }));
     }
+    assert!(
+        steps.len() == locs.len() && steps.len() == step_origins.len(),
+        "each step has a position and an origin"
+    );
     let entry = windows[order[0].index()].entry;
     let body_scope = body_scope(&steps, entry);
     Ok(Program {

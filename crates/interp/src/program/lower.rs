@@ -160,6 +160,10 @@ pub(super) fn lower(
     lowering.body()?;
     let (mut steps, locs, origins) = (lowering.steps, lowering.locs, lowering.origins);
     let virtuals = lowering.virtuals;
+    assert!(
+        steps.len() == locs.len() && steps.len() == origins.len(),
+        "each step has a position and an origin"
+    );
     limit("steps of a function", steps.len() as u64, MAX_STEPS)?;
     let allocation = registers::allocate(&mut steps, &mut tables.operands, fixed, virtuals);
     Ok(Lowered { steps, locs, origins, places: allocation.places })
@@ -201,20 +205,28 @@ impl Lowering<'_> {
     }
 
     pub(super) fn define(&mut self, value: Value, components: Components) {
+        let ty = self.function.ty(value);
+        let count = component_count(ty);
+        assert_eq!(u32::from(components.count), count, "the components of {value}, of the type {ty}");
         self.values[value.index()] = components;
     }
 
     pub(super) fn components(&self, value: Value) -> Components {
-        self.values[value.index()]
+        let components = self.values[value.index()];
+        assert!(components.count > 0, "{value} is used before its definition is lowered");
+        components
     }
 
     /// The only component of a scalar.
     pub(super) fn scalar(&self, value: Value) -> Slot {
-        self.values[value.index()].slots[0]
+        let components = self.components(value);
+        assert_eq!(components.count, 1, "{value} is not a scalar");
+        components.slots[0]
     }
 
     pub(super) fn pointer(&self, value: Value) -> PtrSlots {
-        self.values[value.index()].pointer()
+        assert!(self.function.ty(value).is_ptr(), "{value} is not a pointer");
+        self.components(value).pointer()
     }
 
     pub(super) fn emit(&mut self, step: Step) -> u32 {
@@ -227,16 +239,16 @@ impl Lowering<'_> {
     /// Emits a step that skips to the end of the current region when no lane is left.
     fn emit_skipping(&mut self, step: Step) -> u32 {
         let pc = self.emit(step);
-        if let Some(open) = self.open.last_mut() {
-            open.skips.push(pc);
-        }
+        // After the last region of a construct, the region around it is open again.
+        let open = self.open.last_mut().expect("jumps and the ends of constructs are in a region");
+        open.skips.push(pc);
         pc
     }
 
     fn patch(&mut self, pc: u32, to: u32) {
-        if let Some(target) = self.steps[pc as usize].target_mut() {
-            *target = to;
-        }
+        assert!(to > pc, "step {pc} skips to step {to}, which is not after it");
+        let target = self.steps[pc as usize].target_mut();
+        *target.expect("only steps that can skip others are patched") = to;
     }
 
     fn patch_all(&mut self, skips: Vec<u32>, to: u32) {
@@ -338,6 +350,9 @@ impl Lowering<'_> {
                 place += 1;
             }
         }
+        let params = self.module.function(callee).params.iter();
+        let params: u32 = params.map(|&param| component_count(self.module.function(callee).ty(param))).sum();
+        assert_eq!(place, results + params, "each parameter of {callee} gets its argument");
         self.emit(Step::Call { entry: callee.0 });
         if let Some(result) = result {
             let components = self.fresh(self.function.ty(result));
@@ -355,11 +370,12 @@ impl Lowering<'_> {
             unreachable!("only switches have cases");
         };
         let Some(case) = cases.get(number) else {
+            // After the last case comes the default.
             let step = self.emit(Step::Default { end: 0 });
             self.enter(Region::Default { step }, *default, Some(label));
             return;
         };
-        let bits = self.function.ty(*selector).scalar().map_or(64, |scalar| scalar.bits());
+        let bits = self.element(*selector).bits();
         let start = self.tables.case_values.len() as u32;
         self.tables.case_values.extend(case.values.iter().map(|&v| v as u64 & (u64::MAX >> (64 - bits))));
         let values = SlotRange { start, len: case.values.len() as u32 };

@@ -1,9 +1,10 @@
 //! Lowers operations on memory, on SIMD-groups and barriers.
 
-use anymetal_ir::{AtomicOp, BarrierScope, CastOp, Local, MatrixOp, Op, Scalar, SimdOp, Type, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, CastOp, Local, MatrixOp, Op, SimdOp, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
+use super::lower_value::scalar_of;
 use super::step::{Element, Slot, Step};
 use crate::InterpError;
 
@@ -52,6 +53,11 @@ impl Lowering<'_> {
             Op::Load { ptr, align, .. } => {
                 let result = self.fresh(ty);
                 if let Some(local) = self.promoted.pointee(*ptr) {
+                    assert_eq!(
+                        result.all().len(),
+                        local.all().len(),
+                        "{ptr} is read as the type of its local"
+                    );
                     for (&dst, &src) in result.all().iter().zip(local.all()) {
                         self.emit(Step::Move { dst, src });
                     }
@@ -78,7 +84,7 @@ impl Lowering<'_> {
             }
             Op::Simd(op, args) => self.simd(*op, args, ty),
             Op::Matrix(op, args) => self.matrix(*op, args, ty),
-            _ => unreachable!("an operation without a result has one"),
+            _ => unreachable!("{op:?} has no result"),
         })
     }
 
@@ -88,12 +94,12 @@ impl Lowering<'_> {
             let base = this.pointer(ptr);
             this.pointer_add(base, None, 1, i64::from(number) * i64::from(ty.size())).pointer()
         };
-        let align = |ty: Type| ty.scalar().map_or(1, Scalar::size);
+        let align = |ty: Type| scalar_of(ty).size();
         let loaded = self.fresh(from);
         let dst_range = self.tables.range(loaded.all());
         let ptr = place(self, src, from);
         self.emit(Step::Load { dst: dst_range, ptr, element: element_of(from), align: align(from) });
-        let numbers = (from.scalar().unwrap_or(Scalar::F32), to.scalar().unwrap_or(Scalar::F32));
+        let numbers = (scalar_of(from), scalar_of(to));
         let converted = self.converted(CastOp::FCast, loaded, numbers, to);
         let src_range = self.tables.range(converted.all());
         let ptr = place(self, dst, to);
@@ -111,6 +117,8 @@ impl Lowering<'_> {
             Op::Store { ptr, value, align, .. } => {
                 let value_slots = self.components(*value);
                 if let Some(local) = self.promoted.pointee(*ptr) {
+                    let count = value_slots.all().len();
+                    assert_eq!(count, local.all().len(), "{ptr} is written as the type of its local");
                     for (&dst, &src) in local.all().iter().zip(value_slots.all()) {
                         self.emit(Step::Merge { dst, src });
                     }
@@ -161,10 +169,8 @@ impl Lowering<'_> {
                 self.emit(Step::MatrixStore { src, ptr, stride, ty, transpose: *transpose });
             }
             // Fences without operands order nothing that is out of order here; the rest has no effect.
-            _ => debug_assert!(
-                matches!(op, Op::Fence(_) | Op::Prefetch { .. }),
-                "an operation without result and effect: {op:?}"
-            ),
+            Op::Fence(None) | Op::Prefetch { .. } => {}
+            _ => unreachable!("{op:?} has a result"),
         }
         Ok(())
     }
@@ -192,6 +198,7 @@ impl Lowering<'_> {
     }
 
     fn matrix(&mut self, op: MatrixOp, args: &[Value], ty: Type) -> Components {
+        assert_eq!(ty.lanes(), 2, "a lane has two elements of a matrix");
         let result = self.fresh(ty);
         let dst = [result.at(0), result.at(1)];
         match op {

@@ -13,6 +13,7 @@ impl Lowering<'_> {
     /// Any operation but control flow.
     pub(super) fn plain(&mut self, op: &Op, result: Option<Value>) -> Result<(), InterpError> {
         let Some(result) = result else {
+            // It is executed for its effect.
             return self.effect(op);
         };
         let ty = self.function.ty(result);
@@ -95,6 +96,7 @@ impl Lowering<'_> {
 
     fn math(&self, function: MathFn, args: &[Value], n: usize, dst: Slot) -> Step {
         let ty = self.element(args[0]);
+        // Operands beyond the function's own are not read.
         let at = |position: usize| self.components(*args.get(position).unwrap_or(&args[0])).at(n);
         let all = [at(0), at(1), at(2)];
         let [a, b, c] = all;
@@ -107,9 +109,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// The scalar of a value that is no pointer.
+    /// The scalar of a value that is not a pointer.
     pub(super) fn element(&self, value: Value) -> Scalar {
-        self.function.ty(value).scalar().unwrap_or(Scalar::I64)
+        scalar_of(self.function.ty(value))
     }
 
     fn compare(&mut self, op: CmpOp, a: Value, b: Value, ty: Type) -> Components {
@@ -149,7 +151,7 @@ impl Lowering<'_> {
             }
             (false, false) => {}
         }
-        let (from, to) = (self.element(a), ty.scalar().unwrap_or(Scalar::I64));
+        let (from, to) = (self.element(a), scalar_of(ty));
         if op == CastOp::Bitcast && (from.size() != to.size() || (to == Scalar::Bool && from != to)) {
             return self.repack(source, from, ty, to);
         }
@@ -222,6 +224,14 @@ impl Lowering<'_> {
             None => Step::PtrOffset { dst, base: base.offset, offset },
         });
         Components::new(&[base.region, dst])
+    }
+}
+
+/// The scalar of a number or a vector.
+pub(super) fn scalar_of(ty: Type) -> Scalar {
+    match ty.scalar() {
+        Some(scalar) => scalar,
+        None => panic!("the verifier admits only numbers here, not {ty}"),
     }
 }
 

@@ -131,9 +131,12 @@ impl Program {
         if loc.is_known() { self.files.get(loc.file as usize).map_or("", String::as_str) } else { "" }
     }
 
-    /// What a step was made of, by the number that observers are given.
+    /// The origin of a step, by the number that is passed to observers.
+    ///
+    /// # Panics
+    /// If the program has no step of that number.
     pub fn step_origin(&self, site: u32) -> StepOrigin {
-        self.step_origins.get(site as usize).copied().unwrap_or_default()
+        self.step_origins[site as usize]
     }
 
     /// The source files, for [`Loc::file`].

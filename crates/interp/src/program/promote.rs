@@ -47,14 +47,17 @@ fn single_types(function: &Function, pointers: &LocalPointers) -> Vec<Option<Typ
     let mut types = vec![None; function.locals.len()];
     let mut other = vec![false; function.locals.len()];
     let mut note = |ptr: Value, ty: Option<Type>| {
-        let Some((local, offset)) = pointers[ptr.index()] else { return };
+        let Some((local, offset)) = pointers[ptr.index()] else {
+            // Not a local, or at an offset that `definitely_stored` does not follow.
+            return;
+        };
         let known = types[local.index()].get_or_insert(ty);
         other[local.index()] |= offset != 0 || ty.is_none() || *known != ty;
     };
     walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
         match &data.op {
-            Op::Load { ptr, .. } => note(*ptr, data.result.map(|result| function.ty(result))),
+            Op::Load { ptr, .. } => note(*ptr, Some(function.ty(function.result(inst)))),
             Op::Store { ptr, value, .. } => note(*ptr, Some(function.ty(*value))),
             Op::MemZero { dst, .. } => note(*dst, None),
             _ => {}

@@ -12,6 +12,9 @@ pub(super) const PERSISTENT: u32 = 1 << 31;
 /// Marks numbers of the table of other functions' parameters and results.
 pub(super) const FOREIGN: u32 = 1 << 30;
 
+/// The place of a number that is not defined yet.
+const UNPLACED: u32 = u32::MAX;
+
 /// The outcome: how many places the function needs.
 pub(super) struct Allocation {
     pub(super) places: u32,
@@ -26,7 +29,7 @@ pub(super) fn allocate(steps: &mut [Step], operands: &mut [Slot], fixed: u32, vi
     expiring.sort_unstable();
     let mut expiring = expiring.into_iter().peekable();
 
-    let mut place_of: Vec<u32> = (0..virtuals).collect();
+    let mut place_of: Vec<u32> = vec![UNPLACED; virtuals as usize];
     let mut free: Vec<u32> = Vec::new();
     let mut places = fixed;
     for (pc, step) in (0u32..).zip(steps.iter_mut()) {
@@ -42,6 +45,7 @@ pub(super) fn allocate(steps: &mut [Step], operands: &mut [Slot], fixed: u32, vi
                 });
             }
             slot.0 = place_of[number as usize];
+            assert_ne!(slot.0, UNPLACED, "number {number} is used before its definition");
         });
         while let Some((_, number)) = expiring.next_if(|&(at, _)| at <= pc) {
             free.push(place_of[number as usize]);
@@ -88,12 +92,12 @@ fn loop_ends(steps: &[Step]) -> Vec<u32> {
         match step {
             Step::Loop => open.push(pc),
             Step::EndLoop { .. } => {
-                if let Some(start) = open.pop() {
-                    ends[start as usize] = pc;
-                }
+                let start: u32 = open.pop().expect("lowering balances loops");
+                ends[start as usize] = pc;
             }
             _ => {}
         }
     }
+    assert!(open.is_empty(), "lowering balances loops");
     ends
 }

@@ -86,8 +86,13 @@ fn unpark(env: &mut Environment<'_, '_>, parked: Parked) -> Vec<Member> {
 
 /// Threadgroups must meet at one barrier.
 fn check_same_barrier(env: &mut Environment<'_, '_>, parked: &[Parked]) -> Result<(), InterpError> {
-    let Some(first) = parked.first() else { return Ok(()) };
-    let Some(other) = parked.iter().find(|other| other.at != first.at) else { return Ok(()) };
+    let first = parked.first();
+    let Some((first, other)) =
+        first.zip(parked.iter().find(|other| Some(other.at) != first.map(|first| first.at)))
+    else {
+        // All wait at one barrier, or none waits.
+        return Ok(());
+    };
     let barrier = DivergentBarrier {
         first: env.program.locs[first.at as usize],
         first_thread: first.waiting,

@@ -40,6 +40,7 @@ pub fn private_pointers(function: &Function) -> Vec<bool> {
             op => op.for_each_operand(exclude),
         }
     });
+    assert_eq!(roots.len(), known.len(), "one entry for each value");
     for (value, root) in roots.iter().enumerate() {
         known[value] &= root.is_none_or(|local| plain[local.index()]);
     }
@@ -50,13 +51,14 @@ pub fn private_pointers(function: &Function) -> Vec<bool> {
 fn local_roots(function: &Function) -> Vec<Option<Local>> {
     let mut roots = vec![None; function.values.len()];
     walk_insts(function, function.body, &mut |inst| {
-        let data = function.inst(inst);
-        let Some(result) = data.result else { return };
-        roots[result.index()] = match data.op {
+        let root = match function.inst(inst).op {
             Op::LocalAddr(local) => Some(local),
             Op::PtrAdd { base, .. } => roots[base.index()],
             _ => None,
         };
+        if root.is_some() {
+            roots[function.result(inst).index()] = root;
+        }
     });
     roots
 }
@@ -76,12 +78,13 @@ fn made_by_adding(function: &Function, spaces: impl Fn(Space) -> bool) -> Vec<bo
     }
     walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
-        let Some(result) = data.result else { return };
-        known[result.index()] = match data.op {
-            Op::LocalAddr(_) | Op::GlobalAddr(_) => is_of_them(result),
-            Op::PtrAdd { base, .. } => known[base.index()],
-            _ => false,
-        };
+        if let Some(result) = data.result {
+            known[result.index()] = match data.op {
+                Op::LocalAddr(_) | Op::GlobalAddr(_) => is_of_them(result),
+                Op::PtrAdd { base, .. } => known[base.index()],
+                _ => false,
+            };
+        }
     });
     known
 }
@@ -103,6 +106,7 @@ impl Pointers {
 /// Whether all pointers to private memory among the arguments of a call are made as a callable function makes
 /// them. `private` is [`private_pointers`] of the caller. Other pointers may be any.
 pub fn has_callable_arguments(function: &Function, private: &[bool], args: &[Value]) -> bool {
+    assert_eq!(private.len(), function.values.len(), "`private` is of another function, or out of date");
     let may_pass = |arg: &Value| function.ty(*arg) != Type::Ptr(Space::Thread) || private[arg.index()];
     args.iter().all(may_pass)
 }

@@ -33,6 +33,7 @@ pub fn definitely_stored(function: &Function) -> Vec<bool> {
     walk.words = count.div_ceil(64);
     let nothing = vec![0; walk.words];
     walk.block(function.body, Some(nothing));
+    assert!(walk.exits.is_empty(), "a jump to a label that no construct around it has");
     walk.numbers.iter().zip(&walk.failed).map(|(number, failed)| number.is_some() && !failed).collect()
 }
 
@@ -47,13 +48,15 @@ fn loaded_bytes(function: &Function, pointers: &LocalPointers) -> Vec<Option<(i6
         let data = function.inst(inst);
         match &data.op {
             Op::Load { ptr, .. } => {
-                let Some((local, start)) = place(*ptr) else { return };
-                let size = data.result.map_or(0, |result| i64::from(function.ty(result).size()));
-                let end = start.saturating_add(size);
-                let is_inside = start >= 0
-                    && u64::try_from(end).is_ok_and(|end| end <= function.locals[local.index()].size);
-                let range = &mut loaded[local.index()];
-                *range = range.filter(|_| is_inside).map(|(first, last)| (first.min(start), last.max(end)));
+                if let Some((local, start)) = place(*ptr) {
+                    let size = i64::from(function.ty(function.result(inst)).size());
+                    let end = start.saturating_add(size);
+                    let is_inside = start >= 0
+                        && u64::try_from(end).is_ok_and(|end| end <= function.locals[local.index()].size);
+                    let range = &mut loaded[local.index()];
+                    *range =
+                        range.filter(|_| is_inside).map(|(first, last)| (first.min(start), last.max(end)));
+                }
             }
             Op::MemCopy { dst, src, .. } => {
                 for (local, _) in [*dst, *src].into_iter().filter_map(place) {
@@ -72,6 +75,7 @@ type State = Option<Vec<u64>>;
 fn meet(a: State, b: State) -> State {
     match (a, b) {
         (Some(mut a), Some(b)) => {
+            assert_eq!(a.len(), b.len(), "all states have a bit for each followed local");
             a.iter_mut().zip(&b).for_each(|(a, b)| *a &= b);
             Some(a)
         }
@@ -173,6 +177,7 @@ impl DefiniteStores<'_> {
         meet(exits.breaks, self.exits(label).breaks)
     }
 
+    /// The states at the jumps of a construct so far; none if nothing jumps.
     fn exits(&mut self, label: Label) -> Exits {
         self.exits.remove(&label).unwrap_or_default()
     }
@@ -184,16 +189,19 @@ impl DefiniteStores<'_> {
     }
 
     fn load(&mut self, ptr: Value, state: Option<&[u64]>) {
-        let (Some((local, bit, _)), Some(state)) = (self.followed(ptr), state) else { return };
-        self.failed[local.index()] |= state[bit / 64] >> (bit % 64) & 1 == 0;
+        if let (Some((local, bit, _)), Some(state)) = (self.followed(ptr), state) {
+            self.failed[local.index()] |= state[bit / 64] >> (bit % 64) & 1 == 0;
+        }
     }
 
     /// A store counts if it covers all that loads read.
     fn store(&self, ptr: Value, size: i64, state: Option<&mut [u64]>) {
-        let (Some((local, bit, start)), Some(state)) = (self.followed(ptr), state) else { return };
-        let covers = |(first, last): (i64, i64)| start <= first && start.saturating_add(size) >= last;
-        if self.loaded[local.index()].is_some_and(covers) {
-            state[bit / 64] |= 1 << (bit % 64);
+        if let (Some((local, bit, start)), Some(state)) = (self.followed(ptr), state) {
+            let (first, last) =
+                self.loaded[local.index()].expect("a local is followed if its loads are known");
+            if start <= first && start.saturating_add(size) >= last {
+                state[bit / 64] |= 1 << (bit % 64);
+            }
         }
     }
 

@@ -87,6 +87,7 @@ impl<T: Ord + Clone> Linear<T> {
     pub fn of(function: &Function, value: Value, terms: &impl TermPolicy<Term = T>) -> Option<Self> {
         let mut sum = Self::default();
         sum.add_value(function, value, 1, terms, DEPTH)?;
+        debug_assert!(sum.terms.values().all(|by| *by != 0), "a term with the coefficient 0 is no term");
         Some(sum)
     }
 

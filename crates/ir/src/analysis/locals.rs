@@ -1,7 +1,7 @@
 //! Pointers to locals, and how each local is used.
 
 use super::walk_insts;
-use crate::{Function, Local, Op, Value};
+use crate::{Function, Local, Op, Space, Type, Value};
 
 /// For each value: the local and constant byte offset it points to, if it is such a pointer.
 pub type LocalPointers = Vec<Option<(Local, i64)>>;
@@ -10,14 +10,17 @@ pub type LocalPointers = Vec<Option<(Local, i64)>>;
 pub fn local_pointers(function: &Function) -> LocalPointers {
     let mut pointers = vec![None; function.values.len()];
     walk_insts(function, function.body, &mut |inst| {
-        let data = function.inst(inst);
-        let Some(result) = data.result else { return };
-        pointers[result.index()] = match data.op {
+        let pointer = match function.inst(inst).op {
             Op::LocalAddr(local) => Some((local, 0)),
             Op::PtrAdd { base, index: None, offset, .. } => pointers[base.index()]
                 .and_then(|(local, at): (Local, i64)| Some((local, at.checked_add(offset)?))),
             _ => None,
         };
+        if let Some((local, _)) = pointer {
+            let result = function.result(inst);
+            assert_eq!(function.ty(result), Type::Ptr(Space::Thread), "{result} is a pointer to {local}");
+            pointers[result.index()] = pointer;
+        }
     });
     pointers
 }

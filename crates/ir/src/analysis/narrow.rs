@@ -14,6 +14,7 @@ pub fn constants_taken_out(
     value: Value,
     bounds: Bounds<'_>,
 ) -> (Value, i64) {
+    assert!(matches!(cast, CastOp::ZExt | CastOp::SExt), "{cast:?} does not extend");
     let (mut rest, mut constants) = (value, 0i64);
     while let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(rest)
         && let (Some(constant), Some(scalar)) = (function.as_const(b), function.ty(a).scalar())
@@ -39,11 +40,17 @@ const DEPTH: u32 = 6;
 
 /// The largest absolute value of an integer, read as signed.
 fn magnitude(function: &Function, value: Value, bounds: Bounds<'_>, depth: u32) -> u64 {
-    let Some(scalar) = function.ty(value).scalar().filter(|scalar| scalar.is_int()) else { return u64::MAX };
+    let Some(scalar) = function.ty(value).scalar().filter(|scalar| scalar.is_int()) else {
+        // A `bool` is not extended by its sign.
+        return u64::MAX;
+    };
     let positive = mask(scalar) >> 1;
     let bounded = bounds(function, value);
     let bounded = if bounded <= positive { bounded } else { positive + 1 };
-    let Some(depth) = depth.checked_sub(1) else { return bounded };
+    let Some(depth) = depth.checked_sub(1) else {
+        // Too deep to be followed; the bound holds anyway.
+        return bounded;
+    };
     let of = |value: Value| magnitude(function, value, bounds, depth);
     let computed = match function.def(value) {
         Some(&Op::Const(bits)) => Some(sign_extend(scalar, bits).unsigned_abs()),

@@ -5,6 +5,7 @@ use crate::{CastOp, Scalar};
 
 /// A conversion of one scalar. Pointers travel as `I64`.
 pub fn eval_cast(op: CastOp, from: Scalar, to: Scalar, a: u64) -> u64 {
+    debug_assert_eq!(a & !mask(from), 0, "the bits of a {}, zero-extended", from.name());
     match op {
         CastOp::Trunc | CastOp::ZExt | CastOp::Bitcast | CastOp::PtrToInt | CastOp::IntToPtr => a & mask(to),
         CastOp::SExt => sign_extend(from, a) as u64 & mask(to),

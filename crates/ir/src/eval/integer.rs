@@ -4,6 +4,7 @@ use super::{mask, sign_extend};
 use crate::{BinOp, Scalar};
 
 pub(super) fn binary(op: BinOp, ty: Scalar, a: u64, b: u64) -> u64 {
+    debug_assert_eq!((a | b) & !mask(ty), 0, "the bits of two {}, zero-extended", ty.name());
     let (signed_a, signed_b) = (sign_extend(ty, a), sign_extend(ty, b));
     let amount = (b % u64::from(ty.bits())) as u32;
     let result = match op {
@@ -43,6 +44,7 @@ fn saturating(op: BinOp, ty: Scalar, a: u64, b: u64) -> u64 {
         BinOp::UAddSat => (u128::from(a) + u128::from(b)).min(u128::from(mask(ty))) as u64,
         BinOp::USubSat => a.saturating_sub(b),
         BinOp::SAddSat => (signed_a + signed_b).clamp(-limit, limit - 1) as u64,
-        _ => (signed_a - signed_b).clamp(-limit, limit - 1) as u64,
+        BinOp::SSubSat => (signed_a - signed_b).clamp(-limit, limit - 1) as u64,
+        _ => unreachable!("{op:?} does not saturate"),
     }
 }

@@ -9,6 +9,7 @@ use crate::{MathFn, Scalar};
 /// The minimum of zeros of opposite sign is the negative one, the maximum the positive one; an
 /// executor may give either.
 pub fn eval_math(function: MathFn, ty: Scalar, args: &[u64]) -> Option<u64> {
+    assert_eq!(args.len(), function.arity(), "the arguments of {}", function.name());
     if ty.is_float() { float_function(function, ty, args) } else { integer_function(function, ty, args[0]) }
 }
 

@@ -2,7 +2,9 @@
 
 use super::lexer::Token;
 use super::{MAX_ID, Parsed, Parser};
-use crate::{Block, FpMode, Function, Inst, Label, Loc, Op, SwitchCase, Type, Value, ValueData, ValueDef};
+use crate::{
+    Block, FpMode, Function, Inst, Label, Loc, LocalData, Op, SwitchCase, Type, Value, ValueData, ValueDef,
+};
 
 /// The function being read.
 pub(super) struct Body {
@@ -56,7 +58,8 @@ impl Parser<'_> {
             self.declared("l", body.function.locals.len())?;
             let name = self.text()?;
             let (size, align) = self.size_and_align()?;
-            body.function.add_local(name, size, align);
+            // The verifier reports an alignment that is not a power of two.
+            body.function.locals.push(LocalData { name, size, align });
         }
         let block = body.function.body;
         self.block(&mut body, block, 0)?;

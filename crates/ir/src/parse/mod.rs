@@ -149,7 +149,10 @@ impl<'a> Parser<'a> {
     }
 
     fn peek_entity(&self, prefix: &str) -> Option<u32> {
-        let Token::Word(word) = self.token else { return None };
+        let Token::Word(word) = self.token else {
+            // Entities are words.
+            return None;
+        };
         let digits = word.strip_prefix(prefix)?;
         let canonical =
             digits.bytes().all(|b| b.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'));

@@ -30,11 +30,11 @@ pub fn compact(function: &mut Function) -> bool {
         let data = &mut function.insts[old.index()];
         let mut op = std::mem::replace(&mut data.op, Op::Fence(None));
         renumbering.operation(&mut op);
-        let result = data.result.map(|value| Value(renumbering.values[value.index()]));
+        let result = data.result.map(|value| renumbering.value(value));
         insts.push(InstData { op, result, fp: data.fp, loc: data.loc });
     }
     for param in &mut function.params {
-        *param = Value(renumbering.values[param.index()]);
+        *param = renumbering.value(*param);
     }
     function.values = values;
     function.locals = locals;
@@ -42,6 +42,11 @@ pub fn compact(function: &mut Function) -> bool {
     function.insts = insts;
     function.labels = renumbering.label_count;
     function.body = Block(0);
+    assert_eq!(
+        function.blocks.iter().map(|block| block.insts.len()).sum::<usize>(),
+        function.insts.len(),
+        "each instruction that is kept is in exactly one block",
+    );
     !in_order || before != count(function)
 }
 
@@ -63,6 +68,7 @@ impl Renumbering {
         }
         for (n, &inst) in (0u32..).zip(order) {
             if let Some(result) = function.inst(inst).result {
+                assert_eq!(self.values[result.index()], REMOVED, "{result} is defined twice");
                 self.values[result.index()] = table.len() as u32;
                 table.push(ValueData { ty: function.ty(result), def: ValueDef::Inst(Inst(n)) });
             }
@@ -97,6 +103,7 @@ impl Renumbering {
         }
         let mut table = Vec::with_capacity(olds.len());
         for old in olds {
+            assert_eq!(self.blocks[old.index()], REMOVED, "{old} is nested in two constructs");
             self.blocks[old.index()] = table.len() as u32;
             let mut data = std::mem::take(&mut function.blocks[old.index()]);
             for inst in &mut data.insts {
@@ -108,7 +115,7 @@ impl Renumbering {
     }
 
     fn operation(&mut self, op: &mut Op) {
-        op.for_each_operand_mut(|value| *value = Value(self.values[value.index()]));
+        op.for_each_operand_mut(|value| *value = self.value(*value));
         if let Op::LocalAddr(local) | Op::LocalStart(local) = op {
             *local = Local(self.locals[local.index()]);
         }
@@ -116,6 +123,12 @@ impl Renumbering {
             *label = self.label(*label);
         }
         op.for_each_block_mut(|block| *block = self.block(*block));
+    }
+
+    fn value(&self, value: Value) -> Value {
+        let number = self.values[value.index()];
+        assert_ne!(number, REMOVED, "{value} is used, but no instruction that the body reaches defines it");
+        Value(number)
     }
 
     fn block(&self, block: Block) -> Block {

@@ -42,23 +42,35 @@ impl<'f> Cloner<'f> {
 
     /// Clones use `new` instead of `old`, and the definition of `old` is not cloned.
     pub fn map_value(&mut self, old: Value, new: Value) {
+        let (of_old, of_new) = (self.function.ty(old), self.function.ty(new));
+        assert_eq!(of_old, of_new, "clones use {new} for {old}, which has another type");
         self.values.insert(old, new);
         self.mapped.insert(old);
     }
 
     /// Clones use the local `new` instead of `old`; pointers to it must be mapped too.
     pub fn map_local(&mut self, old: Local, new: Local) {
+        let [of_old, of_new] = [old, new].map(|local| &self.function.locals[local.index()]);
+        assert!(
+            of_old.size == of_new.size && of_old.align <= of_new.align,
+            "clones use {new} for {old}, which has another size or a greater alignment",
+        );
         self.locals.insert(old, new);
     }
 
-    /// What is cloned next is one iteration of the loop `own`: a break leaves the scope `break_to`, a
-    /// continue leaves the scope `continue_to`.
+    /// Prepares to clone one iteration of the loop `own`: a break becomes a break of the scope `break_to`, a
+    /// continue one of the scope `continue_to`.
     pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Label) {
+        assert!(self.peeled.is_none(), "a cloner peels one iteration of one loop");
         self.peeled = Some((own, break_to, continue_to));
     }
 
     /// This instruction is not cloned.
     pub fn skip(&mut self, inst: Inst) {
+        assert!(
+            self.function.inst(inst).result.is_none(),
+            "{inst} is skipped, but clones may use its result"
+        );
         self.skipped = Some(inst);
     }
 
@@ -109,7 +121,8 @@ impl<'f> Cloner<'f> {
             let value = Value(self.function.values.len() as u32);
             self.function.values.push(ValueData { ty, def: ValueDef::Inst(new) });
             self.copied.push((old, value));
-            self.values.insert(old, value);
+            let before = self.values.insert(old, value);
+            assert_eq!(before, None, "a cloner clones the definition of {old} a second time");
             data.result = Some(value);
         }
         self.function.insts.push(data);
@@ -123,13 +136,14 @@ impl<'f> Cloner<'f> {
             (Op::Continue(label), Some((own, _, continue_to))) if *label == own => Op::Break(continue_to),
             (Op::Break(label), _) => Op::Break(other(label)),
             (Op::Continue(label), _) => Op::Continue(other(label)),
-            _ => op.clone(),
+            _ => unreachable!("{op:?} is not a jump"),
         }
     }
 
     fn new_label(&mut self, label: Label) -> Label {
         let new = self.function.add_label();
-        self.labels.insert(label, new);
+        let before = self.labels.insert(label, new);
+        assert_eq!(before, None, "a cloner clones the construct of {label} a second time");
         new
     }
 }

@@ -25,6 +25,7 @@ pub fn dce(function: &mut Function) -> bool {
     };
     let body = cleaner.function.body;
     cleaner.block(body);
+    debug_assert_eq!(cleaner.counts, use_counts(cleaner.function), "the use counts do not match the uses");
     cleaner.changed
 }
 
@@ -74,7 +75,7 @@ impl Cleaner<'_> {
             self.block(nested);
         }
         if self.is_overwritten(inst) {
-            self.function.inst(inst).op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
+            self.release_operands(inst);
             return false;
         }
         let data = self.function.inst(inst);
@@ -86,9 +87,19 @@ impl Cleaner<'_> {
             op => !unused || op.has_side_effects() && !self.writes_unread(op),
         };
         if !needed {
-            data.op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
+            self.release_operands(inst);
         }
         needed
+    }
+
+    /// Takes the uses by a removed instruction out of the counts.
+    fn release_operands(&mut self, inst: Inst) {
+        let counts = &mut self.counts;
+        self.function.inst(inst).op.for_each_operand(|value| {
+            let count = &mut counts[value.index()];
+            assert!(*count > 0, "{inst} is a use of {value} that was not counted");
+            *count -= 1;
+        });
     }
 
     /// Whether it is a store of a variable that another store in the same block overwrites, with nothing in
@@ -98,11 +109,9 @@ impl Cleaner<'_> {
             |this: &Self, ptr: Value| this.roots[ptr.index()].filter(|local| this.variables[local.index()]);
         match &self.function.inst(inst).op {
             Op::Store { ptr, volatile: false, .. } => {
-                let Some(local) = variable(self, *ptr) else { return false };
-                if self.overwritten.contains(&local) {
-                    return true;
+                if let Some(local) = variable(self, *ptr) {
+                    return !self.overwritten.insert(local);
                 }
-                self.overwritten.insert(local);
             }
             // An unused load will be removed.
             Op::Load { ptr, .. } => {

@@ -31,7 +31,9 @@ pub fn div_rem_pairs(function: &mut Function) -> bool {
         let with_others = stays.flat_map(|inst| {
             std::iter::once(*inst).chain(moved_after.get(inst).into_iter().flatten().copied())
         });
-        function.blocks[block].insts = with_others.collect();
+        let reordered: Vec<Inst> = with_others.collect();
+        assert_eq!(reordered.len(), insts.len(), "divisions are moved, none is lost or repeated");
+        function.blocks[block].insts = reordered;
         changed = true;
     }
     changed

@@ -27,6 +27,7 @@ pub fn early_cse(function: &mut Function) -> bool {
     };
     let body = cse.function.body;
     cse.block(body);
+    assert!(cse.available.is_empty(), "a value remains available after its block has ended");
     cse.changed
 }
 
@@ -96,15 +97,21 @@ impl EarlyCse<'_> {
         }
     }
 
-    fn replace_redundant(&mut self, inst: Inst) -> bool {
+    /// The instruction's result and key; `None` if it cannot be eliminated.
+    fn key(&self, inst: Inst) -> Option<(Value, Key)> {
         let data = self.function.inst(inst);
-        let (Some(result), Some(generations)) = (data.result, self.generation_of(&data.op)) else {
+        let (result, generation) = (data.result?, self.generation_of(&data.op)?);
+        let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
+        Some((result, (data.op.clone(), self.function.ty(result), fp, generation)))
+    }
+
+    fn replace_redundant(&mut self, inst: Inst) -> bool {
+        let Some((result, key)) = self.key(inst) else {
+            // It is not a candidate: an effect, or a result that differs from one execution to the next.
             return false;
         };
-        let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
-        let key = (data.op.clone(), self.function.ty(result), fp, generations);
         if let Some(&value) = self.available.get(&key) {
-            self.substitution.replace(result, value);
+            self.substitution.replace(self.function, result, value);
             self.changed = true;
             return true;
         }

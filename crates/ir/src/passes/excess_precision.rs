@@ -7,7 +7,7 @@
 //! rounded once instead of twice. A conversion with other uses stays for those.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
-use crate::{BinOp, CastOp, FpMode, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use crate::{BinOp, CastOp, FpMode, Function, Inst, Op, Scalar, Value};
 
 /// Rewrites one function; returns whether anything changed.
 pub fn excess_precision(function: &mut Function) -> bool {
@@ -31,7 +31,7 @@ impl BlockRewriter for Widener<'_> {
             let a = self.wide(inst, a, out);
             let b = self.wide(inst, b, out);
             let sum = self.put(inst, Op::Binary(op, a, b), out);
-            self.function.insts[inst.index()].op = Op::Cast(CastOp::FCast, sum);
+            self.function.replace_op(inst, Op::Cast(CastOp::FCast, sum));
             self.changed = true;
         }
         out.push(inst);
@@ -42,19 +42,19 @@ impl Widener<'_> {
     /// Operation and operands of 16-bit arithmetic that takes the result of a conversion.
     fn operands(&self, inst: Inst) -> Option<(BinOp, Value, Value)> {
         let data = self.function.inst(inst);
-        let Op::Binary(op @ (BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv), a, b) = data.op else {
-            return None;
-        };
-        let ty = self.function.ty(data.result?);
-        let is_half = ty.scalar() == Some(Scalar::F16) && data.fp == FpMode::Fast;
-        let converts = self.before_rounding(a).or(self.before_rounding(b)).is_some();
-        (is_half && converts).then_some((op, a, b))
+        match data.op {
+            Op::Binary(op @ (BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv), a, b) => {
+                let is_half = self.function.ty(a).scalar() == Some(Scalar::F16) && data.fp == FpMode::Fast;
+                let converts = self.before_rounding(a).or(self.before_rounding(b)).is_some();
+                (is_half && converts).then_some((op, a, b))
+            }
+            _ => None,
+        }
     }
 
     /// The `F32` value that a value was rounded from, if it may do without.
     fn before_rounding(&self, value: Value) -> Option<Value> {
-        let ValueDef::Inst(inst) = self.function.values[value.index()].def else { return None };
-        let data = self.function.inst(inst);
+        let data = self.function.inst(self.function.defining_inst(value)?);
         match data.op {
             Op::Cast(CastOp::FCast, from)
                 if data.fp == FpMode::Fast && self.function.ty(from).scalar() == Some(Scalar::F32) =>
@@ -76,10 +76,10 @@ impl Widener<'_> {
     /// Appends an operation with an `F32` result of as many elements.
     fn put(&mut self, like: Inst, op: Op, out: &mut Vec<Inst>) -> Value {
         let data = self.function.inst(like);
-        let (fp, loc, result) = (data.fp, data.loc, data.result);
-        let ty = result.map_or(Type::Scalar(Scalar::F16), |result| self.function.ty(result));
+        let (fp, loc, ty) = (data.fp, data.loc, self.function.ty(self.function.result(like)));
+        assert_eq!(ty.scalar(), Some(Scalar::F16), "only operations on halves are widened");
         let inst = self.function.add_inst(op, Some(ty.with_scalar(Scalar::F32)), fp, loc);
         out.push(inst);
-        self.function.inst(inst).result.expect("it was made with a result")
+        self.function.result(inst)
     }
 }

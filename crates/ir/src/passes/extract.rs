@@ -28,6 +28,8 @@ pub(super) fn extract(module: &Module, mut kernel: Kernel) -> Module {
             }
         }
     }
+    let params = module.function(kernel.function).params.len();
+    assert_eq!(params, kernel.args.len(), "a kernel's function has one parameter for each argument");
     kernel.function = new_id(kernel.function);
     for arg in &mut kernel.args {
         arg.enabled_by = arg.enabled_by.map(new_id);

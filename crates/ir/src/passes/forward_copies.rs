@@ -33,13 +33,14 @@ fn roots(function: &Function) -> Vec<Option<Root>> {
         }
     }
     walk_insts(function, function.body, &mut |inst| {
-        let data = function.inst(inst);
-        let Some(result) = data.result else { return };
-        roots[result.index()] = match data.op {
+        let root = match function.inst(inst).op {
             Op::LocalAddr(local) => Some(Root::Local(local)),
             Op::PtrAdd { base, .. } => roots[base.index()],
             _ => None,
         };
+        if root.is_some() {
+            roots[function.result(inst).index()] = root;
+        }
     });
     roots
 }
@@ -74,6 +75,11 @@ fn written_pointers(op: &Op, writes: &[Vec<bool>]) -> Vec<Value> {
         Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => vec![*dst],
         Op::Call(callee, args) => {
             let writes = &writes[callee.index()];
+            assert!(
+                writes.is_empty() || writes.len() == args.len(),
+                "one entry for each parameter of {callee}"
+            );
+            // Without entries the function has not been analysed: it may write through every argument.
             let is_written = |at: usize| writes.get(at).copied().unwrap_or(true);
             args.iter().enumerate().filter(|(at, _)| is_written(*at)).map(|(_, arg)| *arg).collect()
         }
@@ -118,9 +124,13 @@ impl Facts {
 
     /// The local of that size that the pointer is to the first byte of, if it has no uses but two.
     fn temporary(&self, function: &Function, pointer: Value, size: u64) -> Option<Local> {
-        let Some(&Op::LocalAddr(local)) = function.def(pointer) else { return None };
-        let has_size = function.locals[local.index()].size == size;
-        (has_size && self.uses[local.index()] == 2).then_some(local)
+        match *function.def(pointer)? {
+            Op::LocalAddr(local) => {
+                let has_size = function.locals[local.index()].size == size;
+                (has_size && self.uses[local.index()] == 2).then_some(local)
+            }
+            _ => None,
+        }
     }
 
     /// The argument by which a call is given the local, and whether that is its first byte.
@@ -149,6 +159,10 @@ impl Facts {
         if !removed.contains(&true) {
             return false;
         }
+        assert!(
+            insts.iter().zip(&removed).all(|(&inst, removed)| !removed || is_copy(&function.inst(inst).op)),
+            "only copies are removed",
+        );
         let kept = insts.iter().zip(&removed).filter(|(_, removed)| !**removed).map(|(inst, _)| *inst);
         function.blocks[block.index()].insts = kept.collect();
         true
@@ -240,6 +254,10 @@ impl Facts {
     }
 }
 
+fn is_copy(op: &Op) -> bool {
+    matches!(op, Op::MemCopy { .. })
+}
+
 /// A copy at a place in a block.
 #[derive(Clone, Copy)]
 struct Copy {
@@ -258,7 +276,13 @@ fn defined_before(function: &Function, insts: &[Inst], at: usize, value: Value) 
 }
 
 fn set_argument(function: &mut Function, call: Inst, argument: usize, value: Value) {
-    if let Op::Call(_, args) = &mut function.insts[call.index()].op {
-        args[argument] = value;
+    let ty = function.ty(value);
+    match function.inst(call).op.clone() {
+        Op::Call(callee, mut args) => {
+            assert_eq!(function.ty(args[argument]), ty, "argument {argument} of {callee} keeps its type");
+            args[argument] = value;
+            function.replace_op(call, Op::Call(callee, args));
+        }
+        op => unreachable!("{op:?} is not a call"),
     }
 }

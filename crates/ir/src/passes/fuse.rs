@@ -178,6 +178,8 @@ fn joined(
     let mut builder = Builder::new(&mut function);
     for (part, of_part) in parts.iter().zip(arguments_of) {
         let callee = add_function(&mut module, part.module);
+        let params = module.function(callee).params.len();
+        assert_eq!(params, of_part.len(), "a part's function has one parameter for each argument");
         if callee != FuncId(0) {
             builder.push(Op::Barrier(BarrierScope::Thread, None));
         }
@@ -248,8 +250,13 @@ fn add_function(module: &mut Module, part: &Module) -> FuncId {
     function.name = format!("{}.{}", id.0, function.name);
     for data in &mut function.insts {
         data.loc.file += files;
-        if let Op::GlobalAddr(global) = &mut data.op {
-            *global = GlobalId(global.0 + globals);
+        match &mut data.op {
+            Op::GlobalAddr(global) => *global = GlobalId(global.0 + globals),
+            // Their numbers would have to be moved as well.
+            op @ (Op::Call(..) | Op::ThreadgroupAddr(_) | Op::FunctionConstant(_)) => {
+                unreachable!("the proof refuses {op:?}")
+            }
+            _ => {}
         }
     }
     module.functions.push(function);

@@ -49,15 +49,15 @@ pub fn depends_on_group_size(function: &Function) -> bool {
 }
 
 fn value_of(op: &Op, size: [u32; 3]) -> Option<u64> {
-    let Op::Query(query) = op else { return None };
     let threads: u64 = size.iter().map(|&extent| u64::from(extent)).product();
-    let extent = |axis: u8| size.get(usize::from(axis)).copied().map(u64::from);
-    match *query {
-        Query::ThreadsPerThreadgroup(axis) | Query::DispatchThreadsPerThreadgroup(axis) => extent(axis),
-        Query::SimdgroupsPerThreadgroup | Query::DispatchSimdgroupsPerThreadgroup => {
+    match *op {
+        Op::Query(Query::ThreadsPerThreadgroup(axis) | Query::DispatchThreadsPerThreadgroup(axis)) => {
+            Some(size[usize::from(axis)].into())
+        }
+        Op::Query(Query::SimdgroupsPerThreadgroup | Query::DispatchSimdgroupsPerThreadgroup) => {
             Some(threads.div_ceil(32))
         }
-        Query::QuadgroupsPerThreadgroup => Some(threads.div_ceil(4)),
+        Op::Query(Query::QuadgroupsPerThreadgroup) => Some(threads.div_ceil(4)),
         _ => None,
     }
 }

@@ -50,14 +50,13 @@ impl CommonCodeHoister<'_> {
         let others: FxHashMap<Key, Value> = self
             .hoistable_start(then)
             .into_iter()
-            .filter_map(|inst| self.key(inst).zip(self.result(inst)))
+            .map(|inst| (self.key(inst), self.function.result(inst)))
             .collect();
         let mut hoisted = FxHashSet::default();
         let mut removed = FxHashSet::default();
         for inst in self.hoistable_start(otherwise) {
-            let Some(result) = self.result(inst) else { continue };
-            if let Some(&value) = self.key(inst).and_then(|key| others.get(&key)) {
-                self.substitution.replace(result, value);
+            if let Some(&value) = others.get(&self.key(inst)) {
+                self.substitution.replace(self.function, self.function.result(inst), value);
                 hoisted.insert(value);
                 removed.insert(inst);
             }
@@ -68,9 +67,11 @@ impl CommonCodeHoister<'_> {
         self.changed = true;
         self.function.blocks[otherwise.index()].insts.retain(|inst| !removed.contains(inst));
         let insts = std::mem::take(&mut self.function.blocks[then.index()].insts);
-        let is_hoisted = |inst: &Inst| self.result(*inst).is_some_and(|result| hoisted.contains(&result));
-        let (hoisted_insts, kept) = insts.into_iter().partition(is_hoisted);
-        out.extend::<Vec<Inst>>(hoisted_insts);
+        let result = |inst: &Inst| self.function.inst(*inst).result;
+        let is_hoisted = |inst: &Inst| result(inst).is_some_and(|result| hoisted.contains(&result));
+        let (hoisted_insts, kept): (Vec<Inst>, Vec<Inst>) = insts.into_iter().partition(is_hoisted);
+        assert_eq!(hoisted_insts.len(), hoisted.len(), "a hoisted value is defined in the first arm");
+        out.extend(hoisted_insts);
         self.function.blocks[then.index()].insts = kept;
     }
 
@@ -89,16 +90,12 @@ impl CommonCodeHoister<'_> {
         insts.take_while(is_start).filter(may_move).collect()
     }
 
-    fn result(&self, inst: Inst) -> Option<Value> {
-        self.function.inst(inst).result
-    }
-
-    fn key(&mut self, inst: Inst) -> Option<Key> {
+    fn key(&mut self, inst: Inst) -> Key {
         let data = self.function.inst(inst);
-        let ty = self.function.ty(data.result?);
+        let ty = self.function.ty(self.function.result(inst));
         let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
         let mut op = data.op.clone();
         self.substitution.apply(&mut op);
-        Some((op, ty, fp))
+        (op, ty, fp)
     }
 }

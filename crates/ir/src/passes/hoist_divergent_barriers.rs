@@ -36,7 +36,10 @@ fn is_barrier(op: &Op) -> bool {
 
 /// Whether the value may differ between threads of a threadgroup, judged by its definition.
 fn is_divergent(function: &Function, value: Value, depth: u32) -> bool {
-    let Some(op) = function.def(value) else { return false };
+    let Some(op) = function.def(value) else {
+        // Parameters of kernels are the same for all threads.
+        return false;
+    };
     if let Op::Query(query) = op {
         return !query.is_group_uniform();
     }
@@ -63,7 +66,7 @@ impl BlockRewriter for BarrierHoister<'_> {
                 if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
             {
                 self.changed = true;
-                self.split(inst, out);
+                self.split(cond, [then, otherwise], out);
             }
             _ => out.push(inst),
         }
@@ -88,12 +91,11 @@ impl BarrierHoister<'_> {
         direct && !deep
     }
 
-    fn split(&mut self, branch: Inst, out: &mut Vec<Inst>) {
-        let Op::If { cond, then, otherwise } = self.function.inst(branch).op else { return };
+    fn split(&mut self, cond: Value, branch: [Block; 2], out: &mut Vec<Inst>) {
         let mut arms: Vec<Vec<Vec<Inst>>> = Vec::new();
         // The scope of each barrier between two segments: the wider one of the arms'.
         let mut scopes: Vec<BarrierScope> = Vec::new();
-        for block in [then, otherwise] {
+        for block in branch {
             let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
             let kept = self.hoist_pure(insts, out);
             let barriers = kept.iter().map(|&inst| &self.function.inst(inst).op).filter(|op| is_barrier(op));
@@ -108,16 +110,17 @@ impl BarrierHoister<'_> {
             self.pass_values(&mut segments, out);
             arms.push(segments);
         }
-        let count = arms.iter().map(Vec::len).max().unwrap_or(0);
+        let count = scopes.len() + 1;
+        assert!(arms.iter().any(|arm| arm.len() == count), "each barrier separates two segments of an arm");
+        arms.iter_mut().for_each(|arm| arm.resize(count, Vec::new()));
         for n in 0..count {
             if n > 0 {
                 out.push(self.add(Op::Barrier(scopes[n - 1], None), None));
             }
-            let mut blocks = [then, otherwise];
+            let mut blocks = branch;
             for (block, arm) in blocks.iter_mut().zip(&mut arms) {
-                let insts = arm.get_mut(n).map(std::mem::take).unwrap_or_default();
                 *block = self.function.add_block();
-                self.function.blocks[block.index()].insts = insts;
+                self.function.blocks[block.index()].insts = std::mem::take(&mut arm[n]);
             }
             let [then, otherwise] = blocks;
             out.push(self.add(Op::If { cond, then, otherwise }, None));
@@ -159,12 +162,13 @@ impl BarrierHoister<'_> {
                 out.push(self.add(Op::LocalStart(local), None));
                 let (addr, ptr) = self.address(local);
                 let store = self.add(Op::Store { ptr, value, align, volatile: false }, None);
-                let at = segments[from].iter().position(|&other| other == inst).map_or(0, |at| at + 1);
-                segments[from].splice(at..at, [addr, store]);
+                let at = segments[from].iter().position(|&other| other == inst);
+                let after = at.expect("the value is defined in this segment") + 1;
+                segments[from].splice(after..after, [addr, store]);
                 for to in readers {
                     let (addr, ptr) = self.address(local);
                     let load = self.add(Op::Load { ptr, align, volatile: false }, Some(ty));
-                    let loaded = self.result(load);
+                    let loaded = self.function.result(load);
                     for inst in segments[to].clone() {
                         self.replace(inst, value, loaded);
                     }
@@ -184,6 +188,7 @@ impl BarrierHoister<'_> {
     }
 
     fn replace(&mut self, inst: Inst, old: Value, new: Value) {
+        assert_eq!(self.function.ty(old), self.function.ty(new), "the reader of {old} gets another type");
         self.function.insts[inst.index()].op.for_each_operand_mut(|operand| {
             if *operand == old {
                 *operand = new;
@@ -198,11 +203,7 @@ impl BarrierHoister<'_> {
 
     fn address(&mut self, local: Local) -> (Inst, Value) {
         let addr = self.add(Op::LocalAddr(local), Some(Type::Ptr(Space::Thread)));
-        (addr, self.result(addr))
-    }
-
-    fn result(&self, inst: Inst) -> Value {
-        self.function.inst(inst).result.expect("it was made with a result")
+        (addr, self.function.result(addr))
     }
 
     fn add(&mut self, op: Op, result: Option<Type>) -> Inst {

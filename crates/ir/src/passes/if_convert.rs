@@ -105,6 +105,7 @@ impl IfConverter<'_> {
         let (Some((then_stores, a)), Some((otherwise_stores, b))) =
             (self.final_stores(then), self.final_stores(otherwise))
         else {
+            // An arm has effects, or is too expensive to execute speculatively.
             return false;
         };
         let mut both: Vec<(Option<FinalStore>, Option<FinalStore>)> = Vec::new();
@@ -146,24 +147,30 @@ impl IfConverter<'_> {
         b: Option<FinalStore>,
         out: &mut Vec<Inst>,
     ) {
-        let Some(some) = a.or(b) else { return };
-        let ty = self.function.ty(some.value);
-        let old = match (a, b) {
-            (Some(_), Some(_)) => None,
-            _ => self.value(inst, Op::Load { ptr: some.ptr, align: some.align, volatile: false }, ty, out),
+        let FinalStore { local, ptr, align, .. } = a.or(b).expect("an arm stores to the variable");
+        let mut arm = |store: Option<FinalStore>, other: Option<FinalStore>| match (store, other) {
+            (Some(store), _) => store.value,
+            // The arm leaves the variable as it is.
+            (None, Some(other)) => {
+                let ty = self.function.ty(other.value);
+                self.value(inst, Op::Load { ptr, align, volatile: false }, ty, out)
+            }
+            (None, None) => unreachable!("neither arm stores to {local}"),
         };
-        let (Some(x), Some(y)) = (a.map(|w| w.value).or(old), b.map(|w| w.value).or(old)) else { return };
-        let Some(value) = self.value(inst, Op::Select(cond, x, y), ty, out) else { return };
+        let (x, y) = (arm(a, b), arm(b, a));
+        let ty = self.function.ty(x);
+        assert_eq!(ty, self.function.ty(y), "both values of {local} have one type");
+        let value = self.value(inst, Op::Select(cond, x, y), ty, out);
         let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
-        let store = Op::Store { ptr: some.ptr, value, align: some.align, volatile: false };
+        let store = Op::Store { ptr, value, align, volatile: false };
         out.push(self.function.add_inst(store, None, fp, loc));
     }
 
-    fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Option<Value> {
+    fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Value {
         let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
         let new = self.function.add_inst(op, Some(ty), fp, loc);
         out.push(new);
-        self.function.inst(new).result
+        self.function.result(new)
     }
 }
 

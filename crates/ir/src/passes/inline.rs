@@ -56,6 +56,11 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
         let mut function =
             std::mem::replace(&mut module.functions[id.index()], Function::new(String::new(), &[], None));
         inline_into(&mut function, &prepared, &library, &EVERY_SITE)?;
+        debug_assert!(
+            function.insts.iter().all(|data| callee_of(data).is_none()),
+            "{} still has a call: its callees were not prepared before it",
+            function.name,
+        );
         total += function.insts.len();
         if function.insts.len() > MAX_INSTRUCTIONS || total > 4 * MAX_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name });
@@ -79,7 +84,10 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
 /// As [`inline`].
 pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<(), InlineError> {
     let mut calls = module.function(caller).insts.iter().filter_map(callee_of);
-    let (Some(callee), None) = (calls.next(), calls.next()) else { return Ok(()) };
+    let (Some(callee), None) = (calls.next(), calls.next()) else {
+        // There is none, or several.
+        return Ok(());
+    };
     let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
     prepared[callee.index()] = Some(Callee::new(module.function(callee)));
     let library = library_files(module);
@@ -147,14 +155,15 @@ pub(super) fn keep_functions(module: &mut Module, roots: &[FuncId]) {
     for function in &mut module.functions {
         for data in &mut function.insts {
             if let Op::Call(callee, _) = &mut data.op {
-                *callee = numbers[callee.index()].unwrap_or(*callee);
+                *callee = numbers[callee.index()].expect("a function that is called is kept");
             }
         }
     }
     for kernel in &mut module.kernels {
         kernel.function = numbers[kernel.function.index()].expect("a kernel's function is kept");
         for arg in &mut kernel.args {
-            arg.enabled_by = arg.enabled_by.and_then(|id| numbers[id.index()]);
+            let number = |id: FuncId| numbers[id.index()].expect("the function of a condition is kept");
+            arg.enabled_by = arg.enabled_by.map(number);
         }
     }
 }
@@ -224,8 +233,13 @@ pub(super) fn inline_into(
                     break;
                 }
                 let copied = BodyCloner::new(function, &callee.prepared, &args, inst, library).run(&mut out);
+                assert_eq!(
+                    result.is_some(),
+                    copied.is_some(),
+                    "a call has a result if its callee returns one"
+                );
                 if let (Some(result), Some(copied)) = (result, copied) {
-                    substitution.replace(result, copied);
+                    substitution.replace(function, result, copied);
                 }
                 if function.insts.len() > MAX_INSTRUCTIONS {
                     return Err(InlineError::TooLarge { function: function.name.clone() });
@@ -238,6 +252,9 @@ pub(super) fn inline_into(
     compact(function);
     Ok(())
 }
+
+/// The copy of a value that has none yet.
+const UNKNOWN: Value = Value(u32::MAX);
 
 /// Copies a callee into a caller: every table is appended, every number shifted.
 struct BodyCloner<'a> {
@@ -262,8 +279,11 @@ impl<'a> BodyCloner<'a> {
         library: &'a [bool],
     ) -> Self {
         // Parameters are never results, so every other entry gets its number in `insts`.
-        let mut values = vec![Value(u32::MAX); callee.function.values.len()];
+        let mut values = vec![UNKNOWN; callee.function.values.len()];
+        assert_eq!(callee.function.params.len(), args.len(), "the arguments of {}", callee.function.name);
         for (param, &arg) in callee.function.params.iter().zip(args) {
+            let (expected, given) = (callee.function.ty(*param), caller.ty(arg));
+            assert_eq!(expected, given, "{arg} for {param} of {}", callee.function.name);
             values[param.index()] = arg;
         }
         let (first_block, first_local) = (caller.blocks.len() as u32, caller.locals.len() as u32);
@@ -290,12 +310,12 @@ impl<'a> BodyCloner<'a> {
         }
         match self.callee.outcome {
             Outcome::Nothing => None,
-            Outcome::Value(value) => Some(self.values[value.index()]),
+            Outcome::Value(value) => Some(self.value(value)),
             Outcome::Local { local, ty, align } => {
                 let local = Local(self.first_local + local.0);
                 let thread = crate::Type::Ptr(crate::Space::Thread);
                 let addr = self.caller.add_inst(Op::LocalAddr(local), Some(thread), call.fp, call.loc);
-                let ptr = self.caller.inst(addr).result.expect("made with a result");
+                let ptr = self.caller.result(addr);
                 let load = self.caller.add_inst(
                     Op::Load { ptr, align, volatile: false },
                     Some(ty),
@@ -329,7 +349,7 @@ impl<'a> BodyCloner<'a> {
             } else if data.loc.origin != 0 {
                 data.loc.origin += first_origin;
             }
-            data.result = data.result.map(|value| self.values[value.index()]);
+            data.result = data.result.map(|value| self.value(value));
             self.caller.insts.push(data);
         }
         for block in &source.blocks {
@@ -367,7 +387,7 @@ impl<'a> BodyCloner<'a> {
     }
 
     fn renumber(&self, op: &mut Op) {
-        op.for_each_operand_mut(|value| *value = self.values[value.index()]);
+        op.for_each_operand_mut(|value| *value = self.value(*value));
         if let Op::LocalAddr(local) | Op::LocalStart(local) = op {
             *local = Local(self.first_local + local.0);
         }
@@ -375,6 +395,13 @@ impl<'a> BodyCloner<'a> {
             *label = self.label(*label);
         }
         op.for_each_block_mut(|block| *block = self.block(*block));
+    }
+
+    /// The copy of a callee's value.
+    fn value(&self, value: Value) -> Value {
+        let copy = self.values[value.index()];
+        assert_ne!(copy, UNKNOWN, "{} uses {value} without a definition", self.callee.function.name);
+        copy
     }
 
     fn block(&self, block: Block) -> Block {

@@ -17,6 +17,11 @@ pub fn licm(function: &mut Function) -> bool {
     }
     let mut hoister = Licm { function, visible, changed: false };
     rewrite_blocks(&mut hoister);
+    debug_assert_eq!(
+        hoister.visible.iter().filter(|visible| **visible).count(),
+        hoister.function.params.len(),
+        "only parameters are visible outside of the body",
+    );
     hoister.changed
 }
 
@@ -51,7 +56,8 @@ impl BlockRewriter for Licm<'_> {
 impl Licm<'_> {
     fn set_visible(&mut self, inst: Inst, visible: bool) {
         if let Some(result) = self.function.inst(inst).result {
-            self.visible[result.index()] = visible;
+            let before = std::mem::replace(&mut self.visible[result.index()], visible);
+            assert_ne!(before, visible, "the scope of {result} begins once and ends once");
         }
     }
 

@@ -49,6 +49,7 @@ pub fn link(module: &mut Module, place: FuncId, other: &Module, function: FuncId
         threadgroup: module.threadgroup_vars.len() as u32,
         files: module.files.len() as u32,
     };
+    assert_eq!(given.params.len(), own.params.len(), "functions of equal types");
     let prefix = own.name.clone();
     module.files.extend(other.files.iter().cloned());
     module.threadgroup_vars.extend(other.threadgroup_vars.iter().cloned());
@@ -72,6 +73,11 @@ pub fn link(module: &mut Module, place: FuncId, other: &Module, function: FuncId
             module.functions.push(crate::Function { name, ..copied });
         }
     }
+    assert_eq!(
+        module.functions.len(),
+        offsets.functions as usize + other.functions.len(),
+        "a function's new number is its old one after the module's own",
+    );
     Ok(())
 }
 

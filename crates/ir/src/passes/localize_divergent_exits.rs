@@ -68,20 +68,21 @@ impl ExitLocalizer<'_> {
             if !self.inst_has_barrier(inst) {
                 continue;
             }
-            let (target, tops) = match &self.function.inst(inst).op {
-                Op::Scope { label, body } => (Some(ExitTarget::Break(*label)), vec![*body]),
-                Op::Switch { label, .. } => {
-                    (Some(ExitTarget::Break(*label)), self.function.inst(inst).op.blocks())
-                }
-                Op::Loop { label, body, .. } => (Some(ExitTarget::Continue(*label)), vec![*body]),
-                _ => (None, Vec::new()),
+            let op = &self.function.inst(inst).op;
+            let exits = match *op {
+                Op::Scope { label, body } => Some((ExitTarget::Break(label), vec![body])),
+                Op::Switch { label, .. } => Some((ExitTarget::Break(label), op.blocks())),
+                Op::Loop { label, body, .. } => Some((ExitTarget::Continue(label), vec![body])),
+                // A branch has no exits of its own.
+                _ => None,
             };
-            for top in tops {
-                let Some(target) = target else { continue };
-                let mut exit = ExitFlag { target, flag: None };
-                self.block(top, &mut exit, true);
-                if let Some(flag) = exit.flag {
-                    self.start_flag(top, flag);
+            if let Some((target, tops)) = exits {
+                for top in tops {
+                    let mut exit = ExitFlag { target, flag: None };
+                    self.block(top, &mut exit, true);
+                    if let Some(flag) = exit.flag {
+                        self.start_flag(top, flag);
+                    }
                 }
             }
             for nested in self.function.inst(inst).op.blocks() {
@@ -126,6 +127,7 @@ impl ExitLocalizer<'_> {
             }
         }
         let Some(first) = (from..insts.len()).find(|&at| self.contains_exit(insts[at], exit.target)) else {
+            // No exit follows the last barrier.
             return replaced;
         };
         self.changed = true;
@@ -143,7 +145,7 @@ impl ExitLocalizer<'_> {
         let (addr, ptr) = self.flag_address(exit);
         let load = Op::Load { ptr, align: 1, volatile: false };
         let load = self.add(load, Some(Type::Scalar(Scalar::Bool)));
-        let cond = self.function.inst(load).result.expect("a load has a result");
+        let cond = self.function.result(load);
         let test = self.add(Op::If { cond, then: otherwise, otherwise: then }, None);
         self.function.blocks[block.index()].insts.extend([addr, load, test]);
         self.block(then, exit, top);
@@ -153,6 +155,10 @@ impl ExitLocalizer<'_> {
     fn wrap_in_scope(&mut self, insts: Vec<Inst>, exit: &mut ExitFlag, top: bool) -> Option<Inst> {
         let label = self.function.add_label();
         let body = self.new_block(insts);
+        assert!(
+            !self.has_barrier[body.index()],
+            "threads that have left the scope do not reach its barriers"
+        );
         // A break at the end of its own scope is redundant.
         self.redirect(body, exit, label, top);
         match self.function.block(body) {
@@ -194,7 +200,7 @@ impl ExitLocalizer<'_> {
 
     fn set_flag(&mut self, exit: &mut ExitFlag, value: bool) -> [Inst; 3] {
         let constant = self.add(Op::bool_const(value), Some(Type::Scalar(Scalar::Bool)));
-        let value = self.function.inst(constant).result.expect("a constant matches_op a value");
+        let value = self.function.result(constant);
         let (addr, ptr) = self.flag_address(exit);
         let store = self.add(Op::Store { ptr, value, align: 1, volatile: false }, None);
         [constant, addr, store]
@@ -207,7 +213,7 @@ impl ExitLocalizer<'_> {
         };
         exit.flag = Some(flag);
         let addr = self.add(Op::LocalAddr(flag), Some(Type::Ptr(Space::Thread)));
-        (addr, self.function.inst(addr).result.expect("an address matches_op a value"))
+        (addr, self.function.result(addr))
     }
 
     fn add(&mut self, op: Op, result: Option<Type>) -> Inst {
@@ -217,6 +223,7 @@ impl ExitLocalizer<'_> {
     fn new_block(&mut self, insts: Vec<Inst>) -> Block {
         let block = self.function.add_block();
         self.has_barrier.push(insts.iter().any(|&inst| self.inst_has_barrier(inst)));
+        assert_eq!(self.has_barrier.len(), self.function.blocks.len(), "one entry for each block");
         self.function.blocks[block.index()].insts = insts;
         block
     }

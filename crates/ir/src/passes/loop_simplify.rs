@@ -98,8 +98,12 @@ impl LoopSimplifier<'_> {
         if !step.defined.contains(&value) {
             return true;
         }
-        let Some(op) = self.function.def(value).filter(|_| *left > 0) else { return false };
-        *left -= 1;
+        let op = self.function.def(value).expect("what the body defines is not a parameter");
+        let Some(rest) = left.checked_sub(1) else {
+            // The step is too long to be copied.
+            return false;
+        };
+        *left = rest;
         let mut can = match *op {
             Op::Load { ptr, volatile: false, .. } => self.variable(ptr) == Some(step.counter),
             ref op => op.is_pure(),
@@ -109,6 +113,7 @@ impl LoopSimplifier<'_> {
     }
 
     fn move_step(&mut self, step: &Step, body: Block, continuing: Block) {
+        assert!(self.function.block(continuing).is_empty(), "the step is all that the continuing block does");
         let store = self.function.blocks[body.index()].insts.remove(step.at);
         let mut makers: FxHashMap<Value, Inst> = FxHashMap::default();
         for &inst in self.function.block(body) {
@@ -116,22 +121,26 @@ impl LoopSimplifier<'_> {
         }
         let mut copies = Vec::new();
         let mut op = self.function.inst(store).op.clone();
+        assert_eq!(self.stored(&op), Some(step.counter), "the moved store is of the loop's counter");
         op.for_each_operand_mut(|operand| *operand = self.copy(*operand, &makers, &mut copies));
-        self.function.insts[store.index()].op = op;
+        self.function.replace_op(store, op);
         copies.push(store);
         self.function.blocks[continuing.index()].insts = copies;
     }
 
     /// The value in the continuing block.
     fn copy(&mut self, value: Value, makers: &FxHashMap<Value, Inst>, copies: &mut Vec<Inst>) -> Value {
-        let Some(&maker) = makers.get(&value) else { return value };
+        let Some(&maker) = makers.get(&value) else {
+            // It is defined before the loop, so the continuing block can use it as it is.
+            return value;
+        };
         let data = self.function.inst(maker).clone();
         let mut op = data.op;
         op.for_each_operand_mut(|operand| *operand = self.copy(*operand, makers, copies));
         let ty = self.function.ty(value);
         let copy = self.function.add_inst(op, Some(ty), data.fp, data.loc);
         copies.push(copy);
-        self.function.inst(copy).result.unwrap_or(value)
+        self.function.result(copy)
     }
 
     /// The variable that is stored to.

@@ -35,6 +35,11 @@ pub fn mem2reg(function: &mut Function) -> bool {
     };
     let body = forwarder.function.body;
     forwarder.block(body);
+    debug_assert_eq!(
+        forwarder.visible.iter().filter(|visible| **visible).count(),
+        forwarder.function.params.len(),
+        "only parameters are visible outside of the body",
+    );
     forwarder.changed
 }
 
@@ -46,7 +51,7 @@ pub(super) fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bo
     crate::analysis::walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
         let (ptr, size) = match &data.op {
-            Op::Load { ptr, .. } => (*ptr, data.result.map(|value| function.ty(value).size())),
+            Op::Load { ptr, .. } => (*ptr, Some(function.ty(function.result(inst)).size())),
             Op::Store { ptr, value, .. } => (*ptr, Some(function.ty(*value).size())),
             Op::MemCopy { dst, src, .. } => {
                 for ptr in [dst, src] {
@@ -59,17 +64,20 @@ pub(super) fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bo
             Op::MemZero { dst, .. } => (*dst, None),
             _ => return,
         };
-        let Some((local, offset)) = pointers[ptr.index()] else { return };
+        let Some((local, offset)) = pointers[ptr.index()] else {
+            // An access of other memory, or of a local that `local_uses` excludes.
+            return;
+        };
         let room = function.locals[local.index()].size;
         let inside = size.filter(|&size| {
             u64::try_from(offset)
                 .is_ok_and(|start| start.checked_add(u64::from(size)).is_some_and(|end| end <= room))
         });
-        let place = inside.map(|size| (offset, size));
-        let known = places[local.index()].get_or_insert(place.unwrap_or((0, 0)));
-        if place != Some(*known) {
-            variables[local.index()] = false;
-        }
+        let is_same = inside.is_some_and(|size| {
+            let place = (offset, size);
+            *places[local.index()].get_or_insert(place) == place
+        });
+        variables[local.index()] &= is_same;
     });
     variables
 }
@@ -87,6 +95,7 @@ impl Order {
         let mut order = Self { range: vec![(0, 0); function.insts.len()], writes: Vec::new() };
         let mut position = 0;
         order.number(function, pointers, variables, function.body, &mut position);
+        debug_assert!(order.writes.is_sorted_by_key(|&(at, _)| at), "`written_in` searches by position");
         order
     }
 
@@ -150,6 +159,7 @@ struct Mem2Reg<'a> {
 
 impl Mem2Reg<'_> {
     fn set(&mut self, local: Local, contents: Contents) {
+        assert!(self.variables[local.index()], "{local} is not a variable, its contents may change unseen");
         let old = std::mem::replace(&mut self.contents[local.index()], contents);
         if old != contents {
             self.log.push((local, old));
@@ -157,10 +167,9 @@ impl Mem2Reg<'_> {
     }
 
     fn go_back(&mut self, mark: usize) {
-        while self.log.len() > mark {
-            if let Some((local, old)) = self.log.pop() {
-                self.contents[local.index()] = old;
-            }
+        assert!(mark <= self.log.len(), "changes before the mark were undone already");
+        for (local, old) in self.log.drain(mark..).rev() {
+            self.contents[local.index()] = old;
         }
     }
 
@@ -239,24 +248,26 @@ impl Mem2Reg<'_> {
 
     /// Returns whether the load is replaced by a value.
     fn load(&mut self, inst: Inst, ptr: Value) -> bool {
-        let (Some(local), Some(result)) = (self.variable(ptr), self.function.inst(inst).result) else {
+        let Some(local) = self.variable(ptr) else {
+            // What this memory contains is not tracked.
             return false;
         };
+        let result = self.function.result(inst);
         let ty = self.function.ty(result);
         match self.contents[local.index()] {
             Contents::Unknown => self.set(local, Contents::Value(result)),
             Contents::Undefined => {
-                self.function.insts[inst.index()].op = Op::Undef;
+                self.function.replace_op(inst, Op::Undef);
                 self.set(local, Contents::Value(result));
                 self.changed = true;
             }
             Contents::Value(value) if self.function.ty(value) == ty => {
-                self.substitution.replace(result, value);
+                self.substitution.replace(self.function, result, value);
                 self.changed = true;
                 return true;
             }
             Contents::Value(value) if can_bitcast(self.function.ty(value), ty) => {
-                self.function.insts[inst.index()].op = Op::Cast(CastOp::Bitcast, value);
+                self.function.replace_op(inst, Op::Cast(CastOp::Bitcast, value));
                 self.changed = true;
             }
             Contents::Value(_) => {}
@@ -291,6 +302,8 @@ impl Mem2Reg<'_> {
         let find = |list: &[(Local, Contents)], local: Local| {
             list.binary_search_by_key(&local, |&(local, _)| local).ok().map(|n| list[n].1)
         };
+        let sorted = |list: &[(Local, Contents)]| list.is_sorted_by(|a, b| a.0 < b.0);
+        debug_assert!(sorted(&after_then) && sorted(after_otherwise), "`find` searches by local");
         let mut locals: Vec<Local> =
             after_then.iter().chain(after_otherwise).map(|&(local, _)| local).collect();
         locals.sort_unstable();

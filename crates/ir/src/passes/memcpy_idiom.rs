@@ -109,6 +109,7 @@ impl CopyRun {
         let (mut ranges, mut first) = (Vec::new(), 0);
         for bytes in SIZES {
             let Some(count) = self.count_of(bytes) else { continue };
+            assert!(count > 0, "a copy of {bytes} bytes has elements");
             while first + count <= self.stores.len() {
                 ranges.push((first, count));
                 first += count;
@@ -215,6 +216,11 @@ fn emit_copy(
     replaced: &mut FxHashMap<Inst, Option<Inst>>,
 ) {
     let (loads, stores) = (&run.loads[parts.clone()], &run.stores[parts]);
+    assert_eq!(loads.len(), stores.len(), "each element is loaded and stored once");
+    assert!(
+        loads.iter().all(|loaded| loaded.conversion.is_some() == loads[0].conversion.is_some()),
+        "a copy converts all elements or none",
+    );
     let (dst, src, [from, to]) = (stores[0].ptr, loads[0].end.ptr, run.types);
     let op = match loads[0].conversion {
         Some(_) => Op::MemConvert { dst, src, from, to, count: stores.len() as u32 },
@@ -223,6 +229,7 @@ fn emit_copy(
             Op::MemCopy { dst, src, size: u64::from(align) * stores.len() as u64, align }
         }
     };
+    assert!(is_disjoint(function, src, dst), "the bytes of a copy may overlap: {src} and {dst}");
     let like = function.inst(stores[0].inst);
     let whole = function.add_inst(op, None, like.fp, like.loc);
     replaced.extend(loads.iter().map(|loaded| (loaded.end.inst, None)));

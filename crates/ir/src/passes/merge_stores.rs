@@ -47,7 +47,8 @@ fn merge_in_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> 
         match candidate_of(function, inst, out.len(), bounds) {
             Some(second) => match candidate.take().and_then(|first| merge(function, inst, &first, &second)) {
                 Some((first, added)) => {
-                    out.remove(first);
+                    let removed = out.remove(first);
+                    assert!(matches!(function.inst(removed).op, Op::Store { .. }), "a store is merged");
                     out.extend(added);
                     changed = true;
                 }
@@ -70,11 +71,15 @@ fn merge_in_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> 
 
 /// The store, if it may be merged.
 fn candidate_of(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) -> Option<Candidate> {
-    let Op::Store { ptr, value, align, volatile: false } = function.inst(inst).op else { return None };
-    let ty = function.ty(value);
-    let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
-    let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
-    fits.then(|| Candidate { at, ptr, address: Address::of(function, ptr, bounds), value, align })
+    match function.inst(inst).op {
+        Op::Store { ptr, value, align, volatile: false } => {
+            let ty = function.ty(value);
+            let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
+            let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
+            fits.then(|| Candidate { at, ptr, address: Address::of(function, ptr, bounds), value, align })
+        }
+        _ => None,
+    }
 }
 
 /// Merges two stores if they are adjacent. Returns the index of the first, which is removed, and the
@@ -102,12 +107,14 @@ fn merge(
     let mut add = |function: &mut Function, op: Op, ty: Option<Type>| {
         let inst = function.add_inst(op, ty, fp, loc);
         added.push(inst);
-        function.inst(inst).result
+        inst
     };
     let mut values = [(first.value, ty, part), (second.value, other, other_part)];
     for (value, from, to) in &mut values {
         if from != to {
-            *value = add(function, Op::Cast(CastOp::Bitcast, *value), Some(*to))?;
+            assert_eq!(from.size(), to.size(), "a part of a merged store keeps its bytes");
+            let cast = add(function, Op::Cast(CastOp::Bitcast, *value), Some(*to));
+            *value = function.result(cast);
         }
     }
     let [value, second_value] = values.map(|(value, ..)| value);
@@ -116,7 +123,8 @@ fn merge(
     } else {
         (second.ptr, second.align, vec![second_value, value])
     };
-    let both = add(function, Op::Compose(values), Some(Type::Vector(scalar, lanes)))?;
+    let both = add(function, Op::Compose(values), Some(Type::Vector(scalar, lanes)));
+    let both = function.result(both);
     add(function, Op::Store { ptr, value: both, align, volatile: false }, None);
     Some((first.at, added))
 }

@@ -75,7 +75,12 @@ fn assign_loops(mut found: Vec<PrefetchSite>) -> Vec<PrefetchSite> {
     roots.sort_by_key(Vec::len);
     let mut assigned: Vec<PrefetchSite> = Vec::new();
     for mut sites in roots {
+        assert!(
+            sites.iter().all(|site| site.root == sites[0].root && site.cost <= sites[0].cost),
+            "the sites of one argument, the most expensive loop first",
+        );
         let is_free = |site: &PrefetchSite| assigned.iter().all(|other| other.block != site.block);
+        // Where every loop is taken, the most expensive one has the most time for another argument.
         let at = sites.iter().position(is_free).unwrap_or(0);
         assigned.push(sites.swap_remove(at));
     }
@@ -182,7 +187,7 @@ impl Finder<'_> {
             Op::If { cond, then, otherwise } if leaves(then) || leaves(otherwise) => Some(cond),
             _ => None,
         })?;
-        let Some(&Op::Compare(_, a, b)) = function.def(cond) else { return None };
+        let (a, b) = self.compared(cond)?;
         let (counter, bound) = match (self.variable_read(a), self.variable_read(b)) {
             (Some(counter), None) => (counter, b),
             (None, Some(counter)) => (counter, a),
@@ -195,8 +200,16 @@ impl Finder<'_> {
         Some(CountedLoop { counter: Some(counter), start: Some(start), times: 1, bound })
     }
 
+    /// The operands, if the value is a comparison.
+    fn compared(&self, cond: Value) -> Option<(Value, Value)> {
+        match *self.function.def(cond)? {
+            Op::Compare(_, a, b) => Some((a, b)),
+            _ => None,
+        }
+    }
+
     fn guarded_range(&self, cond: Value) -> Option<CountedLoop> {
-        let Some(&Op::Compare(_, a, b)) = self.function.def(cond) else { return None };
+        let (a, b) = self.compared(cond)?;
         let of_thread = |value| self.stride(value, &|op| self.is_index(op, None), MAX_DEPTH);
         match (of_thread(a)?, of_thread(b)?) {
             (Stride { value: None, times }, Stride::ZERO) if times > 0 => {
@@ -222,17 +235,18 @@ impl Finder<'_> {
         for &inst in function.block(body) {
             let data = function.inst(inst);
             let (pointer, ty, hint) = match data.op {
-                Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), read),
-                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), write),
+                Op::Load { ptr, .. } => (ptr, function.ty(function.result(inst)), read),
+                Op::Store { ptr, value, .. } => (ptr, function.ty(value), write),
                 _ => continue,
             };
             if function.ty(pointer) != Type::Ptr(Space::Device) {
                 continue;
             }
-            let (Some(root), Some(ty)) = (self.root(pointer), ty) else { continue };
+            let Some(root) = self.root(pointer) else { continue };
             let loop_stride = self.stride(pointer, &|op| self.is_index(op, counted.counter), MAX_DEPTH);
             let Some(Stride { value: None, times: loop_stride }) = loop_stride else { continue };
             let stride = self.stride_per_threadgroup(pointer, loop_stride, counted);
+            assert!(counted.times > 0, "a counter that counts {} at a time", counted.times);
             let whole = loop_stride % counted.times == 0;
             let is_row_stride = |stride: &Stride| {
                 whole && self.is_row_stride(*stride, loop_stride / counted.times, counted.bound)
@@ -305,17 +319,21 @@ impl Finder<'_> {
             return stride.times == loop_stride;
         }
         // `columns / 4` iterations of four elements.
-        let Some(Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by)) =
-            self.function.def(count)
-        else {
-            return false;
-        };
-        let Some(by) = self.function.as_const(*by).and_then(|by| u32::try_from(by).ok()) else {
-            return false;
-        };
-        let by = if *op == BinOp::LShr { 1_i64.checked_shl(by) } else { Some(i64::from(by)) };
-        self.widened(*whole) == self.widened(value)
-            && by.is_some_and(|by| stride.times.checked_mul(by) == Some(loop_stride))
+        self.divided(count).is_some_and(|(whole, by)| {
+            self.widened(whole) == self.widened(value) && stride.times.checked_mul(by) == Some(loop_stride)
+        })
+    }
+
+    /// The dividend and the constant divisor, if the value is a quotient.
+    fn divided(&self, value: Value) -> Option<(Value, i64)> {
+        match *self.function.def(value)? {
+            Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by) => {
+                let by = u32::try_from(self.function.as_const(by)?).ok()?;
+                let by = if op == BinOp::LShr { 1_i64.checked_shl(by)? } else { i64::from(by) };
+                Some((whole, by))
+            }
+            _ => None,
+        }
     }
 
     /// The value without extensions.
@@ -329,7 +347,10 @@ impl Finder<'_> {
     /// The stride of the value when the operations for which `known` returns a stride advance by one.
     fn stride(&self, value: Value, known: &dyn Fn(&Op) -> Option<Stride>, depth: u32) -> Option<Stride> {
         let depth = depth.checked_sub(1)?;
-        let Some(op) = self.function.def(value) else { return Some(Stride::ZERO) };
+        let Some(op) = self.function.def(value) else {
+            // Parameters do not change.
+            return Some(Stride::ZERO);
+        };
         if let Some(stride) = known(op) {
             return Some(stride);
         }

@@ -42,6 +42,7 @@ fn unstarted(function: &Function) -> Vec<Local> {
 
 /// Leaves the returns of a function without calls and result as they are.
 pub(super) fn prepare_tail(function: Function) -> Prepared {
+    assert_eq!(function.ret, None, "a call of {} has a result that its caller needs", function.name);
     let unstarted = unstarted(&function);
     Prepared { function, scope: None, outcome: Outcome::Nothing, unstarted }
 }
@@ -77,6 +78,7 @@ pub(super) fn prepare(mut function: Function) -> Prepared {
             }
             (None, None) => Outcome::Nothing,
         };
+        debug_assert_eq!(count_returns(&rewriter.function), 0, "a return is left in a body to be inlined");
         let unstarted = unstarted(&rewriter.function);
         Prepared { function: rewriter.function, scope, outcome, unstarted }
     }
@@ -89,7 +91,7 @@ fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
     // The value's definition is reached; its instruction's position in the walk finds it again.
     let position = def.and_then(|(_, def)| match def {
         crate::ValueDef::Inst(wanted) => {
-            let (mut n, mut found) = (0, None);
+            let (mut n, mut found) = (0_u32, None);
             crate::analysis::walk_insts(&function, function.body, &mut |inst| {
                 if inst == wanted {
                     found = Some(n);
@@ -104,11 +106,13 @@ fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
     let outcome = match (def, position) {
         (None, _) => Outcome::Nothing,
         (Some(_), Some(n)) => {
-            let result = function.insts[n].result;
-            Outcome::Value(result.expect("a returned value is a result"))
+            // Compaction numbers instructions in the order of the walk.
+            Outcome::Value(function.result(Inst(n)))
         }
         (Some((_, crate::ValueDef::Param(n))), None) => Outcome::Value(function.params[n as usize]),
-        (Some((value, crate::ValueDef::Inst(_))), None) => Outcome::Value(value),
+        (Some((value, crate::ValueDef::Inst(_))), None) => {
+            unreachable!("{value} is returned, but no instruction that the body reaches defines it")
+        }
     };
     let unstarted = unstarted(&function);
     Prepared { function, scope: None, outcome, unstarted }
@@ -158,6 +162,7 @@ fn exits(function: &Function, block: Block) -> bool {
 /// Moves what follows an `if` with a returning branch into its other branch.
 fn move_rests(function: &mut Function, returning: &[bool], block: Block, depth: usize) {
     if depth >= MAX_MOVED_DEPTH {
+        // Returns that are left break out of a scope.
         return;
     }
     let mut at = 0;
@@ -226,10 +231,12 @@ impl Rewriter {
     }
 
     fn leave(&mut self, out: &mut Vec<Inst>, value: Option<Value>, tail: bool, fp: FpMode, loc: Loc) {
-        if let (Some(value), Some((local, _, align))) = (value, self.slot) {
+        assert_eq!(value.is_some(), self.slot.is_some(), "a function with a result returns a value");
+        if let (Some(value), Some((local, ty, align))) = (value, self.slot) {
+            assert_eq!(self.function.ty(value), ty, "{value} is returned from {}", self.function.name);
             let thread = Type::Ptr(Space::Thread);
             let addr = self.function.add_inst(Op::LocalAddr(local), Some(thread), fp, loc);
-            let ptr = self.function.inst(addr).result.expect("made with a result");
+            let ptr = self.function.result(addr);
             let store = Op::Store { ptr, value, align, volatile: false };
             let store = self.function.add_inst(store, None, fp, loc);
             out.extend([addr, store]);

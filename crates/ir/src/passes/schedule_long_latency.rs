@@ -44,11 +44,35 @@ fn is_long_latency(op: &Op) -> bool {
         Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, CosPi, Cosh, Exp, Exp2, Exp10, Log, Log2, Log10,
         Pow, Powr, Sin, SinPi, Sinh, Tan, TanPi, Tanh,
     };
-    let Op::Math(function, _) = op else { return false };
     matches!(
-        function,
-        Sin | Cos | Tan | SinPi | CosPi | TanPi | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh
-    ) || matches!(function, Asinh | Acosh | Atanh | Exp | Exp2 | Exp10 | Log | Log2 | Log10 | Pow | Powr)
+        op,
+        Op::Math(
+            Sin | Cos
+                | Tan
+                | SinPi
+                | CosPi
+                | TanPi
+                | Asin
+                | Acos
+                | Atan
+                | Atan2
+                | Sinh
+                | Cosh
+                | Tanh
+                | Asinh
+                | Acosh
+                | Atanh
+                | Exp
+                | Exp2
+                | Exp10
+                | Log
+                | Log2
+                | Log10
+                | Pow
+                | Powr,
+            _
+        )
+    )
 }
 
 /// Hoists the first call of a range to where its operands are computed, or a later call to before one that
@@ -115,7 +139,9 @@ fn with_operands(
 
 /// Moves the instructions at these positions, in order, to an earlier one.
 fn move_range(range: &mut [Inst], to: usize, moved: &[usize]) {
+    assert!(moved.is_sorted_by(|a, b| a < b), "the moved instructions keep their order");
     for (nth, &from) in moved.iter().enumerate() {
+        assert!(to + nth <= from, "an instruction is moved to a later position");
         range[to + nth..=from].rotate_right(1);
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{InlineError, inline, optimise};
 use crate::analysis::walk_insts;
 use crate::eval::mask;
-use crate::{FpMode, FuncId, Function, FunctionConstant, FunctionConstantId, Loc, Module, Op, Type, Value};
+use crate::{FpMode, FuncId, Function, FunctionConstant, FunctionConstantId, Loc, Module, Op, Value};
 
 /// A function constant that needs a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,9 +61,8 @@ pub fn specialise(
     let unknown = |constant: &FunctionConstant| constant.is_hidden().then_some(0);
     let mut known: Vec<Option<u64>> = module.function_constants.iter().map(unknown).collect();
     for &(id, value) in values {
-        if let Some(slot) = known.get_mut(id.index()) {
-            *slot = value.map(|bits| bits & mask(module.function_constants[id.index()].ty));
-        }
+        assert!(id.index() < known.len(), "{id} is not a function constant of the module");
+        known[id.index()] = value.map(|bits| bits & mask(module.function_constants[id.index()].ty));
     }
     for function in &mut module.functions {
         substitute(function, &known);
@@ -79,6 +78,7 @@ pub fn specialise(
     for function in &mut module.functions {
         substitute(function, &zeros);
     }
+    debug_assert_eq!(remaining_constants(module), [], "every function constant has a value");
     Ok(())
 }
 
@@ -140,6 +140,7 @@ fn evaluate(module: &Module, id: FuncId) -> Result<Option<bool>, SpecialiseError
     let mut copy = super::extract::extract(module, kernel);
     inline(&mut copy)?;
     optimise(&mut copy);
+    assert_eq!(copy.functions.len(), 1, "inlining leaves the functions of kernels only");
     let missing = remaining_constants(&copy);
     if !missing.is_empty() {
         return Err(SpecialiseError::MissingConstants(missing));
@@ -187,6 +188,7 @@ fn disable_arguments(module: &mut Module, conditions: &BTreeMap<FuncId, bool>) {
     for kernel in &mut module.kernels {
         for (n, arg) in kernel.args.iter_mut().enumerate() {
             let Some(condition) = arg.enabled_by.take() else { continue };
+            // An argument whose condition is not known stays enabled, see `check_missing`.
             if conditions.get(&condition) == Some(&false) {
                 arg.enabled = false;
                 let function = &mut module.functions[kernel.function.index()];
@@ -198,9 +200,10 @@ fn disable_arguments(module: &mut Module, conditions: &BTreeMap<FuncId, bool>) {
 
 /// Replaces a pointer parameter's uses by the null pointer.
 fn use_null(function: &mut Function, param: Value) {
-    let Type::Ptr(space) = function.ty(param) else { return };
-    let inst = function.add_inst(Op::Const(0), Some(Type::Ptr(space)), FpMode::default(), Loc::default());
-    let null = function.inst(inst).result.expect("made with a result");
+    let ty = function.ty(param);
+    assert!(ty.is_ptr(), "a kernel's parameter is a pointer, not {ty}");
+    let inst = function.add_inst(Op::Const(0), Some(ty), FpMode::default(), Loc::default());
+    let null = function.result(inst);
     for data in &mut function.insts {
         data.op.for_each_operand_mut(|value| {
             if *value == param {

@@ -51,7 +51,7 @@ impl BlockRewriter for Speculator<'_> {
 impl Speculator<'_> {
     /// The select that defines a load's pointer, if the load is in bounds of the locals on both sides.
     fn select(&self, inst: Inst, ptr: Value) -> Option<SelectPtr> {
-        let result = self.function.inst(inst).result?;
+        let result = self.function.result(inst);
         let select = self.select_of(ptr)?;
         let size = i64::from(self.function.ty(result).size());
         self.is_in_bounds(select, size, MAX_DEPTH).then_some(select)
@@ -76,6 +76,7 @@ impl Speculator<'_> {
     fn is_in_bounds(&self, select: SelectPtr, size: i64, depth: u32) -> bool {
         select.arms.iter().all(|&place| match self.pointers.get(place.index()).copied().flatten() {
             Some((local, at)) => {
+                // No offset reaches the end of a larger local.
                 let bytes = i64::try_from(self.function.locals[local.index()].size).unwrap_or(i64::MAX);
                 let start = at.checked_add(select.offset);
                 start.is_some_and(|start| {
@@ -94,24 +95,22 @@ impl Speculator<'_> {
     }
 
     fn split_load(&mut self, inst: Inst, select: SelectPtr, align: u32, out: &mut Vec<Inst>) {
-        let Some(result) = self.function.inst(inst).result else { return };
-        let ty = self.function.ty(result);
-        let loads = select.arms.map(|place| {
+        let ty = self.function.ty(self.function.result(inst));
+        let [a, b] = select.arms.map(|place| {
             let pointer_type = self.function.ty(place);
+            assert!(pointer_type.is_ptr(), "a load through a select of {pointer_type}");
             let add = Op::PtrAdd { base: place, index: None, scale: 1, offset: select.offset };
-            let at = if select.offset == 0 { Some(place) } else { self.value(inst, add, pointer_type, out) };
-            self.value(inst, Op::Load { ptr: at?, align, volatile: false }, ty, out)
+            let ptr = if select.offset == 0 { place } else { self.value(inst, add, pointer_type, out) };
+            self.value(inst, Op::Load { ptr, align, volatile: false }, ty, out)
         });
-        if let [Some(a), Some(b)] = loads {
-            self.function.insts[inst.index()].op = Op::Select(select.cond, a, b);
-            self.changed = true;
-        }
+        self.function.replace_op(inst, Op::Select(select.cond, a, b));
+        self.changed = true;
     }
 
-    fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Option<Value> {
+    fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Value {
         let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
         let new = self.function.add_inst(op, Some(ty), fp, loc);
         out.push(new);
-        self.function.inst(new).result
+        self.function.result(new)
     }
 }

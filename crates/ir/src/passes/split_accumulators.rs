@@ -73,25 +73,27 @@ fn chains_of_block(function: &Function, uses: &[u32], block: Block) -> Vec<Addit
 
 /// Moves every odd term to a second accumulator.
 fn split_chain(function: &mut Function, block: Block, sum: &AdditionChain) {
-    let [first, removed, rest @ .., last] = sum.as_slice() else { return };
+    let [first, removed, rest @ .., last] = sum.as_slice() else {
+        unreachable!("a chain of {} additions is not split", sum.len())
+    };
     let (mut accumulator, mut other_accumulator) = (removed.term, first.result);
     for addition in rest {
-        function.insts[addition.inst.index()].op = Op::Binary(BinOp::FAdd, accumulator, addition.term);
+        function.replace_op(addition.inst, Op::Binary(BinOp::FAdd, accumulator, addition.term));
         (accumulator, other_accumulator) = (other_accumulator, addition.result);
     }
     let data = function.inst(last.inst);
     let (fp, loc, ty) = (data.fp, data.loc, function.ty(last.result));
     let before = function.add_inst(Op::Binary(BinOp::FAdd, accumulator, last.term), Some(ty), fp, loc);
-    if let Some(accumulator) = function.inst(before).result {
-        let both = &mut function.insts[last.inst.index()];
-        // Otherwise LLVM may reassociate the two into one chain again.
-        (both.op, both.fp) = (Op::Binary(BinOp::FAdd, accumulator, other_accumulator), FpMode::Safe);
-    }
+    let both = Op::Binary(BinOp::FAdd, function.result(before), other_accumulator);
+    function.replace_op(last.inst, both);
+    // Otherwise LLVM may reassociate the two into one chain again.
+    function.insts[last.inst.index()].fp = FpMode::Safe;
     let insts = &mut function.blocks[block.index()].insts;
+    let count = insts.len();
     insts.retain(|&inst| inst != removed.inst);
-    if let Some(at) = insts.iter().position(|&inst| inst == last.inst) {
-        insts.insert(at, before);
-    }
+    let at = insts.iter().position(|&inst| inst == last.inst).expect("the chain is in this block");
+    insts.insert(at, before);
+    assert_eq!(insts.len(), count, "splitting a chain adds one addition and removes one");
 }
 
 #[cfg(test)]

@@ -12,11 +12,15 @@ pub(super) struct Substitution {
 
 impl Substitution {
     /// Replaces `old` by `new`.
-    pub(super) fn replace(&mut self, old: Value, new: Value) {
+    pub(super) fn replace(&mut self, function: &Function, old: Value, new: Value) {
+        assert_eq!(function.ty(old), function.ty(new), "{old} is replaced by {new}, which has another type");
         while self.to.len() <= old.index() {
             self.to.push(Value(self.to.len() as u32));
         }
-        self.to[old.index()] = self.resolve(new);
+        assert_eq!(self.to[old.index()], old, "{old} is replaced twice");
+        let new = self.resolve(new);
+        assert_ne!(new, old, "a value is replaced by itself, directly or through others");
+        self.to[old.index()] = new;
     }
 
     /// The final replacement of a value.

@@ -56,6 +56,11 @@ pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) 
     let mut changed = false;
     for _ in 0..MAX_VERSIONS {
         let Some(patterns) = target.divergence(function) else { break };
+        assert_eq!(
+            patterns.len(),
+            function.values.len(),
+            "the target's analysis has one entry for each value"
+        );
         if !quotients.version_one(function, &|value: Value| patterns[value.index()]) {
             break;
         }
@@ -92,7 +97,10 @@ impl UniformDivVersioning {
     pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
         let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
         let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
-        let Some(Site { inst, place }) = found else { return false };
+        let Some(Site { inst, place }) = found else {
+            // Nothing is left to be versioned within the limits.
+            return false;
+        };
         let before = function.insts.len();
         let mut writer = Writer { function, state: self, division: inst };
         match place {
@@ -125,14 +133,23 @@ impl Writer<'_> {
     /// Adds an operation with a result.
     fn value(&mut self, to: &mut Vec<Inst>, op: Op, ty: Type) -> Value {
         let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
-        to.push(self.function.add_inst(op, Some(ty), fp, loc));
-        Value(self.function.values.len() as u32 - 1)
+        let inst = self.function.add_inst(op, Some(ty), fp, loc);
+        to.push(inst);
+        self.function.result(inst)
     }
 
     /// Adds an operation without one.
     fn effect(&mut self, to: &mut Vec<Inst>, op: Op) {
         let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
         to.push(self.function.add_inst(op, None, fp, loc));
+    }
+
+    /// The versioned operation.
+    fn operands(&self) -> (BinOp, Value, Value) {
+        match self.function.inst(self.division).op {
+            Op::Binary(op, x, y) => (op, x, y),
+            ref op => unreachable!("{op:?} is neither a division nor a product"),
+        }
     }
 
     fn block(&mut self, insts: Vec<Inst>) -> Block {
@@ -156,9 +173,10 @@ impl Writer<'_> {
 
     /// Puts a version of the rest of the block before it, for where the test holds.
     fn version_rest(&mut self, block: Block, at: usize, step: u32) {
-        let Op::Binary(op, x, y) = self.function.inst(self.division).op else { return };
+        let (op, x, y) = self.operands();
         let mut out = self.function.block(block).to_vec();
         let rest = out.split_off(at);
+        assert_eq!(rest.first(), Some(&self.division), "the version begins with the operation");
         let plan = PrivateLocalPlan::of(self.function, block, &rest);
         if op == BinOp::Mul {
             self.state.done.insert(self.division);
@@ -193,12 +211,21 @@ impl Writer<'_> {
     /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a
     /// clone of the loop and a clone of what follows are executed; otherwise the original loop starts.
     fn peel_loop(&mut self, peel_loop: &DividingLoop) {
-        let Op::Binary(_, x, y) = self.function.inst(self.division).op else { return };
+        let (_, x, y) = self.operands();
         let mut out = self.function.block(peel_loop.block).to_vec();
         let rest = out.split_off(peel_loop.at);
         let plan = PrivateLocalPlan::of(self.function, peel_loop.block, &rest);
         self.mark_done(&rest);
         let body = self.function.block(peel_loop.body).to_vec();
+        assert_eq!(body[peel_loop.division], self.division, "the peeled part ends before the division");
+        assert!(
+            body[..peel_loop.division]
+                .iter()
+                .enumerate()
+                .all(|(at, inst)| peel_loop.test == Some(at)
+                    || !self.function.inst(*inst).op.has_side_effects()),
+            "what is cloned and may be executed twice has no effect",
+        );
         let ahead = &body[..peel_loop.division];
         let top = peel_loop.test.unwrap_or(0);
 
@@ -219,7 +246,7 @@ impl Writer<'_> {
         fast.extend(self.copy(&locals, &[], &rest[1..]));
         let done = self.function.add_label();
         self.branch_and_leave(&mut entered, test.holds, fast, done);
-        match peel_loop.test.and_then(|place| self.entry(body[place], &copies)) {
+        match peel_loop.test.map(|place| self.entry(body[place], &copies)) {
             Some((cond, true)) => self.branch(&mut tested, cond, Vec::new(), entered),
             Some((cond, false)) => self.branch(&mut tested, cond, entered, Vec::new()),
             None => tested.append(&mut entered),
@@ -268,10 +295,14 @@ impl Writer<'_> {
     }
 
     /// The loop's exit test: its cloned condition, and whether the loop is left if it is true.
-    fn entry(&self, test: Inst, copies: &[(Value, Value)]) -> Option<(Value, bool)> {
-        let Op::If { cond, then, .. } = self.function.inst(test).op else { return None };
+    fn entry(&self, test: Inst, copies: &[(Value, Value)]) -> (Value, bool) {
+        let Op::If { cond, then, otherwise } = self.function.inst(test).op else {
+            unreachable!("{test} leaves the loop, so it is a branch")
+        };
+        let [leaves, stays] = [then, otherwise].map(|block| !self.function.block(block).is_empty());
+        assert_ne!(leaves, stays, "one branch of an exit test leaves the loop, the other is empty");
         let copy = copies.iter().find(|copy| copy.0 == cond).map_or(cond, |copy| copy.1);
-        Some((copy, !self.function.block(then).is_empty()))
+        (copy, leaves)
     }
 
     /// If the condition holds, executes these instructions and leaves the scope `done`.

@@ -138,7 +138,10 @@ impl FunctionPrinter<'_> {
     }
 
     fn construct(&self, inst: Inst, steps: &mut Vec<Step>, rest: Step) -> bool {
-        let Some(data) = self.function.insts.get(inst.index()) else { return false };
+        let Some(data) = self.function.insts.get(inst.index()) else {
+            // Broken functions are printed as well.
+            return false;
+        };
         let loc = instruction::loc_suffix(data.loc);
         let mut regions: Vec<(String, Block)> = Vec::new();
         let close = "}";

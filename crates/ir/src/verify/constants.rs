@@ -11,7 +11,9 @@ pub(super) fn check(subject: &Subject<'_>, op: &Op) -> Checked {
     let id = match op {
         Op::Const(bits) => return constant(ty, *bits),
         Op::FunctionConstant(id) | Op::FunctionConstantDefined(id) => *id,
-        _ => return Ok(()),
+        // Any type has arbitrary values.
+        Op::Undef => return Ok(()),
+        _ => unreachable!("{op:?} is not a constant"),
     };
     let constants = &subject.module.function_constants;
     let constant = constants.get(id.index()).ok_or_else(|| format!("{id} does not exist"))?;

@@ -16,7 +16,9 @@ pub(super) fn check(subject: &Subject<'_>, op: &Op) -> Checked {
             let given = value.map(|value| subject.ty(value));
             require(given == subject.function.ret, || "the function's result has another type".to_owned())?;
         }
-        _ => {}
+        // They have no operands.
+        Op::Loop { .. } | Op::Scope { .. } | Op::Break(_) | Op::Continue(_) => {}
+        _ => unreachable!("{op:?} is not control flow"),
     }
     subject.gives_nothing()
 }
@@ -29,6 +31,7 @@ fn call(subject: &Subject<'_>, callee: FuncId, args: &[Value]) -> Checked {
         format!("{callee} takes {} arguments, not {}", function.params.len(), args.len())
     })?;
     for (&arg, param) in args.iter().zip(&function.params) {
+        // A callee whose tables are broken is reported with its own errors.
         if let Some(param) = function.values.get(param.index()) {
             subject.operand(arg, param.ty)?;
         }

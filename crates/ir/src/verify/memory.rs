@@ -34,7 +34,7 @@ pub(super) fn address(subject: &Subject<'_>, op: &Op) -> Checked {
             }
             subject.gives(subject.ty(*base))
         }
-        _ => Ok(()),
+        _ => unreachable!("{op:?} is not an address"),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn access(subject: &Subject<'_>, op: &Op) -> Checked {
             pointer(subject, *ptr)?;
             subject.gives_nothing()
         }
-        _ => Ok(()),
+        _ => unreachable!("{op:?} is not an access"),
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn atomic(subject: &Subject<'_>, op: &Op) -> Checked {
             atomic_operand(subject, *ptr, subject.ty(*expected))?;
             subject.gives(subject.ty(*expected))
         }
-        _ => Ok(()),
+        _ => unreachable!("{op:?} is not atomic"),
     }
 }
 

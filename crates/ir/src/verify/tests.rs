@@ -98,12 +98,14 @@ fn broken_tables_do_not_panic() {
     let mut module = Module::new();
     let mut function = Function::new("f", &[Type::I32], None);
     function.params.push(Value(7));
-    let inst = function.add_inst(
-        Op::If { cond: Value(9), then: Block(0), otherwise: Block(5) },
-        None,
-        crate::FpMode::Safe,
-        crate::Loc::default(),
-    );
+    // `Function::add_inst` refuses such operands.
+    function.insts.push(crate::InstData {
+        op: Op::If { cond: Value(9), then: Block(0), otherwise: Block(5) },
+        result: None,
+        fp: crate::FpMode::Safe,
+        loc: crate::Loc::default(),
+    });
+    let inst = crate::Inst(0);
     function.blocks[0].insts = vec![inst, inst, crate::Inst(77)];
     module.functions.push(function);
     let errors = verify(&module).unwrap_err();

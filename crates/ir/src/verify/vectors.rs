@@ -31,7 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, op: &Op) -> Checked {
             subject.gives(subject.ty(*a))
         }
         Op::Shuffle(a, b, picks) => shuffle(subject, *a, *b, picks),
-        _ => Ok(()),
+        _ => unreachable!("{op:?} is not a vector operation"),
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) fn check_function(module: &Module, function: &Function, errors: &mut 
         }
     }
     walker.block(function.body, 0);
+    assert!(walker.labels.is_empty(), "the walk has left every construct");
+    assert!(walker.scope.len() <= function.params.len(), "only parameters are visible outside of the body");
 }
 
 /// A construct around the current block.

@@ -202,6 +202,16 @@ pub enum FunctionName {
     Destructor,
 }
 
+impl FunctionName {
+    /// The name, if it is an ordinary one.
+    pub fn ordinary(&self) -> Option<Name> {
+        match self {
+            Self::Name(name) => Some(*name),
+            Self::Operator(_) | Self::Constructor(_) | Self::Destructor => None,
+        }
+    }
+}
+
 /// Specifiers of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FunctionSpecifiers {

@@ -406,6 +406,11 @@ impl Types {
         }
     }
 
+    /// The enumeration's id.
+    pub fn as_enum(&self, ty: Ty) -> Option<EnumId> {
+        if let TyKind::Enum(id) = *self.kind(ty) { Some(id) } else { None }
+    }
+
     /// The record's id.
     pub fn as_record(&self, ty: Ty) -> Option<RecordId> {
         if let TyKind::Record(id) = *self.kind(ty) { Some(id) } else { None }

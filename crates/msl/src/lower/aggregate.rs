@@ -101,6 +101,7 @@ impl FunctionLowerer<'_, '_, '_> {
             self.into(element, at);
         }
         let done = elements.len() as u64;
+        assert!(done <= len, "{done} values for an array of {len} elements");
         if done < len {
             let rest = self.b.ptr_offset(ptr, (done * size) as i64);
             let align = self.types().layout(elem).align;
@@ -111,6 +112,8 @@ impl FunctionLowerer<'_, '_, '_> {
     fn columns(&mut self, ty: hir::Ty, columns: &[hir::Expr], ptr: ir::Value) {
         let (elem, _, rows) = self.types().as_matrix(ty).expect("columns are of matrices");
         let stride = self.types().column_stride(elem, rows);
+        let (_, cols, _) = self.types().as_matrix(ty).expect("columns are of matrices");
+        assert_eq!(columns.len(), usize::from(cols), "a matrix has a value for each column");
         for (n, column) in columns.iter().enumerate() {
             let value = self.value(column);
             let at = self.b.ptr_offset(ptr, (n as u64 * stride) as i64);
@@ -142,7 +145,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let operands: Vec<&hir::Expr> = match &expr.kind {
             ExprKind::Unary(_, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
-            _ => Vec::new(),
+            other => unreachable!("lowering took this for matrix arithmetic: {other:?}"),
         };
         let sources: Vec<_> = operands
             .iter()
@@ -165,7 +168,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 (ExprKind::Binary(op, ..), &[a, b]) => {
                     self.b.binary(super::value::binary_op(*op, elem), a, b)
                 }
-                _ => panic!("matrix arithmetic has one or two operands"),
+                _ => unreachable!("each operand has a column"),
             };
             let at = self.b.ptr_offset(ptr, (n * stride) as i64);
             self.b.store(at, column, elem.size());

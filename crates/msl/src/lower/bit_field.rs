@@ -25,12 +25,14 @@ fn word(size: u32) -> ScalarTy {
         1 => ScalarTy::U8,
         2 => ScalarTy::U16,
         4 => ScalarTy::U32,
-        _ => ScalarTy::U64,
+        8 => ScalarTy::U64,
+        _ => unreachable!("a bit-field is in words of 1, 2, 4 or 8 bytes, not of {size}"),
     }
 }
 
 fn mask(count: u32) -> u64 {
-    u64::MAX >> (64 - count.clamp(1, 64))
+    assert!((1..=64).contains(&count), "a piece of a bit-field has {count} bits");
+    u64::MAX >> (64 - count)
 }
 
 impl FunctionLowerer<'_, '_, '_> {
@@ -39,9 +41,10 @@ impl FunctionLowerer<'_, '_, '_> {
         if let Some((elem, _)) = self.types().as_array(ty) {
             return self.has_bit_fields(elem);
         }
-        let Some(record) = self.types().as_record(ty) else { return false };
-        let fields = &self.types().record(record).fields;
-        fields.iter().any(|field| field.bits.is_some() || self.has_bit_fields(field.ty.ty))
+        self.types().as_record(ty).is_some_and(|record| {
+            let fields = &self.types().record(record).fields;
+            fields.iter().any(|field| field.bits.is_some() || self.has_bit_fields(field.ty.ty))
+        })
     }
 
     /// The type that the bits are put together in: 32 bits, or 64 if anything is wider.
@@ -87,7 +90,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 None => part,
             });
         }
-        let value = value.unwrap_or_else(|| self.b.const_bits(work.ir(), 0));
+        let value = value.expect("a member that is read has bits");
         if !ty.is_signed_int() {
             return self.convert_scalar(value, work, ty);
         }

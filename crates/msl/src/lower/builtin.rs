@@ -13,6 +13,7 @@ impl FunctionLowerer<'_, '_, '_> {
         args: &[hir::Expr],
         expr: &hir::Expr,
     ) -> Option<ir::Value> {
+        // Where the operation depends on the type, its first argument is a number.
         let elem = args.first().and_then(|arg| self.types().element(arg.ty.ty)).unwrap_or(ScalarTy::I32);
         let op = id.get().op;
         if let (BuiltinOp::Bitcast, [arg]) = (op, args)
@@ -44,7 +45,7 @@ impl FunctionLowerer<'_, '_, '_> {
             }
             BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
-            BuiltinOp::LogMessage => return None,
+            BuiltinOp::LogMessage => unreachable!("messages are written above"),
             BuiltinOp::CommandMemory => self.command_memory(values[0]),
             BuiltinOp::ResourceAddress => self.resource_address(values[0]),
             BuiltinOp::TextureInfo => self.texture_info(values[0]),
@@ -165,7 +166,7 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn atomic(&mut self, op: ir::AtomicOp, args: &[hir::Expr], values: &[ir::Value]) -> ir::Value {
         use ir::AtomicOp as A;
-        let elem = self.types().element(args[1].ty.ty).unwrap_or(ScalarTy::U32);
+        let elem = self.element(args[1].ty.ty);
         let mut operand = values[1];
         let op = match op {
             A::Add if elem.is_float() => A::FAdd,

@@ -44,6 +44,7 @@ impl Encoding {
 
     /// Whether a function encodes, or calls one that does.
     pub(super) fn encodes(&self, function: hir::FuncId) -> bool {
+        // Without commands there are no entries.
         self.encodes.get(function.0 as usize).copied().unwrap_or(false)
     }
 }

@@ -124,6 +124,9 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
         if self.module.is_aggregate(self.hir.ret) {
             self.result = params.next();
         }
+        let hidden = params.len().checked_sub(self.hir.params.len());
+        let logs = self.log.map_or(0, |log| log.len());
+        assert_eq!(hidden, Some(logs), "{} has a value for each parameter", self.hir.name);
         for (&local, value) in self.hir.params.iter().zip(params) {
             let ty = self.hir.locals[local.0 as usize].ty;
             if self.module.is_aggregate(ty) {
@@ -138,6 +141,8 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
 
     /// Reaching the end of a function that gives a value is the program's mistake: any value will do.
     fn end(&mut self) {
+        assert_eq!(self.b.block(), self.b.func.body, "a nested block is still open");
+        assert!(self.targets.is_empty(), "a loop or switch is still open");
         if self.b.is_terminated() {
             return;
         }

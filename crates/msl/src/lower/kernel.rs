@@ -83,6 +83,9 @@ impl Lowerer<'_> {
         values.extend(logs.take(if self.messages.logs(kernel.function) { 2 } else { 0 }));
         values.extend(record);
         values.extend(textures.map(|records| records.own));
+        assert!(conditions.next().is_none(), "each condition is that of one resource");
+        let expected = self.module.function(body).params.len();
+        assert_eq!(values.len(), expected, "the body of {} has a value for each parameter", kernel.name);
         b.push(ir::Op::Call(body, values));
     }
 
@@ -188,7 +191,10 @@ fn component(query: ir::Query, n: u8) -> ir::Query {
         Q::ThreadsPerThreadgroup(_) => Q::ThreadsPerThreadgroup(n),
         Q::DispatchThreadsPerThreadgroup(_) => Q::DispatchThreadsPerThreadgroup(n),
         Q::ThreadgroupsPerGrid(_) => Q::ThreadgroupsPerGrid(n),
-        other => other,
+        other => {
+            assert_eq!(n, 0, "{other:?} has one component");
+            other
+        }
     }
 }
 

@@ -41,6 +41,7 @@ impl Messages {
 
     /// Whether a function has messages, or calls one that has.
     pub(super) fn logs(&self, function: hir::FuncId) -> bool {
+        // Without messages there are no entries.
         self.logs.get(function.0 as usize).copied().unwrap_or(false)
     }
 
@@ -93,15 +94,18 @@ impl FunctionLowerer<'_, '_, '_> {
 
     /// Writes a message to the log: its number, then its arguments.
     pub(super) fn log_message(&mut self, args: &[hir::Expr], span: Span) {
-        let Some((number, args)) = args.split_first() else { return };
+        let (number, args) = args.split_first().expect("the first argument is the number of the message");
         let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
         self.at(span);
-        let ExprKind::Const(ConstValue::Scalar(number)) = number.kind else { return };
-        let program = self.module.program;
-        let (Some(site), Some([log, command])) = (program.log_sites.get(number as usize), self.log) else {
+        let ExprKind::Const(ConstValue::Scalar(number)) = number.kind else {
+            unreachable!("the number of a message is a constant, not {:?}", number.kind)
+        };
+        let site = &self.module.program.log_sites[number as usize];
+        let Some([log, command]) = self.log else {
+            // Messages go nowhere, or it is a condition of an argument, which has no log.
             return;
         };
-        let Ok(format) = parse_format(&site.format) else { return };
+        let format = parse_format(&site.format).expect("the format was checked with the call");
         let words = record_words(&format);
         let number = self.module.messages.number(number, site);
         let record = Record { log, command, number, words, values };

@@ -100,6 +100,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let info = self.types().record(record);
         let (offset, bits) = (info.fields[field as usize].offset, info.fields[field as usize].bits);
         // Inside a packed record an address may be less aligned than the type asks.
+        assert!(align.is_power_of_two() && info.align.is_power_of_two(), "a place aligned to {align} bytes");
         let align = align_at(align.min(info.align), offset);
         let ptr = self.b.ptr_offset(ptr, offset as i64);
         match bits {
@@ -120,9 +121,7 @@ impl FunctionLowerer<'_, '_, '_> {
 
     /// An index as a 64-bit integer, extended by its sign.
     fn index64(&mut self, index: &hir::Expr) -> ir::Value {
-        let value = self.value(index);
-        let scalar = self.types().scalar_repr(index.ty.ty).unwrap_or(hir::ScalarTy::I64);
-        self.convert_scalar(value, scalar, hir::ScalarTy::I64)
+        self.index(index, hir::ScalarTy::I64)
     }
 
     fn vector_element(&mut self, base: &hir::Expr, index: &hir::Expr) -> Place {
@@ -145,7 +144,7 @@ impl FunctionLowerer<'_, '_, '_> {
         self.show_index(index, picks.len());
         let len = self.b.i64(picks.len() as i64);
         let index = self.b.binary(ir::BinOp::URem, index, len);
-        let mut pick = self.b.i64(i64::from(picks.first().copied().unwrap_or(0)));
+        let mut pick = self.b.i64(i64::from(picks[0]));
         for (n, &other) in picks.iter().enumerate().skip(1) {
             let (n, other) = (self.b.i64(n as i64), self.b.i64(i64::from(other)));
             let is_other = self.b.compare(ir::CmpOp::Eq, index, n);
@@ -163,14 +162,15 @@ impl FunctionLowerer<'_, '_, '_> {
         index: &hir::Expr,
     ) -> Place {
         let (elem, len) = self.types().as_vector(vector).expect("elements are of vectors");
+        assert!(len > 0, "a vector without elements");
         let index = self.index64(index);
         self.show_index(index, usize::from(len));
         if let Some(constant) = self.b.func.as_const(index) {
-            let offset = (constant % u64::from(len.max(1))) * u64::from(elem.size());
+            let offset = (constant % u64::from(len)) * u64::from(elem.size());
             let ptr = self.b.ptr_offset(ptr, offset as i64);
             return Place::Memory { ptr, align: align.min(elem.size()) };
         }
-        let len = self.b.i64(i64::from(len.max(1)));
+        let len = self.b.i64(i64::from(len));
         let index = self.b.binary(ir::BinOp::URem, index, len);
         let ptr = self.b.ptr_index(ptr, index, elem.size());
         Place::Memory { ptr, align: align.min(elem.size()) }
@@ -243,6 +243,8 @@ impl FunctionLowerer<'_, '_, '_> {
 
     /// Writes a value of value type to a place.
     pub(super) fn write(&mut self, place: &Place, ty: hir::QualTy, value: ir::Value) {
+        let (expected, given) = (self.value_type(ty.ty), self.b.func.ty(value));
+        assert_eq!(expected, given, "the value that is written to a `{}`", self.types().display(ty.ty));
         match place {
             Place::Memory { ptr, align } => {
                 let align = (*align).min(self.access_align(ty.ty));

@@ -59,7 +59,8 @@ impl Cycles {
                 let stays = |callee: &&hir::FuncId| members.contains(&(callee.0 as usize));
                 calls[member].iter().filter(stays).count()
             };
-            let most = members.iter().map(inner).max().unwrap_or(1);
+            let most = members.iter().map(inner).max().expect("a cycle has members");
+            assert!(most > 0, "each function of a cycle calls one of it");
             cycles.limits.push(depth_limit(most as u64));
         }
         cycles
@@ -131,7 +132,8 @@ fn components(calls: &[Vec<hir::FuncId>]) -> Vec<Vec<usize>> {
                 lowest[caller] = lowest[caller].min(lowest[function]);
             }
             if lowest[function] == order[function] {
-                let start = open.iter().rposition(|&member| member == function).unwrap_or(0);
+                let start = open.iter().rposition(|&member| member == function);
+                let start = start.expect("a function is open until its component is found");
                 let members = open.split_off(start);
                 members.iter().for_each(|&member| is_open[member] = false);
                 found.push(members);

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
     /// The bindings of a parameter, those of each element of an array in turn.
     pub(super) fn resource_arguments(&mut self, param: &hir::KernelParam) -> Vec<ir::KernelArg> {
         let KernelParamKind::Resource { kind, index, count, element, enabled } = &param.kind else {
-            return Vec::new();
+            unreachable!("{} is not a resource", param.name.as_str())
         };
         let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
         self.resource_conditions.extend(enabled_by);

@@ -152,7 +152,10 @@ impl Lowerer<'_> {
     /// Origin and size of the launch's region, along x, y and z: as they were given, else those of the grid.
     /// Nothing for kernels that do not depend on it.
     pub(super) fn region(&self, b: &mut ir::Builder<'_>) -> [Vec<ir::Value>; 2] {
-        let Some(constants) = &self.stage_in else { return [Vec::new(), Vec::new()] };
+        let Some(constants) = &self.stage_in else {
+            // The kernel does not depend on a region.
+            return [Vec::new(), Vec::new()];
+        };
         let zero = b.i32(0);
         let grid = [0, 1, 2].map(|axis| b.query(ir::Query::ThreadsPerGrid(axis)));
         let given = b.func.params[constants.region_argument];
@@ -185,11 +188,9 @@ impl Lowerer<'_> {
         let [origin, size] = [origin, size].map(|words| b.value(ir::Op::Compose(words.to_vec()), vector));
         for member in members {
             let fetch = self.function_id(Instance::outermost(member.fetch));
-            let Some(constants) = &self.stage_in else { break };
-            let Some((_, own)) = constants.attributes.iter().find(|(number, _)| *number == member.attribute)
-            else {
-                continue;
-            };
+            let constants = self.stage_in.as_ref().expect("a kernel with stage-in data has its constants");
+            let own = constants.attributes.iter().find(|(number, _)| *number == member.attribute);
+            let (_, own) = own.expect("each member has its attribute's constants");
             let [format, place, steps] = own.map(|id| b.value(ir::Op::FunctionConstant(id), LONG));
             let indices = b.value(ir::Op::FunctionConstant(constants.indices), LONG);
             let eight = b.i64(8);

@@ -33,16 +33,13 @@ impl FunctionLowerer<'_, '_, '_> {
             }
             StmtKind::Switch { selector, cases } => self.switch(selector, cases),
             StmtKind::Break => {
-                if let Some(target) = self.targets.last() {
-                    let label = target.label;
-                    self.b.push(ir::Op::Break(label));
-                }
+                let label = self.targets.last().expect("a break is in a loop or switch").label;
+                self.b.push(ir::Op::Break(label));
             }
             StmtKind::Continue => {
-                if let Some(target) = self.targets.iter().rev().find(|target| target.is_loop) {
-                    let label = target.label;
-                    self.b.push(ir::Op::Continue(label));
-                }
+                let target = self.targets.iter().rev().find(|target| target.is_loop);
+                let label = target.expect("a continue is in a loop").label;
+                self.b.push(ir::Op::Continue(label));
             }
             StmtKind::Return(value) => self.return_value(value.as_ref()),
             StmtKind::MathMode(mode) => self.b.fp = fp_mode(*mode),
@@ -79,9 +76,10 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     fn leave_unless(&mut self, cond: Option<&hir::Expr>, label: ir::Label) {
-        let Some(cond) = cond else { return };
-        let cond = self.value(cond);
-        self.branch(cond, |_| {}, |f| f.b.push(ir::Op::Break(label)));
+        if let Some(cond) = cond {
+            let cond = self.value(cond);
+            self.branch(cond, |_| {}, |f| f.b.push(ir::Op::Break(label)));
+        }
     }
 
     fn switch(&mut self, selector: &hir::Expr, cases: &[hir::SwitchCase]) {
@@ -95,7 +93,8 @@ impl FunctionLowerer<'_, '_, '_> {
             let body = self.nested(|f| f.block(&case.body));
             if case.is_default {
                 // Values beside `default` reach it anyway.
-                default = Some(body);
+                let other = default.replace(body);
+                assert_eq!(other, None, "a switch has one default");
             } else {
                 lowered.push(ir::SwitchCase { values: case.values.clone(), body });
             }

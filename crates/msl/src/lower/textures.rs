@@ -78,7 +78,7 @@ impl Textures {
 
     /// Whether a function uses textures, or calls one that does.
     pub(super) fn uses(&self, function: hir::FuncId) -> bool {
-        self.uses.get(function.0 as usize).copied().unwrap_or(false)
+        self.uses[function.0 as usize]
     }
 
     /// The numbers for a parameter with that many textures: the first of them.
@@ -86,6 +86,8 @@ impl Textures {
         let kind = usize::from(count != 1 || self.compared == 0);
         let number = self.next[kind];
         self.next[kind] += count;
+        let end = [self.compared, self.compared + self.indexed][kind];
+        assert!(self.next[kind] <= end, "the record has an entry for each texture");
         number
     }
 
@@ -172,7 +174,10 @@ impl Lowerer<'_> {
             };
             let to = b.ptr_offset(ids, i64::from(n) * 8);
             b.store(to, id, 8);
-            let Some(records) = records else { continue };
+            let Some(records) = records else {
+                // No function that the kernel calls uses textures.
+                continue;
+            };
             let known = self.hidden_constant(format_constant(resource.index + n), ir::Scalar::I64);
             let known = b.value(ir::Op::FunctionConstant(known), WORD);
             let (is_indexed, offset) = self.textures.place(first + n);
@@ -253,6 +258,7 @@ impl FunctionLowerer<'_, '_, '_> {
             });
         }
         if indexed == 0 {
+            // A kernel without textures has no texture to read: its texture comes from nowhere.
             return found.unwrap_or_else(|| b.value(ir::Op::Const(0), ty));
         }
         let first = b.const_bits(ir::Scalar::I64, FIRST_ARGUMENT + u64::from(compared));

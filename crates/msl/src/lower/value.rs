@@ -11,6 +11,7 @@ use anymetal_ir as ir;
 impl FunctionLowerer<'_, '_, '_> {
     fn function_constant(&mut self, id: hir::FunctionConstantId, ty: ir::Type) -> ir::Value {
         let ir::Type::Vector(scalar, _) = ty else {
+            // A scalar has one component.
             return self.b.value(ir::Op::FunctionConstant(ir::FunctionConstantId(id.0)), ty);
         };
         let mut parts = Vec::new();
@@ -170,13 +171,13 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     fn unary(&mut self, op: UnaryOp, operand: &hir::Expr) -> ir::Value {
-        let elem = self.types().element(operand.ty.ty).unwrap_or(hir::ScalarTy::I32);
+        let elem = self.element(operand.ty.ty);
         let value = self.value(operand);
         self.b.unary(unary_op(op, elem), value)
     }
 
     fn binary(&mut self, op: BinaryOp, a: &hir::Expr, b: &hir::Expr, span: anymetal_diag::Span) -> ir::Value {
-        let elem = self.types().element(a.ty.ty).unwrap_or(hir::ScalarTy::I32);
+        let elem = self.element(a.ty.ty);
         let (a, b) = (self.value(a), self.value(b));
         self.at(span);
         self.b.binary(binary_op(op, elem), a, b)
@@ -189,10 +190,29 @@ impl FunctionLowerer<'_, '_, '_> {
         b: &hir::Expr,
         span: anymetal_diag::Span,
     ) -> ir::Value {
+        // Pointers compare as their addresses do, numbers of functions as numbers.
         let elem = self.types().element(a.ty.ty).unwrap_or(hir::ScalarTy::U64);
         let (a, b) = (self.value(a), self.value(b));
+        let scalar = self.b.func.ty(a).scalar().unwrap_or(ir::Scalar::I64);
+        assert_eq!(scalar, elem.ir(), "the comparison is of the operands' type");
         self.at(span);
         self.b.compare(compare_op(op, elem), a, b)
+    }
+
+    /// The scalar of a number or vector.
+    pub(super) fn element(&self, ty: hir::Ty) -> hir::ScalarTy {
+        match self.types().element(ty) {
+            Some(element) => element,
+            None => panic!("lowering took `{}` for a number", self.types().display(ty)),
+        }
+    }
+
+    /// An index as another integer.
+    pub(super) fn index(&mut self, index: &hir::Expr, to: hir::ScalarTy) -> ir::Value {
+        let scalar = self.types().scalar_repr(index.ty.ty);
+        let scalar = scalar.filter(|scalar| !scalar.is_float()).expect("an index is an integer");
+        let index = self.value(index);
+        self.convert_scalar(index, scalar, to)
     }
 
     /// Whether an expression may be evaluated without need.
@@ -256,9 +276,12 @@ impl FunctionLowerer<'_, '_, '_> {
         let block = self.b.func.add_block();
         let outer = self.b.switch_to(block);
         let fp = self.b.fp;
+        let targets = self.targets.len();
         build(self);
+        assert_eq!(self.targets.len(), targets, "a loop or switch in the block is still open");
         self.b.fp = fp;
-        self.b.switch_to(outer);
+        let last = self.b.switch_to(outer);
+        assert_eq!(last, block, "a nested block is built until its end, without another one after it");
         block
     }
 
@@ -294,6 +317,7 @@ impl FunctionLowerer<'_, '_, '_> {
     ) -> Option<ir::Value> {
         let loc = self.b.loc;
         let Some(instance) = self.module.cycles.callee(self.instance, id) else {
+            // The deepest copy of a function that calls itself.
             too_deep(&mut self.b);
             let ty = self.module.value_type(self.module.program.function(id).ret);
             return ty.map(|ty| self.b.value(ir::Op::Undef, ty));
@@ -320,6 +344,14 @@ impl FunctionLowerer<'_, '_, '_> {
         if self.module.textures.uses(id) {
             values.push(self.texture_record());
         }
+        // A function that is being written is out of the module.
+        let callee = self.module.module.function(target);
+        assert!(
+            callee.name.is_empty() || callee.params.len() == values.len(),
+            "{} has {} parameters, and is called with {values:?}",
+            callee.name,
+            callee.params.len(),
+        );
         let op = ir::Op::Call(target, values);
         match self.module.value_type(self.module.program.function(id).ret) {
             Some(ty) => Some(self.b.value(op, ty)),
@@ -357,9 +389,7 @@ impl FunctionLowerer<'_, '_, '_> {
             return self.read(&place, hir::QualTy::plain(hir::Ty::scalar(elem)));
         }
         let vector = self.value(base);
-        let scalar = self.types().scalar_repr(index.ty.ty).unwrap_or(hir::ScalarTy::I32);
-        let index = self.value(index);
-        let index = self.convert_scalar(index, scalar, hir::ScalarTy::I32);
+        let index = self.index(index, hir::ScalarTy::I32);
         let lanes = self.b.func.ty(vector).lanes();
         match self.b.func.as_const(index) {
             _ if lanes == 1 => vector,
@@ -374,9 +404,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let (elem, _, rows) = self.types().as_matrix(ty).expect("columns are of matrices");
         let temporary = self.temporary(ty);
         self.into(base, temporary);
-        let scalar = self.types().scalar_repr(index.ty.ty).unwrap_or(hir::ScalarTy::I32);
-        let index = self.value(index);
-        let index = self.convert_scalar(index, scalar, hir::ScalarTy::I64);
+        let index = self.index(index, hir::ScalarTy::I64);
         let stride = self.types().column_stride(elem, rows);
         let ptr = self.b.ptr_index(temporary, index, stride as u32);
         let column = Place::Memory { ptr, align: elem.size() };

@@ -34,7 +34,8 @@ impl FunctionLowerer<'_, '_, '_> {
             _ => {}
         }
         let elements = self.elements_of(expr);
-        let (elem, _) = self.types().as_vector(expr.ty.ty).expect("wide vectors are vectors");
+        let (elem, len) = self.types().as_vector(expr.ty.ty).expect("wide vectors are vectors");
+        assert_eq!(elements.len(), usize::from(len), "the elements of a wide vector");
         self.store_elements(ptr, elem, &elements, false);
         true
     }
@@ -65,7 +66,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 self.paired(a, b, |f, a, b| f.b.binary(op, a, b))
             }
             ExprKind::Compare(op, a, b) => {
-                let op = compare_op(*op, self.types().element(a.ty.ty).unwrap_or(elem));
+                let op = compare_op(*op, self.element(a.ty.ty));
                 self.paired(a, b, |f, a, b| f.b.compare(op, a, b))
             }
             ExprKind::Select(cond, a, b) => {
@@ -75,7 +76,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 chosen.map(|(cond, (a, b))| self.b.infer(ir::Op::Select(cond, a, b))).collect()
             }
             ExprKind::Cast(CastKind::Convert, a) => {
-                let from = self.types().element(a.ty.ty).unwrap_or(elem);
+                let from = self.element(a.ty.ty);
                 self.elements_of(a).into_iter().map(|a| self.convert_scalar(a, from, elem)).collect()
             }
             ExprKind::Cast(CastKind::Splat, a) => vec![self.value(a); usize::from(len)],
@@ -108,6 +109,7 @@ impl FunctionLowerer<'_, '_, '_> {
         mut each: impl FnMut(&mut Self, ir::Value, ir::Value) -> T,
     ) -> Vec<T> {
         let (a, b) = (self.elements_of(a), self.elements_of(b));
+        assert_eq!(a.len(), b.len(), "the operands of one operation have as many elements");
         a.into_iter().zip(b).map(|(a, b)| each(self, a, b)).collect()
     }
 
@@ -142,6 +144,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 self.store_elements(*ptr, elem, elements, ty.is_volatile);
             }
             Place::Swizzle { ptr, elem, picks } => {
+                assert_eq!(picks.len(), elements.len(), "each element has a place");
                 for (&pick, &element) in picks.iter().zip(elements) {
                     let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
                     self.b.store(ptr, element, elem.size());

@@ -56,7 +56,10 @@ impl<'a> Checker<'a> {
 
     /// Whether the class defines an assignment operator that does more than copy.
     fn has_own_assignment(&mut self, ty: Ty) -> bool {
-        let Some(record) = self.types.as_record(ty) else { return false };
+        let Some(record) = self.types.as_record(ty) else {
+            // Only classes define operators.
+            return false;
+        };
         let name = self.names.assign_operator;
         match self.lookup_in_record(record, name) {
             Some(super::lookup::Found::Functions(decls)) => decls.iter().any(|&decl| {

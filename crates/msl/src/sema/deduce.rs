@@ -125,7 +125,10 @@ impl<'a> Checker<'a> {
         ty: Ty,
         deduced: &mut Deduced,
     ) -> bool {
-        let Some(id) = self.types.as_record(ty) else { return false };
+        let Some(id) = self.types.as_record(ty) else {
+            // The pattern is a class, the argument is not.
+            return false;
+        };
         let inst = self.record_inst(id);
         if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
             let have = inst.args.clone();
@@ -164,7 +167,10 @@ impl<'a> Checker<'a> {
             if let ArgPat::Pack(inner) = pat {
                 return self.deduce_pack(inner, &flat[at..], deduced);
             }
-            let Some(arg) = flat.get(at) else { return false };
+            let Some(arg) = flat.get(at) else {
+                // The pattern has more arguments.
+                return false;
+            };
             if !self.deduce_arg(pat, arg, deduced) {
                 return false;
             }

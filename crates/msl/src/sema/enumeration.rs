@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
     }
 
     fn enumerator_of(&mut self, ty: Ty, n: usize) -> Option<Found<'a>> {
-        let TyKind::Enum(id) = *self.types.kind(ty) else { return None };
+        let id = self.types.as_enum(ty)?;
         let inst = &self.enum_insts[id.0 as usize];
         let value = *inst.values.get(n)?;
         let (shown, repr) = if inst.is_complete {
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
 
     /// The first enumerator with that value of an enumeration.
     pub(super) fn enumerator_name(&self, ty: Ty, value: &ConstValue) -> Option<Name> {
-        let TyKind::Enum(id) = *self.types.kind(ty) else { return None };
+        let id = self.types.as_enum(ty)?;
         let value = self.integer_of(ty, value)?;
         let inst = &self.enum_insts[id.0 as usize];
         let n = inst.values.iter().position(|&known| known == value)?;
@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
 
     /// The enumerator of that name, for `E::name`.
     pub(super) fn enumerator_by_name(&mut self, ty: Ty, name: Name) -> Option<Found<'a>> {
-        let TyKind::Enum(id) = *self.types.kind(ty) else { return None };
+        let id = self.types.as_enum(ty)?;
         let ast = self.enum_insts[id.0 as usize].ast;
         let n = ast.enumerators.iter().flatten().position(|enumerator| enumerator.name == name)?;
         self.enumerator_of(ty, n)

@@ -42,6 +42,16 @@ pub(super) enum Origin {
     Linked,
 }
 
+impl Origin {
+    /// The declaration, if the source has one.
+    pub(super) fn decl(self) -> Option<FnDeclId> {
+        match self {
+            Self::Decl(decl) => Some(decl),
+            Self::DefaultConstructor(_) | Self::Dispatch | Self::Linked => None,
+        }
+    }
+}
+
 /// How far a body is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BodyState {

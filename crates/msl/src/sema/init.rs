@@ -74,7 +74,10 @@ impl<'a> Checker<'a> {
     /// What a string literal makes of an array of characters, its end included where there is room; `None`
     /// for other expressions and types.
     fn characters(&mut self, expr: &ast::Expr, ty: Ty) -> Option<Expr> {
-        let Ast::Str(text) = expr.kind else { return None };
+        let Ast::Str(text) = expr.kind else {
+            // Other expressions initialise no array of characters.
+            return None;
+        };
         let (elem, len) = self.types.as_array(ty)?;
         let scalar = self.types.as_scalar(elem).filter(|s| matches!(s, ScalarTy::I8 | ScalarTy::U8))?;
         let bytes = text.as_str().as_bytes();

@@ -9,7 +9,6 @@ mod resources;
 mod stage_in;
 
 use super::checker::{Checker, FnDeclId, ScopeId};
-use super::function::Origin;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
@@ -72,7 +71,7 @@ fn defined_functions(table: &Layer) -> FxHashSet<String> {
         ItemKind::Function(function)
             if entry.item.template.is_none() && matches!(function.body, ast::FunctionBody::Block(_)) =>
         {
-            let ast::FunctionName::Name(name) = function.name else { return None };
+            let name = function.name.ordinary()?;
             Some(format!("{}{name}", table.prefix(entry.ns)))
         }
         _ => None,
@@ -84,7 +83,7 @@ fn defined_functions(table: &Layer) -> FxHashSet<String> {
 fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry: &Entry) -> Option<Entrance> {
     match &entry.item.kind {
         ItemKind::Function(function) if is_visible(&function.attributes) => {
-            let ast::FunctionName::Name(name) = function.name else { return None };
+            let name = function.name.ordinary()?;
             if entry.item.template.is_some() {
                 return None;
             }
@@ -107,7 +106,7 @@ fn entrance(table: &Layer, templates: &FxHashMap<Name, bool>, id: ItemId, entry:
             {
                 return None;
             }
-            let ast::FunctionName::Name(name) = function.name else { return None };
+            let name = function.name.ordinary()?;
             let name =
                 host.map_or_else(|| format!("{}{name}", table.prefix(entry.ns)), |host| host.to_string());
             Some(Entrance { name, item: id, span: function.span, kind: EntranceKind::Kernel })
@@ -226,7 +225,7 @@ impl<'a> Checker<'a> {
 
     /// An attribute of a kernel's function, and the scope of its arguments.
     fn kernel_attribute(&self, func: FuncId, name: Name) -> Option<(&'a ast::Attribute, ScopeId)> {
-        let Origin::Decl(decl) = self.inst(func).origin else { return None };
+        let decl = self.inst(func).origin.decl()?;
         let attribute = self.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
         Some((attribute, self.inst(func).scope))
     }

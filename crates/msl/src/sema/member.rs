@@ -259,7 +259,10 @@ impl<'a> Checker<'a> {
     }
 
     fn literal_index(&mut self, index: &Expr, len: u8, span: Span) -> Option<u8> {
-        let ExprKind::Const(value @ ConstValue::Scalar(_)) = &index.kind else { return None };
+        let ExprKind::Const(value @ ConstValue::Scalar(_)) = &index.kind else {
+            // The index is known at run time only.
+            return None;
+        };
         let n = self.integer_of(index.ty.ty, value)?;
         if n < 0 || n >= i128::from(len) {
             self.report(anymetal_diag::Diagnostic::warning(

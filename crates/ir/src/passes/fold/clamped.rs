@@ -32,14 +32,13 @@ pub(super) fn decided(function: &Function, op: CmpOp, a: Value, b: Value) -> Opt
 /// `size - 1` has no sign bit, and is `size - 1` where it has one.
 fn is_below(function: &Function, position: Value, size: Value) -> bool {
     let size = element(function, (size, 0));
-    let Some((op @ (BinOp::SMin | BinOp::UMin), a, b)) = binary(function, element(function, (position, 0)))
-    else {
-        return false;
-    };
-    let is_limited = |value: Element, limit: Element| {
-        is_one_less(function, limit, size) && (op == BinOp::UMin || is_not_negative(function, value))
-    };
-    is_not_zero(function, size) && (is_limited(a, b) || is_limited(b, a))
+    let limited = binary(function, element(function, (position, 0)));
+    limited.filter(|(op, ..)| matches!(op, BinOp::SMin | BinOp::UMin)).is_some_and(|(op, a, b)| {
+        let is_limited = |value: Element, limit: Element| {
+            is_one_less(function, limit, size) && (op == BinOp::UMin || is_not_negative(function, value))
+        };
+        is_not_zero(function, size) && (is_limited(a, b) || is_limited(b, a))
+    })
 }
 
 /// Where the element is computed.
@@ -58,8 +57,10 @@ fn element(function: &Function, (value, n): Element) -> Element {
 }
 
 fn binary(function: &Function, (value, n): Element) -> Option<(BinOp, Element, Element)> {
-    let &Op::Binary(op, a, b) = function.def(value)? else { return None };
-    Some((op, element(function, (a, n)), element(function, (b, n))))
+    match *function.def(value)? {
+        Op::Binary(op, a, b) => Some((op, element(function, (a, n)), element(function, (b, n)))),
+        _ => None,
+    }
 }
 
 fn constant(function: &Function, (value, _): Element) -> Option<u64> {
@@ -67,14 +68,13 @@ fn constant(function: &Function, (value, _): Element) -> Option<u64> {
 }
 
 fn is_one_less(function: &Function, value: Element, than: Element) -> bool {
-    let Some((op, a, b)) = binary(function, value) else { return false };
     let is = |element: Element, bits: u64| {
         let ones = function.ty(element.0).scalar().map(mask);
         constant(function, element).is_some_and(|found| Some(found) == ones.map(|ones| bits & ones))
     };
-    match op {
-        BinOp::Sub => a == than && is(b, 1),
-        BinOp::Add => a == than && is(b, u64::MAX) || b == than && is(a, u64::MAX),
+    match binary(function, value) {
+        Some((BinOp::Sub, a, b)) => a == than && is(b, 1),
+        Some((BinOp::Add, a, b)) => a == than && is(b, u64::MAX) || b == than && is(a, u64::MAX),
         _ => false,
     }
 }
@@ -86,7 +86,7 @@ fn is_not_zero(function: &Function, value: Element) -> bool {
 }
 
 fn is_not_negative(function: &Function, value: Element) -> bool {
-    let Some(scalar) = function.ty(value.0).scalar() else { return false };
+    let scalar = function.ty(value.0).scalar().expect("minima are of numbers");
     let has_no_sign = |element| constant(function, element).is_some_and(|bits| bits <= mask(scalar) >> 1);
     let max = binary(function, value).filter(|(op, ..)| *op == BinOp::SMax);
     max.is_some_and(|(_, a, b)| has_no_sign(a) || has_no_sign(b))

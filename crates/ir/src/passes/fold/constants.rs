@@ -33,6 +33,7 @@ pub(super) fn evaluate(function: &Function, op: &Op, ty: Type) -> Option<Vec<u64
         }
         Op::Select(cond, a, b) => {
             let (cond, a, b) = (constant(*cond)?, constant(*a)?, constant(*b)?);
+            assert!(cond.len() == 1 || cond.len() == a.len(), "a condition for all elements or for each");
             let chosen = |n: usize| if cond[n % cond.len()] != 0 { a[n] } else { b[n] };
             Some((0..a.len()).map(chosen).collect())
         }
@@ -58,12 +59,14 @@ pub(super) fn evaluate(function: &Function, op: &Op, ty: Type) -> Option<Vec<u64
 }
 
 fn zip(a: Vec<u64>, b: Vec<u64>, f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
+    assert_eq!(a.len(), b.len(), "the operands of one operation have as many elements");
     a.into_iter().zip(b).map(|(a, b)| f(a, b)).collect()
 }
 
 fn library(function: &Function, math: crate::MathFn, args: &[Value]) -> Option<Vec<u64>> {
     let scalar: Scalar = function.ty(*args.first()?).scalar()?;
     let args: Vec<Vec<u64>> = args.iter().map(|&arg| elements(function, arg)).collect::<Option<_>>()?;
+    assert!(args.iter().all(|arg| arg.len() == args[0].len()), "the arguments of {math:?} differ in length");
     (0..args[0].len())
         .map(|n| {
             let element: Vec<u64> = args.iter().map(|arg| arg[n]).collect();

@@ -81,7 +81,8 @@ impl Folder<'_> {
         match self.function.inst(inst).op {
             Op::Break(label) => self.breaks[label.index()] += 1,
             Op::Continue(label) => self.continues[label.index()] += 1,
-            _ => {}
+            Op::Return(_) => {}
+            ref op => unreachable!("{op:?} does not end a block"),
         }
     }
 
@@ -179,7 +180,7 @@ impl Folder<'_> {
         // The body runs once: a scope, whose end is where `continue` leads.
         if only_breaks {
             self.continues_become_breaks(label, body);
-            self.breaks[label.index()] -= 1;
+            self.release_break(label);
             self.function.blocks[continuing.index()].insts.clear();
         }
         self.changed = true;
@@ -203,11 +204,30 @@ impl Folder<'_> {
                 found.push(inst);
             }
         });
+        assert_eq!(
+            found.len(),
+            self.continues[label.index()] as usize,
+            "the continues of {label} in its loop"
+        );
         for inst in found {
             self.function.insts[inst.index()].op = Op::Break(label);
             self.breaks[label.index()] += 1;
-            self.continues[label.index()] -= 1;
+            self.release_continue(label);
         }
+    }
+
+    /// Takes a removed break out of the counts.
+    fn release_break(&mut self, label: Label) {
+        let count = &mut self.breaks[label.index()];
+        assert!(*count > 0, "a break of {label} that was not counted");
+        *count -= 1;
+    }
+
+    /// Takes a removed continue out of the counts.
+    fn release_continue(&mut self, label: Label) {
+        let count = &mut self.continues[label.index()];
+        assert!(*count > 0, "a continue of {label} that was not counted");
+        *count -= 1;
     }
 
     /// Removes as many jumps as possible from a block whose end is the target of `jump`. Returns whether
@@ -228,7 +248,10 @@ impl Folder<'_> {
                 Op::If { then, otherwise, .. } if self.ends_with(otherwise, jump) => Some((at, then)),
                 _ => None,
             });
-            let Some((at, other)) = guard else { return };
+            let Some((at, other)) = guard else {
+                // No branch ends with the jump.
+                return;
+            };
             let rest = &insts[at + 1..];
             if rest.is_empty() || self.leaves(other) || self.has_barrier(rest) {
                 return;
@@ -272,9 +295,11 @@ impl Folder<'_> {
             let op = &self.function.inst(last).op;
             if *op == jump {
                 match jump {
-                    Op::Break(label) => self.breaks[label.index()] -= 1,
-                    Op::Continue(label) => self.continues[label.index()] -= 1,
-                    _ => {}
+                    Op::Break(label) => self.release_break(label),
+                    Op::Continue(label) => self.release_continue(label),
+                    _ => unreachable!(
+                        "a construct's end is the target of breaks and continues, not of {jump:?}"
+                    ),
                 }
                 self.function.blocks[block.index()].insts.pop();
                 self.changed = true;

@@ -35,8 +35,8 @@ fn unary(function: &Function, op: UnOp, a: Value) -> Folded {
 }
 
 fn float(function: &Function, op: BinOp, a: Value, b: Value) -> Folded {
-    let ty = function.ty(a);
-    let Some(scalar) = ty.scalar() else { return Folded::Keep };
+    let scalar = function.ty(a).scalar().expect("float arithmetic is on numbers");
+    assert!(scalar.is_float(), "{op:?} of {}", scalar.name());
     let one = crate::eval::narrow(scalar, 1.0);
     let minus_zero = 1u64 << (scalar.bits() - 1);
     match op {
@@ -53,7 +53,8 @@ fn float(function: &Function, op: BinOp, a: Value, b: Value) -> Folded {
 
 fn integer(function: &Function, op: BinOp, a: Value, b: Value) -> Folded {
     let ty = function.ty(a);
-    let Some(scalar) = ty.scalar() else { return Folded::Keep };
+    let scalar = ty.scalar().expect("integer arithmetic is on numbers");
+    assert!(!scalar.is_float(), "{op:?} of {}", scalar.name());
     let ones = mask(scalar);
     let is = |value: Value, bits: u64| all(function, value, bits);
     match op {
@@ -155,27 +156,32 @@ fn cast(function: &Function, op: CastOp, a: Value, ty: Type) -> Folded {
     if from == ty && matches!(op, CastOp::Bitcast | CastOp::FCast) {
         return Folded::Value(a);
     }
-    let Some(Op::Cast(inner, b)) = function.def(a) else { return Folded::Keep };
-    let origin = function.ty(*b);
+    match function.def(a) {
+        Some(&Op::Cast(inner, b)) => cast_of_cast(function, op, inner, b, ty),
+        _ => Folded::Keep,
+    }
+}
+
+/// Folds a conversion to `ty` of a conversion of `b`.
+fn cast_of_cast(function: &Function, op: CastOp, inner: CastOp, b: Value, ty: Type) -> Folded {
+    let origin = function.ty(b);
     let origin_bits = origin.scalar().map(Scalar::bits);
     let bits = ty.scalar().map(Scalar::bits);
     match (op, inner) {
         (CastOp::ZExt, CastOp::ZExt) | (CastOp::SExt, CastOp::SExt) | (CastOp::Trunc, CastOp::Trunc) => {
-            Folded::Op(Op::Cast(op, *b))
+            Folded::Op(Op::Cast(op, b))
         }
         // The sign bit is zero.
-        (CastOp::SExt, CastOp::ZExt) => Folded::Op(Op::Cast(CastOp::ZExt, *b)),
-        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin == ty => Folded::Value(*b),
-        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin_bits < bits => {
-            Folded::Op(Op::Cast(*inner, *b))
-        }
-        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) => Folded::Op(Op::Cast(CastOp::Trunc, *b)),
-        (CastOp::UToF | CastOp::SToF, CastOp::ZExt) => Folded::Op(Op::Cast(CastOp::UToF, *b)),
-        (CastOp::SToF, CastOp::SExt) => Folded::Op(Op::Cast(CastOp::SToF, *b)),
-        (CastOp::Bitcast, CastOp::Bitcast) if origin == ty => Folded::Value(*b),
-        (CastOp::Bitcast, CastOp::Bitcast) => Folded::Op(Op::Cast(op, *b)),
-        (CastOp::PtrToInt, CastOp::IntToPtr) => Folded::Value(*b),
-        (CastOp::IntToPtr, CastOp::PtrToInt) if origin == ty => Folded::Value(*b),
+        (CastOp::SExt, CastOp::ZExt) => Folded::Op(Op::Cast(CastOp::ZExt, b)),
+        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin == ty => Folded::Value(b),
+        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin_bits < bits => Folded::Op(Op::Cast(inner, b)),
+        (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) => Folded::Op(Op::Cast(CastOp::Trunc, b)),
+        (CastOp::UToF | CastOp::SToF, CastOp::ZExt) => Folded::Op(Op::Cast(CastOp::UToF, b)),
+        (CastOp::SToF, CastOp::SExt) => Folded::Op(Op::Cast(CastOp::SToF, b)),
+        (CastOp::Bitcast, CastOp::Bitcast) if origin == ty => Folded::Value(b),
+        (CastOp::Bitcast, CastOp::Bitcast) => Folded::Op(Op::Cast(op, b)),
+        (CastOp::PtrToInt, CastOp::IntToPtr) => Folded::Value(b),
+        (CastOp::IntToPtr, CastOp::PtrToInt) if origin == ty => Folded::Value(b),
         _ => Folded::Keep,
     }
 }

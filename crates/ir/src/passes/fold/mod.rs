@@ -13,6 +13,8 @@ mod pointers;
 mod vectors;
 
 use super::substitution::Substitution;
+use crate::analysis::walk_insts;
+use crate::eval::mask;
 use crate::{Function, Inst, Module, Op, Value};
 
 /// Folds one function; returns whether anything changed.
@@ -28,7 +30,27 @@ pub fn fold(module: &Module, function: &mut Function) -> bool {
         changed: false,
     };
     folder.block(body, 0);
+    debug_assert_eq!(
+        (&folder.breaks, &folder.continues),
+        (&jumps(folder.function, |op| matches!(op, Op::Break(_))), &jumps(folder.function, is_continue)),
+        "the counts of jumps do not match the jumps that are left",
+    );
     folder.changed
+}
+
+/// Whether it is a `continue`.
+fn is_continue(op: &Op) -> bool {
+    matches!(op, Op::Continue(_))
+}
+
+/// The number of jumps of one kind to each label.
+fn jumps(function: &Function, is_kind: impl Fn(&Op) -> bool) -> Vec<u32> {
+    let mut counts = vec![0; function.labels as usize];
+    walk_insts(function, function.body, &mut |inst| match &function.inst(inst).op {
+        op @ (Op::Break(label) | Op::Continue(label)) if is_kind(op) => counts[label.index()] += 1,
+        _ => {}
+    });
+    counts
 }
 
 /// The result of folding an instruction.
@@ -64,12 +86,11 @@ impl Folder<'_> {
                     || self.narrow_half(inst, out) => {}
             Folded::Keep => out.push(inst),
             Folded::Value(value) => {
-                let result = self.function.inst(inst).result.expect("only results are replaced");
-                self.substitution.replace(result, value);
+                self.substitution.replace(self.function, self.function.result(inst), value);
                 self.changed = true;
             }
             Folded::Op(op) => {
-                self.function.insts[inst.index()].op = op;
+                self.function.replace_op(inst, op);
                 self.changed = true;
                 out.push(inst);
             }
@@ -82,7 +103,10 @@ impl Folder<'_> {
 
     fn simplified(&self, inst: Inst) -> Folded {
         let data = self.function.inst(inst);
-        let Some(result) = data.result else { return Folded::Keep };
+        let Some(result) = data.result else {
+            // Only values are folded here; constructs are in `control`.
+            return Folded::Keep;
+        };
         let ty = self.function.ty(result);
         let constant = constants::evaluate(self.function, &data.op, ty);
         if let Some(elements) = constant {
@@ -106,6 +130,7 @@ impl Folder<'_> {
                     None => Folded::Keep,
                 }
             }
+            // Other results are not known when their operands are, or have no simpler form.
             _ => Folded::Keep,
         }
     }
@@ -115,8 +140,12 @@ impl Folder<'_> {
     fn constant(&mut self, inst: Inst, elements: &[u64], out: &mut Vec<Inst>) {
         let data = self.function.inst(inst);
         let (fp, loc) = (data.fp, data.loc);
-        let result = data.result.expect("a constant has a result");
-        let ty = self.function.ty(result);
+        let ty = self.function.ty(self.function.result(inst));
+        assert_eq!(elements.len(), usize::from(ty.lanes()), "the elements of a constant of type {ty}");
+        assert!(
+            ty.scalar().is_none_or(|scalar| elements.iter().all(|bits| bits & !mask(scalar) == 0)),
+            "{elements:x?} do not fit {ty}",
+        );
         let op = match ty.scalar() {
             Some(scalar) if elements.len() > 1 => {
                 let all_equal = elements.iter().all(|&bits| bits == elements[0]);
@@ -125,14 +154,14 @@ impl Folder<'_> {
                 for &bits in distinct {
                     let part =
                         self.function.add_inst(Op::Const(bits), Some(crate::Type::Scalar(scalar)), fp, loc);
-                    parts.extend(self.function.inst(part).result);
+                    parts.push(self.function.result(part));
                     out.push(part);
                 }
                 if all_equal { Op::Splat(parts[0]) } else { Op::Compose(parts) }
             }
             _ => Op::Const(elements[0]),
         };
-        self.function.insts[inst.index()].op = op;
+        self.function.replace_op(inst, op);
         out.push(inst);
     }
 }

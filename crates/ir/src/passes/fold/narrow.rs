@@ -44,15 +44,9 @@ impl Folder<'_> {
     /// Appends the narrow form of `x - x / y * y`, if x has 32 bits. The product is at most x, and zero if y
     /// is zero or greater than x, so 32 bits are exact.
     pub(super) fn narrow_rest(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
-        let Op::Binary(BinOp::Sub, whole, product) = self.function.inst(inst).op else { return false };
-        let Some(&Op::Binary(BinOp::Mul, a, b)) = self.function.def(product) else { return false };
-        if !self.is_narrow(whole, DEPTH) {
+        let Some((whole, quotient, divisor)) = self.rest_of_division(inst) else {
+            // It is not the rest of a division, or the dividend needs 64 bits.
             return false;
-        }
-        let (quotient, divisor) = match (self.is_quotient(a, whole, b), self.is_quotient(b, whole, a)) {
-            (true, _) => (a, b),
-            (_, true) => (b, a),
-            _ => return false,
         };
         let whole = self.truncated(inst, whole, out);
         let quotient = self.truncated(inst, quotient, out);
@@ -63,19 +57,35 @@ impl Folder<'_> {
         true
     }
 
+    /// The dividend, quotient and divisor of `x - x / y * y`, if x has 32 bits.
+    fn rest_of_division(&self, inst: Inst) -> Option<(Value, Value, Value)> {
+        let (whole, product) = match self.function.inst(inst).op {
+            Op::Binary(BinOp::Sub, whole, product) if self.is_narrow(whole, DEPTH) => (whole, product),
+            _ => return None,
+        };
+        match *self.function.def(product)? {
+            Op::Binary(BinOp::Mul, a, b) if self.is_quotient(a, whole, b) => Some((whole, a, b)),
+            Op::Binary(BinOp::Mul, a, b) if self.is_quotient(b, whole, a) => Some((whole, b, a)),
+            _ => None,
+        }
+    }
+
     /// Replaces the lower half of a sum or product by the sum or product of the lower halves, if an operand
     /// is extended: an index is computed as `size_t`, and stored as `uint`.
     pub(super) fn narrow_half(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
-        let data = self.function.inst(inst);
-        let (Op::Cast(CastOp::Trunc, wide), Some(result)) = (&data.op, data.result) else { return false };
-        let (wide, is_half) = (*wide, self.function.ty(result) == INT && self.function.ty(*wide) == LONG);
-        if !is_half || !self.has_half(wide, DEPTH) {
-            return false;
+        match self.function.inst(inst).op {
+            Op::Cast(CastOp::Trunc, wide)
+                if self.function.ty(self.function.result(inst)) == INT
+                    && self.function.ty(wide) == LONG
+                    && self.has_half(wide, DEPTH) =>
+            {
+                let half = self.half(inst, wide, DEPTH, out);
+                self.substitution.replace(self.function, self.function.result(inst), half);
+                self.changed = true;
+                true
+            }
+            _ => false,
         }
-        let half = self.half(inst, wide, DEPTH, out);
-        self.substitution.replace(result, half);
-        self.changed = true;
-        true
     }
 
     /// Whether the lower half of a value exists or can be computed from existing ones.
@@ -94,6 +104,7 @@ impl Folder<'_> {
     }
 
     fn half(&mut self, like: Inst, value: Value, depth: u32, out: &mut Vec<Inst>) -> Value {
+        assert_eq!(self.function.ty(value), LONG, "only 64-bit values have a half of 32 bits");
         match self.function.def(value) {
             Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) if self.function.ty(inner) == INT => inner,
             Some(&Op::Binary(op, a, b)) if self.has_half(value, depth) => {
@@ -162,6 +173,7 @@ impl Folder<'_> {
 
     /// The lower 32 bits of a value that [`Self::is_narrow`].
     fn truncated(&mut self, like: Inst, value: Value, out: &mut Vec<Inst>) -> Value {
+        assert_eq!(self.function.ty(value), LONG, "only 64-bit values are narrowed");
         match self.function.def(value) {
             Some(&Op::Cast(CastOp::ZExt, inner)) => inner,
             Some(&Op::Select(condition, a, b)) => {
@@ -177,11 +189,11 @@ impl Folder<'_> {
         let (fp, loc) = (self.function.inst(like).fp, self.function.inst(like).loc);
         let inst = self.function.add_inst(op, Some(ty), fp, loc);
         out.push(inst);
-        self.function.inst(inst).result.expect("it was made with a result")
+        self.function.result(inst)
     }
 
     fn become_op(&mut self, inst: Inst, op: Op, out: &mut Vec<Inst>) {
-        self.function.insts[inst.index()].op = op;
+        self.function.replace_op(inst, op);
         self.changed = true;
         out.push(inst);
     }

@@ -5,7 +5,7 @@ use crate::eval::sign_extend;
 use crate::{BinOp, Function, GlobalId, Module, Op, Scalar, Type, Value};
 
 pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
-    let Op::PtrAdd { base, index, scale, offset } = *op else { return Folded::Keep };
+    let Op::PtrAdd { base, index, scale, offset } = *op else { unreachable!("{op:?} is not an address") };
     if let Some(value) = index
         && let Some(bits) = function.as_const(value)
     {
@@ -30,11 +30,15 @@ pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
     }
 }
 
-/// Of an index that is shifted to the left by a constant: what is shifted, and its scale.
+/// The shifted value and its scale, if the index is shifted to the left by a constant.
 fn shifted(function: &Function, index: Value, scale: u32) -> Option<(Value, u32)> {
-    let &Op::Binary(BinOp::Shl, index, by) = function.def(index)? else { return None };
-    let by = u32::try_from(function.as_const(by)?).ok().filter(|&by| by < scale.leading_zeros())?;
-    Some((index, scale << by))
+    match *function.def(index)? {
+        Op::Binary(BinOp::Shl, index, by) => {
+            let by = function.as_const(by).filter(|&by| by < scale.leading_zeros().into())?;
+            Some((index, scale << by))
+        }
+        _ => None,
+    }
 }
 
 /// The datum and byte offset that a pointer refers to, if they are constant.
@@ -55,11 +59,13 @@ pub(super) fn load_constant(module: &Module, function: &Function, ptr: Value, ty
     let scalar = ty.scalar()?;
     let start = usize::try_from(offset).ok()?;
     let end = start.checked_add(ty.size() as usize)?;
-    let bytes = module.globals.get(global.index())?.bytes.get(start..end)?;
+    let bytes = module.globals[global.index()].bytes.get(start..end)?;
     let elements: Vec<u64> = bytes
         .chunks(scalar.size() as usize)
         .map(|chunk| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
         .collect();
+    assert_eq!(elements.len(), usize::from(ty.lanes()), "the elements of a load of {ty}");
+    // A byte that is neither 0 nor 1 loads as `true`, which is not its bits.
     let fits = elements.iter().all(|bits| bits & !crate::eval::mask(scalar) == 0);
     fits.then_some(elements)
 }

@@ -20,7 +20,9 @@ pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
         Op::Insert(a, n, b) => insert(function, *a, *n, *b, ty),
         Op::Compose(parts) => compose(function, parts, ty),
         Op::Shuffle(a, b, picks) => shuffle(function, *a, *b, picks, ty),
-        _ => Folded::Keep,
+        // A splat has no simpler form.
+        Op::Splat(_) => Folded::Keep,
+        _ => unreachable!("{op:?} is not a vector operation"),
     }
 }
 
@@ -29,6 +31,7 @@ pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
 pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<Value, (Value, u8)> {
     let (mut vector, mut n) = (vector, n);
     for _ in 0..MAX_STEPS {
+        assert!(n < function.ty(vector).lanes(), "{vector} has no element {n}");
         match function.def(vector) {
             Some(Op::Splat(a)) => return Ok(*a),
             Some(Op::Insert(_, at, b)) if *at == n => return Ok(*b),
@@ -39,7 +42,7 @@ pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<
                     first += function.ty(part).lanes();
                     n < first
                 });
-                let Some(&part) = part else { return Err((vector, n)) };
+                let &part = part.expect("the parts of a composition are as long as its result");
                 n -= first - function.ty(part).lanes();
                 if !matches!(function.ty(part), Type::Vector(..)) {
                     return Ok(part);
@@ -47,7 +50,7 @@ pub(super) fn find_element(function: &Function, vector: Value, n: u8) -> Result<
                 vector = part;
             }
             Some(Op::Shuffle(a, b, picks)) => {
-                let Some(&pick) = picks.get(usize::from(n)) else { return Err((vector, n)) };
+                let pick = picks[usize::from(n)];
                 let length = function.ty(*a).lanes();
                 (vector, n) = if pick < length { (*a, pick) } else { (*b, pick - length) };
             }
@@ -89,11 +92,12 @@ fn insert(function: &Function, a: Value, n: u8, b: Value, ty: Type) -> Folded {
 fn whole_vector(function: &Function, elements: &[Value], ty: Type) -> Option<Value> {
     let mut from = None;
     for (n, &element) in elements.iter().enumerate() {
-        let Some(Op::Extract(vector, at)) = function.def(element) else { return None };
-        if usize::from(*at) != n || from.is_some_and(|from| from != *vector) {
-            return None;
+        match function.def(element)? {
+            Op::Extract(vector, at) if usize::from(*at) == n && from.is_none_or(|from| from == *vector) => {
+                from = Some(*vector);
+            }
+            _ => return None,
         }
-        from = Some(*vector);
     }
     from.filter(|&vector| function.ty(vector) == ty)
 }
@@ -129,11 +133,13 @@ fn compose(function: &Function, parts: &[Value], ty: Type) -> Folded {
             _ => flat.push(part),
         }
     }
+    assert_eq!(flat.len(), usize::from(ty.lanes()), "the scalars that {ty} is composed of");
     Folded::Op(Op::Compose(flat))
 }
 
 fn shuffle(function: &Function, a: Value, b: Value, picks: &[u8], ty: Type) -> Folded {
     let length = function.ty(a).lanes();
+    assert!(picks.iter().all(|&pick| pick < 2 * length), "{picks:?} of two vectors of {length} elements");
     let identity = |first: u8| {
         picks.len() == usize::from(length) && picks.iter().zip(first..).all(|(&pick, n)| pick == n)
     };

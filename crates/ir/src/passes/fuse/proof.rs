@@ -32,6 +32,7 @@ struct PartUses<'a> {
 impl<'a> PartUses<'a> {
     fn new(part: &FusedKernel<'a>) -> Result<Self, Refusal> {
         let [kernel] = part.module.kernels.as_slice() else {
+            // The requirement on `FusedKernel::module`.
             return Err(Refusal::NotPrepared { kernel: String::new() });
         };
         let function = part.module.function(kernel.function);
@@ -42,6 +43,11 @@ impl<'a> PartUses<'a> {
             return Err(Refusal::Communicates { kernel: kernel.name.clone(), by: "threadgroup memory" });
         }
         let arguments = vec![ArgumentUse::default(); kernel.args.len()];
+        assert_eq!(
+            function.params.len(),
+            kernel.args.len(),
+            "a kernel's function has one parameter per argument"
+        );
         let mut uses = Self { kernel, function, places: part.places, bytes: part.bytes, arguments };
         // The parameter that each pointer leads to.
         let mut roots: Vec<Option<usize>> = vec![None; function.values.len()];
@@ -63,11 +69,10 @@ impl<'a> PartUses<'a> {
         self.check(inst)?;
         match data.op {
             Op::PtrAdd { base, .. } => {
-                let result = data.result.expect("an address is a result");
-                roots[result.index()] = roots[base.index()];
+                roots[self.function.result(inst).index()] = roots[base.index()];
             }
             Op::Load { ptr, .. } => {
-                let size = data.result.map_or(0, |result| ty(result).size());
+                let size = ty(self.function.result(inst)).size();
                 self.access(inst, ptr, size.into(), false, roots);
             }
             Op::Store { ptr, value, .. } => {
@@ -127,11 +132,13 @@ impl<'a> PartUses<'a> {
     }
 
     fn access(&mut self, inst: Inst, ptr: Value, size: u64, writes: bool, roots: &[Option<usize>]) {
-        let Some(argument) = roots[ptr.index()] else { return };
-        let uses = &mut self.arguments[argument];
-        uses.accesses.push((inst, ptr, size));
-        uses.written |= writes;
-        uses.read |= !writes;
+        // Other accesses are to memory that no other thread shares: `check` refuses the rest.
+        if let Some(argument) = roots[ptr.index()] {
+            let uses = &mut self.arguments[argument];
+            uses.accesses.push((inst, ptr, size));
+            uses.written |= writes;
+            uses.read |= !writes;
+        }
     }
 
     fn escape(&mut self, value: Value, roots: &[Option<usize>]) {
@@ -212,6 +219,8 @@ fn prove_own(
             }
             Some(_) => return Err(Refusal::Overlap { kernel, argument }),
         };
+        assert!(wider.low <= low && high <= wider.high, "the window covers the access");
+        // A window wider than any object is refused below.
         let width = u64::try_from(wider.high - wider.low).unwrap_or(u64::MAX);
         if !wider.start.separates_threads(width, 64, launched) {
             return Err(Refusal::Overlap { kernel, argument });

@@ -46,7 +46,10 @@ impl Sum {
 
     /// With a threadgroup's position times its size, and the position in it, made a position in the grid.
     fn regrouped(mut self, launched: &Launched) -> Self {
-        let Some(size) = launched.group_size else { return self };
+        let Some(size) = launched.group_size else {
+            // Without a known size both stay terms of their own.
+            return self;
+        };
         for (axis, size) in (0..).zip(size) {
             let Some(&by) = self.terms.get(&Term::Local(axis)) else { continue };
             let of_group = self.terms.get(&Term::Group(axis)).copied().unwrap_or_default();
@@ -88,6 +91,8 @@ impl Sum {
     /// Whether the values of any two threads differ by at least `width`, in `bits` bits. Uniform terms are
     /// ignored.
     pub(super) fn separates_threads(&self, width: u64, bits: u32, launched: &Launched) -> bool {
+        assert!(matches!(bits, 32 | 64), "a sum of {bits} bits");
+        debug_assert!(self.terms.values().all(|by| *by != 0), "a term of no effect looks like a dependence");
         let mut steps: Vec<(u128, u64)> = Vec::new();
         for axis in 0..3 {
             let step = |term: &Term| {
@@ -220,13 +225,14 @@ impl Addresses<'_> {
     /// The sum of a uniform number.
     fn loaded(&self, pointer: Value, wide: bool) -> Option<Sum> {
         let argument = self.argument(pointer)?;
-        let place = *self.places.get(argument)?;
+        let place = self.places[argument];
         let at = Linear::of(self.function, pointer, self)?;
         if !at.terms.is_empty() || self.written.contains(&place) {
             return None;
         }
         let offset = at.constant;
-        let Some(bytes) = self.bytes.get(argument).copied().flatten() else {
+        let Some(bytes) = self.bytes[argument] else {
+            // The number is not known, but it is the same for all threads.
             return Some(Sum::term(Term::Uniform { place, offset, wide }));
         };
         let bytes = bytes.get(usize::try_from(offset).ok()?..)?;
@@ -240,8 +246,10 @@ impl Addresses<'_> {
     /// The argument that a pointer is derived from.
     fn argument(&self, mut pointer: Value) -> Option<usize> {
         while let Some(op) = self.function.def(pointer) {
-            let Op::PtrAdd { base, .. } = *op else { return None };
-            pointer = base;
+            match *op {
+                Op::PtrAdd { base, .. } => pointer = base,
+                _ => return None,
+            }
         }
         self.function.params.iter().position(|param| *param == pointer)
     }

@@ -76,8 +76,7 @@ pub(super) fn single_loads(
         if is_planned || has_site(root) || loads.in_loops.contains(&root) || loads.of(root) > MAX_LOADS {
             continue;
         }
-        let Some(result) = finder.function.inst(access).result else { continue };
-        let bytes = finder.function.ty(result).size();
+        let bytes = finder.function.ty(finder.function.result(access)).size();
         let slice = || finder.slice(block, access, pointer).map(PrefetchDistance::AddressSlice);
         if let Some(step) = finder.distance_of_load(pointer, bytes).or_else(slice) {
             found.push(LoadAhead { block, access, root, pointer, bytes, step });
@@ -111,9 +110,14 @@ impl BufferLoads {
 
 impl Finder<'_> {
     fn buffer_load(&self, inst: Inst) -> Option<(Value, Value)> {
-        let Op::Load { ptr, .. } = self.function.inst(inst).op else { return None };
-        let is_buffer = matches!(self.function.ty(ptr), Type::Ptr(Space::Device | Space::Constant));
-        if is_buffer { Some((self.root(ptr)?, ptr)) } else { None }
+        match self.function.inst(inst).op {
+            Op::Load { ptr, .. }
+                if matches!(self.function.ty(ptr), Type::Ptr(Space::Device | Space::Constant)) =>
+            {
+                Some((self.root(ptr)?, ptr))
+            }
+            _ => None,
+        }
     }
 
     fn collect(&self, block: Block, loads: &mut BufferLoads) {
@@ -184,7 +188,10 @@ impl Finder<'_> {
     ) -> Option<Advance> {
         let depth = depth.checked_sub(1)?;
         *left = left.checked_sub(1)?;
-        let Some(op) = self.function.def(value) else { return Some(Advance::ZERO) };
+        let Some(op) = self.function.def(value) else {
+            // Parameters do not change.
+            return Some(Advance::ZERO);
+        };
         if let Some(advance) = known(op) {
             return Some(advance);
         }
@@ -243,7 +250,8 @@ impl LoadAhead {
         }
         let mut hints = PrefetchBuilder::new(function);
         let (address, hint) = match &self.step {
-            PrefetchDistance::AddressSlice(_) | PrefetchDistance::Stream => {
+            PrefetchDistance::AddressSlice(_) => unreachable!("a slice computes its own address"),
+            PrefetchDistance::Stream => {
                 let ahead = Op::PtrAdd { base: self.pointer, index: None, scale: 1, offset: STREAM_DISTANCE };
                 (ahead, PrefetchHint::StreamRead)
             }

@@ -67,12 +67,14 @@ impl<'f> PrefetchBuilder<'f> {
     pub(super) fn value(&mut self, op: Op, ty: Type) -> Value {
         let inst = self.function.add_inst(op, Some(ty), FpMode::default(), Loc::default());
         self.insts.push(inst);
-        self.function.inst(inst).result.expect("it was made with a result")
+        self.function.result(inst)
     }
 
     /// The integer as 64 bits.
     pub(super) fn long(&mut self, value: Value) -> Value {
         let long = Type::Scalar(Scalar::I64);
+        let scalar = self.function.ty(value).scalar();
+        assert!(scalar.is_some_and(Scalar::is_int), "{value} counts bytes or rows, but is not an integer");
         if self.function.ty(value) == long { value } else { self.value(Op::Cast(CastOp::ZExt, value), long) }
     }
 
@@ -91,6 +93,7 @@ impl<'f> PrefetchBuilder<'f> {
         access: Inst,
     ) {
         let ty = self.function.ty(pointer);
+        assert!(ty.is_ptr(), "the address of a prefetch has the type {ty}");
         let ptr = self.value(address, ty);
         self.effect(Op::Prefetch { ptr, bytes, access: hint });
         self.insert_after(block, access);
@@ -98,9 +101,8 @@ impl<'f> PrefetchBuilder<'f> {
 
     /// Inserts all instructions before `inst`.
     pub(super) fn insert_before(self, block: Block, inst: Inst) {
-        let block = &mut self.function.blocks[block.index()].insts;
-        let at = block.iter().position(|&other| other == inst).unwrap_or(0);
-        block.splice(at..at, self.insts);
+        let at = self.position(block, inst);
+        self.function.blocks[block.index()].insts.splice(at..at, self.insts);
     }
 
     /// All instructions as a block of their own.
@@ -112,8 +114,12 @@ impl<'f> PrefetchBuilder<'f> {
 
     /// Inserts all instructions after an access.
     pub(super) fn insert_after(self, block: Block, access: Inst) {
-        let block = &mut self.function.blocks[block.index()].insts;
-        let at = block.iter().position(|&inst| inst == access).map_or(0, |at| at + 1);
-        block.splice(at..at, self.insts);
+        let after = self.position(block, access) + 1;
+        self.function.blocks[block.index()].insts.splice(after..after, self.insts);
+    }
+
+    fn position(&self, block: Block, inst: Inst) -> usize {
+        let at = self.function.block(block).iter().position(|&other| other == inst);
+        at.unwrap_or_else(|| panic!("{inst} has left {block} since the prefetch was planned"))
     }
 }

@@ -85,6 +85,7 @@ fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &
         }
     }
     for result in insts.iter().filter_map(|&inst| function.inst(inst).result) {
+        assert!(visible[result.index()], "{result} leaves its scope before the end of {block}");
         visible[result.index()] = false;
     }
 }
@@ -131,7 +132,10 @@ fn tile_stores(finder: &Finder<'_>, inst: Inst, found: &mut Vec<TileStore>) {
 fn one_each_line(function: &Function, mut found: Vec<TileStore>) -> Vec<TileStore> {
     let mut kept: BTreeMap<_, Vec<i64>> = BTreeMap::new();
     found.retain(|store| {
-        let Some(place) = Linear::of(function, store.pointer, &Widened(function)) else { return true };
+        let Some(place) = Linear::of(function, store.pointer, &Widened(function)) else {
+            // The address is not linear, so the store may need a separate prefetch.
+            return true;
+        };
         let others = kept.entry(place.terms).or_default();
         let is_new =
             others.iter().all(|other| !(0..LINE_BYTES).contains(&place.constant.wrapping_sub(*other)));
@@ -171,6 +175,7 @@ impl ResultTiles {
         let mut hints = PrefetchBuilder::new(function);
         let cloned = self.clone_addresses(&mut hints);
         if cloned.is_empty() {
+            // No address can be computed before the loop.
             return;
         }
         let local = hints.function.add_local("asked", 4, 4);

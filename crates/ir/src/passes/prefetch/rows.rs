@@ -74,6 +74,7 @@ impl Finder<'_> {
     ) {
         let step = counted.counter.and_then(|counter| self.step(inst, counter));
         let Some(step) = step.and_then(|step| i64::try_from(self.function.as_const(step)?).ok()) else {
+            // The distance between iterations is not a constant.
             return;
         };
         let cost = self.cost(inst);
@@ -84,9 +85,9 @@ impl Finder<'_> {
                 continue;
             }
             for row in rows.into_values() {
-                let (Some(times), Ok(bytes)) = (row.ahead(ahead), u32::try_from(row.high - row.low)) else {
-                    continue;
-                };
+                assert!(row.low <= row.constant && row.constant < row.high, "a row contains its first load");
+                let bytes = row.high.checked_sub(row.low).and_then(|bytes| u32::try_from(bytes).ok());
+                let (Some(times), Some(bytes)) = (row.ahead(ahead), bytes) else { continue };
                 let stride = Stride { value: None, times };
                 let RowLoads { access, pointer, .. } = row;
                 found.push(PrefetchSite {
@@ -125,8 +126,8 @@ impl Finder<'_> {
             };
             let Some(place) = Linear::of(function, pointer, &Widened(function)) else { continue };
             let Some(stride) = times.checked_mul(step).filter(|&stride| stride > 0) else { continue };
-            let (low, high) =
-                (place.constant, place.constant.wrapping_add(function.ty(result).size().into()));
+            let low = place.constant;
+            let Some(high) = low.checked_add(function.ty(result).size().into()) else { continue };
             let mut terms = place.terms;
             terms.retain(|&term, _| !self.is_thread_offset(term, MAX_DEPTH));
             let new = RowLoads { access, pointer, constant: low, stride, low, high };
@@ -138,7 +139,10 @@ impl Finder<'_> {
 
     /// Whether the value is computed from the thread's position in its threadgroup and constants only.
     fn is_thread_offset(&self, value: Value, depth: u32) -> bool {
-        let (Some(op), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return false };
+        let (Some(op), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else {
+            // A parameter, or a computation too deep to be followed.
+            return false;
+        };
         match op {
             Op::Const(_) => true,
             Op::Query(query) => matches!(

@@ -18,7 +18,6 @@ use super::{Finder, PrefetchBuilder};
 use crate::analysis::walk_insts;
 use crate::{
     BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
-    ValueDef,
 };
 
 /// Prefetch distance in threads: eight SIMD-groups take about one memory latency.
@@ -86,7 +85,10 @@ impl SliceBuilder<'_, '_> {
     fn need(&mut self, value: Value, depth: u32) -> Option<()> {
         let function = self.finder.function;
         let depth = depth.checked_sub(1)?;
-        let ValueDef::Inst(inst) = function.values[value.index()].def else { return Some(()) };
+        let Some(inst) = function.defining_inst(value) else {
+            // Parameters need no copy.
+            return Some(());
+        };
         if self.needed.contains(&inst) {
             return Some(());
         }
@@ -117,7 +119,9 @@ impl SliceBuilder<'_, '_> {
                 self.need_local(local, depth)?;
             }
             Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {}
-            Op::Break(_) | Op::Continue(_) | Op::LocalStart(_) => {}
+            // A copy that began a lifetime of the original variable would take its contents.
+            Op::LocalStart(local) | Op::LocalAddr(local) => self.need_local(*local, depth)?,
+            Op::Break(_) | Op::Continue(_) => {}
             op if op.is_pure() => {}
             _ => return None,
         }
@@ -256,7 +260,7 @@ impl AddressSlice {
             cloner.locals.insert(local, copy);
         }
         insts.extend(self.insts.iter().filter_map(|&inst| cloner.inst(inst)));
-        let ptr = cloner.values.get(&pointer).copied().unwrap_or(pointer);
+        let ptr = *cloner.values.get(&pointer).expect("the slice computes the address");
         let bytes = bytes.saturating_mul(SIMD_GROUP).min(MAX_BYTES);
         hints.insts = insts;
         hints.effect(Op::Prefetch { ptr, bytes, access: PrefetchHint::Read });
@@ -279,21 +283,24 @@ impl SliceCloner<'_> {
     fn inst(&mut self, inst: Inst) -> Option<Inst> {
         let mut data = self.function.inst(inst).clone();
         if data.op == POSITION {
-            self.values.insert(data.result?, self.position);
+            self.values.insert(self.function.result(inst), self.position);
             return None;
         }
         data.op.for_each_operand_mut(|value| *value = self.values.get(value).copied().unwrap_or(*value));
         match &mut data.op {
             Op::LocalStart(local) | Op::LocalAddr(local) => {
-                *local = self.locals.get(local).copied().unwrap_or(*local);
+                *local = *self.locals.get(local).expect("the slice has a copy of each of its variables");
             }
+            // A jump out of the slice stays one. Its condition does not depend on the position, and the thread
+            // itself has not taken it.
             Op::Break(label) | Op::Continue(label) => {
                 *label = self.labels.get(label).copied().unwrap_or(*label)
             }
             construct => {
                 if let Some(label) = construct.label_mut() {
                     let new = self.function.add_label();
-                    self.labels.insert(*label, new);
+                    let before = self.labels.insert(*label, new);
+                    assert_eq!(before, None, "the construct of {label} is cloned twice");
                     *label = new;
                 }
                 construct.for_each_block_mut(|block| *block = self.block(*block));
@@ -301,8 +308,9 @@ impl SliceCloner<'_> {
         }
         let ty = data.result.map(|value| self.function.ty(value));
         let copy = self.function.add_inst(data.op, ty, data.fp, data.loc);
-        if let (Some(old), Some(new)) = (data.result, self.function.inst(copy).result) {
-            self.values.insert(old, new);
+        if let Some(old) = data.result {
+            let before = self.values.insert(old, self.function.result(copy));
+            assert_eq!(before, None, "the definition of {old} is cloned twice");
         }
         Some(copy)
     }

@@ -24,6 +24,7 @@ impl Finder<'_> {
         let Some((counter, step)) =
             counted.counter.and_then(|counter| Some((counter, self.grid_step(inst, counter)?)))
         else {
+            // It is not a grid-stride loop.
             return;
         };
         for &access in function.block(body) {
@@ -73,13 +74,20 @@ impl Finder<'_> {
                 }
             });
         }
-        let &[next] = stored.as_slice() else { return None };
-        let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(next) else { return None };
+        let (a, b) = match *stored.as_slice() {
+            [next] => match *function.def(next)? {
+                Op::Binary(BinOp::Add, a, b) => (a, b),
+                _ => return None,
+            },
+            // The counter changes at several places, or never.
+            _ => return None,
+        };
         let step = match (self.variable_read(a), self.variable_read(b)) {
             (Some(read), _) if read == counter => b,
             (_, Some(read)) if read == counter => a,
             _ => return None,
         };
+        assert_eq!(function.ty(step), function.ty(a), "a counter and its step have one type");
         let is_known = match function.values[step.index()].def {
             ValueDef::Param(_) => true,
             ValueDef::Inst(inst) => !inside[inst.index()] || function.as_const(step).is_some(),
@@ -89,7 +97,10 @@ impl Finder<'_> {
 
     /// Whether the value is computed from the size of the grid.
     fn is_grid_size(&self, value: Value, depth: u32) -> bool {
-        let (Some(op), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return false };
+        let (Some(op), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else {
+            // A parameter, or a computation too deep to be followed.
+            return false;
+        };
         if let Op::Query(query) = op {
             return matches!(query, Query::ThreadsPerGrid(_) | Query::ThreadgroupsPerGrid(_));
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{Linear, TermClass, TermPolicy};
 use crate::op::FpMode;
-use crate::{BinOp, CastOp, Function, Inst, MathFn, Op, Scalar, Type, UnOp, Value, ValueDef};
+use crate::{BinOp, CastOp, Function, Inst, MathFn, Op, Scalar, Type, UnOp, Value};
 
 /// Maximum bytes from a row's first element to its last.
 const MAX_ROW_BYTES: i64 = 64;
@@ -70,6 +70,7 @@ impl WeightedSum {
         while let Some(term) = collector.pending.pop() {
             collector.expand(term);
         }
+        assert_eq!(collector.positions.len(), collector.sum.terms.len(), "each value is one term");
         Some(collector.sum)
     }
 }
@@ -86,7 +87,7 @@ impl Collector<'_> {
                     (Some(by), None) => vec![(c, 1.0), (b, by)],
                     (None, None) => return false,
                 },
-                _ => return false,
+                _ => unreachable!("`fma` of {} numbers", args.len()),
             },
             _ => return false,
         };
@@ -101,7 +102,10 @@ impl Collector<'_> {
     }
 
     fn expand(&mut self, term: Term) {
-        let Some(inst) = self.single_use_inst(term.value) else { return self.add(term) };
+        let Some(inst) = self.single_use_inst(term.value) else {
+            // Other uses need the value as it is.
+            return self.add(term);
+        };
         let is_expanded = match self.function.inst(inst).op {
             Op::Unary(UnOp::FNeg, a) => self.push_term(a, -term.weight),
             Op::Binary(BinOp::FMul, a, b) => match (self.constant(a), self.constant(b)) {
@@ -130,7 +134,7 @@ impl Collector<'_> {
 
     /// The instruction that defines the value, if the sum is its only use.
     fn single_use_inst(&self, value: Value) -> Option<Inst> {
-        let ValueDef::Inst(inst) = self.function.values[value.index()].def else { return None };
+        let inst = self.function.defining_inst(value)?;
         let is_inside = self.uses[value.index()] == 1
             && self.here.contains(&inst)
             && self.function.inst(inst).fp == self.fp
@@ -188,18 +192,22 @@ fn split_rows(mut row: Vec<(i64, Term)>) -> Grid {
                 *first.insert(position)
             }
         };
-        if let Some(part) = parts.last_mut() {
-            part.insert(position.wrapping_sub(from), term);
-        }
+        let part = parts.last_mut().expect("the first element starts a part");
+        part.insert(position.wrapping_sub(from), term);
     }
     parts
 }
 
 /// The row of a loaded element, and its byte offset in it.
 fn element_address(function: &Function, value: Value) -> Option<(RowAddress, i64)> {
-    let &Op::Load { ptr, volatile: false, .. } = function.def(value)? else { return None };
-    let position = Linear::of(function, ptr, &IgnoreClamps { function, left: Cell::new(MAX_CLAMPS) })?;
-    Some((RowAddress(position.terms.into_iter().collect()), position.constant))
+    match *function.def(value)? {
+        Op::Load { ptr, volatile: false, .. } => {
+            let position =
+                Linear::of(function, ptr, &IgnoreClamps { function, left: Cell::new(MAX_CLAMPS) })?;
+            Some((RowAddress(position.terms.into_iter().collect()), position.constant))
+        }
+        _ => None,
+    }
 }
 
 /// Treats clamps and conversions as the identity. This only decides which elements are taken for a column, so

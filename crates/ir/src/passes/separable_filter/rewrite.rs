@@ -29,17 +29,22 @@ pub(super) fn replace(
     let mut sums = Vec::new();
     for ColumnGroup { weights: row_weights, columns } in groups {
         for (factor, values) in columns {
+            assert_eq!(values.len(), row_weights.len(), "a column has one element for each weight");
             let terms = values.iter().zip(row_weights).map(|(&value, &weight)| Term { value, weight });
-            if let Some(value) = writer.sum(terms) {
-                sums.push(Term { value, weight: *factor });
-            }
+            let value = writer.sum(terms).expect("a column has elements");
+            sums.push(Term { value, weight: *factor });
         }
     }
+    assert!(sums.len() > 1, "a group has several columns");
     writer.sum(sums.into_iter().chain(rest.iter().copied()));
     let Writer { mut added, .. } = writer;
-    if let Some(last) = added.pop() {
-        function.insts[root.index()].op = function.inst(last).op.clone();
-    }
+    let last = added.pop().expect("several columns are added");
+    let op = function.inst(last).op.clone();
+    assert!(
+        matches!(op, Op::Binary(BinOp::FAdd | BinOp::FSub, ..)),
+        "the sum ends with an addition, not {op:?}"
+    );
+    function.replace_op(root, op);
     added
 }
 
@@ -82,6 +87,6 @@ impl Writer<'_> {
         let (fp, loc) = (self.function.inst(self.root).fp, self.function.inst(self.root).loc);
         let inst = self.function.add_inst(op, Some(Type::Scalar(Scalar::F32)), fp, loc);
         self.added.push(inst);
-        self.function.inst(inst).result.expect("it has a result")
+        self.function.result(inst)
     }
 }

@@ -21,7 +21,9 @@ const MAX_SLICES: usize = 64;
 
 /// Splits the locals of one function; returns whether anything changed.
 pub fn sroa(function: &mut Function) -> bool {
-    let Some(partition) = partition(function) else { return false };
-    rewrite::rewrite(function, &partition);
-    true
+    let partition = partition(function);
+    if let Some(partition) = &partition {
+        rewrite::rewrite(function, partition);
+    }
+    partition.is_some()
 }

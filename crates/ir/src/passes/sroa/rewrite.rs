@@ -9,10 +9,8 @@ pub(super) fn rewrite(function: &mut Function, partition: &Partition) {
     let parts = add_parts(function, partition);
     let mut rewriter =
         Rewriter { function, partition, parts, out: Vec::new(), fp: FpMode::default(), loc: Loc::default() };
-    // New instructions go only into existing blocks, so the order of blocks does not matter.
-    for n in 0..rewriter.function.blocks.len() {
-        rewriter.block(Block(n as u32));
-    }
+    let body = rewriter.function.body;
+    rewriter.block(body);
 }
 
 /// A local for each slice.
@@ -44,8 +42,11 @@ struct Rewriter<'a> {
 impl Rewriter<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        self.out = Vec::with_capacity(insts.len());
+        let outer = std::mem::replace(&mut self.out, Vec::with_capacity(insts.len()));
         for inst in insts {
+            for nested in self.function.inst(inst).op.blocks() {
+                self.block(nested);
+            }
             let data = self.function.inst(inst);
             (self.fp, self.loc) = (data.fp, data.loc);
             let replaced = match data.op.clone() {
@@ -60,7 +61,7 @@ impl Rewriter<'_> {
                 self.out.push(inst);
             }
         }
-        self.function.blocks[block.index()].insts = std::mem::take(&mut self.out);
+        self.function.blocks[block.index()].insts = std::mem::replace(&mut self.out, outer);
     }
 
     fn push(&mut self, op: Op) {
@@ -71,7 +72,7 @@ impl Rewriter<'_> {
     fn value(&mut self, op: Op, ty: Type) -> Value {
         let inst = self.function.add_inst(op, Some(ty), self.fp, self.loc);
         self.out.push(inst);
-        self.function.inst(inst).result.expect("made with a result")
+        self.function.result(inst)
     }
 
     fn part_addr(&mut self, local: Local, slice: usize) -> Value {
@@ -86,6 +87,8 @@ impl Rewriter<'_> {
 
     /// Stores a value of the slice's size.
     fn store_part(&mut self, local: Local, n: usize, slice: Slice, value: Value) {
+        let size = self.function.ty(value).size();
+        assert_eq!(size, slice.ty.size(), "the bytes of {value} are those of a part of {local}");
         let value = self.reinterpret(value, slice.ty);
         let ptr = self.part_addr(local, n);
         self.push(Op::Store { ptr, value, align: slice_align(slice), volatile: false });
@@ -130,36 +133,42 @@ impl Rewriter<'_> {
     }
 
     fn start(&mut self, local: Local) -> bool {
-        if self.partition.slices[local.index()].is_none() {
-            return false;
-        }
+        let is_split = self.partition.slices[local.index()].is_some();
+        assert!(is_split || self.parts[local.index()].is_empty(), "{local} has parts, but is not split");
         for part in self.parts[local.index()].clone() {
             self.push(Op::LocalStart(part));
         }
-        true
+        is_split
     }
 
-    /// The slice that contains an access of this size.
+    /// The slice that contains an access of this size; `None` if it is not of a split local.
     fn slice_of(&self, ptr: Value, size: u32) -> Option<(Local, usize, Slice, u64)> {
         let (local, start) = self.partition.place(ptr)?;
-        let slices = self.partition.slices[local.index()].as_ref()?;
         let end = start + u64::from(size);
-        let n = slices.iter().position(|slice| slice.start <= start && end <= slice.end())?;
-        Some((local, n, slices[n], start - slices[n].start))
+        let mut slices = self.partition.slices[local.index()].iter().flatten().enumerate();
+        let found = slices.find(|(_, slice)| slice.start <= start && end <= slice.end());
+        let Some((n, &slice)) = found else {
+            // The bytes that it would access are in the parts.
+            panic!("no slice of {local} contains an access of bytes {start} to {end}")
+        };
+        Some((local, n, slice, start - slice.start))
     }
 
     fn load(&mut self, inst: Inst, ptr: Value, align: u32) -> bool {
-        let Some(result) = self.function.inst(inst).result else { return false };
-        let ty = self.function.ty(result);
-        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else { return false };
+        let ty = self.function.ty(self.function.result(inst));
+        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else {
+            // Not an access of a split local.
+            return false;
+        };
         if slice.ty.size() == ty.size() {
             let ptr = self.part_addr(local, n);
             let align = align.min(slice_align(slice));
-            self.function.insts[inst.index()].op = Op::Load { ptr, align, volatile: false };
+            self.function.replace_op(inst, Op::Load { ptr, align, volatile: false });
             self.out.push(inst);
             return true;
         }
-        let (Some(element), Some(wanted)) = (slice.ty.scalar(), ty.scalar()) else { return false };
+        let element = element_in_part(slice, ty, within);
+        let wanted = ty.scalar().expect("a pointer is loaded whole");
         let whole = self.load_part(local, n, slice);
         let first = (within / u64::from(element.size())) as u8;
         let op = match ty {
@@ -169,24 +178,28 @@ impl Rewriter<'_> {
             }
             _ => Op::Extract(whole, first),
         };
-        self.function.insts[inst.index()].op = if element == wanted {
+        let op = if element == wanted {
             op
         } else {
             let part = self.value(op, ty.with_scalar(element));
             Op::Cast(CastOp::Bitcast, part)
         };
+        self.function.replace_op(inst, op);
         self.out.push(inst);
         true
     }
 
     fn store(&mut self, ptr: Value, value: Value) -> bool {
         let ty = self.function.ty(value);
-        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else { return false };
+        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else {
+            // Not an access of a split local.
+            return false;
+        };
         if slice.ty.size() == ty.size() {
             self.store_part(local, n, slice, value);
             return true;
         }
-        let Some(element) = slice.ty.scalar() else { return false };
+        let element = element_in_part(slice, ty, within);
         let value = self.reinterpret(value, ty.with_scalar(element));
         let mut whole = self.load_part(local, n, slice);
         let first = (within / u64::from(element.size())) as u8;
@@ -236,9 +249,10 @@ impl Rewriter<'_> {
                 }
                 for (n, slice) in self.partition.slices_in(to, to_start, size) {
                     let value = values.iter().find(|(start, _)| *start == slice.start);
-                    if let Some(&(_, value)) = value {
-                        self.store_part(to, n, slice, value);
-                    }
+                    let Some(&(_, value)) = value else {
+                        panic!("a copy from {from} to {to} leaves out the slice at {}", slice.start)
+                    };
+                    self.store_part(to, n, slice, value);
                 }
                 true
             }
@@ -246,7 +260,10 @@ impl Rewriter<'_> {
     }
 
     fn zero(&mut self, dst: Value, size: u64) -> bool {
-        let Some((local, start)) = self.partition.place(dst) else { return false };
+        let Some((local, start)) = self.partition.place(dst) else {
+            // Not a split local.
+            return false;
+        };
         for (n, slice) in self.partition.slices_in(local, start, size) {
             let value = self.zero_of(slice.ty);
             self.store_part(local, n, slice, value);
@@ -261,6 +278,17 @@ impl Rewriter<'_> {
         let ty = self.function.ty(base);
         self.value(Op::PtrAdd { base, index: None, scale: 1, offset: bytes as i64 }, ty)
     }
+}
+
+/// The scalar of a slice of which an access takes some elements.
+fn element_in_part(slice: Slice, ty: Type, within: u64) -> Scalar {
+    let element = slice.ty.scalar().expect("a pointer is accessed whole");
+    assert!(
+        matches!(slice.ty, Type::Vector(..)) && within.is_multiple_of(element.size().into()),
+        "an access of {ty} cuts an element of {} at byte {within}",
+        slice.ty,
+    );
+    element
 }
 
 fn slice_align(slice: Slice) -> u32 {

@@ -28,13 +28,21 @@ impl Partition {
     pub(super) fn place(&self, ptr: Value) -> Option<(Local, u64)> {
         let (local, offset) = self.pointers.get(ptr.index()).copied().flatten()?;
         self.slices[local.index()].as_ref()?;
-        Some((local, u64::try_from(offset).ok()?))
+        let offset = u64::try_from(offset);
+        Some((local, offset.expect("a local with an access before its start is not split")))
     }
 
     /// The slices of a split local within a range, none of which it cuts.
     pub(super) fn slices_in(&self, local: Local, start: u64, size: u64) -> Vec<(usize, Slice)> {
+        let end = start + size;
         let slices = self.slices[local.index()].iter().flatten().copied().enumerate();
-        slices.filter(|(_, slice)| slice.start >= start && slice.end() <= start + size).collect()
+        let touched = slices.filter(|(_, slice)| slice.start < end && start < slice.end());
+        let touched: Vec<(usize, Slice)> = touched.collect();
+        assert!(
+            touched.iter().all(|(_, slice)| slice.start >= start && slice.end() <= end),
+            "the range from {start} to {end} cuts a slice of {local}",
+        );
+        touched
     }
 }
 
@@ -84,7 +92,20 @@ pub(super) fn partition(function: &Function) -> Option<Partition> {
         return None;
     }
     let slices = collector.accesses.into_iter().zip(is_changed);
-    let slices = slices.map(|(slices, is_changed)| is_changed.then_some(slices)).collect();
+    let slices: Vec<_> = slices.map(|(slices, is_changed)| is_changed.then_some(slices)).collect();
+    for (slices, local) in slices.iter().zip(&function.locals) {
+        let slices = slices.as_deref().unwrap_or_default();
+        assert!(
+            slices.windows(2).all(|pair| pair[0].end() <= pair[1].start),
+            "the slices of {} are in order and do not overlap",
+            local.name,
+        );
+        assert!(
+            slices.last().is_none_or(|last| last.end() <= local.size),
+            "{} ends with its slices",
+            local.name
+        );
+    }
     Some(Partition { pointers: collector.pointers, slices })
 }
 
@@ -99,7 +120,10 @@ impl Collector<'_> {
     }
 
     fn access(&mut self, ptr: Value, ty: Type) {
-        let Some((local, offset)) = self.place(ptr) else { return };
+        let Some((local, offset)) = self.place(ptr) else {
+            // An access of other memory, or of a local at an offset that is not constant.
+            return;
+        };
         if self.in_bounds(local, offset, u64::from(ty.size())) {
             self.accesses[local.index()].push(Slice { start: offset as u64, ty });
         } else {
@@ -119,9 +143,8 @@ impl Collector<'_> {
     fn collect(&mut self, op: &Op, result: Option<Value>) {
         match op {
             Op::Load { ptr, .. } => {
-                if let Some(result) = result {
-                    self.access(*ptr, self.function.ty(result));
-                }
+                let result = result.expect("a load has a result");
+                self.access(*ptr, self.function.ty(result));
             }
             Op::Store { ptr, value, .. } => self.access(*ptr, self.function.ty(*value)),
             Op::MemCopy { dst, src, size, .. } => {
@@ -314,11 +337,11 @@ impl Collector<'_> {
         walk_insts(self.function, self.function.body, &mut |inst| {
             let data = self.function.inst(inst);
             let (ptr, ty) = match &data.op {
-                Op::Load { ptr, .. } => (*ptr, data.result.map(|value| self.function.ty(value))),
-                Op::Store { ptr, value, .. } => (*ptr, Some(self.function.ty(*value))),
+                Op::Load { ptr, .. } => (*ptr, self.function.ty(self.function.result(inst))),
+                Op::Store { ptr, value, .. } => (*ptr, self.function.ty(*value)),
                 _ => return,
             };
-            if let (Some((local, _)), Some(ty)) = (self.pointers[ptr.index()], ty) {
+            if let Some((local, _)) = self.pointers[ptr.index()] {
                 let slices = &self.accesses[local.index()];
                 is_changed[local.index()] |= slices.iter().any(|slice| slice.ty.size() != ty.size());
             }
@@ -340,13 +363,14 @@ fn longest_member(function: &Function, local: Local) -> u64 {
 
 /// Natural integers that cover `[start, end)`, none of them longer than `longest` bytes.
 fn integer_slices(start: u64, end: u64, longest: u64, out: &mut Vec<Slice>) {
+    assert!(longest.is_power_of_two() && longest <= 8, "integers of {longest} bytes");
     let mut at = start;
     while at < end {
         let fitting = [Scalar::I64, Scalar::I32, Scalar::I16, Scalar::I8].into_iter().find(|scalar| {
             let size = u64::from(scalar.size());
             size <= longest && at.is_multiple_of(size) && at + size <= end
         });
-        let scalar = fitting.unwrap_or(Scalar::I8);
+        let scalar = fitting.expect("a byte fits anywhere");
         out.push(Slice { start: at, ty: Type::Scalar(scalar) });
         at += u64::from(scalar.size());
     }
@@ -386,6 +410,7 @@ fn interchangeable(a: Type, b: Type) -> bool {
 
 /// The vector slice that two overlapping accesses of whole elements share.
 fn vector_union(a: Slice, b: Slice) -> Option<Slice> {
+    assert!(a.start <= b.start && b.start < a.end(), "the slices overlap, the first one starts first");
     let (first, second) = (a.ty.scalar()?, b.ty.scalar()?);
     let size = u64::from(first.size());
     let end = a.end().max(b.end());

@@ -107,14 +107,14 @@ impl<'a> SiteSearch<'a> {
 
     /// The stride of the dividend or of the remainder in a product, if versioning helps.
     fn stride_of_candidate(&self, inst: Inst) -> Option<u32> {
-        let Op::Binary(op, a, b) = self.function.inst(inst).op else { return None };
-        if self.done.contains(&inst) {
-            return None;
+        match self.function.inst(inst).op {
+            _ if self.done.contains(&inst) => None,
+            Op::Binary(BinOp::Mul, a, b) => {
+                self.stride_of_product(a, b).or_else(|| self.stride_of_product(b, a))
+            }
+            Op::Binary(_, a, _) => self.rising(a).filter(|_| self.divides(inst)),
+            _ => None,
         }
-        if op == BinOp::Mul {
-            return self.stride_of_product(a, b).or_else(|| self.stride_of_product(b, a));
-        }
-        self.rising(a).filter(|_| self.divides(inst))
     }
 
     fn rising(&self, value: Value) -> Option<u32> {
@@ -134,15 +134,17 @@ impl<'a> SiteSearch<'a> {
 
     /// A division or remainder by a uniform divisor.
     fn divides(&self, inst: Inst) -> bool {
-        let Op::Binary(op, a, b) = self.function.inst(inst).op else { return false };
-        matches!(op, BinOp::UDiv | BinOp::URem | BinOp::SDiv | BinOp::SRem)
-            && matches!(self.function.ty(a), Type::Scalar(Scalar::I32 | Scalar::I64))
-            && self.is_unknown(b)
+        match self.function.inst(inst).op {
+            Op::Binary(BinOp::UDiv | BinOp::URem | BinOp::SDiv | BinOp::SRem, a, b) => {
+                matches!(self.function.ty(a), Type::Scalar(Scalar::I32 | Scalar::I64)) && self.is_unknown(b)
+            }
+            _ => false,
+        }
     }
 
     fn loop_site(&self, inst: Inst, around: &[(Block, usize)]) -> Option<Site> {
-        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
-        let &(block, at) = around.last()?;
+        let (label, body, continuing) = self.function.as_loop(inst)?;
+        let &(block, at) = around.last().expect("a loop is in a block");
         let mut test = None;
         for (place, &inst) in self.function.block(body).iter().enumerate() {
             let op = &self.function.inst(inst).op;
@@ -173,7 +175,9 @@ impl<'a> SiteSearch<'a> {
     /// The variable that a division in a loop divides, possibly extended with the signedness of the division,
     /// so that a value that wraps becomes smaller.
     fn carried_variable(&self, division: Inst) -> Option<Local> {
-        let Op::Binary(op, mut value, _) = self.function.inst(division).op else { return None };
+        let Op::Binary(op, mut value, _) = self.function.inst(division).op else {
+            unreachable!("{division} is not a division")
+        };
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
         loop {
             match *self.function.def(value)? {

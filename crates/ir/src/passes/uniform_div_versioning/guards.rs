@@ -78,8 +78,11 @@ impl Writer<'_> {
         let (remainder, factor) = if first { (a, b) } else { (b, a) };
         let one = self.constant(to, 1, self.function.ty(factor));
         let holds = self.for_all(to, CmpOp::Eq, factor, one);
-        let product = self.function.inst(self.division).result;
-        Guard { holds, known: product.map(|product| (product, remainder)).into_iter().collect() }
+        assert!(
+            is_of_remainder(self.function, &self.state.remainders, remainder),
+            "a product is versioned for its factor that is a remainder",
+        );
+        Guard { holds, known: vec![(self.function.result(self.division), remainder)] }
     }
 
     /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the
@@ -94,7 +97,8 @@ impl Writer<'_> {
         (x, y): (Value, Value),
         threads: (u32, Active),
     ) -> Guard {
-        let Op::Binary(op, ..) = self.function.inst(self.division).op else { unreachable!("a division") };
+        let (op, ..) = self.operands();
+        assert_eq!(self.function.ty(x), self.function.ty(old.0), "the dividend at the guard is the dividend");
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
         let (divide, modulo) = if signed { (BinOp::SDiv, BinOp::SRem) } else { (BinOp::UDiv, BinOp::URem) };
         let (first, divisor) = (self.first(to, x), self.first(to, y));

@@ -43,14 +43,18 @@ fn uses(function: &Function, insts: &[Inst]) -> Vec<Uses> {
             uses[local.index()].starts = true;
         }
         let (Op::Load { ptr, .. } | Op::Store { ptr, .. } | Op::PtrAdd { base: ptr, .. }) = data.op else {
+            // Variables are used in no other way.
             return;
         };
-        let Some((local, _)) = pointers[ptr.index()] else { return };
+        let Some((local, _)) = pointers[ptr.index()] else {
+            // Not a variable.
+            return;
+        };
         let uses = &mut uses[local.index()];
         match &data.op {
             Op::Load { .. } => {
                 uses.reads += 1;
-                uses.ty = data.result.map(|result| function.ty(result));
+                uses.ty = Some(function.ty(function.result(inst)));
             }
             Op::Store { .. } => uses.is_stored = true,
             _ => uses.is_offset = true,
@@ -102,7 +106,7 @@ impl Writer<'_> {
             private.locals.push((local, new));
             let old = plan.pointers.iter().filter(|pointer| pointer.1 == local);
             let old: Vec<Value> = old.map(|pointer| pointer.0).collect();
-            let Some(&first) = old.first() else { continue };
+            let &first = old.first().expect("the version stores to the variable through a pointer");
             let ptr_type = self.function.ty(first);
             if held.is_some() {
                 self.effect(to, Op::LocalStart(new));

@@ -97,7 +97,7 @@ impl Unroller<'_> {
 
     /// `before`: the instructions before the loop in its block.
     fn plan(&self, inst: Inst, before: &[Inst]) -> Option<UnrollPlan> {
-        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
+        let (label, body, continuing) = self.function.as_loop(inst)?;
         let counted_loop = self.trip_count(inst, before)?;
         let metrics = self.metrics(label, counted_loop.test, &counted_loop.loads, [body, continuing]);
         let trips = counted_loop.trip_count;
@@ -106,6 +106,7 @@ impl Unroller<'_> {
             false => metrics.is_profitable(trips, self.is_geometric(counted_loop.next)),
         };
         let size = metrics.size * counted_loop.trip_count;
+        assert!(metrics.breaks > 0, "the exit test of a loop breaks out of it");
         (is_profitable && self.added + size <= MAX_GROWTH).then_some(UnrollPlan {
             label,
             body,
@@ -133,6 +134,9 @@ impl Unroller<'_> {
                 self.pointers.push(self.pointers[old.index()]);
                 self.array_pointers.push(self.array_pointers[old.index()]);
             }
+            let values = self.function.values.len();
+            assert_eq!(self.pointers.len(), values, "the pointers have one entry for each value");
+            assert_eq!(self.array_pointers.len(), values, "the array pointers have one entry for each value");
             if plan.continues {
                 copies.push(self.scope(one, body, inst));
             } else {

@@ -25,9 +25,11 @@ pub(super) struct CountedLoop {
 impl Unroller<'_> {
     /// `before`: the instructions before the loop in its block.
     pub(super) fn trip_count(&self, inst: Inst, before: &[Inst]) -> Option<CountedLoop> {
-        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
+        let (label, body, continuing) = self.function.as_loop(inst)?;
         let (test, tested_first) = self.find_test(label, body, continuing)?;
-        let Op::If { cond, then, .. } = self.function.inst(test).op else { return None };
+        let Op::If { cond, then, .. } = self.function.inst(test).op else {
+            unreachable!("{test} leaves the loop, so it is a branch")
+        };
         let leaves_when = !self.function.block(then).is_empty();
         let counter = self.counter(cond, 0)?;
         let next = self.only_store(counter, inst, continuing)?;
@@ -181,14 +183,20 @@ impl Expression<'_, '_> {
     fn evaluate(&self, value: Value, current: u64, depth: usize) -> Option<u64> {
         const MAX_DEPTH: usize = 8;
         let function = &*self.unroller.function;
-        let ty = function.ty(value);
-        let Type::Scalar(scalar) = ty else { return None };
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        let scalar = match function.ty(value) {
+            Type::Scalar(scalar) if depth <= MAX_DEPTH => scalar,
+            _ => return None,
+        };
         let operand = |value: Value| {
             let operand_ty = function.ty(value).scalar()?;
-            Some((operand_ty, self.evaluate(value, current, depth + 1)?))
+            let bits = self.evaluate(value, current, depth + 1)?;
+            assert_eq!(
+                bits & !crate::eval::mask(operand_ty),
+                0,
+                "{bits:#x} does not fit {}",
+                operand_ty.name()
+            );
+            Some((operand_ty, bits))
         };
         match function.def(value)? {
             Op::Const(bits) => Some(*bits),

@@ -17,7 +17,7 @@ impl<'a> Checker<'a> {
         let scope = self.scope_of_item(entrance.item);
         match &entry.item.kind {
             ItemKind::Function(function) if entry.item.template.is_some() => {
-                let ast::FunctionName::Name(name) = function.name else { return None };
+                let name = function.name.ordinary()?;
                 let found = self.in_scope(scope, |s| s.lookup(name));
                 let Some(Found::Functions(decls)) = found else { return None };
                 self.instantiated_by_signature(

@@ -6,7 +6,6 @@ use super::thread_attribute;
 use crate::ast;
 use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind};
 use crate::sema::checker::Checker;
-use crate::sema::function::Origin;
 use crate::token::Name;
 use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::Space;
@@ -46,7 +45,7 @@ impl Table {
 impl<'a> Checker<'a> {
     /// The parameters of a kernel with their indices.
     pub(in crate::sema) fn kernel_params(&mut self, func: FuncId) -> Option<Vec<KernelParam>> {
-        let Origin::Decl(decl) = self.inst(func).origin else { return None };
+        let decl = self.inst(func).origin.decl()?;
         // A template that is declared first and defined later has its attributes where it is defined.
         let (ast, scope) = match self.find_definition(func, decl) {
             Some(definition) => (definition.ast, definition.scope),

@@ -120,7 +120,10 @@ impl<'a> Checker<'a> {
                 case.is_default = true;
             }
             SwitchLabel::Case(expr) => {
-                let Some(n) = self.case_value(expr, cases.scalar, span) else { return false };
+                let Some(n) = self.case_value(expr, cases.scalar, span) else {
+                    // The error is reported.
+                    return false;
+                };
                 if cases.overlaps((n, n)) {
                     self.error("duplicate-case", span, format!("the switch has two cases for {n}"));
                     return false;
@@ -131,7 +134,10 @@ impl<'a> Checker<'a> {
             SwitchLabel::Range(first, last) => {
                 let first = self.case_value(first, cases.scalar, span);
                 let last = self.case_value(last, cases.scalar, span);
-                let (Some(first), Some(last)) = (first, last) else { return false };
+                let (Some(first), Some(last)) = (first, last) else {
+                    // The error is reported.
+                    return false;
+                };
                 return self.case_range((first, last), span, case, cases);
             }
         }
