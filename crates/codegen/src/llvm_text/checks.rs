@@ -328,7 +328,7 @@ mod tests {
             "%r1 = fadd i32 1, 2",
             "%r1 = add float 1.0, 2.0",
             "%r1 = load i32, ptr %r9, align 3",
-            "%r1 = getelementptr i8, ptr %r9, i32 4",
+            "%r1 = getelementptr i8, ptr %r9, i16 4",
             "%r1 = bitcast <32 x i1> zeroinitializer to i64",
             "%r1 = zext i32 1 to i16",
             "%r1 = trunc <4 x i32> zeroinitializer to <2 x i16>",
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "b7")]
+    #[should_panic(expected = "without a label: [7]")]
     fn a_branch_without_a_target_is_refused() {
         accepts(&["br label %b7"]);
     }

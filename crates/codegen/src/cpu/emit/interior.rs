@@ -254,10 +254,8 @@ impl Emitter<'_, '_> {
     ) -> Option<(Polynomial, i64)> {
         let function = self.facts.function;
         let (sum, is_signed, scale, offset) = self.index_sum(interior, pointer)?;
-        let Lane::Affine { shape, .. } = self.lane(pointer, 0) else {
-            // Lanes that are anywhere have no step.
-            return None;
-        };
+        // Lanes that are anywhere have no step.
+        let shape = self.affine_form(pointer)?;
         let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else {
             // Only the length of an argument is known before the region.
             return None;

@@ -116,12 +116,6 @@ impl<'a> Emitter<'a> {
         let loop_plans = LoopPlans::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
         let exit = t.block();
-        let mut values = vec![Vec::new(); function.values.len()];
-        for &param in &function.params {
-            assert!(matches!(function.ty(param), Type::Ptr(_)), "{param} of a kernel is a pointer");
-            // The offset in the argument.
-            values[param.index()] = vec![Opd::Int(0)];
-        }
         Self {
             input,
             t,
@@ -134,7 +128,7 @@ impl<'a> Emitter<'a> {
             loop_plans,
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),
-            values,
+            values: first_values(function),
             given: Given::new(value_words),
             matrix_layout,
             gathers: Gathers::default(),
@@ -257,6 +251,16 @@ impl<'a> Emitter<'a> {
         let args: Vec<String> = args.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
         format!("call {result} @{name}({})", args.join(", "))
     }
+}
+
+/// The operands of the parameters, as offsets in the arguments; other values have none yet.
+fn first_values(function: &Function) -> Vec<Vec<Opd>> {
+    let mut values = vec![Vec::new(); function.values.len()];
+    for &param in &function.params {
+        assert!(matches!(function.ty(param), Type::Ptr(_)), "{param} of a kernel is a pointer");
+        values[param.index()] = vec![Opd::Int(0)];
+    }
+    values
 }
 
 /// Zero of a scalar or of each element; of a pointer the null pointer.

@@ -82,7 +82,7 @@ impl<'a> Emitter<'a> {
             self.alignment = any;
         }
         self.version = Version::default();
-        self.values.iter_mut().for_each(Vec::clear);
+        self.values = super::first_values(self.input.function);
         self.block(body)
     }
 

@@ -273,10 +273,7 @@ impl Emitter<'_, '_> {
 
     /// Memory good until the next products.
     pub(super) fn scratch_for_products(&mut self, scratch: PanelScratch) -> Opd {
-        assert!(
-            scratch.1 > 0 && scratch.1 % 32 == 0,
-            "the size of {scratch:?} is not a whole number of fragment rows"
-        );
+        assert!(scratch.1 > 0, "{scratch:?} has a size");
         if let Some(known) = self.matrices.panel_scratch.get(&scratch) {
             return known.clone();
         }
