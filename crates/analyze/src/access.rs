@@ -98,7 +98,10 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&self, sites: &mut Vec<AccessSite>) {
         let data = self.function.inst(self.place.inst);
-        let size = |value: Option<Value>| value.map_or(0, |value| u64::from(self.function.ty(value).size()));
+        let size = |value: Option<Value>| {
+            let value = value.expect("a load has a result");
+            u64::from(self.function.ty(value).size())
+        };
         let mut add = |operation, ptr, bytes| sites.extend(self.site(operation, ptr, bytes));
         match &data.op {
             Op::Load { ptr, .. } => add(Operation::Load, *ptr, size(data.result)),
@@ -125,7 +128,9 @@ impl Finder<'_> {
     }
 
     fn site(&self, operation: Operation, ptr: Value, bytes: u64) -> Option<AccessSite> {
-        let Type::Ptr(space) = self.function.ty(ptr) else { return None };
+        let Type::Ptr(space) = self.function.ty(ptr) else {
+            unreachable!("{ptr} is accessed, and not a pointer")
+        };
         if space == Space::Thread {
             return None;
         }

@@ -94,8 +94,14 @@ impl<'f> Lanes<'f> {
             Op::Break(label) | Op::Continue(label) => return self.jump(place, *label),
             _ => {}
         }
-        let Some(result) = data.result else { return false };
-        let Some(new) = self.transfer(place, &data.op, result) else { return false };
+        let Some(result) = data.result else {
+            // The other instructions without a result store nothing.
+            return false;
+        };
+        let Some(new) = self.transfer(place, &data.op, result) else {
+            // An operand has no shape yet: a later round comes back.
+            return false;
+        };
         let old = &mut self.values[result.index()];
         let joined = old.as_ref().map_or_else(|| new.clone(), |old| old.join(&new));
         if old.as_ref() == Some(&joined) {
@@ -111,7 +117,7 @@ impl<'f> Lanes<'f> {
             matches!(self.function.inst(construct).op,
                 Op::Loop { label: of, .. } | Op::Switch { label: of, .. } | Op::Scope { label: of, .. } if of == label)
         });
-        let Some(target) = target else { return false };
+        let target = target.expect("the label of a jump belongs to an enclosing construct");
         if !place.within[target + 1..].iter().any(|construct| self.is_divergent(*construct)) {
             return false;
         }
@@ -130,7 +136,10 @@ impl<'f> Lanes<'f> {
     }
 
     fn store_shape(&mut self, place: &Place, ptr: Value, shape: Shape) -> bool {
-        let Some(local) = self.local_of(ptr) else { return false };
+        let Some(local) = self.local_of(ptr) else {
+            // Only what is stored to locals is followed.
+            return false;
+        };
         let outside = &self.starts[local.index()];
         let inner = place.within.iter().filter(|construct| !outside.contains(construct));
         let apart = inner.clone().any(|construct| self.divergent.contains(construct));
@@ -220,6 +229,7 @@ impl<'f> Lanes<'f> {
         // A shuffle reads one lane only if all lanes name the same.
         let from_one =
             op == SimdOp::Shuffle && args.get(1).is_some_and(|lane| self.shape(*lane).is_uniform());
+        debug_assert!(op != SimdOp::Shuffle || args.len() == 2, "a shuffle takes a value and a lane");
         if uniform || from_one { Shape::uniform() } else { Shape::Varying }
     }
 
@@ -251,6 +261,7 @@ impl<'f> Lanes<'f> {
 
     /// The position in the threadgroup along an axis, or in the grid.
     fn position(&self, axis: usize, in_group: bool) -> Shape {
+        assert!(axis < self.group.len(), "axes are x, y and z");
         let size = |axis: usize| i64::from(self.group.get(axis).copied().unwrap_or(1).max(1));
         let before: i64 = (0..axis).map(size).product();
         let at = |thread: i64| thread / before % size(axis);

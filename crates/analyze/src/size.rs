@@ -131,7 +131,7 @@ impl Choice {
 
     fn limits(&mut self, first: &KernelAnalysis, request: &SizeRequest<'_>) {
         let axes = ["", "one axis", "two axes", "three axes"];
-        let axes = axes.get(first.dimensions as usize).copied().unwrap_or_default();
+        let axes = axes[first.dimensions as usize];
         let limit = request.limit;
         let reason = format!(
             "the kernel asks for its position along {axes}; powers of two in whole SIMD-groups of 32, at most {limit} \

@@ -31,6 +31,7 @@
 pub mod cpu;
 mod elementwise;
 mod llvm_text;
+mod patterns;
 pub mod ptx;
 mod requested_kernel;
 mod roots;

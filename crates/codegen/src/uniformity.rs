@@ -117,7 +117,8 @@ impl Solver<'_> {
         for &block in blocks {
             self.block(block, divergent || varies || exits);
         }
-        self.around.pop();
+        let left = self.around.pop();
+        debug_assert!(left.is_some_and(|(left, _)| left == label), "constructs nest");
     }
 
     /// A jump: if a varying construct lies between it and its target, some lanes stay behind. So do they in
@@ -137,6 +138,7 @@ impl Solver<'_> {
                 return;
             }
         }
+        unreachable!("the label of a jump belongs to an enclosing construct");
     }
 
     fn uniform(&self, value: Value) -> bool {

@@ -294,12 +294,12 @@ impl Preparer<'_> {
         tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
         tables.before.resize(tables.buffers.len(), 0);
         for binding in arguments.bindings {
-            // `check_bindings` found each.
-            if let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) {
-                let slot = first_buffer + argument.slot as usize;
-                tables.buffers[slot] = self.bound(binding, inline)?;
-                tables.before[slot] = before(kernel, &binding.resource);
-            }
+            let argument = kernel.argument(ArgumentKind::Buffer, binding.index);
+            let argument = argument.expect("`check_bindings` found each binding's argument");
+            let slot = first_buffer + argument.slot as usize;
+            assert!(slot < tables.buffers.len(), "slot {} is not one of the kernel's", argument.slot);
+            tables.buffers[slot] = self.bound(binding, inline)?;
+            tables.before[slot] = before(kernel, &binding.resource);
         }
         let Some(shape) = shape else {
             return Ok(None);
@@ -358,13 +358,22 @@ impl Preparer<'_> {
     }
 
     fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {
-        let own = cpu_buffer(buffer).filter(|buffer| buffer.belongs_to(self.account));
-        own.ok_or_else(|| self.wrong_device("buffer"))
+        own_buffer(buffer, self.account, self.device)
     }
 
     fn wrong_device(&self, what: &'static str) -> DeviceError {
         DeviceError::WrongDevice { what, device: self.device.to_owned() }
     }
+}
+
+/// The buffer, if it belongs to the device.
+pub(crate) fn own_buffer<'b>(
+    buffer: &'b Arc<dyn Buffer>,
+    account: &Arc<MemoryAccount>,
+    device: &str,
+) -> Result<&'b CpuBuffer, DeviceError> {
+    let own = cpu_buffer(buffer).filter(|buffer| buffer.belongs_to(account));
+    own.ok_or_else(|| DeviceError::WrongDevice { what: "buffer", device: device.to_owned() })
 }
 
 /// The CPU device's own type behind a buffer handle.

@@ -36,7 +36,7 @@ use crate::queue::CpuQueue;
 /// This machine's processor as a Metal device.
 #[derive(Debug, Clone)]
 pub struct CpuDevice {
-    shared: Arc<DeviceShared>,
+    pub(crate) shared: Arc<DeviceShared>,
 }
 
 /// What everything made from a device shares.

@@ -3,6 +3,9 @@
 //! Owns the step from a prepared dispatch to entry calls: inline or shared with the pool, by how long the
 //! kernel took last time. Invariant: when a function here returns, no other thread works on the command.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +29,7 @@ use anymetal_hal::queue::Priority;
 use anymetal_hal::time_sample::TimeSample;
 use anymetal_hal::validate::{DispatchShape, check_range};
 
-use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer};
+use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer, own_buffer};
 use crate::cooperative::{Cooperative, Failure};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
@@ -46,7 +49,9 @@ const COPY_PART: u64 = 1 << 20;
 /// What running a command needs.
 pub(crate) struct Executor<'a> {
     pub(crate) pool: &'a Pool,
-    pub(crate) account: &'a MemoryAccount,
+    pub(crate) account: &'a Arc<MemoryAccount>,
+    /// The device's name.
+    pub(crate) device: &'a str,
     pub(crate) stop: &'a AtomicU32,
     /// Whose helpers go first.
     pub(crate) priority: Priority,
@@ -236,19 +241,26 @@ impl Executor<'_> {
     }
 
     /// The counts of an indirect dispatch, as they are now.
-    pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> [u32; 3] {
+    pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> Result<[u32; 3], DeviceError> {
         let mut bytes = [0; INDIRECT_COUNTS_BYTES as usize];
-        self.bytes(&dispatch.counts, dispatch.counts_offset, &mut bytes);
+        self.bytes(&dispatch.counts, dispatch.counts_offset, &mut bytes)?;
         let count = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        [count(0), count(4), count(8)]
+        Ok([count(0), count(4), count(8)])
     }
 
-    /// Bytes of a buffer, as they are now; none change where they are not within it.
-    pub(crate) fn bytes(&self, buffer: &Arc<dyn Buffer>, offset: u64, bytes: &mut [u8]) {
-        let inside = |buffer: &&CpuBuffer| check_range(offset, bytes.len() as u64, buffer.length()).is_ok();
-        let Some(buffer) = cpu_buffer(buffer).filter(inside) else {
-            return;
-        };
+    fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {
+        own_buffer(buffer, self.account, self.device)
+    }
+
+    /// Bytes of a buffer, as they are now. Errors if they are not within it, or it is another device's.
+    pub(crate) fn bytes(
+        &self,
+        buffer: &Arc<dyn Buffer>,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        let buffer = self.own(buffer)?;
+        check_range(offset, bytes.len() as u64, buffer.length())?;
         let _gate = self.account.gate.shared();
         // SAFETY: the range is within the buffer (checked above), and no slice into it exists while the gate
         // is shared.
@@ -256,14 +268,12 @@ impl Executor<'_> {
             let source = Start(buffer).at(offset);
             std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len());
         }
+        Ok(())
     }
 
     /// Copies bytes between buffers.
     pub(crate) fn copy(&self, copy: &BufferCopy) -> Result<(), DeviceError> {
-        let (Some(source), Some(destination)) = (cpu_buffer(&copy.source), cpu_buffer(&copy.destination))
-        else {
-            return Ok(());
-        };
+        let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
         let (from, to) = (copy.source_offset, copy.destination_offset);
         let (source, destination) = (Start(source), Start(destination));
         self.run_bytes(copy.length, &|first, len| {
@@ -278,10 +288,7 @@ impl Executor<'_> {
 
     /// Sets bytes of a buffer.
     pub(crate) fn fill(&self, fill: &BufferFill) -> Result<(), DeviceError> {
-        let Some(buffer) = cpu_buffer(&fill.buffer) else {
-            return Ok(());
-        };
-        let buffer = Start(buffer);
+        let buffer = Start(self.own(&fill.buffer)?);
         self.run_bytes(fill.length, &|first, len| {
             // SAFETY: the range is within the buffer (validated at submission), and no slice into it exists
             // while the gate is shared.
@@ -290,14 +297,13 @@ impl Executor<'_> {
     }
 
     /// Writes a time to a buffer.
-    pub(crate) fn write_time(&self, sample: &TimeSample, now_ns: u64) {
-        let Some(buffer) = cpu_buffer(&sample.buffer) else {
-            return;
-        };
+    pub(crate) fn write_time(&self, sample: &TimeSample, now_ns: u64) -> Result<(), DeviceError> {
+        let buffer = self.own(&sample.buffer)?;
         let _gate = self.account.gate.shared();
         // SAFETY: the eight bytes are within the buffer (validated at submission), and no slice into it
         // exists while the gate is shared.
         unsafe { Start(buffer).at(sample.offset).cast::<u64>().write_unaligned(now_ns) };
+        Ok(())
     }
 
     fn run_bytes(&self, length: u64, part: &(dyn Fn(u64, usize) + Sync)) -> Result<(), DeviceError> {

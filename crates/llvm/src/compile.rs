@@ -194,7 +194,10 @@ fn refuse_unknown_intrinsics(object: &[u8]) -> Result<(), CompileError> {
 /// The same for PTX, where such a call becomes an `.extern .func` that no driver resolves.
 fn refuse_external_functions(ptx: &[u8]) -> Result<(), CompileError> {
     let text = String::from_utf8_lossy(ptx);
-    let Some((_, declaration)) = text.split_once(".extern .func") else { return Ok(()) };
+    let Some((_, declaration)) = text.split_once(".extern .func") else {
+        // Every function is defined.
+        return Ok(());
+    };
     let name = declaration.split(';').next().unwrap_or_default().split_whitespace();
     Err(CompileError::UndefinedIntrinsic { name: name.collect::<Vec<_>>().join(" ") })
 }

@@ -61,7 +61,10 @@ impl Surroundings {
     /// Rust toolchains in rustup's folder: the selected one, `stable`, numbered ones from the newest,
     /// then the rest.
     fn toolchain_folders(&self) -> Vec<PathBuf> {
-        let Some(home) = &self.rustup_home else { return Vec::new() };
+        let Some(home) = &self.rustup_home else {
+            // This machine has no rustup.
+            return Vec::new();
+        };
         let toolchains = home.join("toolchains");
         let mut names: Vec<String> = std::fs::read_dir(&toolchains)
             .into_iter()
@@ -225,7 +228,10 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn is_library_name(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix("libLLVM") else { return false };
+    let Some(rest) = name.strip_prefix("libLLVM") else {
+        // Some other file.
+        return false;
+    };
     let named = rest.starts_with('.')
         || (rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_digit()));
     named && (rest.contains(".so") || rest.ends_with(".dylib"))
@@ -244,7 +250,10 @@ fn starts_word(text: &str, word: &str) -> bool {
 /// The leading numbers of a name, as in `1.95.0-x86_64…` → 1, 95, 0. Anything that is not a digit at
 /// the start is skipped; the first thing after a digit that is neither a digit nor a dot ends it.
 fn numbers(text: &str) -> Vec<u32> {
-    let Some(start) = text.find(|c: char| c.is_ascii_digit()) else { return Vec::new() };
+    let Some(start) = text.find(|c: char| c.is_ascii_digit()) else {
+        // A name without a version, such as a toolchain that was linked by hand.
+        return Vec::new();
+    };
     let tail = &text[start..];
     let end = tail.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tail.len());
     tail[..end].split('.').map_while(|part| part.parse().ok()).collect()

@@ -168,7 +168,9 @@ impl Joiner {
 
 /// Whether the loader uses the section: unwind tables and notes it does not.
 fn is_loaded(section: &ElfSection64<'_, '_, Endianness>) -> bool {
-    let SectionFlags::Elf { sh_flags } = section.flags() else { return false };
+    let SectionFlags::Elf { sh_flags } = section.flags() else {
+        unreachable!("sections of ELF files have ELF's flags")
+    };
     sh_flags & u64::from(elf::SHF_ALLOC) != 0 && section.name_bytes().is_ok_and(|name| name != b".eh_frame")
 }
 

@@ -82,6 +82,7 @@ impl Bundles {
     }
 
     fn keep(&mut self, members: &[Member]) {
+        debug_assert!(members.is_sorted_by_key(|member| member.offset), "the lowest member is the first");
         if let ([_, _, ..], Some(first)) = (members, first_of(members)) {
             self.by_first.insert(first.inst, from_first(members, first));
         }
@@ -119,6 +120,7 @@ pub(super) fn loads<'a>(
     run.iter().enumerate().filter_map(|(at, &inst)| {
         let data = function.inst(inst);
         let (&Op::Load { ptr, volatile: false, .. }, Some(result)) = (&data.op, data.result) else {
+            // Not a load, or a volatile load.
             return None;
         };
         let ty = function.ty(result);
@@ -150,6 +152,7 @@ pub(super) fn first_of(members: &[Member]) -> Option<Member> {
 
 /// The members with offsets from one of them.
 pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
+    assert!(!members.is_empty(), "a bundle has members");
     let from = |member: &Member| Member { offset: member.offset.wrapping_sub(first.offset), ..*member };
     members.iter().map(from).collect()
 }

@@ -14,15 +14,17 @@ const DEPTH: u32 = 8;
 
 /// Whether no lane's number is outside of the integers of that type, once it is rounded towards zero.
 pub(super) fn fits(function: &Function, value: Value, to: Scalar, is_signed: bool) -> bool {
-    let Some([min, max]) = range(function, value, DEPTH) else { return false };
     let above = (1u128 << (to.bits() - u32::from(is_signed))) as f64;
     let least = if is_signed { -above } else { 0.0 };
-    min >= least && max < above
+    range(function, value, DEPTH).is_some_and(|[min, max]| min >= least && max < above)
 }
 
 fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
     let depth = depth.checked_sub(1)?;
-    let ValueDef::Inst(inst) = function.values[value.index()].def else { return None };
+    let ValueDef::Inst(inst) = function.values[value.index()].def else {
+        // A parameter may be anything.
+        return None;
+    };
     let data = function.inst(inst);
     let of = |value: Value| range(function, value, depth);
     match &data.op {
@@ -51,6 +53,7 @@ fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
 }
 
 fn union(a: Range, b: Range) -> Range {
+    debug_assert!(a[0] <= a[1] && b[0] <= b[1], "the ends of a range are ordered: {a:?}, {b:?}");
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 

@@ -71,6 +71,10 @@ pub(super) struct Interior<'a> {
 impl<'a> Interior<'a> {
     pub(super) fn new(facts: Facts<'a>, flow: &'a Flow, known: Known) -> Option<Self> {
         let threads = facts.geometry.threads()?;
+        assert!(
+            threads.is_multiple_of(LANES as u32),
+            "all SIMD-groups of a threadgroup in the interior are full"
+        );
         Some(Self {
             facts,
             flow,
@@ -255,6 +259,7 @@ impl<'a> Interior<'a> {
             Position::Based { divide, modulo, pattern } => (divide, modulo, pattern),
             Position::Computed => return None,
         };
+        assert!(divide > 0, "threadgroup sizes are not zero");
         let of = |simdgroup: i64| {
             let place = simdgroup * LANES as i64 / i64::from(divide);
             if modulo == 0 { place } else { place % i64::from(modulo) }

@@ -107,7 +107,7 @@ impl<'a> Costs<'a> {
         let data = self.function.inst(inst);
         match data.op {
             Op::Load { ptr, .. } => {
-                let bytes = data.result.map_or(0, |result| self.function.ty(result).size());
+                let bytes = self.function.ty(data.result.expect("a load has a result")).size();
                 self.access(ptr, bytes, loops);
             }
             Op::Store { ptr, value, .. } => {
@@ -129,6 +129,7 @@ impl<'a> Costs<'a> {
     }
 
     fn access(&mut self, pointer: Value, bytes: u32, loops: u32) {
+        assert!(loops <= MAX_LOOPS, "the loop depth is capped");
         if ptr_space(self.function, pointer) == Space::Thread {
             return;
         }

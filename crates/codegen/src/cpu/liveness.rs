@@ -19,7 +19,8 @@ impl Variables {
 
     /// Whether it is in.
     pub(super) fn contains(&self, variable: usize) -> bool {
-        self.0.get(variable / 64).is_some_and(|word| word >> (variable % 64) & 1 == 1)
+        assert!(variable / 64 < self.0.len(), "variable {variable} is out of range");
+        self.0[variable / 64] >> (variable % 64) & 1 == 1
     }
 
     fn insert(&mut self, variable: usize) {
@@ -31,6 +32,7 @@ impl Variables {
     }
 
     fn unite(&mut self, other: &Self) {
+        assert_eq!(self.0.len(), other.0.len(), "sets of one function have the same size");
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine |= theirs;
         }
@@ -72,6 +74,7 @@ impl Liveness {
             let at_end = pass.empty.clone();
             pass.block(function.body, at_end);
         }
+        debug_assert!(pass.targets.is_empty(), "constructs nest");
         pass.result
     }
 
@@ -118,16 +121,17 @@ impl Pass<'_> {
         live
     }
 
-    fn target(&self, label: Label) -> Option<&Target> {
-        self.targets.iter().rev().find(|target| target.label == label)
+    fn target(&self, label: Label) -> &Target {
+        let found = self.targets.iter().rev().find(|target| target.label == label);
+        found.expect("the label of a jump belongs to an enclosing construct")
     }
 
     fn inst(&mut self, inst: Inst, mut live: Variables) -> Variables {
         let function = self.function;
         match &function.inst(inst).op {
             Op::Return(_) => self.empty.clone(),
-            Op::Break(label) => self.target(*label).map_or(live, |target| target.at_break.clone()),
-            Op::Continue(label) => self.target(*label).map_or(live, |target| target.at_continue.clone()),
+            Op::Break(label) => self.target(*label).at_break.clone(),
+            Op::Continue(label) => self.target(*label).at_continue.clone(),
             Op::If { then, otherwise, .. } => {
                 let mut result = self.block(*then, live.clone());
                 result.unite(&self.block(*otherwise, live));

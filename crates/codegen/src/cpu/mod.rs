@@ -121,6 +121,7 @@ pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
+    debug_assert_eq!(general.params.len(), kernel.args.len(), "a kernel's parameters are its arguments");
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
     let analysed = [Some(&general), whole.as_ref()];

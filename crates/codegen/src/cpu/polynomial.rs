@@ -89,6 +89,10 @@ impl Polynomial {
         let is_small =
             |(factors, by): (&Vec<Factor>, &i64)| factors.len() <= 2 && by.abs() <= MAX_COEFFICIENT;
         let fits = self.terms.len() <= MAX_TERMS && self.terms.iter().all(is_small);
+        debug_assert!(
+            self.terms.iter().all(|(factors, &by)| by != 0 && factors.is_sorted()),
+            "terms have sorted factors and nonzero coefficients: {self:?}"
+        );
         (fits && self.constant.abs() <= 1 << 40).then_some(self)
     }
 
@@ -118,6 +122,7 @@ impl Polynomial {
 
     /// The smallest and the largest of as many SIMD-groups; `None` if either may be first.
     pub(super) fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
+        assert!(simdgroups > 0, "a threadgroup has SIMD-groups");
         let (first, step) = (self.of_first(), self.step()?);
         let last = first.plus(&step, simdgroups - 1)?;
         if step.is_never_negative() {

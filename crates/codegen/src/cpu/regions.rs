@@ -67,8 +67,9 @@ impl GroupLevel {
                     found.changed = true;
                 }
             }
-            if label.is_some() {
-                labels.pop();
+            if let Some(label) = label {
+                let left = labels.pop();
+                debug_assert!(left.is_some_and(|(left, _)| left == label), "constructs nest");
             }
         }
         found

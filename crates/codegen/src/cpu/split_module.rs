@@ -45,14 +45,14 @@ impl<'a> Pieces<'a> {
             let line = left.find('\n').map_or(left.len(), |end| end + 1);
             let is_function = left.starts_with("define ");
             let end = match is_function {
-                true => left.find("\n}\n").map_or(left.len(), |end| end + 3),
+                true => left.find("\n}\n").expect("a definition ends") + 3,
                 false => line,
             };
             let (piece, after) = left.split_at(end);
             left = after;
             match names(&piece[..line]).next() {
                 Some(name) if is_function || piece.starts_with(['@', 'd']) => {
-                    pieces.named.insert(
+                    let before = pieces.named.insert(
                         name,
                         Piece {
                             text: piece,
@@ -61,6 +61,7 @@ impl<'a> Pieces<'a> {
                             mentions: names(piece).filter(|mentioned| *mentioned != name).collect(),
                         },
                     );
+                    assert!(before.is_none(), "{name} is defined twice");
                 }
                 _ => pieces.rest.push(piece),
             }
@@ -79,10 +80,9 @@ impl<'a> Pieces<'a> {
         let count = max.min(functions.len()).min(total / MIN_BYTES).max(1);
         let mut bins = vec![(0, BTreeSet::new()); count];
         for (bytes, name) in functions {
-            if let Some(bin) = bins.iter_mut().min_by_key(|(filled, _)| *filled) {
-                bin.0 += bytes;
-                bin.1.insert(name);
-            }
+            let bin = bins.iter_mut().min_by_key(|(filled, _)| *filled).expect("there is at least one bin");
+            bin.0 += bytes;
+            assert!(bin.1.insert(name), "{name} has two definitions");
         }
         bins.retain(|(filled, _)| *filled > 0);
         bins.into_iter().map(|(_, bin)| bin).collect()
@@ -120,8 +120,8 @@ impl<'a> Pieces<'a> {
 
 /// A function's declaration for those that call it from another part.
 fn declaration(definition: &str) -> String {
-    let header = definition.split(" {\n").next().unwrap_or_default();
-    let header = header.strip_prefix("define ").unwrap_or(header);
+    let (header, _) = definition.split_once(" {\n").expect("a definition has a body");
+    let header = header.strip_prefix("define ").expect("a definition starts so");
     format!("declare hidden {}\n", header.strip_prefix("internal ").unwrap_or(header))
 }
 

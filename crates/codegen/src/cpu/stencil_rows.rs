@@ -17,6 +17,7 @@ use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueD
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
 use super::shape::Affine;
 use super::shape::flow::Flow;
+use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// Fewer loads are tested one by one.
 pub(super) const MIN_LOADS: usize = 3;
@@ -128,6 +129,7 @@ impl StencilRows {
 
     /// Keeps the stencil rows that can be tested where the first is.
     fn keep_row_set(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
+        // No row of the run was kept.
         let Some(&start) = firsts.first() else { return };
         let (mut row_set, mut ahead) = (RowSet::default(), BTreeMap::new());
         for first in firsts {
@@ -148,8 +150,8 @@ impl StencilRows {
 
 /// The address as what stencil rows have in common, and the bytes that tell their members apart.
 fn key_of(function: &Function, flow: &Flow, load: Inst, pointer: Value) -> Option<(Key, i64)> {
-    let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else { return None };
-    let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else { return None };
+    let PointerSum { base, index, scale, offset } = pointer_sum(function, pointer)?;
+    let (cast, index) = widened(function, index?)?;
     let is_argument = matches!(function.values[base.index()].def, ValueDef::Param(_));
     if !is_argument || function.ty(index) != Type::Scalar(Scalar::I32) {
         return None;
@@ -210,7 +212,9 @@ fn needs(
     behind: usize,
     load: Inst,
 ) -> Option<BTreeMap<usize, Inst>> {
-    let &Op::Load { ptr, .. } = &function.inst(load).op else { return None };
+    let Op::Load { ptr, .. } = function.inst(load).op else {
+        unreachable!("stencil rows consist of loads, and {load} is not a load")
+    };
     let (mut found, mut wanted) = (BTreeMap::new(), vec![ptr]);
     while let Some(value) = wanted.pop() {
         let ValueDef::Inst(inst) = function.values[value.index()].def else { continue };

@@ -45,7 +45,8 @@ pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd
             let shifted = t.value(format_args!("shl {i32s} {wide}, {}", width.int("i32", 16)));
             t.value(format_args!("bitcast {i32s} {shifted} to {float}"))
         }
-        _ => a.clone(),
+        Scalar::F32 => a.clone(),
+        other => unreachable!("a {other:?} is not a float"),
     }
 }
 
@@ -55,7 +56,8 @@ pub(crate) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
     match scalar {
         Scalar::F16 => t.value(format_args!("fptrunc {float} {a} to {}", width.of("half"))),
         Scalar::Bf16 => to_bf16(t, width, a, true),
-        _ => a.clone(),
+        Scalar::F32 => a.clone(),
+        other => unreachable!("a {other:?} is not a float"),
     }
 }
 
@@ -127,8 +129,11 @@ pub(crate) fn binary(
     b: &Opd,
 ) -> Opd {
     let Arithmetic { width, scalar, constant, .. } = how;
+    assert!(op.is_float() == scalar.is_float(), "{op:?} does not compute in {scalar:?}");
     let element = scalar_type(scalar);
     let ty = width.of(element);
+    t.expect(a, &ty);
+    t.expect(b, &ty);
     if width == Width::One && scalar.is_int() {
         match op {
             BinOp::Add => return t.add(element, a, b),
@@ -154,6 +159,7 @@ pub(crate) fn binary(
                 Some(amount) => width.int(element, amount & (bits - 1)),
                 None => t.value(format_args!("and {ty} {b}, {}", width.int(element, bits - 1))),
             };
+            assert!(bits.count_ones() == 1, "shift amounts are masked, and {bits} is not a power of two");
             let name = match op {
                 BinOp::Shl => "shl",
                 BinOp::LShr => "lshr",
@@ -183,7 +189,8 @@ fn float(t: &mut Text, library: &mut Library, how: Arithmetic, op: BinOp, a: &Op
         BinOp::FSub => "fsub",
         BinOp::FMul => "fmul",
         BinOp::FDiv => "fdiv",
-        _ => {
+        other => {
+            assert_eq!(other, BinOp::FRem, "{other:?} does not compute in floats");
             let count = width.count() as u32;
             let name = library.require(MathFn::Fmod, Scalar::F32, FpMode::Safe, count).to_owned();
             let result = t.value(format_args!("call {ty} @{name}({ty} {x}, {ty} {y})"));
@@ -227,7 +234,8 @@ fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
         BinOp::UDiv => "udiv",
         BinOp::SDiv => "sdiv",
         BinOp::URem => "urem",
-        _ => "srem",
+        BinOp::SRem => "srem",
+        other => unreachable!("{other:?} does not divide"),
     };
     if width == Width::One || constant.is_some() || scalar == Scalar::I64 {
         return t.value(format_args!("{name} {ty} {a}, {divisor}"));
@@ -252,6 +260,8 @@ fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
 /// once. As a `double` a hair above the exact one it gives the exact quotient: for numbers below 2^32 the
 /// excess stays under 2^-17 divisors' parts, and the next whole number is at least one part away.
 pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
+    t.expect(divisor, "i32");
+    t.expect(a, "<32 x i32>");
     const ABOVE_ONE: f64 = 1.0 + 4.0 * f64::EPSILON;
     let (ty, wide) = (Width::All.of("i32"), Width::All.of("double"));
     let none = t.icmp("eq", "i32", divisor, &Opd::Int(0));
@@ -288,6 +298,7 @@ pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -
 
 fn high_product(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, scalar, .. } = how;
+    assert!(scalar.is_int(), "{scalar:?} products do not have a high half");
     let bits = scalar.bits();
     let wide_element = format!("i{}", bits * 2);
     let (ty, wide) = (width.ty(scalar), width.of(&wide_element));
@@ -331,7 +342,8 @@ fn compare_floats(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: &Opd
         CmpOp::FLe => "ole",
         CmpOp::FGt => "ogt",
         CmpOp::FGe => "oge",
-        _ => "une",
+        CmpOp::FNe => "une",
+        other => unreachable!("{other:?} does not compare floats"),
     };
     let (x, y) = (to_f32(t, width, scalar, a), to_f32(t, width, scalar, b));
     t.value(format_args!("fcmp {predicate} {} {x}, {y}", width.of("float")))

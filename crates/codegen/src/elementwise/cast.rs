@@ -20,6 +20,7 @@ pub(crate) fn cast(
         return a.clone();
     }
     let (source, target) = (width.ty(from), width.ty(to));
+    t.expect(a, &source);
     match op {
         CastOp::Trunc | CastOp::ZExt | CastOp::SExt => {
             let name = match op {
@@ -51,7 +52,9 @@ pub(crate) fn cast(
             to_integer(t, width, signed, to, &wide)
         }
         CastOp::SToF | CastOp::UToF => to_float(t, width, op, from, to, a),
-        CastOp::Bitcast | CastOp::PtrToInt | CastOp::IntToPtr => a.clone(),
+        CastOp::Bitcast | CastOp::PtrToInt | CastOp::IntToPtr => {
+            unreachable!("{op:?} is not elementwise")
+        }
     }
 }
 
@@ -72,6 +75,7 @@ pub(crate) fn to_integer_within(
 /// that saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those
 /// above it get the largest integer after.
 fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> Opd {
+    assert!(!matches!(to, Scalar::Bool) && to.is_int(), "floats do not become a {to:?}");
     let (float, mask, target) = (width.of("float"), width.of("i1"), width.ty(to));
     let bits = to.bits() - u32::from(signed);
     let constant = |x: f64| width.constant("float", &Opd::text(format!("0x{:016X}", x.to_bits())));
@@ -147,8 +151,10 @@ pub(crate) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], t
         1 => "i8",
         2 => "i16",
         4 => "i32",
-        _ => "i64",
+        8 => "i64",
+        size => unreachable!("scalars do not have {size} bytes"),
     };
+    assert_ne!(from, Scalar::Bool, "booleans are not reinterpreted");
     let (small, large) = (integer(from), integer(to));
     let ints: Vec<Opd> =
         parts.iter().map(|part| reinterpret(t, width, scalar_type(from), small, part)).collect();
@@ -168,8 +174,9 @@ pub(crate) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], t
                     Some(whole) => t.value(format_args!("or {} {whole}, {shifted}", width.of(large))),
                 });
             }
-            whole.unwrap_or(Opd::Int(0))
+            whole.expect("an element has at least one part")
         };
+        assert!(ints.len().is_multiple_of(to_size / from_size), "the parts form whole elements");
         ints.chunks(to_size / from_size).map(|group| join(t, group)).collect()
     } else {
         let mut results = Vec::new();

@@ -32,6 +32,7 @@ impl Width {
 
     /// A constant in every lane.
     pub(crate) fn constant(self, element: &str, value: &Opd) -> Opd {
+        debug_assert!(value.fits(element), "{value} is not a constant of type {element}");
         match self {
             Self::One => value.clone(),
             _ if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),

@@ -5,6 +5,8 @@ use super::{Opd, Text, wrap_int};
 impl Text {
     /// `a + b`.
     pub(crate) fn add(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+        self.expect(a, ty);
+        self.expect(b, ty);
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_add(*y))),
             (Opd::Int(0), x) | (x, Opd::Int(0)) => x.clone(),
@@ -14,6 +16,8 @@ impl Text {
 
     /// `a - b`.
     pub(crate) fn sub(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+        self.expect(a, ty);
+        self.expect(b, ty);
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_sub(*y))),
             (x, Opd::Int(0)) => x.clone(),
@@ -23,6 +27,8 @@ impl Text {
 
     /// `a × b`.
     pub(crate) fn mul(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+        self.expect(a, ty);
+        self.expect(b, ty);
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_mul(*y))),
             (Opd::Int(0), _) | (_, Opd::Int(0)) => Opd::Int(0),
@@ -33,6 +39,8 @@ impl Text {
 
     /// `a && b` of `i1`.
     pub(crate) fn and(&mut self, a: &Opd, b: &Opd) -> Opd {
+        self.expect(a, "i1");
+        self.expect(b, "i1");
         if a.is_text("true") || b.is_text("false") {
             return b.clone();
         }
@@ -44,6 +52,8 @@ impl Text {
 
     /// `icmp` of scalars.
     pub(crate) fn icmp(&mut self, predicate: &str, ty: &str, a: &Opd, b: &Opd) -> Opd {
+        self.expect(a, ty);
+        self.expect(b, ty);
         if let (Opd::Int(x), Opd::Int(y)) = (a, b) {
             let result = match predicate {
                 "eq" => Some(x == y),

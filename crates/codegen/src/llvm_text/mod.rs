@@ -6,9 +6,11 @@
 //!
 //! Here are the function, its blocks, and instructions on memory; `operand` has what instructions take,
 //! `types` their types' names, `atomics` those of atomic operations, `integers` and `vectors` the
-//! instructions that compute.
+//! instructions that compute; `checks` compares operands with the types that are written.
 
 mod atomics;
+#[cfg(debug_assertions)]
+mod checks;
 mod integers;
 mod operand;
 mod types;
@@ -42,6 +44,8 @@ pub(crate) struct Text {
     next: u32,
     current: BlockName,
     ended: bool,
+    #[cfg(debug_assertions)]
+    checks: checks::Checks,
 }
 
 impl Text {
@@ -83,6 +87,10 @@ impl Text {
 
     /// The whole function with this header, such as `define void @f(ptr %r1)`.
     pub(crate) fn finish(&mut self, header: &str, first_block: BlockName) -> String {
+        assert!(self.ended, "the last block of a function has a terminator");
+        assert!(self.start.is_empty() || self.start_at > 0, "start_line requires an earlier mark_start");
+        #[cfg(debug_assertions)]
+        self.checks.finish();
         let entry = std::mem::take(&mut self.entry);
         let (before, after) = self.body.split_at(self.start_at);
         let start = &self.start;
@@ -92,8 +100,12 @@ impl Text {
     /// An instruction without result.
     pub(crate) fn line(&mut self, text: impl fmt::Display) {
         if !self.ended {
+            #[cfg(debug_assertions)]
+            let at = self.body.len();
             // Writing to a String cannot fail.
             let _ = writeln!(self.body, "  {text}");
+            #[cfg(debug_assertions)]
+            self.checks.line(&self.body[at..]);
         }
     }
 
@@ -112,17 +124,23 @@ impl Text {
     /// An instruction of the entry block with a result.
     pub(crate) fn entry_value(&mut self, text: impl fmt::Display) -> Opd {
         let register = self.register();
-        let _ = writeln!(self.entry, "  {register} = {text}");
+        self.entry_line(format_args!("{register} = {text}"));
         register
     }
 
     /// An instruction of the entry block without result.
     pub(crate) fn entry_line(&mut self, text: impl fmt::Display) {
+        #[cfg(debug_assertions)]
+        let at = self.entry.len();
         let _ = writeln!(self.entry, "  {text}");
+        #[cfg(debug_assertions)]
+        self.checks.line(&self.entry[at..]);
     }
 
     /// Begins a turn of the body here: see [`Self::start_line`].
     pub(crate) fn mark_start(&mut self) {
+        assert!(self.start_at == 0, "a function has one iteration start");
+        assert!(!self.ended, "an iteration begins inside a block, not after a terminator");
         self.start_at = self.body.len();
     }
 
@@ -133,6 +151,7 @@ impl Text {
 
     /// A stack slot of the function.
     pub(crate) fn alloca(&mut self, ty: &str, align: u32) -> Opd {
+        assert!(align.is_power_of_two(), "a stack slot's alignment is a power of two, not {align}");
         self.entry_value(format_args!("alloca {ty}, align {align}"))
     }
 
@@ -162,6 +181,9 @@ impl Text {
     /// Starts a block; the one before falls through into it.
     pub(crate) fn label(&mut self, block: BlockName) {
         self.branch(block);
+        debug_assert!(block <= self.next, "block b{block} is not one of this function's");
+        #[cfg(debug_assertions)]
+        self.checks.place(block);
         let _ = writeln!(self.body, "b{block}:");
         self.ended = false;
         self.current = block;
@@ -175,6 +197,7 @@ impl Text {
 
     /// A conditional branch.
     pub(crate) fn branch_if(&mut self, condition: &Opd, yes: BlockName, no: BlockName) {
+        assert!(!matches!(condition, Opd::Int(_)), "a condition is an i1, and i1 constants are text");
         match condition {
             c if c.is_text("true") => self.branch(yes),
             c if c.is_text("false") => self.branch(no),
@@ -196,12 +219,18 @@ impl Text {
 
     /// Any other terminator.
     pub(crate) fn terminator(&mut self, text: impl fmt::Display) {
+        debug_assert!(is_terminator(&text.to_string()), "{text} does not end a block");
         self.line(text);
         self.ended = true;
     }
 
     /// A phi of the current block, which must be its first instruction.
     pub(crate) fn phi(&mut self, ty: &str, edges: &[(&Opd, BlockName)]) -> Opd {
+        debug_assert!(self.ended || self.is_at_phis(), "phis precede all other instructions of a block");
+        assert!(!edges.is_empty(), "a phi has at least one edge");
+        for (value, _) in edges {
+            self.expect(value, ty);
+        }
         let edges: Vec<String> = edges.iter().map(|(v, b)| format!("[ {v}, %b{b} ]")).collect();
         self.value(format_args!("phi {ty} {}", edges.join(", ")))
     }
@@ -210,6 +239,9 @@ impl Text {
 
     /// A call of an intrinsic `@llvm.{name}` whose operands all have one type, the result's.
     pub(crate) fn intrinsic(&mut self, name: &str, ty: &str, flags: &str, args: &[&Opd]) -> Opd {
+        for arg in args {
+            self.expect(arg, ty);
+        }
         let types = vec![ty; args.len()].join(", ");
         self.declare(format!("declare {ty} @llvm.{name}.{}({types})", mangle(ty)));
         let args: Vec<String> = args.iter().map(|arg| format!("{ty} {arg}")).collect();
@@ -220,19 +252,50 @@ impl Text {
 
     /// A load.
     pub(crate) fn load(&mut self, ty: &str, ptr: &Opd, align: u32) -> Opd {
+        assert!(align.is_power_of_two(), "a load's alignment is a power of two, not {align}");
+        self.expect(ptr, "ptr");
         self.value(format_args!("load {ty}, ptr {ptr}, align {align}"))
     }
 
     /// A store.
     pub(crate) fn store(&mut self, ty: &str, value: &Opd, ptr: &Opd, align: u32) {
+        assert!(align.is_power_of_two(), "a store's alignment is a power of two, not {align}");
+        self.expect(value, ty);
+        self.expect(ptr, "ptr");
         self.line(format_args!("store {ty} {value}, ptr {ptr}, align {align}"));
     }
 
     /// `ptr + bytes`.
     pub(crate) fn offset(&mut self, ptr: &Opd, bytes: &Opd) -> Opd {
+        self.expect(ptr, "ptr");
+        self.expect(bytes, "i64");
         if *bytes == Opd::Int(0) {
             return ptr.clone();
         }
         self.value(format_args!("getelementptr i8, ptr {ptr}, i64 {bytes}"))
     }
+
+    // --- checks
+
+    /// Asserts that the operand can be a value of the type, as far as its text and definition show.
+    #[track_caller]
+    pub(crate) fn expect(&self, operand: &Opd, ty: &str) {
+        debug_assert!(operand.fits(ty), "{operand} is not a constant of type {ty}");
+        #[cfg(debug_assertions)]
+        if let Opd::Reg(register) = operand
+            && let Some(known) = self.checks.type_of(*register)
+        {
+            assert!(known == ty, "{operand} is a {known}, not a {ty}");
+        }
+    }
+
+    /// Whether only phis precede in the current block.
+    fn is_at_phis(&self) -> bool {
+        let last = self.body.trim_end().rsplit('\n').find(|line| !line.trim_start().starts_with(';'));
+        last.is_some_and(|line| line.ends_with(':') || line.contains(" = phi "))
+    }
+}
+
+fn is_terminator(text: &str) -> bool {
+    ["br ", "ret ", "switch ", "unreachable", "indirectbr "].iter().any(|opcode| text.starts_with(opcode))
 }

@@ -30,6 +30,27 @@ impl Opd {
         matches!(self, Self::Text(t) if &**t == text)
     }
 
+    /// Whether it can be an operand of this type: registers always, constants if the type has such.
+    pub(crate) fn fits(&self, ty: &str) -> bool {
+        let is_any = |text: &str| matches!(text, "poison" | "undef" | "zeroinitializer");
+        match (self, ty) {
+            (Self::Reg(_), _) => true,
+            (Self::Int(n), "i8") => (i64::from(i8::MIN)..=i64::from(u8::MAX)).contains(n),
+            (Self::Int(n), "i16") => (i64::from(i16::MIN)..=i64::from(u16::MAX)).contains(n),
+            (Self::Int(n), "i32") => (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n),
+            (Self::Int(_), ty) => matches!(ty, "i64" | "i128"),
+            (Self::Text(text), _) if is_any(text) => true,
+            (Self::Text(text), "i1") => matches!(&**text, "true" | "false"),
+            (Self::Text(text), ty) if ty.starts_with("ptr") => {
+                &**text == "null" || text.starts_with(['@', '%']) || text.contains('(')
+            }
+            (Self::Text(text), _) if ty.starts_with('<') => {
+                text.starts_with(['<', 's']) || text.starts_with('%')
+            }
+            (Self::Text(text), _) => !matches!(&**text, "true" | "false" | "null"),
+        }
+    }
+
     /// Whether it is a constant.
     pub(crate) fn is_const(&self) -> bool {
         !matches!(self, Self::Reg(_))
@@ -49,6 +70,11 @@ impl fmt::Display for Opd {
 /// The text of a vector constant.
 pub(crate) fn vector_const(element: &str, values: impl IntoIterator<Item = i64>) -> Opd {
     let values: Vec<i64> = values.into_iter().collect();
+    assert!(!values.is_empty(), "LLVM has no vectors without elements");
+    assert!(
+        element.starts_with('i') || values.iter().all(|&v| v == 0),
+        "{element} constants are not integers"
+    );
     let show = |v: i64| match element {
         "i1" => if v & 1 == 1 { "true" } else { "false" }.to_owned(),
         _ => wrap_int(element, v).to_string(),
@@ -62,6 +88,7 @@ pub(crate) fn vector_const(element: &str, values: impl IntoIterator<Item = i64>)
 
 /// The integer as a value of that type, sign-extended.
 pub(crate) fn wrap_int(ty: &str, value: i64) -> i64 {
+    debug_assert!(ty.starts_with('i') && ty != "i1", "{ty} does not wrap as an integer");
     match ty {
         "i8" => i64::from(value as i8),
         "i16" => i64::from(value as i16),

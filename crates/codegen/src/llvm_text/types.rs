@@ -17,6 +17,7 @@ pub(crate) fn scalar_type(scalar: Scalar) -> &'static str {
 
 /// The vector of one `element` per lane.
 pub(crate) fn lanes_type(element: &str) -> String {
+    assert!(!element.starts_with('<'), "{element} is a vector already, and LLVM does not nest vectors");
     format!("<32 x {element}>")
 }
 

@@ -10,6 +10,8 @@ impl Text {
 
     /// A vector of `n` copies.
     pub(crate) fn splat_to(&mut self, n: usize, element: &str, value: &Opd) -> Opd {
+        assert!(n > 0, "LLVM has no vectors without elements");
+        self.expect(value, element);
         match value {
             Opd::Int(0) => Opd::text("zeroinitializer"),
             Opd::Text(t) if matches!(&**t, "false" | "zeroinitializer") => Opd::text("zeroinitializer"),
@@ -34,6 +36,8 @@ impl Text {
         b: &Opd,
         picks: &[Option<usize>],
     ) -> Opd {
+        assert!(!picks.is_empty(), "a shuffle has at least one element");
+        assert!(picks.iter().flatten().all(|&pick| pick < 2 * n), "a shuffle picks from two vectors of {n}");
         let list: Vec<String> = picks
             .iter()
             .map(|pick| pick.map_or("i32 poison".to_owned(), |index| format!("i32 {index}")))
@@ -47,14 +51,12 @@ impl Text {
 
     /// The parts, one after the other; their number is a power of two.
     pub(crate) fn concat(&mut self, element: &str, mut length: usize, mut parts: Vec<Opd>) -> Opd {
+        assert!(parts.len().is_power_of_two(), "the number of parts is a power of two, not {}", parts.len());
         while parts.len() > 1 {
             let picks: Vec<_> = (0..2 * length).map(Some).collect();
             parts = parts
                 .chunks(2)
-                .map(|pair| match pair {
-                    [a, b] => self.shuffle(element, length, a, b, &picks),
-                    _ => pair[0].clone(),
-                })
+                .map(|pair| self.shuffle(element, length, &pair[0], &pair[1], &picks))
                 .collect();
             length *= 2;
         }
@@ -70,6 +72,13 @@ impl Text {
         a: &Opd,
         b: &Opd,
     ) -> Opd {
+        debug_assert!(
+            condition_type == "i1" || condition_type.ends_with(" x i1>") && ty.starts_with('<'),
+            "a {condition_type} does not choose between values of type {ty}"
+        );
+        self.expect(condition, condition_type);
+        self.expect(a, ty);
+        self.expect(b, ty);
         if a == b || condition.is_text("true") {
             return a.clone();
         }

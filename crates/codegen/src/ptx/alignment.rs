@@ -53,6 +53,7 @@ impl<'a> Alignment<'a> {
         pointers: &[Pointer],
         assumed: Assumed,
     ) -> Self {
+        assert!(assumed.bindings.is_power_of_two(), "alignments are powers of two, not {}", assumed.bindings);
         let locals = vec![MAX_BITS; function.locals.len()];
         let (pointers, asked) = (pointers.to_vec(), RefCell::default());
         let mut this = Self { module, kernel, function, pointers, locals, assumed, asked };
@@ -105,7 +106,10 @@ impl<'a> Alignment<'a> {
 
     /// The known number of zero bits at the end of a value or an address.
     fn zeros(&self, value: Value, depth: u32) -> u32 {
-        let Some(depth) = depth.checked_sub(1) else { return 0 };
+        let Some(depth) = depth.checked_sub(1) else {
+            // Nothing is known of what is not followed.
+            return 0;
+        };
         let of = |value| self.zeros(value, depth);
         let zeros = match &self.function.values[value.index()].def {
             ValueDef::Param(index) => self.of_argument(*index as usize).trailing_zeros(),
@@ -147,6 +151,7 @@ impl<'a> Alignment<'a> {
             Root::Argument(_) if !is_pointer && self.assumed.word_bits > 0 => {
                 let is_word = self.function.ty(value).scalar().is_some_and(|scalar| scalar.bits() == 32);
                 let Some(place) = place_in_argument(self.function, from).filter(|_| is_word) else {
+                    // Only whole words at known places are assumed aligned.
                     return 0;
                 };
                 self.asked.borrow_mut().insert(place);

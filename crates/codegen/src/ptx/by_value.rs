@@ -39,6 +39,7 @@ pub(super) fn value_words(function: &Function, kernel: &Kernel, order: &[Inst]) 
             None => *words = 0,
         }
     }
+    assert!(left <= MAX_ALL_BYTES, "arguments given by value fit the launch's parameters");
     words
 }
 
@@ -70,7 +71,10 @@ fn keep_readable(function: &Function, inst: Inst, words: &mut [u32]) {
 
 /// Whether a value of the type can be read from words, `offset` bytes within so many.
 fn can_read(ty: Type, offset: u64, bytes: u64) -> bool {
-    let Some(element) = ty.scalar().filter(|_| !ty.is_ptr()).map(Scalar::size) else { return false };
+    let Some(element) = ty.scalar().filter(|_| !ty.is_ptr()).map(Scalar::size) else {
+        // Words hold numbers, not pointers.
+        return false;
+    };
     let is_whole = offset.is_multiple_of(u64::from(element).min(WORD));
     is_whole && offset.checked_add(ty.size().into()).is_some_and(|end| end <= bytes)
 }

@@ -142,6 +142,7 @@ impl Marker<'_> {
                 self.contents(nested, inner, contents, exits);
             }
             if own.is_some() {
+                debug_assert_eq!(inner.last().copied(), own, "constructs nest");
                 inner.pop();
             }
         }
@@ -169,6 +170,7 @@ impl Marker<'_> {
                 self.jumps(nested, varying, inner, out);
             }
             if own.is_some() {
+                debug_assert_eq!(inner.last().copied(), own, "constructs nest");
                 inner.pop();
             }
         }

@@ -9,6 +9,7 @@ use anymetal_ir::{BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Scalar,
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
 use crate::elementwise::arith::swapped;
+use crate::patterns::comparison;
 
 /// The largest step that is handled.
 const MAX_STEP: u64 = 1 << 16;
@@ -70,7 +71,7 @@ impl<'a> CountedLoops<'a> {
     /// The loop, if it is counted.
     pub(super) fn find(&self, inst: Inst) -> Option<CountedLoop> {
         let (test, leaves_when, cond) = self.exit_test(inst)?;
-        let Some(&Op::Compare(op, a, b)) = self.function.def(cond) else { return None };
+        let (op, a, b) = comparison(self.function, cond)?;
         let goes_on = if leaves_when { inverse(op)? } else { op };
         let (counter, current, limit, goes_on) = match (self.variable(a, inst), self.variable(b, inst)) {
             (Some(counter), None) => (counter, a, b, goes_on),
@@ -85,7 +86,10 @@ impl<'a> CountedLoops<'a> {
             CmpOp::Ne => step.abs() == 1,
             _ => false,
         };
-        let Op::Loop { label, .. } = self.function.inst(inst).op else { return None };
+        let Op::Loop { label, .. } = self.function.inst(inst).op else {
+            unreachable!("{inst} has an exit test, so it is a loop")
+        };
+        assert!(step != 0 || !leads_there, "a counter with step 0 does not reach its limit");
         let is_small = step.unsigned_abs() <= MAX_STEP;
         let stays = !self.is_inside(limit, inst) || self.function.as_const(limit).is_some();
         (leads_there && is_small && stays).then_some(CountedLoop {
@@ -142,7 +146,9 @@ impl<'a> CountedLoops<'a> {
     }
 
     fn accesses_before_test(&self, counted: &CountedLoop, inst: Inst) -> bool {
-        let Op::Loop { body, .. } = self.function.inst(inst).op else { return true };
+        let Op::Loop { body, .. } = self.function.inst(inst).op else {
+            unreachable!("{inst} has a counter, so it is a loop")
+        };
         let mut before_test = self.function.block(body).iter().take_while(|&&inst| inst != counted.test);
         before_test.any(|inst| match self.function.inst(*inst).op {
             Op::Load { ptr, .. } => self.local(ptr).is_none(),
@@ -176,10 +182,16 @@ impl<'a> CountedLoops<'a> {
 
     /// The `if` that leaves a loop, whether it does when its condition holds, and the condition.
     fn exit_test(&self, inst: Inst) -> Option<(Inst, bool, Value)> {
-        let Op::Loop { label, body, .. } = self.function.inst(inst).op else { return None };
+        let Op::Loop { label, body, .. } = self.function.inst(inst).op else {
+            // Some other construct.
+            return None;
+        };
         let has_effect = |inst: &&Inst| self.function.inst(**inst).op.has_side_effects();
         let test = *self.function.block(body).iter().find(has_effect)?;
-        let Op::If { cond, then, otherwise } = self.function.inst(test).op else { return None };
+        let Op::If { cond, then, otherwise } = self.function.inst(test).op else {
+            // The first effect of a round is not a test.
+            return None;
+        };
         let [then, otherwise] = [then, otherwise].map(|block| self.function.block(block));
         let leaves =
             |insts: &[Inst]| matches!(insts, [only] if self.function.inst(*only).op == Op::Break(label));
@@ -204,7 +216,9 @@ impl<'a> CountedLoops<'a> {
 
     /// What is stored to a variable in the loop, if that is done once in each round that does not leave.
     fn stored(&self, counter: Local, inst: Inst) -> Option<Value> {
-        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
+        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else {
+            unreachable!("{inst} has a counter, so it is a loop")
+        };
         let (mut writes, mut continues) = (0, false);
         self.each(inst, &mut |inst| match self.function.inst(inst).op {
             Op::Store { ptr, .. } => writes += usize::from(self.local(ptr) == Some(counter)),
@@ -225,7 +239,10 @@ impl<'a> CountedLoops<'a> {
     /// The constant that is added to the counter.
     fn step(&self, counter: Local, scalar: Scalar, inst: Inst) -> Option<i64> {
         let stored = self.stored(counter, inst)?;
-        let Some(Op::Binary(op, a, b)) = self.function.def(stored) else { return None };
+        let Op::Binary(op, a, b) = self.function.def(stored)? else {
+            // The counter is set, not moved.
+            return None;
+        };
         let is_counter = |value: Value| self.variable(value, inst) == Some(counter);
         let constant = |value: Value| {
             let bits = self.function.as_const(value)?;
@@ -243,14 +260,15 @@ impl<'a> CountedLoops<'a> {
     fn is_halved(&self, inst: Inst) -> bool {
         let halved = || {
             let (_, leaves_when, cond) = self.exit_test(inst)?;
-            let Some(Op::Compare(op, a, b)) = self.function.def(cond) else { return None };
-            let counter = self.variable(*a, inst)?;
+            let (op, a, b) = comparison(self.function, cond)?;
+            let counter = self.variable(a, inst)?;
             let ends_at_zero = match op {
                 CmpOp::Ne | CmpOp::UGt | CmpOp::SGt => !leaves_when,
                 CmpOp::Eq => leaves_when,
                 _ => false,
             };
-            let Some(Op::Binary(op, halved, by)) = self.function.def(self.stored(counter, inst)?) else {
+            let Op::Binary(op, halved, by) = self.function.def(self.stored(counter, inst)?)? else {
+                // The counter is set, not divided.
                 return None;
             };
             let by = self.function.as_const(*by)?;
@@ -259,7 +277,7 @@ impl<'a> CountedLoops<'a> {
                 BinOp::UDiv => by >= 2,
                 _ => false,
             };
-            let is_zero = self.function.as_const(*b) == Some(0);
+            let is_zero = self.function.as_const(b) == Some(0);
             Some(ends_at_zero && is_zero && is_less && self.variable(*halved, inst) == Some(counter))
         };
         halved().unwrap_or(false)

@@ -82,7 +82,7 @@ impl LoopPlans {
 
     /// A loop's plan.
     pub(super) fn of(&self, inst: Inst) -> LoopPlan {
-        self.plans[inst.index()].clone().unwrap_or(LoopPlan::Rounds(MAX_ROUNDS))
+        self.plans[inst.index()].clone().unwrap_or_else(|| unreachable!("{inst} is not a loop"))
     }
 }
 
@@ -112,6 +112,7 @@ impl Planner<'_> {
         }
         let bound = self.counted.max_trips(inst, before);
         if let Some(all) = bound.and_then(|trips| trips.checked_mul(each)).filter(|&all| all <= MAX_QUIET) {
+            assert!(self.plans[inst.index()].is_none(), "a loop is planned once");
             let size = (self.size(inst) as u64).saturating_mul(all);
             let unroll = bound.is_some_and(|trips| trips <= MAX_UNROLLED_ROUNDS) && size <= MAX_UNROLLED;
             self.plans[inst.index()] = Some(LoopPlan::Quiet { unroll });
@@ -129,6 +130,11 @@ impl Planner<'_> {
             let in_groups = is_small && !(self.is_tracked)(inst);
             (if in_groups { LoopPlan::Groups(rounds) } else { LoopPlan::Rounds(rounds) }, rounds)
         };
+        assert!(rounds >= 1, "a loop polls at least once per iteration");
+        assert!(
+            !matches!(plan, LoopPlan::Groups(_)) || rounds >= GROUP,
+            "{rounds} iterations are fewer than a group of {GROUP}"
+        );
         self.plans[inst.index()] = Some(plan);
         each.saturating_mul(rounds)
     }

@@ -135,6 +135,7 @@ fn checked_static_bytes(
     if bytes > MAX_STATIC_THREADGROUP_BYTES {
         return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_STATIC_THREADGROUP_BYTES });
     }
+    assert!(bytes >= variables, "barriers take memory after the variables");
     Ok(bytes)
 }
 
@@ -142,6 +143,7 @@ fn checked_static_bytes(
 fn variable_bytes(module: &Module) -> u64 {
     module.threadgroup_vars.iter().fold(0, |end: u64, var| {
         let align = u64::from(var.align.max(16));
+        assert!(align.is_power_of_two(), "alignments are powers of two, not {align}");
         end.div_ceil(align).saturating_mul(align).saturating_add(var.size)
     })
 }

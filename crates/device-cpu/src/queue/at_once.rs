@@ -93,8 +93,11 @@ impl<'a> Lead<'a> {
         let started_ns = core.begin_run(submission.deadline);
         let run = std::panic::AssertUnwindSafe(|| self.execute(submission));
         let ran = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
-            let Some(Command::Dispatch(dispatch)) = submission.commands.first() else { return Ok(()) };
-            Err(panicked(Some(&dispatch.pipeline.kernel().name), &panic))
+            let kernel = match submission.commands.first() {
+                Some(Command::Dispatch(dispatch)) => Some(dispatch.pipeline.kernel().name.as_str()),
+                _ => None,
+            };
+            Err(panicked(kernel, &panic))
         });
         let timing = Timing { submitted_ns: started_ns, started_ns, ended_ns: core.device.now_ns() };
         ran?;
@@ -106,7 +109,7 @@ impl<'a> Lead<'a> {
         let (core, tables) = (self.core, &self.tables);
         let device = &core.device;
         let (pool, account, priority) = (&device.pool, &device.account, core.descriptor.priority);
-        let executor = Executor { pool, account, stop: &core.run_stop, priority };
+        let executor = Executor { pool, account, device: &device.name, stop: &core.run_stop, priority };
         let (Some(Command::Dispatch(dispatch)), Some(CommandStep::Dispatch(prepared))) =
             (submission.commands.first(), tables.steps.first())
         else {

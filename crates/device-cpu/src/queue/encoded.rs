@@ -93,7 +93,7 @@ fn executed(
         ExecutedRange::Commands(range) => Ok(range.clone()),
         ExecutedRange::Indirect { buffer, offset } => {
             let mut bytes = [0; INDIRECT_RANGE_BYTES as usize];
-            executor.bytes(buffer, *offset, &mut bytes);
+            executor.bytes(buffer, *offset, &mut bytes)?;
             let range = words(&bytes);
             let (start, count) = (u64::from(range[0]), u64::from(range[1]));
             memory.check(start..start + count)
@@ -110,7 +110,7 @@ fn decode(
 ) -> Result<Vec<Command>, DeviceError> {
     let place = memory.bytes_of(&commands);
     let mut bytes = vec![0; (place.end - place.start) as usize];
-    executor.bytes(memory.buffer(), place.start, &mut bytes);
+    executor.bytes(memory.buffer(), place.start, &mut bytes)?;
     let words = words(&bytes);
     let each = words.chunks_exact(memory.layout().command_words() as usize);
     let dispatches = each.zip(commands).filter_map(|(words, number)| {

@@ -121,7 +121,13 @@ impl CommandBuffer {
             self.armed = at.map(|at| device.clock.set_alarm(at, stop()));
         }
         let stop = Arc::clone(&self.stop);
-        let executor = Executor { pool: &device.pool, account: &device.account, stop: &stop.flag, priority };
+        let executor = Executor {
+            pool: &device.pool,
+            account: &device.account,
+            device: &device.name,
+            stop: &stop.flag,
+            priority,
+        };
         let timed = self.submission.timestamps == Timestamps::EachCommand;
         while self.position < self.submission.commands.len() {
             if stop.flag.load(Ordering::Relaxed) != 0 {
@@ -194,7 +200,7 @@ impl CommandBuffer {
                 launch(&dispatch.pipeline, &dispatch.bindings, prepared)
             }
             (Command::DispatchIndirect(dispatch), CommandStep::Indirect(prepared)) => {
-                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
+                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch)?);
                 let limits = &device.capabilities;
                 match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {
                     Some(shape) => {
@@ -205,20 +211,20 @@ impl CommandBuffer {
             }
             (Command::Copy(copy), _) => executor.copy(copy),
             (Command::Fill(fill), _) => executor.fill(fill),
-            (Command::SampleTime(sample), _) => {
-                executor.write_time(sample, device.now_ns());
-                Ok(())
-            }
+            (Command::SampleTime(sample), _) => executor.write_time(sample, device.now_ns()),
             (Command::SignalEvent { event, value }, _) => {
                 event.signal(*value);
                 Ok(())
             }
             // Refused at submission.
             (Command::MatrixProduct(_), _) => Err(matrix_product::unsupported(&device.name)),
-            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and
-            // what is executed indirectly comes one by one.
-            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
-            | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
+            (Command::Dispatch(_) | Command::DispatchIndirect(_), CommandStep::EmptyDispatch) => Ok(()),
+            (Command::Dispatch(_) | Command::DispatchIndirect(_), step) => {
+                unreachable!("a dispatch was prepared as {step:?}")
+            }
+            // Waits are already satisfied, a queue orders its own commands, and indirect commands are
+            // executed separately.
+            (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
             | (Command::ExecuteIndirect(_) | Command::ExecuteEncoded(_), _) => Ok(()),
         }
     }

@@ -47,7 +47,9 @@ impl Emitter<'_, '_> {
     fn is_unclamped(&mut self, op: BinOp, a: Value, b: Value, k: usize) -> Opd {
         let (affine, limit) = if self.shape(b, k).is_uniform() { (a, b) } else { (b, a) };
         let element = scalar_type(self.scalar(affine));
-        let Lane::Affine { shape, .. } = self.lane(affine, k) else { return Opd::bool(false) };
+        let Lane::Affine { shape, .. } = self.lane(affine, k) else {
+            unreachable!("{affine} is affine where its minimum has a conditional form")
+        };
         let signed = matches!(op, BinOp::SMin | BinOp::SMax);
         let fits = self.fits(if signed { CastOp::SExt } else { CastOp::ZExt }, affine, k);
         let (low, high) = shape.extent();
@@ -81,7 +83,9 @@ impl Emitter<'_, '_> {
     fn fits(&mut self, op: CastOp, a: Value, k: usize) -> Opd {
         let from = self.scalar(a);
         let element = scalar_type(from);
-        let Lane::Affine { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
+        let Lane::Affine { bases, shape, .. } = self.lane(a, k) else {
+            unreachable!("{a} is affine where its extension has a conditional form")
+        };
         let bound = if self.function().ty(a).lanes() == 1 {
             upper_bound(self.facts.function, self.facts.geometry, a)
         } else {
@@ -92,6 +96,7 @@ impl Emitter<'_, '_> {
         }
         let (low, high) = shape.extent();
         let bits = from.bits();
+        assert!(from.is_int(), "a {from:?} is not widened by {op:?}");
         let signed = op == CastOp::SExt;
         let (less, min) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
         let max = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
@@ -115,8 +120,9 @@ impl Emitter<'_, '_> {
     /// The vector of a conditional component, from the operands' vectors.
     pub(super) fn recompute(&mut self, value: Value, k: usize) -> Opd {
         let function = self.facts.function;
-        let zero = Opd::text("zeroinitializer");
-        let ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
+        let ValueDef::Inst(inst) = function.values[value.index()].def else {
+            unreachable!("{value} is a parameter, whose form is not conditional")
+        };
         match &function.inst(inst).op {
             Op::Binary(..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
                 self.elementwise(inst, k, Width::All, None)
@@ -157,9 +163,9 @@ impl Emitter<'_, '_> {
                     }
                     left -= n;
                 }
-                zero
+                unreachable!("{value} has no component {k}")
             }
-            _ => zero,
+            op => unreachable!("{op:?} has no conditional form"),
         }
     }
 }

@@ -53,6 +53,7 @@ impl AvailableChecks {
     }
 
     fn back_to(&mut self, length: usize) {
+        assert!(self.undo.len() >= length, "available checks are undone in reverse order");
         while self.undo.len() > length
             && let Some((key, before)) = self.undo.pop()
         {
@@ -123,6 +124,9 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn note_of(&mut self, key: Key, outcome: &Opd) {
+        if !matches!(key.3, Test::FirstOffset | Test::RowStep) {
+            self.t.expect(outcome, "i1");
+        }
         self.available_checks.insert(key, outcome.clone());
     }
 

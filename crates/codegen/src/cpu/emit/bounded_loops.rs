@@ -29,7 +29,10 @@ impl Emitter<'_, '_> {
     /// The promoted variable that an `if (…) break` compares with a constant, and that.
     fn exit_counter(&self, label: Label, inst: Inst) -> Option<(usize, u64)> {
         let function = self.facts.function;
-        let Op::If { cond, then, otherwise } = function.inst(inst).op else { return None };
+        let Op::If { cond, then, otherwise } = function.inst(inst).op else {
+            // Not a test.
+            return None;
+        };
         let leaves = |block: Block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
         if !leaves(then) && !leaves(otherwise) {
             return None;
@@ -38,7 +41,10 @@ impl Emitter<'_, '_> {
             Op::Unary(UnOp::Not, inner) => function.def(*inner)?,
             op => op,
         };
-        let Op::Compare(op, a, b) = compared else { return None };
+        let Op::Compare(op, a, b) = compared else {
+            // The condition is not a comparison.
+            return None;
+        };
         let ordered = !matches!(op, CmpOp::Eq | CmpOp::Ne);
         let (var, bound) = match (self.promoted_of(*a), self.promoted_of(*b)) {
             (Some(var), None) => (var, *b),
@@ -51,7 +57,10 @@ impl Emitter<'_, '_> {
 
     /// The promoted variable that a value was loaded from.
     fn promoted_of(&self, value: Value) -> Option<usize> {
-        let Op::Load { ptr, .. } = self.facts.function.def(value)? else { return None };
+        let Op::Load { ptr, .. } = self.facts.function.def(value)? else {
+            // The value is computed.
+            return None;
+        };
         let size = i64::from(self.facts.function.ty(value).size());
         let vars = self.facts.storage.vars_at(*ptr, size)?;
         (vars.len() == 1).then_some(vars.start)
@@ -67,7 +76,10 @@ impl Emitter<'_, '_> {
     /// By how much the instruction moves the promoted variable, if it does nothing else.
     fn step_by(&self, var: usize, inst: Inst) -> Option<u64> {
         let function = self.facts.function;
-        let Op::Store { ptr, value, .. } = function.inst(inst).op else { return None };
+        let Op::Store { ptr, value, .. } = function.inst(inst).op else {
+            // The instruction changes no variable.
+            return None;
+        };
         let size = i64::from(function.ty(value).size());
         if self.facts.storage.vars_at(ptr, size) != Some(var..var + 1) {
             return None;

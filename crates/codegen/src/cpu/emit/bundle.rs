@@ -60,7 +60,10 @@ impl Chunk {
 impl Emitter<'_, '_> {
     /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
-        let Some(members) = self.facts.bundles.of_first(inst) else { return false };
+        let Some(members) = self.facts.bundles.of_first(inst) else {
+            // The load begins no bundle.
+            return false;
+        };
         if self.facts.storage.pointer(pointer).root == Root::Many {
             return false;
         }
@@ -72,6 +75,7 @@ impl Emitter<'_, '_> {
         let chunks = self.chunks(inst, members, shape.as_ref());
         let (Some(low), Some(high)) = (chunks.first().map(Chunk::start), chunks.last().map(Chunk::end))
         else {
+            // No two loads are better loaded together.
             return false;
         };
         let address = Address { extra: low, ..self.address(pointer, 0, AccessKind::Load) };
@@ -79,6 +83,8 @@ impl Emitter<'_, '_> {
             Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
             None => self.load_bundle_apart(&address, &chunks, high - low),
         };
+        let count: usize = chunks.iter().map(|chunk| chunk.item.count).sum();
+        assert_eq!(loaded.len(), count, "a bundle has one vector per element");
         let mut loaded = loaded.into_iter();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             self.bundled.insert(part.result);
@@ -98,7 +104,9 @@ impl Emitter<'_, '_> {
         let mut chunks: Vec<Chunk> = Vec::new();
         for &Member { inst, offset, .. } in members {
             let data = self.facts.function.inst(inst);
-            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
+            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
+                unreachable!("bundles consist of loads, not of {:?}", data.op)
+            };
             let item = Item::of(self.facts.function.ty(result));
             let is_plain = shape.is_some_and(|shape| {
                 matches!(plan(shape, i64::from(item.scalar.size()), item.count as i64), Plan::Runs(_))
@@ -127,7 +135,10 @@ impl Emitter<'_, '_> {
         chunks: &[Chunk],
         bytes: i64,
     ) -> Vec<Opd> {
-        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, .. } = address.offset.clone() else {
+            unreachable!("the bundle's pointer is affine, so its offset is")
+        };
+        assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -246,6 +257,7 @@ impl Emitter<'_, '_> {
         (one, one_end): (&[Opd], u32),
         other: &[Opd],
     ) -> Vec<Opd> {
+        assert_eq!(one.len(), other.len(), "both ways load the same elements");
         let other_end = self.t.current();
         self.t.branch(join);
         self.t.label(join);
@@ -261,12 +273,13 @@ impl Emitter<'_, '_> {
 
     /// Loads an item for each lane from its place; gives one vector per element.
     pub(super) fn load_wide(&mut self, place: &Place, lanes: &[Opd], item: Item) -> Vec<Opd> {
+        assert_eq!(lanes.len(), LANES, "a wide load has one place per lane");
         let size = i64::from(item.scalar.size());
         let mut elements = Vec::new();
         let mut at = 0;
         while at < item.bytes() {
             let left = item.bytes() - at;
-            let bytes = [16, 8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).unwrap_or(1);
+            let bytes = [16, 8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).expect("one byte is left");
             // Two halves of a 64-bit element would only have to be joined again.
             let bytes = if size == 8 { 8 } else { bytes.max(size) };
             let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
@@ -281,11 +294,13 @@ impl Emitter<'_, '_> {
             }
             at += bytes;
         }
+        assert_eq!(elements.len(), item.count, "the words contain all elements of the item");
         elements
     }
 
     /// One integer per lane.
     fn load_words(&mut self, place: &Place, lanes: &[Opd], bytes: i64) -> Opd {
+        assert!(matches!(bytes, 1 | 2 | 4 | 8), "integers do not have {bytes} bytes");
         self.split_loads();
         let (metadata, bits) = (self.metadata(place), 8 * bytes);
         let mut all = Opd::text("poison");
@@ -299,6 +314,7 @@ impl Emitter<'_, '_> {
     /// The elements of a word, the lowest first.
     fn split_word(&mut self, value: &Opd, bytes: i64, scalar: Scalar, elements: &mut Vec<Opd>) {
         let size = i64::from(scalar.size());
+        assert!(bytes % size == 0, "a word of {bytes} bytes does not divide into elements of {size}");
         if bytes == 8 && size < 4 {
             // Halves are two permutations of whole registers, and what computes in 32 bits then shifts and
             // masks those; to take bytes out of 64 bits takes four narrowings each, and as many widenings.

@@ -63,6 +63,11 @@ impl Argument {
 impl Emitter<'_, '_> {
     pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
+        assert_eq!(
+            passings.len(),
+            args.len(),
+            "the plan has a passing convention for every argument of {callee:?}"
+        );
         let stored = self.shared.stores.of(self.shared.module, callee);
         let arguments: Vec<Argument> = args
             .iter()
@@ -97,6 +102,7 @@ impl Emitter<'_, '_> {
     }
 
     fn passed_place(&mut self, ty: Type, at: &Opd, component: usize) -> Opd {
+        assert!(component < usize::from(ty.lanes()), "a {ty:?} has no component {component}");
         let bytes = component * LANES * passed_scalar(ty).size() as usize;
         self.t.offset(at, &Opd::Int(bytes as i64))
     }
@@ -211,6 +217,8 @@ impl Emitter<'_, '_> {
         into: Option<&Opd>,
         bits: &Opd,
     ) {
+        self.t.expect(bits, "i32");
+        assert!(*bits != Opd::Int(0), "functions are called for at least one lane");
         let record = self.slow_buffers().record;
         let (first, stop) = (self.first.clone(), self.stop_pointer());
         let mut text =
@@ -239,7 +247,7 @@ impl Emitter<'_, '_> {
             (Offset::OfLanes(vector), Some(lane)) => {
                 self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"))
             }
-            (Offset::OfLanes(_), None) => Opd::Int(0),
+            (Offset::OfLanes(_), None) => unreachable!("calls by offset name a lane"),
             (Offset::Same(offset), _) => offset.clone(),
         }
     }
@@ -254,7 +262,7 @@ impl Emitter<'_, '_> {
                 let before = self.before(&place);
                 (place.base, place.len, before)
             }
-            (Allocation::OfLanes { .. }, None) => (Opd::text("null"), Opd::Int(0), Opd::Int(0)),
+            (Allocation::OfLanes { .. }, None) => unreachable!("calls by allocation name a lane"),
         }
     }
 

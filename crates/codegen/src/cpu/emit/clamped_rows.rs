@@ -17,6 +17,7 @@ use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
 use crate::cpu::emit::allocation::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
+use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// Lanes of a half, and elements of a register.
 const HALF: usize = LANES / 2;
@@ -100,13 +101,15 @@ impl Emitter<'_, '_> {
         }
         let mut found: Option<Indices> = None;
         for part in &loads.parts {
-            let &Op::PtrAdd { index: Some(index), scale: 4, offset, .. } = function.def(part.pointer)? else {
+            let PointerSum { index, scale, offset, .. } = pointer_sum(function, part.pointer)?;
+            let (cast, index) = widened(function, index?)?;
+            let &Op::Binary(BinOp::Add, a, b) = function.def(index)? else {
+                // No sum of a row and a column.
                 return None;
             };
-            let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else {
+            if scale != 4 {
                 return None;
-            };
-            let &Op::Binary(BinOp::Add, a, b) = function.def(index)? else { return None };
+            }
             let (row, column) = if self.shape(a, 0).is_uniform() { (a, b) } else { (b, a) };
             if !self.shape(row, 0).is_uniform() || !self.is_here(row) || !self.is_here(column) {
                 return None;
@@ -133,6 +136,8 @@ impl Emitter<'_, '_> {
     /// Of a half of the lanes: whether all columns lie between the lowest member's first lane and the highest
     /// one's last, in two registers.
     fn near_columns(&mut self, columns: &[Opd], lane: usize) -> (Opd, Half) {
+        assert!(!columns.is_empty(), "a stencil row has members");
+        assert!(lane.is_multiple_of(HALF), "halves start at lanes 0 and {HALF}, not at {lane}");
         let (lowest, highest) = (&columns[0], &columns[columns.len() - 1]);
         let first = self.t.value(format_args!("extractelement <32 x i32> {lowest}, i64 {lane}"));
         let last = self.t.value(format_args!("extractelement <32 x i32> {highest}, i64 {}", lane + HALF - 1));
@@ -187,6 +192,7 @@ impl Emitter<'_, '_> {
 
     /// Loads the stretches and gives each member its lanes.
     pub(super) fn load_clamped_row(&mut self, row: &ClampedRow, loads: &Loads) -> Vec<Vec<Opd>> {
+        assert_eq!(row.halves.len(), LANES / HALF, "each half of the lanes has a stretch");
         let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); loads.parts.len()];
         for (start, half) in &row.halves {
             let at = self.t.offset(&row.place.base, start);
@@ -199,6 +205,7 @@ impl Emitter<'_, '_> {
                 this.t.shuffle("i32", LANES, &all, &Opd::text("poison"), &lanes)
             };
             let (low, high) = (register(self, 0), register(self, HALF));
+            assert_eq!(half.picks.len(), loads.parts.len(), "each member has its elements of the stretch");
             for (halves, picks) in halves.iter_mut().zip(&half.picks) {
                 halves.push(self.pick_of_two("i32", (&low, &high), picks));
             }

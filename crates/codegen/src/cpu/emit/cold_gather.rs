@@ -102,6 +102,7 @@ fn permutes(bits: u32, features: &CpuFeatures) -> bool {
 
 /// The text of [`Helper::ColdGather`].
 pub(super) fn cold_gather(bits: u32, features: &CpuFeatures) -> String {
+    assert!(matches!(bits, 8 | 16 | 32 | 64), "elements do not have {bits} bits");
     let list = |from: usize, to: usize| {
         let items: Vec<String> = (from..to).map(|lane| format!("i32 {lane}")).collect();
         format!("<{}>", items.join(", "))
@@ -123,6 +124,7 @@ pub(super) fn declarations(bits: u32, features: &CpuFeatures) -> &'static [&'sta
 impl Emitter<'_, '_> {
     /// As a gather, for where lanes side by side have a path of their own.
     pub(super) fn load_cold_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        assert!(item.count > 0, "an item has at least one element");
         let bits = item.bits();
         self.need(Helper::ColdGather(bits));
         let offsets = self.offsets(address);

@@ -27,6 +27,7 @@ pub(super) struct Layout {
 const VECTOR_ALIGN: i64 = 64;
 
 fn round_up(bytes: i64, align: i64) -> i64 {
+    assert!(bytes >= 0 && align > 0, "{bytes} bytes cannot be rounded up to a multiple of {align}");
     (bytes + align - 1) / align * align
 }
 
@@ -52,9 +53,11 @@ impl Layout {
     }
 
     fn take(&mut self, bytes: i64) -> i64 {
+        assert!(bytes >= 0, "a slot of {bytes} bytes");
         // The smallest vector, of bytes, takes 32.
         let align = if bytes >= 32 { VECTOR_ALIGN } else { 8 };
         let offset = round_up(self.bytes, align);
+        assert!(offset >= self.bytes, "slots of a frame do not overlap");
         self.bytes = offset + bytes;
         offset
     }
@@ -74,6 +77,7 @@ impl Emitter<'_, '_> {
         let vars = self.facts.storage.vars.len();
         let mut live_across = std::collections::BTreeSet::new();
         for region in &self.plan.regions {
+            // Regions that only sample a condition have no instructions.
             let Some(&first) = region.insts.first() else { continue };
             let live = self.facts.liveness.before(first);
             live_across.extend(region.accesses.iter().copied().filter(|&variable| live.contains(variable)));
@@ -101,6 +105,7 @@ impl Emitter<'_, '_> {
         }
         let needed = self.plan.tracks_live || layout.bytes > 8;
         let bytes = if needed { round_up(layout.bytes, VECTOR_ALIGN) } else { 0 };
+        assert!(bytes >= layout.bytes || !needed, "the frame contains its slots");
         self.layout = layout;
         bytes as u64
     }
@@ -136,9 +141,11 @@ impl Emitter<'_, '_> {
         for fetch in self.plan.regions[number].fetches.clone() {
             match fetch {
                 Fetch::Remat(value) => {
-                    if let anymetal_ir::ValueDef::Inst(inst) = self.facts.function.values[value.index()].def {
-                        self.simple(inst);
-                    }
+                    let anymetal_ir::ValueDef::Inst(inst) = self.facts.function.values[value.index()].def
+                    else {
+                        unreachable!("{value} is a parameter, which every region has")
+                    };
+                    self.simple(inst);
                 }
                 Fetch::Load(value) => {
                     let scalar = self.scalar(value);
@@ -176,6 +183,11 @@ impl Emitter<'_, '_> {
     }
 
     fn load_component(&mut self, offset: i64, shape: &Shape, scalar: Scalar) -> Lane {
+        debug_assert!(
+            offset + component_bytes(shape, scalar) <= self.layout.bytes,
+            "offset {offset} is outside the frame of {} bytes",
+            self.layout.bytes
+        );
         let element = scalar_type(scalar);
         let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
         match shape {
@@ -205,6 +217,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_component(&mut self, offset: i64, lane: &Lane, scalar: Scalar) {
+        assert!((0..=self.layout.bytes).contains(&offset), "offset {offset} is outside the frame");
         let element = scalar_type(scalar);
         let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
         let metadata = "!alias.scope !6, !noalias !7";
@@ -234,6 +247,7 @@ impl Emitter<'_, '_> {
     pub(super) fn fetch_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();
         let region = self.plan.regions[number].clone();
+        // A region that only samples a condition accesses no variables.
         let Some(&first) = region.insts.first() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
             if self.plan.wg_uniform_vars[var] || self.is_in_tile(var) {
@@ -260,6 +274,7 @@ impl Emitter<'_, '_> {
     pub(super) fn save_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();
         let region = self.plan.regions[number].clone();
+        // A region that only samples a condition accesses no variables.
         let Some(&last) = region.insts.last() else { return };
         for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
             let Some(&offset) = self.layout.variables.get(&var) else { continue };

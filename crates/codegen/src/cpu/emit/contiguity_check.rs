@@ -11,6 +11,7 @@ use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
+use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// How far a pointer is followed to a division.
 const DIVISION_DEPTH: u32 = 8;
@@ -108,7 +109,10 @@ impl Emitter<'_, '_> {
 
     /// Whether all that varies in a pointer or index comes from quotients.
     fn is_divided(&self, value: Value, depth: u32) -> bool {
-        let Some(depth) = depth.checked_sub(1) else { return false };
+        let Some(depth) = depth.checked_sub(1) else {
+            // Deeper sums are rare, and the general gather is right for them.
+            return false;
+        };
         let varies = |value| !self.shape(value, 0).is_uniform();
         let is_divided = |value| !varies(value) || self.is_divided(value, depth);
         match self.facts.function.def(value) {
@@ -126,6 +130,7 @@ impl Emitter<'_, '_> {
     }
 
     fn narrow_side(&mut self, address: &Address, bytes: i64, narrow: Narrow) -> (Opd, Opd) {
+        assert!(bytes % narrow.scale == 0, "contiguous lanes differ by a whole number of indices");
         let step = bytes / narrow.scale;
         let indices = self.vector(narrow.index, 0);
         let first = self.first_frozen("i32", &indices);
@@ -143,6 +148,7 @@ impl Emitter<'_, '_> {
             true => (i64::from(i32::MAX), "sle"),
             false => (i64::from(u32::MAX), "ule"),
         };
+        assert!((0..=max).contains(&steps), "{steps} steps exceed the range of an index");
         self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", max - steps)))
     }
 
@@ -188,6 +194,7 @@ impl Emitter<'_, '_> {
 
     /// Whether each active lane has the value that is `step` more than the lane before.
     fn continue_first(&mut self, element: &str, vector: &Opd, first: &Opd, step: i64) -> Opd {
+        self.t.expect(first, element);
         let ramp = self.ramp(element, first, step);
         let mut same = self.t.value(format_args!("icmp eq {} {vector}, {ramp}", lanes_type(element)));
         if let Mask::Some(mask) = self.mask.clone() {
@@ -239,15 +246,13 @@ impl Emitter<'_, '_> {
         }
         let mut sum = 0i64;
         loop {
-            let &Op::PtrAdd { base, index, scale, offset } = function.def(pointer)? else { return None };
+            let PointerSum { base, index, scale, offset } = pointer_sum(function, pointer)?;
             sum = sum.checked_add(offset)?;
             let Some(index) = index else {
                 pointer = base;
                 continue;
             };
-            let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else {
-                return None;
-            };
+            let (cast, index) = widened(function, index)?;
             let is_usable = function.ty(index) == Type::Scalar(Scalar::I32)
                 && self.shape(index, 0) == Shape::Varying
                 && self.shape(base, 0).is_uniform()

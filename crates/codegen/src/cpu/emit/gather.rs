@@ -59,6 +59,7 @@ impl Emitter<'_, '_> {
     ) -> Vec<Lane> {
         self.t.label(slow);
         let careful = self.load_slowly(address, item);
+        assert_eq!(loaded.len(), careful.len(), "both ways load the same elements");
         let slow_from = self.t.current();
         self.t.label(join);
         let ty = Width::All.ty(item.scalar);
@@ -189,6 +190,7 @@ impl Emitter<'_, '_> {
     /// The offsets with which all lanes may load: those that are off load from the start. Some lane is on
     /// and in bounds, so that exists.
     pub(super) fn active_or_zero(&mut self, offsets: &Opd) -> Opd {
+        self.t.expect(offsets, "<32 x i64>");
         match self.mask.clone() {
             Mask::All => offsets.clone(),
             Mask::Some(mask) => self.t.value(format_args!(
@@ -216,6 +218,7 @@ impl Emitter<'_, '_> {
     }
 
     fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
+        assert!(k < item.count, "an item of {} elements has no element {k}", item.count);
         let bits = item.bits();
         let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
         self.need(Helper::Gather(bits));
@@ -230,6 +233,8 @@ impl Emitter<'_, '_> {
 
     /// Lanes each at a known distance from a base: no place has to come out of a vector.
     pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Affine, item: Item) -> Opd {
+        assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
+        assert_eq!(item.count, 1, "load_lanes loads one element per lane");
         let features = &self.shared.options.features;
         if let [base] = bases
             && features.fast_gather

@@ -52,14 +52,17 @@ impl Emitter<'_, '_> {
     }
 
     fn group_jump(&mut self, inst: Inst) {
-        let find =
-            |this: &Self, label: Label| this.group_labels.iter().rev().find(|l| l.label == label).copied();
-        let destination = match self.facts.function.inst(inst).op {
-            Op::Break(label) => find(self, label).map(|found| found.exit),
-            Op::Continue(label) => find(self, label).map(|found| found.continuing),
-            _ => None,
+        let find = |this: &Self, label: Label| {
+            let found = this.group_labels.iter().rev().find(|found| found.label == label).copied();
+            found.expect("the label of a group-level jump belongs to an enclosing group-level construct")
         };
-        self.t.branch(destination.unwrap_or(self.exit));
+        let destination = match self.facts.function.inst(inst).op {
+            Op::Break(label) => find(self, label).exit,
+            Op::Continue(label) => find(self, label).continuing,
+            Op::Return(_) => self.exit,
+            ref op => unreachable!("{op:?} is not a jump"),
+        };
+        self.t.branch(destination);
     }
 
     fn group_construct(&mut self, inst: Inst) {
@@ -114,7 +117,7 @@ impl Emitter<'_, '_> {
                 self.group_labels.pop();
                 self.t.label(exit);
             }
-            _ => {}
+            op => unreachable!("{op:?} does not contain barriers"),
         }
     }
 
@@ -129,7 +132,11 @@ impl Emitter<'_, '_> {
     /// A condition or selector of group-level code: known once for the group, or taken from a lane
     /// that has not returned, because all of those agree.
     fn group_value(&mut self, inst: Inst, value: Value) -> Opd {
-        let Some(&number) = self.plan.samples.get(&inst) else { return self.uniform(value, 0) };
+        let Some(&number) = self.plan.samples.get(&inst) else {
+            // Every SIMD-group computes the same lanes. A kernel whose barriers are not divergent agrees in
+            // all of them.
+            return self.at(value, 0, 0);
+        };
         let element = scalar_type(self.scalar(value));
         let slot = self.t.alloca(element, 8);
         let done = self.t.block();

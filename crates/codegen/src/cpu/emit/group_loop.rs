@@ -107,6 +107,7 @@ impl Emitter<'_, '_> {
 
 /// The entry: splits its range of threadgroups into runs and picks a version for each.
 pub(super) fn entry_text(options: &CpuOptions, versions: &[Geometry], fences: bool) -> String {
+    assert!((1..=2).contains(&versions.len()), "the entry chooses between two versions at most");
     let symbol = &options.symbol;
     // Non-temporal stores are ordered with nothing else.
     let fence = if fences { "  call void @llvm.x86.sse.sfence()\n" } else { "" };

@@ -9,6 +9,7 @@ use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
 use super::Emitter;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::queries::{Position, linear};
+use crate::patterns::comparison;
 
 /// The SIMD-groups from `start` to before `end`.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ impl Emitter<'_, '_> {
     }
 
     fn min(&mut self, a: &Opd, b: &Opd) -> Opd {
+        self.t.expect(a, "i32");
+        self.t.expect(b, "i32");
         match (a, b) {
             (Opd::Int(a), Opd::Int(b)) => Opd::Int(i64::from((*a as u32).min(*b as u32))),
             _ => {
@@ -83,7 +86,10 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let insts = &self.plan.regions[number].insts;
         let (&last, before) = insts.split_last()?;
-        let Op::If { cond, otherwise, .. } = function.inst(last).op else { return None };
+        let Op::If { cond, otherwise, .. } = function.inst(last).op else {
+            // The region does something without a condition.
+            return None;
+        };
         let is_kept = |inst: &Inst| {
             let result = function.inst(*inst).result;
             result.is_some_and(|value| self.plan.saved.contains(&value))
@@ -95,7 +101,7 @@ impl Emitter<'_, '_> {
         if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.plan.tracks_live {
             return None;
         }
-        let Op::Compare(op, a, b) = *function.def(cond)? else { return None };
+        let (op, a, b) = comparison(function, cond)?;
         let (position, op, limit) = match (self.position_of(a), self.position_of(b), op) {
             (Some(position), None, op) => (position, op, b),
             (None, Some(position), CmpOp::UGt) => (position, CmpOp::ULt, a),
@@ -107,7 +113,13 @@ impl Emitter<'_, '_> {
     }
 
     fn position_of(&self, value: Value) -> Option<Subject> {
-        let Op::Query(query) = *self.facts.function.def(value)? else { return None };
+        match *self.facts.function.def(value)? {
+            Op::Query(query) => self.subject_of(query),
+            _ => None,
+        }
+    }
+
+    fn subject_of(&self, query: Query) -> Option<Subject> {
         match query {
             Query::ThreadIndexInThreadgroup => Some(Subject::Thread),
             Query::SimdgroupIndexInThreadgroup => Some(Subject::SimdGroup),

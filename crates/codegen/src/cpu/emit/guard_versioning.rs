@@ -21,6 +21,7 @@ impl Emitter<'_, '_> {
     pub(super) fn version_rest(&mut self, rest: &[Inst]) -> bool {
         let stencil_rows = self.stencil_rows.clone();
         let Some(row_set) = rest.first().and_then(|&first| stencil_rows.rows_checked_with(first)) else {
+            // No stencil row begins here.
             return false;
         };
         // What a block of an arm or a region defines is used in it alone.
@@ -28,7 +29,14 @@ impl Emitter<'_, '_> {
         if !self.may_version_guards || !is_closed || self.size(rest) > MAX_COPY {
             return false;
         }
-        let Some((ok, open)) = self.check_stencil_rows(row_set) else { return false };
+        let Some((ok, open)) = self.check_stencil_rows(row_set) else {
+            // Each load checks for itself.
+            return false;
+        };
+        assert!(
+            self.versioned_rows.is_empty() && self.clamped_rows.is_empty(),
+            "guard versioning does not nest"
+        );
         let before = self.mask.clone();
         let slot = self.t.alloca(MASK, 4);
         let (in_bounds, edge, done) = (self.t.block(), self.t.block(), self.t.block());

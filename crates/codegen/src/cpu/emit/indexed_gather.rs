@@ -46,6 +46,7 @@ impl Emitter<'_, '_> {
 
     /// The indices, and 0 for lanes that are off, which exists where any lane is in bounds.
     fn active_indices(&mut self, indexed: &IndexedAccess) -> Opd {
+        self.t.expect(&indexed.indices, "<32 x i32>");
         let (indices, zeros) = (&indexed.indices, Opd::text("zeroinitializer"));
         match self.mask.clone() {
             Mask::All => indices.clone(),
@@ -64,6 +65,7 @@ impl Emitter<'_, '_> {
             return Opd::bool(true);
         }
         let (scale, start) = (indexed.narrow.scale(), &indexed.start);
+        assert!(scale > 0, "indices are at least a byte apart");
         let mut room = self.limit(&address.place, bytes);
         if *start != Opd::Int(0) {
             self.t.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
@@ -85,6 +87,7 @@ impl Emitter<'_, '_> {
 
     /// Loads lane by lane.
     pub(super) fn gather_indexed(&mut self, address: &Address, indexed: &IndexedAccess, item: Item) -> Opd {
+        assert_eq!(item.count, 1, "an indexed access has one element per lane");
         let helper = Helper::GatherIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         self.split_loads();
@@ -106,6 +109,7 @@ impl Emitter<'_, '_> {
         item: Item,
         value: &Opd,
     ) {
+        assert_eq!(item.count, 1, "an indexed access has one element per lane");
         let helper = Helper::ScatterIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         let at = self.t.offset(&address.place.base, &indexed.start);

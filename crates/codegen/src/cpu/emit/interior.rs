@@ -21,6 +21,7 @@ use crate::cpu::interior::{Interior, Known, Sum};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::polynomial::{Factor, Polynomial};
 use crate::cpu::storage::Root;
+use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// A pointer of all SIMD-groups, all accesses through which are in bounds.
 #[derive(Clone, Debug)]
@@ -61,6 +62,7 @@ impl Emitter<'_, '_> {
     /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other
     /// threadgroups; gives where that ends.
     pub(super) fn region_interior(&mut self, number: usize) -> Option<u32> {
+        assert!(self.interior_pointers.is_empty(), "regions do not nest");
         let path = self.interior_path(number)?;
         let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
         self.mask = Mask::All;
@@ -75,12 +77,13 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, interior, otherwise);
         self.t.label(interior);
         for (&pointer, (bytes, size)) in &path.pointers {
-            let Some(step) = bytes.step() else { continue };
+            let step = bytes.step().expect("a pointer is claimed only if it has a step");
             let first = self.polynomial(&bytes.of_first(), &path.max_indices, &mut factors);
             let step = self.polynomial(&step, &path.max_indices, &mut factors);
             self.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
         }
         let simdgroups = self.begin_simdgroups();
+        assert_eq!(self.turn, 0, "regions do not nest");
         self.turns += 1;
         self.turn = self.turns;
         self.with_no_available_checks(|this| this.emit_interior(number, &path));
@@ -104,7 +107,8 @@ impl Emitter<'_, '_> {
         self.instructions(&path.insts);
         (self.versioned_rows, self.spans) = (BTreeSet::new(), Spans::default());
         self.may_version_guards = may_version;
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "constructs nest");
         self.t.label(end);
     }
 
@@ -118,6 +122,7 @@ impl Emitter<'_, '_> {
         };
         let moved = self.t.mul("i64", &simdgroup, &step);
         let base = self.t.add("i64", &first, &moved);
+        assert_eq!(shape.segments, 1, "a pointer is claimed only if it has one base");
         let assumption = shape.assumed.then(|| Opd::bool(true));
         Some(Lane::Affine { bases: vec![base], shape, assumption })
     }
@@ -196,14 +201,21 @@ impl Emitter<'_, '_> {
     /// Whether a value is a part of a structure that is always there and never changes.
     fn is_always_there(&self, value: Value) -> bool {
         let function = self.facts.function;
-        let Some(&Op::Load { ptr, .. }) = function.def(value) else { return false };
+        let Some(&Op::Load { ptr, .. }) = function.def(value) else {
+            // Computed, not a part of a structure.
+            return false;
+        };
         let (root, offset) = match function.def(ptr) {
             Some(&Op::PtrAdd { base, index: None, offset, .. }) => (base, offset),
             _ => (ptr, 0),
         };
         let is_param = matches!(function.values[root.index()].def, ValueDef::Param(_));
-        let Root::Argument(index) = self.facts.storage.pointer(ptr).root else { return false };
+        let Root::Argument(index) = self.facts.storage.pointer(ptr).root else {
+            // Only arguments are known to exist.
+            return false;
+        };
         let argument = &self.shared.kernel.args[index];
+        // A structure larger than `i64` counts as empty, which proves nothing.
         let size = i64::try_from(argument.element_size).unwrap_or(0);
         is_param
             && argument.space == Space::Constant
@@ -216,8 +228,12 @@ impl Emitter<'_, '_> {
     fn load_early(&mut self, path: &InteriorPath) {
         let function = self.facts.function;
         for &value in &path.early {
-            let ValueDef::Inst(load) = function.values[value.index()].def else { continue };
-            let Op::Load { ptr, .. } = function.inst(load).op else { continue };
+            let ValueDef::Inst(load) = function.values[value.index()].def else {
+                unreachable!("{value} is a parameter, which is known before any region")
+            };
+            let Op::Load { ptr, .. } = function.inst(load).op else {
+                unreachable!("only loads are done early, and {value} is not a load")
+            };
             if let ValueDef::Inst(pointer) = function.values[ptr.index()].def {
                 self.simple(pointer);
             }
@@ -238,8 +254,12 @@ impl Emitter<'_, '_> {
     ) -> Option<(Polynomial, i64)> {
         let function = self.facts.function;
         let (sum, is_signed, scale, offset) = self.index_sum(interior, pointer)?;
-        let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { return None };
-        let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else { return None };
+        // Lanes that are anywhere have no step.
+        let shape = self.affine_form(pointer)?;
+        let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else {
+            // Only the length of an argument is known before the region.
+            return None;
+        };
         let is_alike =
             |lane: usize| shape.at(lane) == (sum.pattern[lane] - sum.pattern[0]) * i64::from(scale);
         let is_simple = shape.segments == 1 && !shape.is_constant && (0..LANES).all(is_alike);
@@ -273,12 +293,8 @@ impl Emitter<'_, '_> {
     /// is added.
     fn index_sum(&self, interior: &mut Interior<'_>, pointer: Value) -> Option<(Sum, bool, u32, i64)> {
         let function = self.facts.function;
-        let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else {
-            return None;
-        };
-        let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow) = function.def(index)? else {
-            return None;
-        };
+        let PointerSum { base, index, scale, offset } = pointer_sum(function, pointer)?;
+        let (cast, narrow) = widened(function, index?)?;
         matches!(function.values[base.index()].def, ValueDef::Param(_)).then_some(())?;
         Some((interior.sum(narrow)?, cast == CastOp::SExt, scale, offset))
     }
@@ -352,6 +368,10 @@ impl Emitter<'_, '_> {
 
     /// Without checks as well: the rest of a span need not exist.
     fn max_index(&mut self, max_index: MaxIndex) -> Opd {
+        assert!(
+            max_index.scale.is_power_of_two(),
+            "claimed accesses have power-of-two scales: {max_index:?}"
+        );
         let max = Opd::Int(max_index.max);
         let place = self.place(Root::Argument(max_index.argument));
         let left = self.t.sub("i64", &place.len, &Opd::Int(max_index.bytes));

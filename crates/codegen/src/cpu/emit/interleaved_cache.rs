@@ -21,6 +21,7 @@ impl Emitter<'_, '_> {
     /// together again takes them.
     pub(super) fn cache_interleaved(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
         if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
+            assert!(LANES.is_multiple_of(whole.len()), "{} runs do not divide the lanes evenly", whole.len());
             let kept = InterleavedVector { components: components.to_vec(), item, whole: whole.to_vec() };
             self.interleaved.insert(*first, kept);
         }
@@ -28,7 +29,10 @@ impl Emitter<'_, '_> {
 
     /// The same lanes of all components as in a run that was loaded, in the order of memory.
     pub(super) fn cached_interleaved(&mut self, values: &[Opd], item: Item, run: &Run) -> Option<Opd> {
-        let Some(Opd::Reg(first)) = values.first() else { return None };
+        let Some(Opd::Reg(first)) = values.first() else {
+            // Constants are not loaded.
+            return None;
+        };
         let InterleavedVector { components, item: loaded, whole } = self.interleaved.get(first)?;
         if components != values || *loaded != item {
             return None;
@@ -36,6 +40,7 @@ impl Emitter<'_, '_> {
         let (whole, element) = (whole.clone(), item.memory_type());
         let (have, want) = (LANES / whole.len() * item.count, run.lanes * item.count);
         let first = run.lane * item.count;
+        assert!(run.lane + run.lanes <= LANES, "a run ends with the last lane");
         if want > have {
             let parts = whole[first / have..(first + want) / have].to_vec();
             return Some(self.t.concat(element, have, parts));
@@ -44,12 +49,14 @@ impl Emitter<'_, '_> {
         if want == have {
             return Some(part.clone());
         }
+        assert!(first % have + want <= have, "a shorter run is contained in one loaded run");
         let picks: Vec<_> = (first % have..first % have + want).map(Some).collect();
         Some(self.t.shuffle(element, have, part, &Opd::text("poison"), &picks))
     }
 
     /// The run's lanes of all components, as they are in memory.
     pub(super) fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
+        assert!(!values.is_empty(), "a vector has components");
         if let Some(whole) = self.store_by_quarters(element, values, run) {
             return whole;
         }

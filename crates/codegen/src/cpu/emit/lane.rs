@@ -1,6 +1,6 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
-use crate::cpu::llvm_text::{Opd, Text, lanes_type, vector_const};
+use crate::cpu::llvm_text::{LANES, Opd, Text, lanes_type, vector_const};
 use crate::cpu::shape::Affine;
 
 pub(super) use crate::elementwise::Width;
@@ -29,6 +29,7 @@ impl Lane {
 
     /// Values known now.
     pub(super) fn known(shape: Affine) -> Self {
+        assert!(shape.is_constant, "values known now have no base");
         Self::Affine { bases: vec![Opd::Int(0)], shape, assumption: None }
     }
 
@@ -39,14 +40,22 @@ impl Lane {
 
     /// The scalar in a lane; only of affine components.
     pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
+        debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");
         match self {
             Self::Affine { bases, shape, .. } => {
+                assert_eq!(bases.len(), shape.segments, "an affine component has one base per segment");
                 let pattern = shape.at(lane);
                 if element == "i1" {
+                    assert!(
+                        shape.is_constant || shape.is_uniform(),
+                        "booleans do not have a base and a pattern"
+                    );
                     return if shape.is_constant { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
                 }
                 // Cleared memory is the only known value of a float.
-                if shape.is_constant && matches!(element, "float" | "half") {
+                let is_float = matches!(element, "float" | "half");
+                assert!(!is_float || pattern == 0, "floats do not have a base and a pattern");
+                if shape.is_constant && is_float {
                     return Opd::text(if element == "float" { "0.0" } else { "0xH0000" });
                 }
                 let base = &bases[lane / shape.segment_len()];
@@ -65,6 +74,8 @@ impl Lane {
             Self::Varying(vector) => return vector.clone(),
             Self::Affine { bases, shape, .. } => (bases, shape),
         };
+        assert!(!shape.assumed, "a conditional component is computed lane by lane");
+        assert_eq!(bases.len(), shape.segments, "an affine component has one base per segment");
         if shape.is_constant {
             return vector_const(element, shape.values());
         }
@@ -78,7 +89,7 @@ impl Lane {
                         "insertelement <{n} x {element}> {vector}, {element} {base}, i64 {index}"
                     ));
                 }
-                let picks: Vec<_> = (0..32).map(|lane| Some(lane / shape.segment_len())).collect();
+                let picks: Vec<_> = (0..LANES).map(|lane| Some(lane / shape.segment_len())).collect();
                 t.shuffle(element, n, &vector, &Opd::text("poison"), &picks)
             }
         };

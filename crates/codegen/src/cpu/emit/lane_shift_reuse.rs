@@ -24,6 +24,11 @@ pub(super) struct Span {
 
 impl Span {
     pub(super) fn new(pieces: Vec<(usize, Opd)>) -> Self {
+        let whole = pieces.iter().rev().skip(1).all(|&(count, _)| count == WHOLE);
+        assert!(
+            whole && pieces.iter().all(|&(count, _)| count <= WHOLE),
+            "only a span's last vector is shorter"
+        );
         Self { pieces }
     }
 }
@@ -60,7 +65,10 @@ impl Emitter<'_, '_> {
 
     /// Computes a member of a family; `false` if the value is none.
     pub(super) fn member(&mut self, inst: Inst, result: Value) -> bool {
-        let Some(Place { family, shift }) = self.spans.shifted.place(result) else { return false };
+        let Some(Place { family, shift }) = self.spans.shifted.place(result) else {
+            // The value is in no family.
+            return false;
+        };
         let span = match self.spans.of.get(&family) {
             Some(span) => span.clone(),
             None => {
@@ -108,7 +116,8 @@ impl Emitter<'_, '_> {
             return None;
         }
         let spans = || operands.iter().filter_map(|(_, span)| span.as_ref());
-        let pieces = spans().map(|span| span.pieces.len()).min().unwrap_or_default();
+        let pieces = spans().map(|span| span.pieces.len()).min();
+        let pieces = pieces.expect("an operation on a family has one as an operand");
         let counts: Vec<_> =
             (0..pieces).filter_map(|at| spans().map(|span| span.pieces[at].0).min()).collect();
         let mut pieces = Vec::new();
@@ -130,7 +139,7 @@ impl Emitter<'_, '_> {
             let value = self.on_vectors(inst, width, &values);
             pieces.push((count, cast::reinterpret(&mut self.t, width, "float", ELEMENT, &value)));
         }
-        Some(Span { pieces })
+        Some(Span::new(pieces))
     }
 
     /// So many elements of a piece: stencil rows differ in how far they reach.
@@ -138,6 +147,7 @@ impl Emitter<'_, '_> {
         if *has == count {
             return piece.clone();
         }
+        assert!(count < *has, "{count} elements exceed a piece of {has}");
         let picks: Vec<_> = (0..count).map(Some).collect();
         self.t.shuffle(ELEMENT, *has, piece, &Opd::text("poison"), &picks)
     }
@@ -166,6 +176,8 @@ impl Emitter<'_, '_> {
                 this.t.shuffle(ELEMENT, *count, piece, &poison, &picks)
             }
         };
+        let elements: usize = span.pieces.iter().map(|&(count, _)| count).sum();
+        assert!(shift + LANES <= elements, "lanes from {shift} on are not in a span of {elements}");
         let parts = (0..LANES / WHOLE)
             .map(|part| {
                 let (at, shift) = (shift / WHOLE + part, shift % WHOLE);

@@ -13,6 +13,7 @@ use super::mask_predicates::Below;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
+use crate::patterns::{PointerSum, pointer_sum, widened};
 
 /// Bytes between elements, so that no multiple wraps.
 const MAX_SCALE: u32 = 1 << 30;
@@ -60,14 +61,15 @@ impl Emitter<'_, '_> {
         }
         let (mut at, mut sum) = (pointer, 0i64);
         loop {
-            let &Op::PtrAdd { base, index, scale, offset } = function.def(at)? else { return None };
+            let PointerSum { base, index, scale, offset } = pointer_sum(function, at)?;
             sum = sum.checked_add(offset)?;
             let Some(index) = index else {
                 at = base;
                 continue;
             };
-            let &Op::Cast(CastOp::ZExt, index) = function.def(index)? else { return None };
-            let is_counter = index == below.counter
+            let (cast, index) = widened(function, index)?;
+            let is_counter = cast == CastOp::ZExt
+                && index == below.counter
                 && function.ty(index) == Type::Scalar(Scalar::I32)
                 && scale <= MAX_SCALE
                 && self.is_here(base)
@@ -93,6 +95,11 @@ impl Emitter<'_, '_> {
             let start = self.t.add("i64", &base, &Opd::Int(access.offset));
             // The end of the last element, from the first one; neither this nor the room wraps where the
             // start is inside.
+            assert!(
+                access.scale <= i64::from(MAX_SCALE),
+                "the scale {} is too large to multiply an index without wrapping",
+                access.scale
+            );
             let end = self.t.mul("i64", &limit, &Opd::Int(access.scale));
             let last = if below.is_inclusive { access.bytes } else { access.bytes - access.scale };
             let end = self.t.add("i64", &end, &Opd::Int(last));

@@ -27,6 +27,7 @@ impl Mask {
 
 impl Emitter<'_, '_> {
     pub(super) fn mask_bits(&mut self, mask: &Mask) -> Opd {
+        self.t.expect(&mask.operand(), MASK);
         match mask {
             Mask::All => Opd::Int(-1),
             Mask::Some(mask) => self.t.value(format_args!("bitcast {MASK} {mask} to i32")),
@@ -55,6 +56,7 @@ impl Emitter<'_, '_> {
 
     /// The lanes of both.
     pub(super) fn both(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
+        self.t.expect(lanes, MASK);
         match mask {
             Mask::All => lanes.clone(),
             // Not `and`: a lane that is off may hold poison in `lanes`.
@@ -71,6 +73,10 @@ impl Emitter<'_, '_> {
 
     /// The number of the first active lane, as `i32`.
     pub(super) fn first_lane(&mut self) -> Opd {
+        debug_assert!(
+            !self.mask.operand().is_text("zeroinitializer"),
+            "code runs only while at least one lane is active"
+        );
         match self.mask.clone() {
             Mask::All => Opd::Int(0),
             mask => {
@@ -83,6 +89,10 @@ impl Emitter<'_, '_> {
 
     /// The number of the last active lane, as `i32`.
     pub(super) fn last_lane(&mut self) -> Opd {
+        debug_assert!(
+            !self.mask.operand().is_text("zeroinitializer"),
+            "code runs only while at least one lane is active"
+        );
         match self.mask.clone() {
             Mask::All => Opd::Int(31),
             mask => {

@@ -4,7 +4,7 @@
 //! the first, as long as the position does not wrap within the SIMD-group. So the common guard of a
 //! kernel costs a scalar comparison, and the vector one only where lanes really differ.
 
-use anymetal_ir::{CastOp, CmpOp, Op, Value};
+use anymetal_ir::{CastOp, CmpOp, Value};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
@@ -12,6 +12,7 @@ use crate::cpu::shape::Affine;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::may_wrap;
 use crate::elementwise::arith::swapped;
+use crate::patterns::comparison;
 
 /// What is known of a mask.
 #[derive(Clone, Debug)]
@@ -27,11 +28,13 @@ pub(super) struct MaskTests {
 impl Emitter<'_, '_> {
     /// Notes the scalar tests of `on`, the lanes of `before` for which the condition holds.
     pub(super) fn note_tests(&mut self, condition: Value, before: &Mask, on: &Opd) {
+        // A constant mask needs no tests.
         let Opd::Reg(register) = on else { return };
         if *before != Mask::All {
             return;
         }
         let Some(comparison) = self.lane_comparison(condition).filter(|found| !found.may_wrap) else {
+            // The mask is tested by its bits.
             return;
         };
         if let Some((any, all)) = self.tests_without_wrap(&comparison) {
@@ -63,6 +66,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn negated(&mut self, test: &Opd) -> Opd {
+        self.t.expect(test, "i1");
         match test {
             test if test.is_text("true") => Opd::bool(false),
             test if test.is_text("false") => Opd::bool(true),
@@ -77,6 +81,7 @@ impl Emitter<'_, '_> {
         }
         let first = self.at(comparison.affine, 0, 0);
         let (Opd::Int(first), Opd::Int(limit)) = (first, self.uniform(comparison.other, 0)) else {
+            // Known only at run time.
             return None;
         };
         usize::try_from(limit.checked_sub(first)?).ok().filter(|_| first >= 0).map(|count| count.min(LANES))
@@ -144,7 +149,7 @@ impl Emitter<'_, '_> {
 
     /// The comparison of a thread position with a uniform value, if the condition is one.
     fn lane_comparison(&self, condition: Value) -> Option<Comparison> {
-        let Op::Compare(op, a, b) = *self.facts.function.def(condition)? else { return None };
+        let (op, a, b) = comparison(self.facts.function, condition)?;
         if self.is_pointer(a) || !self.scalar(a).is_int() {
             return None;
         }
@@ -171,6 +176,7 @@ impl Emitter<'_, '_> {
 
     /// The smallest and the largest of the lanes' values, unless they wrap.
     fn least_and_most(&mut self, comparison: &Comparison) -> (Opd, Opd) {
+        assert_eq!(comparison.shape.segments, 1, "only lanes with one base have known extremes");
         let element = scalar_type(self.scalar(comparison.affine));
         let first = self.at(comparison.affine, 0, 0);
         let (low, high) = comparison.shape.extent();

@@ -244,6 +244,10 @@ impl Emitter<'_, '_> {
             return lanes[component].clone();
         }
         // Values that are known now need no definition. Anything else unset is unreachable code.
+        debug_assert!(
+            self.t.is_ended() || self.shape(value, component).affine().is_some_and(|lanes| lanes.is_constant),
+            "{value} is used where it has no definition"
+        );
         match self.shape(value, component) {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
@@ -251,6 +255,17 @@ impl Emitter<'_, '_> {
                 Lane::Affine { bases: vec![zero; shape.segments], assumption: None, shape }
             }
             _ => Lane::Varying(Opd::text("zeroinitializer")),
+        }
+    }
+
+    /// The affine form that a pointer has, or is expected to have when its turn comes.
+    fn affine_form(&self, pointer: Value) -> Option<Affine> {
+        match &self.values[pointer.index()] {
+            Some(lanes) => match &lanes[0] {
+                Lane::Affine { shape, .. } => Some(shape.clone()),
+                Lane::Varying(_) => None,
+            },
+            None => self.shape(pointer, 0).affine().cloned(),
         }
     }
 
@@ -263,6 +278,10 @@ impl Emitter<'_, '_> {
 
     /// The value of a uniform component.
     fn uniform(&mut self, value: Value, component: usize) -> Opd {
+        debug_assert!(
+            self.t.is_ended() || self.shape(value, component).affine().is_some_and(Affine::is_uniform),
+            "{value} is not known to be uniform"
+        );
         self.at(value, component, 0)
     }
 
@@ -294,8 +313,25 @@ impl Emitter<'_, '_> {
     }
 
     fn define(&mut self, value: Value, lanes: Vec<Lane>) {
+        debug_assert!(
+            self.agrees(value, &lanes),
+            "the lanes of {value} do not match the shape that the analysis computed"
+        );
         self.defined_in[value.index()] = self.turn;
         self.values[value.index()] = Some(lanes);
+    }
+
+    /// Whether the value has these components, in the form that the analysis found for each.
+    fn agrees(&self, value: Value, lanes: &[Lane]) -> bool {
+        let shapes = &self.flow.values[value.index()];
+        let agrees = |(lane, shape): (&Lane, &Shape)| match (lane, shape) {
+            (Lane::Affine { bases, shape, .. }, Shape::Affine(found)) => {
+                shape.segments == found.segments && bases.len() == found.segments
+            }
+            (Lane::Varying(_), Shape::Affine(_)) => false,
+            _ => true,
+        };
+        lanes.len() == shapes.len() && lanes.iter().zip(shapes).all(agrees)
     }
 
     /// Converts a component to a wider shape, as promoted variables need.
@@ -303,6 +339,7 @@ impl Emitter<'_, '_> {
         match to {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
             Shape::Affine(shape) => {
+                assert!(!shape.assumed, "promoted variables have no conditional form");
                 let step = shape.segment_len();
                 let bases = (0..shape.segments).map(|s| lane.at(&mut self.t, element, s * step)).collect();
                 Lane::Affine { bases, shape: shape.clone(), assumption: None }
@@ -328,6 +365,7 @@ impl Emitter<'_, '_> {
             Root::Unset | Root::Null | Root::Many => (None, String::new()),
         };
         let loc = self.facts.function.inst(inst).loc;
+        assert!(access_bytes > 0, "an access has bytes");
         let site = self.shared.sites.len() as u32;
         self.shared.sites.push(FaultSite { argument, variable, space, kind, access_bytes, loc });
         self.shared.site_numbers.insert(key, site);
@@ -382,7 +420,8 @@ impl Emitter<'_, '_> {
             Op::Compose(_) if data.result.is_some_and(|result| self.join_fragment(result)) => {}
             Op::Cast(_, narrow)
                 if data.result.is_some_and(|result| self.omit_conversion(*narrow, result)) => {}
-            _ => {
+            op => {
+                debug_assert!(op.only_computes(), "{op:?} has a side effect but no emitter");
                 if let Some(result) = data.result
                     && !self.member(inst, result)
                 {

@@ -67,7 +67,10 @@ impl Emitter<'_, '_> {
 
     /// Whether an index is a float, limited and moved at most.
     fn is_from_float(&self, value: Value, depth: u32) -> bool {
-        let Some(depth) = depth.checked_sub(1) else { return false };
+        let Some(depth) = depth.checked_sub(1) else {
+            // Deeper sums are rare, and the general gather is right for them.
+            return false;
+        };
         match self.facts.function.def(value) {
             Some(Op::Cast(CastOp::FToS | CastOp::FToU, _)) => true,
             Some(&(Op::Cast(_, a) | Op::Extract(a, _))) => self.is_from_float(a, depth),
@@ -85,6 +88,8 @@ impl Emitter<'_, '_> {
 
     /// Loads the stretches, and gives each lane its element.
     pub(super) fn load_near_gather(&mut self, address: &Address, near: &NearGather, item: Item) -> Opd {
+        assert_eq!(near.starts.len() * GROUP, LANES, "each group of lanes has a stretch");
+        assert!(item.bits() <= 32, "elements of {} bits do not fit a register of eight", item.bits());
         let (bits, metadata) = (item.bits(), self.metadata(&address.place));
         let function = "@llvm.x86.avx2.permd";
         self.t.declare(format!("declare <8 x i32> {function}(<8 x i32>, <8 x i32>)"));

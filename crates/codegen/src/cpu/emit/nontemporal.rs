@@ -137,7 +137,10 @@ impl Finder<'_> {
 impl Emitter<'_, '_> {
     /// For a store that may be non-temporal, whether it does not: nonzero at run time.
     pub(super) fn kept_in_caches(&mut self, address: &Address) -> Option<Opd> {
-        let Root::Argument(index) = address.place.root else { return None };
+        let Root::Argument(index) = address.place.root else {
+            // Threadgroup memory stays in caches.
+            return None;
+        };
         let may_pass = self.nontemporal.pointers.contains(&address.value?);
         if may_pass { self.argument_kept(index) } else { None }
     }
@@ -164,6 +167,7 @@ impl Emitter<'_, '_> {
             let size = t.entry_value(format_args!("zext i32 {size} to i64"));
             threads = t.entry_value(format_args!("mul i64 {threads}, {size}"));
         }
+        assert!(thread_bytes > 0, "each thread stores to an argument that may be non-temporal");
         let enough = MIN_WRITTEN_BYTES / thread_bytes;
         let short = t.entry_value(format_args!("icmp ult i64 {len}, {MIN_BUFFER_BYTES}"));
         let little = t.entry_value(format_args!("icmp ult i64 {threads}, {enough}"));
@@ -183,6 +187,8 @@ impl Emitter<'_, '_> {
         bytes: i64,
         metadata: &str,
     ) {
+        self.t.expect(kept, "i64");
+        assert!(bytes > 0, "a store of {bytes} bytes");
         if bytes % LINE != 0 {
             self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}"));
             return;

@@ -84,7 +84,7 @@ impl Helper {
             Self::ScatterIndexed(bits, scale, is_signed) => {
                 format!("am.scatter.{bits}.by.{scale}.{is_signed}")
             }
-            _ => String::new(),
+            other => unreachable!("{other:?} takes no indices"),
         }
     }
 
@@ -182,6 +182,7 @@ done:
 /// `right` are the bytes from row to row and column to column, in memory and in the buffer. Elements of
 /// lanes that are off load as zeros.
 fn rows_loop(bits: u32, is_load: bool) -> String {
+    assert!(matches!(bits, 16 | 32), "matrix elements do not have {bits} bits");
     let (name, good, clear) = match is_load {
         true => (
             "load",
@@ -264,6 +265,7 @@ done:
 
 /// Where the processor's own gather is the fastest.
 fn fast_gather(bits: u32) -> String {
+    assert!(matches!(bits, 32 | 64), "gather instructions do not support {bits}-bit elements");
     let ty = format!("<32 x i{bits}>");
     format!(
         "declare {ty} @llvm.masked.gather.v32i{bits}.v32p0(<32 x ptr>, i32, <32 x i1>, {ty})
@@ -289,6 +291,7 @@ pub(super) fn gather_by_lanes(
     places: &str,
     offset: impl Fn(usize) -> String,
 ) -> String {
+    assert!(matches!(bits, 8 | 16 | 32 | 64), "elements do not have {bits} bits");
     let ty = format!("<32 x i{bits}>");
     let mut text = format!("define internal {ty} @{name}(ptr %base, {places}) alwaysinline nounwind {{\n");
     let mut vector = "poison".to_owned();

@@ -57,6 +57,7 @@ impl Emitter<'_, '_> {
 
     /// The same by offsets, which do not wrap where they are in bounds.
     fn permute_offsets(&mut self, address: &Address, bytes: i64) -> (Opd, Opd, Opd, Opd) {
+        assert!(bytes.count_ones() == 1, "element sizes are powers of two, not {bytes}");
         let offsets = self.offsets_with_extra(address);
         let first = self.first_frozen("i64", &offsets);
         let start = self.t.value(format_args!("and i64 {first}, {}", !((LANES as i64 - 1) * bytes)));
@@ -105,6 +106,7 @@ impl Emitter<'_, '_> {
                 self.t.value(format_args!("load <{lanes} x i{bits}>, ptr {at}, align 1{metadata}"))
             })
             .collect();
+        assert!(matches!(registers.len(), 2 | 4), "a stretch is in two or four registers");
         let raw = match registers.as_slice() {
             [low, high] => {
                 let picks =
@@ -135,6 +137,7 @@ impl Emitter<'_, '_> {
 
     /// Elements of two registers; picks are taken modulo what those hold.
     pub(super) fn pick_of_two(&mut self, element: &str, (low, high): (&Opd, &Opd), picks: &Opd) -> Opd {
+        assert!(matches!(element, "i16" | "i32"), "registers are not permuted by elements of type {element}");
         let (lanes, name) = if element == "i16" { (32, "hi") } else { (16, "d") };
         let ty = format!("<{lanes} x {element}>");
         let function = format!("@llvm.x86.avx512.vpermi2var.{name}.512");

@@ -22,6 +22,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let place = self.place(root);
+        // A prefetch is a hint: lanes that are anywhere go without.
         let Lane::Affine { bases, shape, .. } = self.lane(pointer, 0) else { return };
         let (low, high) = (shape.at(0), shape.at(LANES - 1));
         let stretch = high.wrapping_sub(low).wrapping_add(bytes);
@@ -48,6 +49,7 @@ impl Emitter<'_, '_> {
 
     /// Prefetches the lines of `bytes` bytes.
     pub(super) fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
+        assert!(bytes > 0, "a prefetch covers at least one byte, not {bytes}");
         let access = match (access, self.shared.options.features.streams_in_second_level) {
             // A line that no other thread has may be written as it is.
             (PrefetchHint::WriteL2, _) | (PrefetchHint::StreamRead, true) => PrefetchHint::ReadL2,
@@ -62,6 +64,7 @@ impl Emitter<'_, '_> {
 
 /// Prefetches the line at an address.
 pub(super) fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+    t.expect(at, "ptr");
     let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.
     let locality = if access == PrefetchHint::ReadL2 { 2 } else { 3 };

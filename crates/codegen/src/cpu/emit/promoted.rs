@@ -71,6 +71,13 @@ impl Emitter<'_, '_> {
         let slots = self.promoted_slots(var);
         match lane {
             Lane::Affine { bases, .. } => {
+                // A known value has no slots.
+                assert!(
+                    slots.is_empty() || slots.len() == bases.len(),
+                    "a promoted variable has {} slots for {} bases",
+                    slots.len(),
+                    bases.len()
+                );
                 for (slot, base) in slots.iter().zip(bases) {
                     self.t.store(element, base, slot, 8);
                 }
@@ -84,6 +91,10 @@ impl Emitter<'_, '_> {
         let element = self.element_of(self.facts.storage.vars[var].ty);
         let shape = self.flow.vars[var].clone();
         let mut lane = self.rebase(lane, element, &shape);
+        assert!(
+            !self.flow.masked.contains(&(inst, var)) || matches!(lane, Lane::Varying(_)),
+            "inactive lanes keep their values only in a varying variable"
+        );
         if self.flow.masked.contains(&(inst, var))
             && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane)
         {
@@ -119,6 +130,7 @@ impl Emitter<'_, '_> {
 
     /// The same bits as another scalar type of the same size.
     pub(super) fn reinterpreted(&mut self, lane: &Lane, from: Scalar, to: Scalar) -> Lane {
+        assert_eq!(from.size(), to.size(), "{from:?} and {to:?} do not have the same bits");
         let (source, target) = (scalar_type(from), scalar_type(to));
         // The types of `bfloat` and `ushort` are the same here, but only integers keep patterns.
         if from == to || from.is_int() && to.is_int() || source == target && matches!(lane, Lane::Varying(_))

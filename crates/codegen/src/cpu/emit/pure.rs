@@ -9,7 +9,7 @@ use anymetal_ir::{BinOp, CastOp, FpMode, Inst, MathFn, Op, Scalar, Type, Value};
 use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
-use super::{Emitter, zero_lane, zero_of};
+use super::{Emitter, zero_lane};
 use crate::cpu::float_range;
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type};
 use crate::cpu::shape::{Affine, Shape, transfer};
@@ -146,7 +146,7 @@ impl Emitter<'_, '_> {
             }
             Op::Cast(op, a) => {
                 let (x, from) = (get(self, *a, k), self.scalar(*a));
-                let to = data.result.map_or(Scalar::I64, |result| self.scalar(result));
+                let to = self.scalar(data.result.expect("a conversion has a result"));
                 let is_signed = *op == CastOp::FToS;
                 if (is_signed || *op == CastOp::FToU) && float_range::fits(function, *a, to, is_signed) {
                     return cast::to_integer_within(&mut self.t, width, is_signed, (from, to), &x);
@@ -167,16 +167,13 @@ impl Emitter<'_, '_> {
                 let ty = width.ty(self.scalar(*a));
                 self.t.value(format_args!("select {} {here}, {ty} {y}, {ty} {x}", width.of("i1")))
             }
-            // Everything else is handled by its own function.
-            _ => match width {
-                Width::One => data.result.map_or(Opd::Int(0), |result| zero_of(self.scalar(result))),
-                _ => Opd::text("zeroinitializer"),
-            },
+            op => unreachable!("{op:?} is not elementwise"),
         }
     }
 
     /// The index modulo the length of a vector (which the IR defines for any bits).
     fn modulo(&mut self, width: Width, index: &Opd, n: i64) -> Opd {
+        assert!(n > 0, "a vector has components");
         let ints = width.of("i32");
         let n = width.int("i32", n);
         self.t.value(format_args!("urem {ints} {index}, {n}"))
@@ -184,9 +181,10 @@ impl Emitter<'_, '_> {
 
     pub(super) fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
         let data = self.facts.function.inst(inst);
-        let Op::Math(_, values) = &data.op else { return Opd::Int(0) };
+        let Op::Math(_, values) = &data.op else { unreachable!("{:?} is not a function", data.op) };
+        assert_eq!(args.len(), values.len(), "each argument of {function:?} has an operand");
         let scalars: Vec<Scalar> = values.iter().map(|&value| self.scalar(value)).collect();
-        let result = data.result.map_or(Scalar::F32, |result| self.scalar(result));
+        let result = self.scalar(data.result.expect("a function has a result"));
         if function == MathFn::Fma && data.fp != FpMode::Safe && scalars[0] == Scalar::F32 {
             let ty = width.of("float");
             let operands: Vec<&Opd> = args.iter().collect();

@@ -66,6 +66,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn divided_up(&mut self, count: &Opd, by: i64) -> Opd {
+        assert!(by > 0, "the divisor is positive, not {by}");
         let sum = self.t.add("i32", count, &Opd::Int(by - 1));
         match sum {
             Opd::Int(sum) => Opd::Int(sum / by),
@@ -75,6 +76,7 @@ impl Emitter<'_, '_> {
 
     /// A number of the launch table, loaded in the entry block.
     pub(super) fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
+        assert!(axis < 3, "axes are x, y and z");
         let launch = self.group.launch.clone();
         let at = self
             .t
@@ -97,7 +99,7 @@ impl Emitter<'_, '_> {
             Shape::Affine(shape) => {
                 Lane::Affine { bases: vec![base; shape.segments], shape, assumption: None }
             }
-            _ => Lane::Varying(Opd::text("zeroinitializer")),
+            other => unreachable!("the analysis knows a pattern for {result}, not {other:?}"),
         }
     }
 
@@ -107,6 +109,7 @@ impl Emitter<'_, '_> {
             Position::Known(pattern) => Lane::known(crate::cpu::shape::Affine::known(*pattern)),
             Position::Based { divide, modulo, .. } => {
                 let mut base = self.first.clone();
+                assert!(*divide > 0, "threadgroup sizes are not zero");
                 if *divide != 1 {
                     base = self.t.value(format_args!("udiv i32 {base}, {divide}"));
                 }
@@ -182,7 +185,7 @@ impl Emitter<'_, '_> {
                     .collect();
                 Lane::Affine { bases, shape, assumption: None }
             }
-            _ => inside,
+            (lane, shape) => unreachable!("a position in the grid is {shape:?}, in the threadgroup {lane:?}"),
         }
     }
 }

@@ -126,6 +126,7 @@ impl Emitter<'_, '_> {
 
     /// The region's code under a mask, between fetching and keeping its variables.
     fn lanes_of_region(&mut self, number: usize, mask: Mask) {
+        assert_eq!(self.turn, 0, "regions do not nest");
         self.turns += 1;
         self.turn = self.turns;
         self.with_no_available_checks(|this| this.region_under(number, mask));
@@ -133,6 +134,8 @@ impl Emitter<'_, '_> {
     }
 
     fn region_under(&mut self, number: usize, mask: Mask) {
+        assert!(self.contexts.is_empty(), "a region starts outside of divergent constructs");
+        assert!(self.bail.is_none(), "a region does not start inside a loop without masks");
         self.fetch_values(number);
         self.fetch_promoted(number);
         let end = self.t.block();
@@ -147,7 +150,8 @@ impl Emitter<'_, '_> {
         self.instructions(&insts);
         self.end_of_region_part();
         self.t.label(end);
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "constructs nest");
         self.save_promoted(number);
         if let Some(slot) = self.region_slot.take() {
             let left = self.t.load(MASK, &slot, 4);

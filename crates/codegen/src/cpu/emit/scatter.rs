@@ -106,11 +106,15 @@ impl Emitter<'_, '_> {
     /// Lanes whose places are known from a base on: whatever is contiguous is one store. `false` if they are
     /// not known, or the processor scatters faster.
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
-        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return false };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
+            // Lanes that are anywhere are not in pieces.
+            return false;
+        };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
         let max = if scatters { MAX_PIECES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
         let Some(pieces) = pieces.filter(|_| !shape.assumed && item.count <= MAX_COMPONENTS) else {
+            // A scatter or a loop over the lanes is faster, or right without the assumption.
             return false;
         };
         let test = self.test_of_stores(&address.place);
@@ -145,6 +149,16 @@ impl Emitter<'_, '_> {
         values: &[Opd],
         (bases, shape, pieces): (&[Opd], &Affine, &[Piece]),
     ) {
+        debug_assert!(
+            {
+                let mut lanes: Vec<usize> =
+                    pieces.iter().flat_map(|piece| piece.lanes.iter().copied()).collect();
+                lanes.sort_unstable();
+                lanes.into_iter().eq(0..LANES)
+            },
+            "each lane belongs to exactly one piece"
+        );
+        assert_eq!(values.len(), item.count, "a store has one vector per component");
         let element = item.memory_type();
         let metadata = self.store_metadata(&address.place);
         let all = Run { segment: 0, lane: 0, lanes: LANES, same: false };
@@ -183,6 +197,7 @@ impl Emitter<'_, '_> {
     }
 
     fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
+        self.t.expect(offsets, "<32 x i64>");
         let mask = self.mask.operand();
         let ty = lanes_type(item.memory_type());
         let suffix = mangle(&ty);

@@ -27,7 +27,14 @@ impl Emitter<'_, '_> {
             Opd::Int(number) => Opd::Int(number * 32),
             number => self.t.value(format_args!("shl nuw nsw i32 {number}, 5")),
         };
+        self.t.expect(&simdgroup, "i32");
         self.simdgroup = simdgroup;
+        assert!(
+            self.shared.frame_bytes.is_multiple_of(64) && self.shared.scratch_bytes.is_multiple_of(64),
+            "frames are aligned as their vectors: {} bytes after {}",
+            self.shared.frame_bytes,
+            self.shared.scratch_bytes
+        );
         if self.shared.frame_bytes > 0 {
             let scratch = self.group.scratch.clone();
             let wide = match &self.simdgroup {
@@ -77,6 +84,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn initialise_live(&mut self) {
+        assert!(self.shared.frame_bytes > 0, "live lanes are recorded in frames");
         let simdgroups = self.begin_simdgroups();
         let mask = self.existing_lanes();
         let bits = self.mask_bits(&mask);

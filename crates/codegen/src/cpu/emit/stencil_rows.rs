@@ -44,6 +44,7 @@ pub(super) struct Loads {
 impl Loads {
     /// Elements from the lowest.
     fn shift(&self, part: &Part) -> usize {
+        debug_assert!(part.offset >= self.parts[0].offset, "the lowest member is the first");
         ((part.offset - self.parts[0].offset) / self.item.bytes()) as usize
     }
 }
@@ -65,21 +66,31 @@ impl Emitter<'_, '_> {
     /// Loads the stencil row whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_stencil_row(&mut self, inst: Inst, item: Item) -> bool {
         let stencil_rows = self.stencil_rows.clone();
-        let Some(row) = stencil_rows.of_first(inst) else { return false };
+        let Some(row) = stencil_rows.of_first(inst) else {
+            // The load begins no stencil row.
+            return false;
+        };
         self.compute_ahead(&row.ahead);
-        let Some(loads) = self.row_loads(inst, &row.members, item) else { return false };
+        let Some(loads) = self.row_loads(inst, &row.members, item) else {
+            // Each load for itself: too few are side by side.
+            return false;
+        };
         let clamped = self.clamped_rows.get(&inst).cloned();
-        let loaded = match clamped {
+        let loaded: Vec<Vec<Lane>> = match clamped {
             Some(clamped) => self.load_clamped_row(&clamped, &loads).into_iter().map(varying).collect(),
             None if self.versioned_rows.contains(&inst) => {
                 self.load_members(&loads).into_iter().map(varying).collect()
             }
             None => {
-                let Some(conditions) = self.row_conditions(&loads) else { return false };
+                let Some(conditions) = self.row_conditions(&loads) else {
+                    // Each load for itself: their distances are too large to add up without wrapping.
+                    return false;
+                };
                 let ok = self.all_hold(conditions);
                 self.load_checked_row(&loads, &ok)
             }
         };
+        assert_eq!(loaded.len(), loads.parts.len(), "each member of a stencil row is loaded");
         for (part, lanes) in loads.parts.iter().zip(loaded) {
             if part.inst != inst {
                 self.bundled.insert(part.result);
@@ -92,9 +103,13 @@ impl Emitter<'_, '_> {
     /// Computes what pointers of members are made of, before it is its turn.
     pub(super) fn compute_ahead(&mut self, insts: &[Inst]) {
         for &inst in insts {
-            if let Some(result) = self.facts.function.inst(inst).result {
-                self.pure(inst, result);
-            }
+            let result = self
+                .facts
+                .function
+                .inst(inst)
+                .result
+                .expect("instructions that compute a pointer have results");
+            self.pure(inst, result);
         }
     }
 
@@ -105,9 +120,12 @@ impl Emitter<'_, '_> {
         let mut parts = Vec::new();
         for &Member { inst, offset, .. } in members {
             let data = function.inst(inst);
-            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
+            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else {
+                unreachable!("stencil rows consist of loads, not of {:?}", data.op)
+            };
             let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
-            let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { continue };
+            // A member whose lanes are anywhere is loaded by itself.
+            let Some(shape) = self.affine_form(pointer) else { continue };
             let is_alike = shape.assumed
                 && shape.segments == 1
                 && common.as_ref().is_none_or(|common| *common == shape)
@@ -120,6 +138,7 @@ impl Emitter<'_, '_> {
         }
         let shape = common?;
         let Plan::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
+            // The lanes are not side by side.
             return None;
         };
         let is_worth_it = parts.len() >= MIN_LOADS && parts.iter().any(|part| part.inst == first);
@@ -149,7 +168,9 @@ impl Emitter<'_, '_> {
             max = max.min(largest.checked_sub(part.offset - low.offset)?);
         }
         let address = self.address(low.pointer, 0, AccessKind::Load);
-        let Lane::Affine { bases, .. } = &address.offset else { return None };
+        let Lane::Affine { bases, .. } = &address.offset else {
+            unreachable!("members of a stencil row have affine offsets")
+        };
         let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
         let cap = max.checked_add(less).filter(|&cap| cap >= 0)?;
         let start = self.t.add("i64", &bases[0], &Opd::Int(less));
@@ -220,6 +241,7 @@ impl Emitter<'_, '_> {
         self.t.label(join);
         let ty = Width::All.ty(loads.item.scalar);
         let merge = |this: &mut Self, (x, y): (Vec<Opd>, Vec<Opd>)| {
+            assert_eq!(x.len(), y.len(), "both ways load the same components");
             let one = |(x, y)| Lane::Varying(this.t.phi(&ty, &[(x, from), (y, slow_from)]));
             x.iter().zip(&y).map(one).collect()
         };
@@ -228,9 +250,12 @@ impl Emitter<'_, '_> {
 
     /// All loads, at their distances from the lowest.
     fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
-        let Some(low) = loads.parts.first() else { return Vec::new() };
+        let low = loads.parts.first().expect("a stencil row has members");
         let address = self.address(low.pointer, 0, AccessKind::Load);
-        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, .. } = address.offset.clone() else {
+            unreachable!("members of a stencil row have affine offsets")
+        };
+        assert_eq!(bases.len(), 1, "the lanes of a stencil row are contiguous from one base");
         if let Some(span) = self.span_of(loads) {
             let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));
             return self.load_slices(&address.place, &start, loads, span);
@@ -266,6 +291,7 @@ impl Emitter<'_, '_> {
 
     /// Loads as many elements and gives each member its own.
     fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, elements: usize) -> Vec<Vec<Opd>> {
+        assert!(elements > LANES, "a span has the lanes of at least two members");
         let size = loads.item.bytes();
         let metadata = self.metadata(place);
         let mut pieces = Vec::new();
@@ -284,8 +310,9 @@ impl Emitter<'_, '_> {
 
     /// Where the members of a stencil row are, if they are cut out of one span.
     pub(super) fn offsets_in_row(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
-        let Some(loads) = self.loads_from(first) else { return Vec::new() };
+        let loads = self.loads_from(first).expect("stencil rows are open only if they can be loaded");
         if self.span_of(&loads).is_none() {
+            // Each member is loaded whole, so that none is cut out of another one's span.
             return Vec::new();
         }
         let family = loads.parts[0].result;

@@ -96,9 +96,11 @@ impl Emitter<'_, '_> {
     /// Four 32-bit words from each place, transposed. Where a place has the items of several lanes, the words
     /// are their first elements, their second ones and so on.
     pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
+        assert!(places.len().is_multiple_of(4), "places are transposed in groups of four");
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
         let step = (4 * MAX_COMPONENTS).min(places.len());
+        assert!(places.len().is_multiple_of(step), "{} places are not a multiple of {step}", places.len());
         for places in places.chunks(step) {
             self.split_loads();
             let rows = [0, 1, 2, 3].map(|row| {
@@ -120,6 +122,7 @@ impl Emitter<'_, '_> {
 
     /// Transposes the four by four words that the same quarters of four vectors of `n` words are.
     fn transposed(&mut self, rows: &[Opd; 4], n: usize) -> [Opd; 4] {
+        assert!(n.is_multiple_of(4), "{n} words are not a multiple of four");
         let mut weave = |a: &Opd, b: &Opd, picks: [usize; 4]| {
             let picks: Vec<_> = (0..n).map(|word| Some(word / 4 * 4 + picks[word % 4])).collect();
             self.t.shuffle("i32", n, a, b, &picks)
@@ -139,6 +142,7 @@ impl Emitter<'_, '_> {
         if items == 1 {
             return row.clone();
         }
+        assert!(matches!(items, 2 | 4), "{items} items do not fill a word evenly");
         let small = format!("i{}", 32 / items);
         let (rows, columns) = if apart { (4, items) } else { (items, 4) };
         let in_quarter = 4 * items;
@@ -162,6 +166,7 @@ impl Emitter<'_, '_> {
 
     /// A run's lanes of a vector of all.
     pub(super) fn lanes_of(&mut self, element: &str, value: &Opd, run: &Run) -> Opd {
+        assert!(run.lane + run.lanes <= LANES, "a run ends with the last lane");
         if run.lanes == LANES {
             return value.clone();
         }

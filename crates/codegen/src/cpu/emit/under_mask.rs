@@ -8,7 +8,7 @@ use super::allocation::Place;
 use super::available_checks::Test;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, mangle};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, mangle};
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
@@ -21,6 +21,7 @@ impl Emitter<'_, '_> {
     /// Loads a vector's active lanes; the others are zero.
     pub(super) fn masked_load(&mut self, ty: &str, at: &Opd, lanes: (usize, &Opd)) -> Opd {
         let ((count, mask), suffix) = (lanes, mangle(ty));
+        self.t.expect(mask, &format!("<{count} x i1>"));
         self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{count} x i1>, {ty})"));
         self.t.value(format_args!(
             "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{count} x i1> {mask}, {ty} zeroinitializer)"
@@ -38,6 +39,11 @@ impl Emitter<'_, '_> {
         mask: &Opd,
         lanes: &[usize],
     ) {
+        assert!(
+            !lanes.is_empty() && lanes.iter().all(|&lane| lane < LANES),
+            "a SIMD-group has no lanes {lanes:?}"
+        );
+        self.t.expect(mask, MASK);
         let metadata = self.store_metadata(place);
         if let Some(first) = self.first_active(mask, lanes) {
             return self.store_first(item, value, at, (lanes.len(), first), metadata);
@@ -85,6 +91,7 @@ impl Emitter<'_, '_> {
         (lanes, first): (usize, usize),
         metadata: &str,
     ) {
+        assert!(first <= lanes, "{first} active lanes of {lanes}");
         let (element, total, mut done) = (item.memory_type(), lanes * item.count, 0);
         while done < first * item.count {
             let piece = 1 << (first * item.count - done).ilog2();

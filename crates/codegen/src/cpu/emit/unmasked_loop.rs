@@ -42,7 +42,9 @@ impl Emitter<'_, '_> {
         if size > MAX_LOOP_COPY || leaves(function, rest) || leaves(function, function.block(continuing)) {
             return;
         }
-        let Op::If { cond, .. } = function.inst(insts[test.at]).op else { return };
+        let Op::If { cond, .. } = function.inst(insts[test.at]).op else {
+            unreachable!("the test of a loop is an `if`")
+        };
         if !self.has_lane_tests(cond) {
             return;
         }
@@ -74,27 +76,30 @@ impl Emitter<'_, '_> {
                 self.instructions(&[inst]);
             }
         }
-        if let Some((any, all)) = self.lane_tests(cond) {
-            let (some_stay, all_stay) = match test.stays_if {
-                true => (any, all),
-                false => (self.negated(&all), self.negated(&any)),
-            };
-            self.t.branch_likely(&all_stay, go, left);
-            self.t.label(left);
-            self.t.branch_if(&some_stay, masked, exit);
-            self.t.label(go);
-            self.aside(|this| {
-                this.note_covered(&covered);
-                this.instructions(rest);
-            });
-            self.block(continuing);
-            if !self.is_counted(label, body, continuing) {
-                self.poll();
-            }
-            self.t.branch(head);
+        let (any, all) = self.lane_tests(cond).expect("the condition has tests of lanes");
+        let (some_stay, all_stay) = match test.stays_if {
+            true => (any, all),
+            false => (self.negated(&all), self.negated(&any)),
+        };
+        self.t.branch_likely(&all_stay, go, left);
+        self.t.label(left);
+        self.t.branch_if(&some_stay, masked, exit);
+        self.t.label(go);
+        self.aside(|this| {
+            this.note_covered(&covered);
+            this.instructions(rest);
+        });
+        self.block(continuing);
+        if !self.is_counted(label, body, continuing) {
+            self.poll();
         }
+        self.t.branch(head);
         self.bail = outer;
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(
+            matches!(left, Some(Context::Construct { exit: left, .. }) if left == exit),
+            "constructs nest"
+        );
     }
 
     fn uses(&self, value: Value) -> usize {

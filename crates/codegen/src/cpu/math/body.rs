@@ -104,8 +104,9 @@ struct State {
 
 impl Body {
     pub(super) fn new(width: u32) -> Self {
+        assert!(width > 0, "a function of vectors without lanes");
         let state = State { block: "entry".to_owned(), ..State::default() };
-        Self { width: width.max(1), state: RefCell::new(state) }
+        Self { width, state: RefCell::new(state) }
     }
 
     pub(super) fn width(&self) -> u32 {
@@ -155,6 +156,10 @@ impl Body {
 
     /// The same as text after `call`, for a call with flags.
     pub(super) fn intrinsic_call(&self, name: &str, arguments: &[Val<'_>], tail: &str) -> String {
+        assert!(
+            arguments.iter().all(|argument| argument.lane == arguments[0].lane),
+            "{name} takes operands of one type"
+        );
         let lane = arguments[0].lane;
         let ty = self.type_name(lane);
         let suffix = match self.width {
@@ -199,6 +204,7 @@ impl Body {
         usual: Val<'b>,
         rare: impl FnOnce() -> Val<'b>,
     ) -> Val<'b> {
+        assert!(mask.lane == Lane::I1, "a mask has lanes of one bit, not {:?}", mask.lane);
         let any = mask.any();
         let id = self.fresh();
         let (rare_label, done) = (format!("rare{id}"), format!("done{id}"));
@@ -206,6 +212,7 @@ impl Body {
         let branch = format!("br i1 {}, label %{rare_label}, label %{done}", any.text());
         self.start_block(format_args!("{branch}"), &rare_label);
         let value = rare();
+        assert_eq!(value.lane, usual.lane, "both ways compute the same type");
         let after = self.current_block();
         self.start_block(format_args!("br label %{done}"), &done);
         let ty = self.type_name(usual.lane);
@@ -231,6 +238,7 @@ impl Body {
         let place = self.state.borrow().text.len();
         let phi = self.fresh();
         let (value, mask) = step(Val { body: self, lane: start.lane, operand: Operand::Temporary(phi) });
+        assert_eq!(value.lane, start.lane, "an iteration keeps the type of its start value");
         let any = mask.any();
         let after = self.current_block();
         let line =

@@ -38,7 +38,12 @@ impl Library {
         let mut pending = vec![definition];
         while let Some(definition) = pending.pop() {
             self.declares.extend(definition.declares);
-            self.definitions.insert(definition.name, definition.ir_text);
+            let before = self.definitions.insert(definition.name.clone(), definition.ir_text);
+            debug_assert!(
+                before.is_none_or(|text| text == self.definitions[&definition.name]),
+                "{} has two definitions",
+                definition.name
+            );
             pending.extend(definition.depends);
         }
     }

@@ -104,6 +104,7 @@ pub fn library_function(function: MathFn, scalar: Scalar, mode: FpMode, width: u
         arguments[1] = Lane::I32;
     }
     let arguments = body.arguments(&arguments);
+    assert!(!arguments.is_empty(), "{function:?} takes a number");
     let result = match scalar {
         Scalar::F16 | Scalar::Bf16 => narrow::emit(function, tier, &body, &arguments),
         Scalar::F32 => single(function, tier, &body, &arguments),

@@ -139,6 +139,8 @@ impl<'b> Val<'b> {
     }
 
     fn binary(self, op: &str, right: Val<'b>) -> Val<'b> {
+        assert_eq!(self.lane, right.lane, "{op} takes operands of one type");
+        assert!(self.lane.is_float() == op.starts_with('f'), "{op} does not compute in {:?}", self.lane);
         self.body.push(self.lane, format_args!("{op} {}, {}", self.typed(), right.text()))
     }
 
@@ -171,6 +173,7 @@ impl<'b> Val<'b> {
 
     /// `ctlz` or `cttz`, defined for zero.
     pub(super) fn count_zeros(self, name: &str) -> Val<'b> {
+        assert!(!self.lane.is_float(), "{name} counts bits of integers");
         self.body.intrinsic(name, &[self], "i1 false")
     }
 
@@ -186,6 +189,7 @@ impl<'b> Val<'b> {
     }
 
     pub(super) fn abs(self) -> Val<'b> {
+        assert!(self.lane.is_float(), "fabs takes floats");
         self.unary("fabs")
     }
 
@@ -245,6 +249,7 @@ impl<'b> Val<'b> {
 
     /// Unsigned less.
     pub(super) fn ult(self, right: impl Right<'b>) -> Val<'b> {
+        assert!(!self.lane.is_float(), "floats are not compared as integers");
         self.compare("icmp ult", right)
     }
 
@@ -283,6 +288,7 @@ impl<'b> Val<'b> {
 
     /// Logical shift right.
     pub(super) fn lshr(self, amount: impl Right<'b>) -> Val<'b> {
+        assert!(!self.lane.is_float(), "floats are not shifted");
         self.binary("lshr", amount.value(self))
     }
 
@@ -303,6 +309,7 @@ impl<'b> Val<'b> {
     }
 
     pub(super) fn extend(self, to: Lane) -> Val<'b> {
+        assert!(self.lane.is_float() && to.is_float(), "{:?} does not extend to {to:?}", self.lane);
         self.cast("fpext", to)
     }
 
@@ -311,6 +318,7 @@ impl<'b> Val<'b> {
     }
 
     pub(super) fn truncate(self, to: Lane) -> Val<'b> {
+        assert!(!self.lane.is_float() && !to.is_float(), "{:?} does not truncate to {to:?}", self.lane);
         self.cast("trunc", to)
     }
 
@@ -324,6 +332,7 @@ impl<'b> Val<'b> {
 
     /// Signed integer to float.
     pub(super) fn to_float(self, to: Lane) -> Val<'b> {
+        assert!(!self.lane.is_float() && to.is_float(), "{:?} does not become {to:?}", self.lane);
         self.cast("sitofp", to)
     }
 }

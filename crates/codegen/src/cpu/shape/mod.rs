@@ -64,6 +64,7 @@ impl Affine {
 
     /// One base plus a pattern.
     pub(super) fn based(pattern: [i64; LANES], align: u32) -> Self {
+        assert!(align <= 31, "alignments are tracked up to 2^31");
         let pattern = if pattern == [0; LANES] { None } else { Some(Rc::new(pattern)) };
         Self { segments: 1, pattern, is_constant: false, align, group: false, assumed: false }
     }
@@ -81,17 +82,24 @@ impl Affine {
 
     /// Whether the pattern stays below the alignment of the bases, so that bits do not mix.
     pub(super) fn is_disjoint(&self) -> bool {
+        assert!(self.align <= 31, "alignments are tracked up to 2^31");
         let (low, high) = self.extent();
         self.is_constant && low >= 0 || low >= 0 && high < 1 << self.align
     }
 
     /// Lanes per segment.
     pub(super) fn segment_len(&self) -> usize {
+        assert!(
+            self.segments.is_power_of_two() && self.segments <= MAX_SEGMENTS,
+            "lanes divide into 1, 2, 4 or 8 segments, not {}",
+            self.segments
+        );
         LANES / self.segments
     }
 
     /// The pattern's value in a lane.
     pub(super) fn at(&self, lane: usize) -> i64 {
+        debug_assert!(lane < LANES, "a SIMD-group has no lane {lane}");
         self.pattern.as_ref().map_or(0, |pattern| pattern[lane])
     }
 
@@ -114,6 +122,11 @@ impl Affine {
 
     /// With more bases, each repeated.
     pub(super) fn widened(&self, segments: usize) -> Self {
+        assert!(
+            segments.is_multiple_of(self.segments),
+            "{} bases do not repeat into {segments}",
+            self.segments
+        );
         Self { segments, is_constant: self.is_constant && segments == 1, ..self.clone() }
     }
 
@@ -127,6 +140,10 @@ impl Affine {
             values[lane] = values[lane].wrapping_sub(first);
             align = align.min(trailing_zeros(first));
         }
+        debug_assert!(
+            (0..LANES).step_by(len).all(|first| values[first] == 0),
+            "the pattern is zero in the first lane of each segment"
+        );
         Self { is_constant: false, align, ..self.with_values(values) }
     }
 

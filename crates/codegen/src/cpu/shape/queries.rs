@@ -52,6 +52,7 @@ impl Geometry {
 
     /// How the position along an axis is computed.
     pub(in crate::cpu) fn position(self, axis: u8) -> Position {
+        debug_assert!(axis < 3, "axes are x, y and z");
         match (self, axis) {
             (Self::Full(size), _) => full_position(size, axis),
             (Self::YMajor([x, y, z]), 0 | 1) => full_position([y, x, z], 1 - axis),
@@ -73,6 +74,7 @@ pub(in crate::cpu) fn linear() -> Position {
 }
 
 fn full_position(size: [u32; 3], axis: u8) -> Position {
+    assert!(size.iter().all(|&length| length > 0), "threadgroups have threads: {size:?}");
     let [x, y, z] = size;
     let length = [x, y, z][usize::from(axis.min(2))];
     if length == 1 {
@@ -82,7 +84,7 @@ fn full_position(size: [u32; 3], axis: u8) -> Position {
         return linear();
     }
     let lanes = LANES as u32;
-    let rows = lanes.checked_div(x).unwrap_or(0).max(1);
+    let rows = (lanes / x).max(1);
     let (row, plane) = (i64::from(x), i64::from(x) * i64::from(y));
     let whole_rows = x.is_multiple_of(lanes);
     let row_parts = lanes.is_multiple_of(x);

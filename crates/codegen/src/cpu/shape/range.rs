@@ -94,7 +94,7 @@ impl Finder<'_> {
             Op::Simd(SimdOp::BroadcastFirst, values) => values.first().map_or(limit, |&value| of(value)),
             Op::Cast(CastOp::ZExt | CastOp::Trunc, a) if function.ty(*a).lanes() == 1 => of(*a),
             Op::Cast(CastOp::SExt, a) if function.ty(*a).lanes() == 1 => {
-                let from = function.ty(*a).scalar().unwrap_or(Scalar::I64);
+                let from = function.ty(*a).scalar().expect("only integers are extended");
                 let bound = of(*a);
                 if bound > anymetal_ir::eval::mask(from) >> 1 { limit } else { bound }
             }
@@ -158,12 +158,15 @@ fn query_bound(geometry: Geometry, query: Query) -> u64 {
 
 /// The last lane's linear index, whether that lane exists or not.
 fn last_index(geometry: Geometry) -> u64 {
-    geometry.threads().map_or(MAX_INDEX, |threads| u64::from(threads.next_multiple_of(LANES as u32)) - 1)
+    let Some(threads) = geometry.threads() else { return MAX_INDEX };
+    assert!(threads > 0, "threadgroups have threads");
+    u64::from(threads.next_multiple_of(LANES as u32)) - 1
 }
 
 /// The largest value that the emitter's rule for a position gives.
 fn position_bound(geometry: Geometry, position: &Position) -> u64 {
-    let max = |pattern: &[i64; LANES]| pattern.iter().copied().max().unwrap_or(0).unsigned_abs();
+    let max =
+        |pattern: &[i64; LANES]| pattern.iter().copied().max().expect("a pattern has lanes").unsigned_abs();
     match (position, geometry.threads()) {
         (Position::Zero, _) => 0,
         (Position::Known(pattern), _) => max(pattern),
@@ -172,7 +175,7 @@ fn position_bound(geometry: Geometry, position: &Position) -> u64 {
                 let base = first / divide;
                 u64::from(if *modulo == 0 { base } else { base % modulo })
             });
-            bases.max().unwrap_or(0) + max(pattern)
+            bases.max().expect("threadgroups have threads") + max(pattern)
         }
         // Lane by lane, from the linear index.
         (Position::Based { .. } | Position::Computed, _) => last_index(geometry),

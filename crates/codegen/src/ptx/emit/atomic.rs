@@ -16,10 +16,10 @@ impl Emitter<'_> {
             Op::AtomicCas(pointer, expected, desired) => {
                 (*pointer, vec![*expected, *desired], AccessKind::Atomic)
             }
-            _ => return,
+            op => unreachable!("{op:?} is not atomic"),
         };
         let typed = data.result.or(operands.first().copied());
-        let scalar = typed.map_or(Scalar::I32, |value| self.scalar(value));
+        let scalar = self.scalar(typed.expect("an atomic operation has a result or an operand"));
         let operands: Vec<Opd> = operands.iter().map(|&operand| self.one(operand)).collect();
         let address = self.address(pointer, kind);
         let bytes = scalar.size();
@@ -38,6 +38,7 @@ impl Emitter<'_> {
         let scope = if space == "ptr addrspace(3)" { "block" } else { "device" };
         let order = format!("syncscope(\"{scope}\") monotonic");
         let bytes = scalar.size();
+        assert!(matches!(bytes, 4 | 8), "atomic operations do not have {bytes} bytes");
         let element = scalar_type(scalar);
         if let Op::AtomicRmw(op, ..) = op
             && *op != AtomicOp::Exchange
@@ -64,10 +65,11 @@ impl Emitter<'_> {
                 ));
                 self.t.value(format_args!("extractvalue {{ {bits}, i1 }} {pair}, 0"))
             }
-            _ => {
+            Op::AtomicStore(..) => {
                 self.t.line(format_args!("store atomic {bits} {}, {at} {order}, align {bytes}", ints[0]));
                 return None;
             }
+            op => unreachable!("{op:?} is not atomic"),
         };
         Some(self.same_bits(bits, element, &old))
     }

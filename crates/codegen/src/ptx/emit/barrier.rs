@@ -123,7 +123,9 @@ impl Emitter<'_> {
 
     pub(super) fn helper(&mut self, name: &str, text: impl FnOnce() -> String) {
         if !self.helpers.contains_key(name) {
-            self.helpers.insert(name.to_owned(), text());
+            let text = text();
+            debug_assert!(text.contains(&format!("@{name}(")), "the helper's text defines {name}");
+            self.helpers.insert(name.to_owned(), text);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value};
+use anymetal_ir::{Block, Inst, Label, Op, Scalar, SwitchCase, Value};
 
 use super::Emitter;
 use super::frames::{Exit, Frame};
@@ -23,7 +23,7 @@ impl Emitter<'_> {
             }
             Op::Scope { label, body } => self.scope(*label, *body, tracked),
             Op::Loop { .. } => self.endless_loop(inst, tracked),
-            _ => Ok(()),
+            op => unreachable!("{op:?} is not a construct"),
         }
     }
 
@@ -80,6 +80,7 @@ impl Emitter<'_> {
         otherwise: Block,
         tracked: bool,
     ) -> Result<(), CodegenError> {
+        debug_assert!(self.scalar(cond) == Scalar::Bool, "conditions are booleans");
         let cond = self.one(cond);
         let (end, entered) = self.begin(None, tracked);
         let masks = entered.as_ref().map(|entered| {
@@ -123,6 +124,7 @@ impl Emitter<'_> {
         let bodies: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
         let names: Vec<BlockName> = bodies.iter().map(|_| self.t.block()).collect();
         let masks = entered.as_ref().map(|entered| self.case_masks(entered, ty, &selector, cases));
+        assert!(scalar.is_int() && !names.is_empty(), "a switch selects a block by an integer");
         let mut list = String::new();
         for (case, name) in cases.iter().zip(&names) {
             for &value in &case.values {
@@ -157,6 +159,7 @@ impl Emitter<'_> {
             rest = self.t.value(format_args!("xor i32 {rest}, {mask}"));
             masks.push(mask);
         }
+        assert_eq!(masks.len(), cases.len(), "every case has a mask");
         masks.push(rest);
         masks
     }

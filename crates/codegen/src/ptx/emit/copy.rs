@@ -27,7 +27,7 @@ impl Emitter<'_> {
             Op::MemCopy { dst, src, size, align } => self.move_range(inst, dst, Some(src), size, align),
             Op::MemZero { dst, size, align } => self.move_range(inst, dst, None, size, align),
             Op::MemConvert { dst, src, from, to, count } => self.convert(inst, (dst, to), (src, from), count),
-            _ => {}
+            ref op => unreachable!("{op:?} does not move memory"),
         }
     }
 
@@ -35,7 +35,8 @@ impl Emitter<'_> {
         if size == 0 {
             return;
         }
-        let bytes = u32::try_from(size).unwrap_or(u32::MAX);
+        // A larger range would be checked in part only.
+        let bytes = u32::try_from(size).expect("types are smaller than 4 GiB");
         let store = self.site(inst, dst, AccessKind::Store, bytes);
         let load = src.map_or(store, |src| self.site(inst, src, AccessKind::Load, bytes));
         let range = Move { size, align, sites: [load, store] };
@@ -83,6 +84,10 @@ impl Emitter<'_> {
         while !range.size.is_multiple_of(u64::from(unit)) {
             unit /= 2;
         }
+        assert!(
+            unit.is_power_of_two() && range.size.is_multiple_of(u64::from(unit)),
+            "units of {unit} divide the range"
+        );
         let scalar = match unit {
             8 => Scalar::I64,
             4 => Scalar::I32,
@@ -149,14 +154,16 @@ impl Emitter<'_> {
     }
 
     fn float_to_float(&mut self, part: &Opd, from: Type, to: Type) -> Opd {
-        let (Some(from), Some(to)) = (from.scalar(), to.scalar()) else { return part.clone() };
+        let (Some(from), Some(to)) = (from.scalar(), to.scalar()) else {
+            unreachable!("numbers are converted, not {from:?} to {to:?}")
+        };
         self.convert_scalar(CastOp::FCast, from, to, part)
     }
 }
 
 /// A number in memory is aligned as one element of it is, at least.
 fn number_mode(ty: Type) -> Mode {
-    let align = ty.scalar().map_or(8, Scalar::size);
+    let align = ty.scalar().expect("only numbers are converted").size();
     Mode { align, volatile: false }
 }
 
@@ -164,6 +171,7 @@ fn suffix_of(pointer: &str) -> &'static str {
     match pointer {
         "ptr addrspace(1)" => "p1",
         "ptr addrspace(3)" => "p3",
-        _ => "p0",
+        "ptr" => "p0",
+        other => unreachable!("{other} is not a pointer that is copied"),
     }
 }

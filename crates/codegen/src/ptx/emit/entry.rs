@@ -30,6 +30,7 @@ impl Emitter<'_> {
         self.start_grid_barriers();
         self.start_values();
         self.body()?;
+        assert!(self.pieces.is_empty(), "every loop in pieces is closed");
         self.clear_locals();
         self.t.label(self.exit);
         self.record_fault();
@@ -64,7 +65,10 @@ impl Emitter<'_> {
         let slots = argument_slots(kernel);
         let count = |kind| kernel.args.iter().filter(|arg| arg.enabled && arg.kind == kind).count() as u32;
         let argument_of = |kind, slot| {
-            (0..kernel.args.len()).find(|&at| kernel.args[at].kind == kind && slots[at] == Some(slot))
+            let found =
+                (0..kernel.args.len()).find(|&at| kernel.args[at].kind == kind && slots[at] == Some(slot));
+            assert!(found.is_some(), "slot {slot} belongs to an argument");
+            found
         };
         let mut texts = Vec::new();
         let (values, threadgroup_slots) = (self.words_of_slots(), count(ArgKind::ThreadgroupMemory));
@@ -175,6 +179,7 @@ impl Emitter<'_> {
         let options = self.input.options;
         let threads = self.input.kernel.max_threads.unwrap_or(ANY_SIZE_THREADS).clamp(1, ANY_SIZE_THREADS);
         let [x, y, z] = options.group_size.unwrap_or([threads, 1, 1]);
+        assert!(x > 0 && y > 0 && z > 0, "threadgroups have threads");
         let symbol = &options.symbol;
         let loops = (FIRST_LOOP_NODE..).zip(&self.unrolled_loops);
         let loops = loops.map(|(node, how)| format!("!{node} = distinct !{{!{node}, !{}}}\n", how.node()));

@@ -73,7 +73,9 @@ impl Noted {
 impl Emitter<'_> {
     /// The number of an access through a pointer.
     pub(super) fn site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, bytes: u32) -> usize {
-        let Type::Ptr(space) = self.ty(pointer) else { return 0 };
+        let Type::Ptr(space) = self.ty(pointer) else {
+            unreachable!("{pointer} is accessed, and not a pointer")
+        };
         let root = self.root(pointer);
         let Self { input, .. } = self;
         let (mut argument, mut variable) = (None, String::new());
@@ -88,6 +90,7 @@ impl Emitter<'_> {
         let site = FaultSite { argument, variable, space, kind, access_bytes: bytes, loc };
         self.faults.sites.push(site);
         self.faults.roots.push(root);
+        assert_eq!(self.faults.roots.len(), self.faults.sites.len(), "every fault site has an allocation");
         self.faults.sites.len() - 1
     }
 
@@ -96,6 +99,8 @@ impl Emitter<'_> {
         if ok.is_text("true") {
             return;
         }
+        self.t.expect(ok, "i1");
+        self.t.expect(offset, "i64");
         let noted = self.faults.noted(&mut self.t);
         let is_known = self.faults.roots[site] != Root::Many;
         let loads_pointers = self.residents.is_some() && place.ty == pointer_type(Space::Device);
@@ -120,6 +125,7 @@ impl Emitter<'_> {
     /// Where the thread ends: writes its first fault to the record, if it has one and is the first to come
     /// here with one.
     pub(super) fn record_fault(&mut self) {
+        // A kernel without checks has no faults.
         let Some(noted) = self.faults.noted.clone() else { return };
         let (faulted, first, write, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         let is_clean = self.t.load("i1", &noted.is_clean, 8);
@@ -161,6 +167,7 @@ impl Emitter<'_> {
     }
 
     fn put(&mut self, record: &Opd, offset: i64, ty: &str, value: &Opd) {
+        assert!(offset >= 0 && offset % 4 == 0, "record fields are at multiples of 4, not at {offset}");
         let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(1) {record}, i64 {offset}"));
         self.t.line(format_args!("store {ty} {value}, ptr addrspace(1) {at}, align 4"));
     }
@@ -211,7 +218,10 @@ impl Emitter<'_> {
 
     /// Whether the argument is a buffer that must hold its element: a reference.
     pub(super) fn bound_bytes(&self, root: Root) -> i64 {
-        let Root::Argument(index) = root else { return 0 };
+        let Root::Argument(index) = root else {
+            // Nothing is bound to other allocations.
+            return 0;
+        };
         let argument = &self.input.kernel.args[index];
         let is_bound = argument.reference && argument.kind == ArgKind::Buffer;
         if is_bound { i64::try_from(argument.element_size).unwrap_or(0) } else { 0 }

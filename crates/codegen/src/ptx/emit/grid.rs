@@ -62,6 +62,7 @@ impl Default for Grid {
 
 impl Emitter<'_> {
     fn special(&mut self, name: &str, axis: usize) -> Opd {
+        assert!(axis < 3, "axes are x, y and z");
         let name = format!("llvm.nvvm.read.ptx.sreg.{name}.{}", ["x", "y", "z"][axis]);
         self.call("i32", &name, &[])
     }
@@ -119,6 +120,7 @@ impl Emitter<'_> {
 
     /// Positions in whole threadgroups are the hardware's; in others they are computed.
     fn renumber(&mut self, thread: [Opd; 3], full: &Opd) {
+        self.t.expect(full, "i32");
         let (cut, exists, join, gone) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         let count = self.grid.count.clone();
         let is_whole = self.t.value(format_args!("icmp eq i32 {count}, {full}"));
@@ -201,6 +203,7 @@ impl Emitter<'_> {
 
     /// `count` divided by a power of two, rounded up.
     pub(super) fn divided_up(&mut self, count: &Opd, bits: i64) -> Opd {
+        assert!((0..31).contains(&bits), "counts are not divided by 2^{bits}");
         let sum = self.t.add("i32", count, &Opd::Int((1 << bits) - 1));
         match sum {
             Opd::Int(sum) => Opd::Int(sum >> bits),

@@ -23,6 +23,7 @@
 use anymetal_ir::BarrierScope;
 
 use super::Emitter;
+use crate::llvm_text::Opd;
 
 /// Bytes of threadgroup memory that barriers of the grid take.
 pub(in super::super) const GRID_BARRIER_BYTES: u64 = 16;
@@ -69,6 +70,7 @@ impl Emitter<'_> {
         self.grid_helpers();
         let (linear, barrier, stop) =
             (self.grid.linear.clone(), self.grid.barrier.clone(), self.grid.stop.clone());
+        assert!(matches!(barrier, Opd::Reg(_)), "a kernel with grid barriers has their parameter");
         self.barrier(BarrierScope::Threadgroup);
         // Of the threads that are here one wins.
         self.t.line(format_args!("store volatile i32 {linear}, {LEADER}, align 4"));

@@ -56,6 +56,10 @@ impl Emitter<'_> {
     }
 
     pub(super) fn set_active_lanes(&mut self, mask: &Opd) {
+        assert!(
+            self.lanes.variable.is_some() || !self.lanes.is_tracked,
+            "lanes that are tracked have a variable"
+        );
         if let Some(variable) = self.lanes.variable.clone() {
             self.t.store("i32", mask, &variable, 4);
         }
@@ -63,6 +67,8 @@ impl Emitter<'_> {
 
     /// The lanes of `mask` for which the `i1` holds; all of them that have not returned must execute it.
     pub(super) fn ballot(&mut self, mask: &Opd, condition: &Opd) -> Opd {
+        self.t.expect(mask, "i32");
+        self.t.expect(condition, "i1");
         self.call("i32", "llvm.nvvm.vote.ballot.sync", &[("i32", mask), ("i1", condition)])
     }
 }

@@ -42,7 +42,9 @@ struct LoopBlocks {
 
 impl Emitter<'_> {
     pub(super) fn endless_loop(&mut self, inst: Inst, tracked: bool) -> Result<(), CodegenError> {
-        let Op::Loop { label, body, continuing } = self.input.function.inst(inst).op else { return Ok(()) };
+        let Op::Loop { label, body, continuing } = self.input.function.inst(inst).op else {
+            unreachable!("{inst} is not a loop")
+        };
         let entered = tracked.then(|| self.active_lanes());
         let plan = if self.input.options.stoppable {
             self.loop_plans.of(inst)
@@ -69,13 +71,15 @@ impl Emitter<'_> {
             self.part(&mut blocks, continuing, None)?;
         }
         if is_in_pieces {
-            self.pieces.pop();
+            let left = self.pieces.pop();
+            assert!(left.is_some(), "loops in pieces nest");
         }
         match plan {
             LoopPlan::Quiet { unroll: true } => self.branch_unrolled(head, Unrolling::Whole),
             LoopPlan::Pieces { unroll: true, .. } => self.branch_unrolled(head, Unrolling::ByFour),
             LoopPlan::Quiet { .. } | LoopPlan::Pieces { .. } => self.t.branch(head),
             LoopPlan::Groups(rounds) | LoopPlan::Rounds(rounds) => {
+                assert!(rounds.is_multiple_of(copies), "{copies} copies do not divide {rounds} rounds");
                 self.look_after(rounds / copies);
                 self.t.branch(again);
             }
@@ -103,7 +107,10 @@ impl Emitter<'_> {
         self.block(part)?;
         let mut exits = self.frames.pop();
         self.t.label(after);
-        let Some(running) = running.filter(|_| !exits.is_empty()) else { return Ok(()) };
+        let Some(running) = running.filter(|_| !exits.is_empty()) else {
+            // No lane leaves the others.
+            return Ok(());
+        };
         let variable = self.exit_variable();
         let wanted = self.t.load("i32", &variable, 4);
         let mut stays = self.t.value(format_args!("icmp eq i32 {wanted}, 0"));
@@ -138,6 +145,10 @@ impl Emitter<'_> {
 
     /// At the end of a round: looks at the stop flag if as many rounds, a power of two, have passed.
     fn look_after(&mut self, rounds: u64) {
+        assert!(
+            rounds.is_power_of_two(),
+            "iterations are counted with a mask, and {rounds} is not a power of two"
+        );
         if self.t.is_ended() {
             return;
         }
@@ -159,6 +170,7 @@ impl Emitter<'_> {
 
     /// Ends the thread if the launch is to stop; else goes on there.
     pub(super) fn look(&mut self, on: BlockName) {
+        assert!(matches!(self.grid.stop, Opd::Reg(_)), "a kernel that polls the stop flag has its parameter");
         let stop = self.grid.stop.clone();
         let flag = self.t.value(format_args!("load volatile i32, ptr addrspace(1) {stop}, align 4"));
         let goes_on = self.t.value(format_args!("icmp eq i32 {flag}, 0"));

@@ -19,11 +19,11 @@ fn single(value: f64) -> Opd {
 
 impl Emitter<'_> {
     pub(super) fn math(&mut self, function: MathFn, fp: FpMode, args: &[Value], to: Type) -> Vec<Opd> {
-        let Some(&first) = args.first() else { return Vec::new() };
+        let &first = args.first().expect("a function takes a number");
         let scalar = self.scalar(first);
         let types: Vec<Scalar> = args.iter().map(|&arg| self.scalar(arg)).collect();
         let operands: Vec<Vec<Opd>> = args.iter().map(|&arg| self.parts(arg)).collect();
-        let result = to.scalar().unwrap_or(scalar);
+        let result = to.scalar().expect("a function computes a number");
         (0..usize::from(to.lanes()))
             .map(|at| {
                 let parts: Vec<Opd> = operands.iter().map(|operand| operand[at].clone()).collect();
@@ -42,6 +42,7 @@ impl Emitter<'_> {
         parts: &[Opd],
         result: Scalar,
     ) -> Opd {
+        assert_eq!(types.len(), parts.len(), "each argument of {function:?} has an operand");
         let name = self.library.require(function, scalar, fp, 1).to_owned();
         let typed = types.iter().zip(parts).map(|(&ty, part)| format!("{} {part}", scalar_type(ty)));
         let list = typed.collect::<Vec<_>>().join(", ");

@@ -133,7 +133,10 @@ impl Emitter<'_> {
             return None;
         }
         let address = self.element_address(matrix, offset, stride, size);
-        let Added::AtMost { bytes, .. } = address.added else { return None };
+        let Added::AtMost { bytes, .. } = address.added else {
+            // The stride is too large to be added up.
+            return None;
+        };
         let pair = Address { added: Added::AtMost { bytes, align: 2 * size }, ..address };
         let fits =
             self.known_alignment(&pair) >= 2 * size && self.is_valid(&pair, 2 * size, 1).is_text("true");
@@ -141,7 +144,7 @@ impl Emitter<'_> {
     }
 
     fn load_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
-        let Some(result) = self.input.function.inst(inst).result else { return };
+        let result = self.input.function.inst(inst).result.expect("a load has a result");
         let scalar = self.scalar(result);
         let size = scalar.size();
         let site = self.site(inst, args[0], AccessKind::Load, size);
@@ -167,6 +170,7 @@ impl Emitter<'_> {
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
         let parts = self.parts(args[2]);
+        assert_eq!(parts.len(), 2, "a lane holds two elements of a matrix");
         if let Some(pair) = self.pair_address(&address, &offsets[0], args[1], (size, transpose)) {
             return self.checked_store(&pair, Type::Vector(scalar, 2), &parts, mode, site);
         }
@@ -185,12 +189,13 @@ impl Emitter<'_> {
         let from = self.scalar(c);
         sums = sums.iter().map(|sum| arith::to_f32(&mut self.t, Width::One, from, sum)).collect();
         let (row, columns) = (self.gathered(a, Gather::Row), self.gathered(b, Gather::Columns));
+        assert_eq!((row.len(), columns.len()), (8, 16), "a row has 8 elements and two columns have 16");
         for (left, right) in row.iter().zip(columns.chunks_exact(2)) {
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = self.t.intrinsic("fma", "float", "", &[left, right, sum]);
             }
         }
-        let to = self.input.function.inst(inst).result.map_or(from, |result| self.scalar(result));
+        let to = self.scalar(self.input.function.inst(inst).result.expect("a product has a result"));
         sums.iter().map(|sum| self.round(to, sum)).collect()
     }
 
@@ -206,7 +211,10 @@ impl Emitter<'_> {
         let words = self.words(matrix);
         let lanes: Vec<Opd> = match what {
             Gather::Row => (0..4).map(|pair| self.lane_of(&row, &Opd::Int(2 * pair))).collect(),
-            _ => (0..8).map(|k| self.lane_of(&Opd::Int(k), &column)).collect(),
+            Gather::Columns => (0..8).map(|k| self.lane_of(&Opd::Int(k), &column)).collect(),
+            Gather::Left | Gather::Right => {
+                unreachable!("tensor core operands are fetched as words, not gathered")
+            }
         };
         let elements: Vec<Opd> =
             lanes.iter().flat_map(|lane| self.read_words(matrix, &words, &mask, lane)).collect();
@@ -248,6 +256,7 @@ impl Emitter<'_> {
         if scalar.bits() != 16 {
             return words;
         }
+        assert_eq!(words.len(), 2, "a lane holds two elements of a matrix");
         let high = self.t.value(format_args!("shl i32 {}, 16", words[1]));
         vec![self.t.value(format_args!("or i32 {}, {high}", words[0]))]
     }

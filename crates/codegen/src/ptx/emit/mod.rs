@@ -129,7 +129,7 @@ impl<'a> Emitter<'a> {
             loop_plans,
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),
-            values: vec![Vec::new(); function.values.len()],
+            values: first_values(function),
             given: Given::new(value_words),
             matrix_layout,
             gathers: Gathers::default(),
@@ -191,9 +191,16 @@ impl<'a> Emitter<'a> {
     // --- values
 
     fn define(&mut self, inst: Inst, parts: Vec<Opd>) {
-        if let Some(result) = self.input.function.inst(inst).result {
-            self.values[result.index()] = parts;
-        }
+        let Some(result) = self.input.function.inst(inst).result else {
+            assert!(parts.is_empty(), "{inst} has no result to define");
+            return;
+        };
+        assert_eq!(
+            parts.len(),
+            usize::from(self.ty(result).lanes()),
+            "{result} has one operand per component"
+        );
+        self.values[result.index()] = parts;
     }
 
     /// The operands of a value. One that no reached code defines has none, and is zero.
@@ -202,6 +209,7 @@ impl<'a> Emitter<'a> {
         if !parts.is_empty() {
             return parts.clone();
         }
+        debug_assert!(self.t.is_ended(), "{value} is used where it has no definition");
         let ty = self.ty(value);
         vec![zero_of(ty); usize::from(ty.lanes())]
     }
@@ -237,11 +245,24 @@ impl<'a> Emitter<'a> {
     }
 
     fn call_text(&mut self, result: &str, name: &str, args: &[(&str, &Opd)]) -> String {
+        for (ty, value) in args {
+            self.t.expect(value, ty);
+        }
         let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
         self.t.declare(format!("declare {result} @{name}({})", types.join(", ")));
         let args: Vec<String> = args.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
         format!("call {result} @{name}({})", args.join(", "))
     }
+}
+
+/// The operands of the parameters, as offsets in the arguments; other values have none yet.
+fn first_values(function: &Function) -> Vec<Vec<Opd>> {
+    let mut values = vec![Vec::new(); function.values.len()];
+    for &param in &function.params {
+        assert!(matches!(function.ty(param), Type::Ptr(_)), "{param} of a kernel is a pointer");
+        values[param.index()] = vec![Opd::Int(0)];
+    }
+    values
 }
 
 /// Zero of a scalar or of each element; of a pointer the null pointer.

@@ -39,6 +39,7 @@ impl Emitter<'_> {
             None => self.one(counted.limit),
         };
         let span = (rounds * counted.step.unsigned_abs()) as i64;
+        assert!(rounds > 0 && span > 0, "a piece has iterations");
         let distance = match counted.step {
             1.. => self.t.sub(ty, &limit, &start),
             _ => self.t.sub(ty, &start, &limit),
@@ -57,6 +58,7 @@ impl Emitter<'_> {
         let Some(Piece { counted, start, length, limit, again }) =
             self.pieces.last().filter(|piece| piece.counted.test == inst)
         else {
+            // An ordinary branch.
             return false;
         };
         let (counted, start, length) = (counted.clone(), start.clone(), length.clone());

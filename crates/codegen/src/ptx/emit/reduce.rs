@@ -117,7 +117,9 @@ impl Emitter<'_> {
     pub(super) fn reduction(&mut self, inst: Inst, op: SimdOp, value: Value, mask: &Opd) -> Vec<Opd> {
         let fp = self.input.function.inst(inst).fp;
         let parts = self.parts(value);
-        let Some(reduction) = Reduction::of(op, self.scalar(value), fp) else { return parts };
+        let Some(reduction) = Reduction::of(op, self.scalar(value), fp) else {
+            unreachable!("{op:?} does not combine values")
+        };
         parts.iter().map(|part| self.reduce_any_width(reduction, part, mask)).collect()
     }
 
@@ -191,6 +193,8 @@ impl Emitter<'_> {
     /// The butterfly over active first lanes, of which the first lane's result is right: the lanes that it
     /// needs are active, or all that they would add is.
     fn first_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        self.t.expect(mask, "i32");
+        assert_eq!(reduction.deltas, SIMD, "first_lanes reduces whole SIMD-groups");
         let (ty, lane) = (scalar_type(reduction.scalar), self.lane());
         let mut value = value.clone();
         for &delta in reduction.deltas {
@@ -260,7 +264,8 @@ impl Emitter<'_> {
         let name = match op {
             BinOp::And | BinOp::UMin | BinOp::SMax | BinOp::Mul => "and",
             BinOp::Xor | BinOp::Add => "xor",
-            _ => "or",
+            BinOp::Or | BinOp::UMax | BinOp::SMin => "or",
+            other => unreachable!("{other:?} does not combine true and false"),
         };
         self.t.value(format_args!("{name} i1 {a}, {b}"))
     }
@@ -307,6 +312,7 @@ impl Emitter<'_> {
 
     /// Each lane reads the whole SIMD-group, or its quad, and combines it.
     fn any_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
+        assert!(!reduction.deltas.is_empty(), "a butterfly has steps");
         let count = 2 * reduction.deltas[0];
         let base = self.t.value(format_args!("and i32 {lane}, {}", 32 - count as i64));
         let mut values: Vec<Opd> = (0..count)

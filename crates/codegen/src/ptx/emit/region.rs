@@ -105,6 +105,7 @@ impl Emitter<'_> {
                 ValueDef::Param(argument) => return Some((argument as usize, sum)),
                 ValueDef::Inst(inst) => {
                     let Op::PtrAdd { base, index, scale, offset } = function.inst(inst).op else {
+                        // A choice, or an address from memory: any argument.
                         return None;
                     };
                     if scale > MAX_SCALE || offset.unsigned_abs() > u64::from(u32::MAX) {
@@ -154,7 +155,9 @@ impl Emitter<'_> {
         if let Some(counter) = self.loop_plans.counter(value).cloned() {
             return self.counter_bounds(regions, &counter, sign);
         }
-        let ValueDef::Inst(inst) = function.values[value.index()].def else { return None };
+        let ValueDef::Inst(inst) = function.values[value.index()].def else {
+            unreachable!("{value} is a number, and parameters are pointers")
+        };
         let found = match function.inst(inst).op {
             Op::Const(bits) => Some(constant(bits, scalar, sign)),
             Op::Query(query) => {
@@ -350,7 +353,10 @@ impl Emitter<'_> {
                 };
                 let first = self.bounds(regions, a, Sign::Unsigned)?;
                 let mut part = |bound: &Opd| self.t.value(format_args!("udiv i64 {bound}, {by}"));
-                let (lo, hi) = if by > 0 { (part(&first.lo), part(&first.hi)) } else { return None };
+                if by == 0 {
+                    return None;
+                }
+                let (lo, hi) = (part(&first.lo), part(&first.hi));
                 Some(self.read_as(Bounds { lo, hi, ..first }, Sign::Unsigned, sign))
             }
             _ => None,
@@ -360,12 +366,15 @@ impl Emitter<'_> {
     // --- arithmetic on bounds
 
     fn plus(&mut self, a: &Bounds, b: &Bounds) -> Bounds {
+        self.t.expect(&a.when, "i1");
+        self.t.expect(&b.when, "i1");
         let (lo, hi) = (self.t.add("i64", &a.lo, &b.lo), self.t.add("i64", &a.hi, &b.hi));
         Bounds { lo, hi, when: self.t.and(&a.when, &b.when), loose: either(a, b) }
     }
 
     /// `by` is positive.
     fn scaled(&mut self, a: &Bounds, by: i64) -> Bounds {
+        assert!(by >= 0, "a negative scale exchanges the bounds");
         let (lo, hi) = (self.t.mul("i64", &a.lo, &Opd::Int(by)), self.t.mul("i64", &a.hi, &Opd::Int(by)));
         Bounds { lo, hi, ..a.clone() }
     }
@@ -388,6 +397,7 @@ impl Emitter<'_> {
 
     /// The same under the condition that it lies between these.
     fn within(&mut self, bounds: &Bounds, lo: i64, hi: i64) -> Bounds {
+        assert!(lo <= hi, "the range from {lo} to {hi} is empty");
         let above = self.at_least(&bounds.lo, &Opd::Int(lo));
         let below = self.at_least(&Opd::Int(hi), &bounds.hi);
         let fits = self.t.and(&above, &below);

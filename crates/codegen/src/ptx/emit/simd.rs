@@ -34,7 +34,8 @@ impl Emitter<'_> {
                 match op {
                     SimdOp::Any => self.t.value(format_args!("icmp ne i32 {votes}, 0")),
                     SimdOp::All => self.t.value(format_args!("icmp eq i32 {votes}, {mask}")),
-                    _ => self.t.value(format_args!("zext i32 {votes} to i64")),
+                    SimdOp::Ballot => self.t.value(format_args!("zext i32 {votes} to i64")),
+                    other => unreachable!("{other:?} is not a vote"),
                 }
             }
         }
@@ -49,7 +50,10 @@ impl Emitter<'_> {
     fn shuffle(&mut self, op: SimdOp, args: &[Value], mask: &Opd) -> Vec<Opd> {
         let by = match args.get(1) {
             Some(&by) => self.lane_operand(by),
-            None => Opd::Int(0),
+            None => {
+                assert_eq!(op, SimdOp::BroadcastFirst, "every other shuffle takes a lane or a distance");
+                Opd::Int(0)
+            }
         };
         let source = self.source(op, &by, mask);
         self.read_lane(args[0], mask, &source)
@@ -99,7 +103,8 @@ impl Emitter<'_> {
                 let by = modulo(self, by, 3);
                 self.t.value(format_args!("xor i32 {lane}, {by}"))
             }
-            _ => modulo(self, by, 31),
+            SimdOp::Broadcast | SimdOp::Shuffle => modulo(self, by, 31),
+            other => unreachable!("{other:?} is not a shuffle"),
         }
     }
 
@@ -172,12 +177,14 @@ impl Emitter<'_> {
     }
 
     fn exchange_bits(&mut self, how: &str, bits: &Opd, mask: &Opd, by: &Opd) -> Opd {
+        assert!(matches!(how, "idx" | "bfly"), "lanes are not exchanged by {how}");
         let args = [("i32", mask), ("i32", bits), ("i32", by), ("i32", &Opd::Int(31))];
         self.call("i32", &format!("llvm.nvvm.shfl.sync.{how}.i32"), &args)
     }
 
     /// A scalar of at most 32 bits in a register.
     pub(super) fn to_word(&mut self, scalar: Scalar, value: &Opd) -> Opd {
+        assert!(scalar.bits() <= 32, "a {scalar:?} does not fit a word");
         let element = scalar_type(scalar);
         match scalar {
             Scalar::I32 => value.clone(),
@@ -191,6 +198,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn from_word(&mut self, scalar: Scalar, bits: &Opd) -> Opd {
+        assert!(scalar.bits() <= 32, "a {scalar:?} does not fit a word");
         let element = scalar_type(scalar);
         match scalar {
             Scalar::I32 => bits.clone(),

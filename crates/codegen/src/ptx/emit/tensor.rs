@@ -9,6 +9,7 @@ use anymetal_ir::{FpMode, Inst, Scalar, Value};
 use super::super::matrix_layout::MatrixLayout;
 use super::Emitter;
 use super::matrix::Gather;
+use super::value::is_16_bit_float;
 use crate::elementwise::{Width, arith};
 use crate::llvm_text::Opd;
 
@@ -45,7 +46,7 @@ impl Emitter<'_> {
             let from = self.t.value(format_args!("or i32 {first}, {pair}"));
             products = products.iter().map(|sum| self.from_lane(Scalar::F32, sum, &from)).collect();
         }
-        let to = self.input.function.inst(inst).result.map_or(of_sums, |result| self.scalar(result));
+        let to = self.scalar(self.input.function.inst(inst).result.expect("a product has a result"));
         products.iter().map(|sum| self.round(to, sum)).collect()
     }
 
@@ -57,6 +58,10 @@ impl Emitter<'_> {
 
     /// The word of A or B that this lane has to have. What several products of a block need is made once.
     fn factor(&mut self, matrix: Value, what: Gather) -> Opd {
+        assert!(
+            matches!(what, Gather::Left | Gather::Right),
+            "a factor is on the left or right, not {what:?}"
+        );
         let block = self.t.current();
         if let Some(mut known) = self.gathers.get(block, matrix, what) {
             return known.swap_remove(0);
@@ -82,6 +87,8 @@ impl Emitter<'_> {
 
     /// `b` is the word of the transposed B.
     fn multiply_in_hardware(&mut self, scalar: Scalar, a: &Opd, b: &Opd, sums: &[Opd]) -> Vec<Opd> {
+        assert!(is_16_bit_float(scalar), "tensor cores do not multiply {scalar:?}");
+        assert_eq!(sums.len(), 2, "a lane holds two elements of a matrix");
         let element = if scalar == Scalar::Bf16 { "bf16" } else { "f16" };
         let floats = "{ float, float, float, float }";
         let four = self.t.value(format_args!(

@@ -2,7 +2,7 @@
 
 use anymetal_ir::{BinOp, CastOp, CmpOp, FpMode, Inst, Op, Scalar, Type, UnOp, Value};
 
-use super::{Emitter, zero, zero_of};
+use super::{Emitter, zero_of};
 use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast};
 use crate::llvm_text::{Opd, scalar_type, wrap_int};
@@ -13,7 +13,7 @@ impl Emitter<'_> {
     /// Everything that is no access, jump or exchange.
     pub(super) fn computation(&mut self, inst: Inst) {
         let data = self.input.function.inst(inst);
-        let Some(result) = data.result else { return };
+        let result = data.result.unwrap_or_else(|| unreachable!("{:?} computes nothing", data.op));
         let ty = self.ty(result);
         let parts = match &data.op {
             Op::Const(bits) => vec![constant(ty, *bits)],
@@ -68,7 +68,7 @@ impl Emitter<'_> {
                 };
                 parts.iter().enumerate().map(insert).collect()
             }
-            _ => vec![zero_of(ty); usize::from(ty.lanes())],
+            op => unreachable!("{op:?} does not operate on vectors"),
         }
     }
 
@@ -87,6 +87,7 @@ impl Emitter<'_> {
     fn binary(&mut self, op: BinOp, fp: FpMode, a: Value, b: Value) -> Vec<Opd> {
         let scalar = self.scalar(a);
         let (a, b) = (self.parts(a), self.parts(b));
+        assert_eq!(a.len(), b.len(), "{op:?} takes operands of one type");
         a.iter().zip(&b).map(|(a, b)| self.binary_of(op, scalar, fp, a, b)).collect()
     }
 
@@ -161,6 +162,7 @@ impl Emitter<'_> {
         }
         let scalar = self.scalar(a);
         let (a, b) = (self.parts(a), self.parts(b));
+        assert_eq!(a.len(), b.len(), "{op:?} takes operands of one type");
         let pairs = a.iter().zip(&b);
         pairs.map(|(a, b)| arith::compare(&mut self.t, Width::One, op, scalar, a, b)).collect()
     }
@@ -169,6 +171,8 @@ impl Emitter<'_> {
         let conditions = self.parts(condition);
         let (x, y) = (self.in_form_of(result, a), self.in_form_of(result, b));
         let ty = scalar_type(self.scalar(result));
+        assert!(conditions.len() == 1 || conditions.len() == x.len(), "a condition for all, or for each");
+        assert_eq!(x.len(), y.len(), "a choice is between values of one type");
         let condition = |at: usize| conditions.get(at).unwrap_or(&conditions[0]);
         (0..x.len()).map(|at| self.t.select("i1", condition(at), ty, &x[at], &y[at])).collect()
     }
@@ -210,7 +214,7 @@ impl Emitter<'_> {
             }
             _ => {}
         }
-        let (mut from, scalar) = (self.scalar(a), to.scalar().unwrap_or(Scalar::I64));
+        let (mut from, scalar) = (self.scalar(a), to.scalar().expect("pointers are not converted by value"));
         let mut parts = self.parts(a);
         if op == CastOp::Bitcast {
             if is_16_bit_float(from) && matches!(scalar, Scalar::I16 | Scalar::I8) {
@@ -226,6 +230,7 @@ impl Emitter<'_> {
     /// eight bits of a register that a conversion to such a type has written for one of the number, as an
     /// integer. So the bits go through a register of 32, where it sees an integer.
     pub(super) fn bits_of_16(&mut self, scalar: Scalar, part: &Opd) -> Opd {
+        assert!(is_16_bit_float(scalar), "a {scalar:?} does not have 16 bits of a float");
         let bits = match scalar {
             Scalar::F16 => self.t.value(format_args!("bitcast half {part} to i16")),
             _ => part.clone(),
@@ -262,9 +267,9 @@ fn constant(ty: Type, bits: u64) -> Opd {
             Opd::text(format!("0x{:016X}", value.to_bits()))
         }
         Some(Scalar::F16) => Opd::text(format!("0xH{:04X}", bits as u16)),
-        Some(scalar) if scalar.is_int() || scalar == Scalar::Bf16 => {
+        Some(scalar) => {
+            assert!(scalar.is_int() || scalar == Scalar::Bf16, "{scalar:?} constants are not integers");
             Opd::Int(wrap_int(scalar_type(scalar), bits as i64))
         }
-        Some(scalar) => zero(scalar),
     }
 }

@@ -26,9 +26,13 @@ impl Given {
     }
 
     pub(super) fn add_parameter(&mut self, argument: Option<usize>, word: Opd) {
-        if let Some(argument) = argument {
-            self.words[argument].push(word);
-        }
+        let argument = argument.expect("words given by value belong to an argument");
+        self.words[argument].push(word);
+        assert!(
+            self.words[argument].len() <= self.counts[argument] as usize,
+            "argument {argument} has no more than {} words",
+            self.counts[argument]
+        );
     }
 
     pub(super) fn into_counts(self) -> Vec<u32> {
@@ -68,6 +72,7 @@ impl Emitter<'_> {
                 })
                 .collect();
             self.t.label(join);
+            assert_eq!(given.len(), bound.len(), "each word has a value from memory");
             let words = given.iter().zip(&bound);
             let words = words.map(|(given, bound)| self.t.phi("i32", &[(given, before), (bound, memory)]));
             self.given.words[argument] = words.collect();
@@ -104,6 +109,10 @@ impl Emitter<'_> {
     }
 
     fn given_element(&mut self, argument: usize, offset: u64, scalar: Scalar) -> Opd {
+        assert!(
+            offset.is_multiple_of(u64::from(scalar.size()).min(4)),
+            "a {scalar:?} at offset {offset} crosses a word boundary"
+        );
         let words = &self.given.words[argument];
         let word = words[(offset / 4) as usize].clone();
         let bits = 8 * (offset % 4);

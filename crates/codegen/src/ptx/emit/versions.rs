@@ -41,6 +41,7 @@ pub(super) struct Version {
 impl Version {
     /// An access begins.
     pub(super) fn begin(&mut self, inst: Inst) {
+        assert!(!self.is_in_bounds, "accesses do not nest");
         self.is_in_bounds = self.in_bounds.contains(&inst);
     }
 
@@ -81,7 +82,7 @@ impl<'a> Emitter<'a> {
             self.alignment = any;
         }
         self.version = Version::default();
-        self.values.iter_mut().for_each(Vec::clear);
+        self.values = super::first_values(self.input.function);
         self.block(body)
     }
 
@@ -126,7 +127,8 @@ impl<'a> Emitter<'a> {
             *holds = self.t.and(holds, &is_multiple);
         }
         for &(argument, offset) in words.iter().filter(|_| use_words) {
-            let word = self.given_scalar(argument, offset, Scalar::I32)?;
+            let word = self.given_scalar(argument, offset, Scalar::I32);
+            let word = word.expect("words are used only if all are given by value");
             let low = self.t.value(format_args!("and i32 {word}, {}", (1 << WORD_BITS) - 1));
             let is_multiple = self.t.icmp("eq", "i32", &low, &Opd::Int(0));
             *holds = self.t.and(holds, &is_multiple);
@@ -137,7 +139,10 @@ impl<'a> Emitter<'a> {
     /// How many vectors become one access.
     fn gains(&self, assumed: &Alignment<'_>) -> usize {
         let gains = |&&inst: &&Inst| {
-            let Some((pointer, ty, align)) = self.access_of(inst) else { return false };
+            let Some((pointer, ty, align)) = self.access_of(inst) else {
+                // Only alignments of arguments are assumed.
+                return false;
+            };
             let known = self.alignment.of_pointer(pointer).max(align);
             is_one_access(ty) && known < ty.size() && assumed.of_pointer(pointer) >= ty.size()
         };
@@ -195,6 +200,7 @@ impl<'a> Emitter<'a> {
             if !done.insert((pointer, ty.size())) {
                 continue;
             }
+            self.t.expect(&bounds.when, "i1");
             let end = self.t.add("i64", &bounds.hi, &Opd::Int(i64::from(ty.size())));
             let above = self.at_least(&bounds.lo, &Opd::Int(0));
             let below = self.at_least(&place.len, &end);

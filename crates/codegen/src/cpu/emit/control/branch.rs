@@ -28,6 +28,7 @@ impl Emitter<'_, '_> {
     }
 
     fn divergent_if(&mut self, inst: Inst, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
+        self.t.expect(on, MASK);
         let before = self.mask.clone();
         let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
         let escapes = self.plan.escapes(inst);
@@ -110,7 +111,8 @@ impl Emitter<'_, '_> {
         self.arm_body(insts, mask, slot.as_ref(), end);
         (self.copies_left, self.may_version_guards) = (copies, may_version);
         self.t.label(end);
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "arms nest");
         match slot {
             Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
             None => Mask::All,
@@ -130,7 +132,10 @@ impl Emitter<'_, '_> {
     /// Whether a condition says that all lanes are on that the current mask may have on.
     fn needs_all_lanes(&self, cond: Value) -> bool {
         let function = self.facts.function;
-        let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else { return false };
+        let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else {
+            // Some other condition.
+            return false;
+        };
         function.as_const(all) == Some(u64::from(u32::MAX))
             && self.active_masks.get(&active) == Some(&self.mask)
     }

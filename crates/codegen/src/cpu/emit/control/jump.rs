@@ -10,6 +10,8 @@ use crate::cpu::llvm_text::{BlockName, MASK, Opd};
 impl Emitter<'_, '_> {
     /// Adds the lanes of `mask` to a slot.
     pub(super) fn collect(&mut self, slot: &Opd, mask: &Mask) {
+        self.t.expect(slot, "ptr");
+        self.t.expect(&mask.operand(), MASK);
         let old = self.t.load(MASK, slot, 4);
         let new = self.t.value(format_args!("or {MASK} {old}, {}", mask.operand()));
         self.t.store(MASK, &new, slot, 4);
@@ -43,15 +45,18 @@ impl Emitter<'_, '_> {
                 }
             }
         }
+        assert!(target.is_none(), "the label of a jump belongs to an enclosing construct");
         (wait.unwrap_or(self.exit), None)
     }
 
     /// Notes the lanes that jump, where anyone wants to know.
     pub(super) fn record_jump(&mut self, target: Option<usize>, is_continue: bool, mask: &Mask) {
-        let Some(Context::Construct { exit_slot, continue_slot, .. }) =
-            target.map(|index| &self.contexts[index])
-        else {
+        let Some(index) = target else {
+            // A return: lanes that leave the region are not collected.
             return;
+        };
+        let Context::Construct { exit_slot, continue_slot, .. } = &self.contexts[index] else {
+            unreachable!("a jump leads to a construct with a label")
         };
         let slot = if is_continue { continue_slot.clone() } else { exit_slot.clone() };
         if let Some(slot) = slot {

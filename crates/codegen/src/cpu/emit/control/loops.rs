@@ -8,6 +8,7 @@ use crate::cpu::llvm_text::{BlockName, MASK, Opd};
 
 impl Emitter<'_, '_> {
     pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
+        let depth = self.contexts.len();
         let construct = self.flow.construct(inst);
         let outer = self.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
@@ -64,6 +65,7 @@ impl Emitter<'_, '_> {
         self.t.branch(head);
         self.contexts.pop();
         self.t.label(exit);
+        assert_eq!(self.contexts.len(), depth, "a loop restores the context stack");
         self.copies_left = copies;
         self.mask = match exit_slot {
             Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),

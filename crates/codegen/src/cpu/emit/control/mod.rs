@@ -108,6 +108,11 @@ impl Emitter<'_, '_> {
     fn instruction(&mut self, inst: Inst) {
         let function = self.facts.function;
         let op = &function.inst(inst).op;
+        debug_assert!(!self.t.is_ended(), "{inst} follows a jump");
+        debug_assert!(
+            !self.mask.operand().is_text("zeroinitializer"),
+            "{inst} is emitted under a mask without active lanes"
+        );
         let is_store = matches!(op, Op::Store { .. });
         if !op.is_repeatable() && !is_store {
             self.bail = None;

@@ -38,7 +38,11 @@ impl Emitter<'_, '_> {
     }
 
     fn close_construct(&mut self, exit: BlockName, exit_slot: Option<Opd>, outer: Mask) {
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(
+            matches!(left, Some(Context::Construct { exit: left, .. }) if left == exit),
+            "constructs nest"
+        );
         self.mask = match exit_slot {
             Some(slot) => {
                 let left = self.mask.clone();
@@ -100,6 +104,8 @@ impl Emitter<'_, '_> {
         cases: &[SwitchCase],
     ) -> Vec<BlockName> {
         let ty = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
+        assert!(ty.starts_with('i') && ty != "i1", "a switch does not select by a {ty}");
+        self.t.expect(value, ty);
         let labels: Vec<BlockName> = (0..=cases.len()).map(|_| self.t.block()).collect();
         let mut table = String::new();
         for (case, label) in cases.iter().zip(&labels) {
@@ -108,6 +114,16 @@ impl Emitter<'_, '_> {
                 table.push_str(&format!(" {ty} {value}, label %b{label}"));
             }
         }
+        debug_assert!(
+            {
+                let mut seen = std::collections::BTreeSet::new();
+                cases
+                    .iter()
+                    .flat_map(|case| &case.values)
+                    .all(|&value| seen.insert(crate::cpu::llvm_text::wrap_int(ty, value)))
+            },
+            "the case values of a switch are distinct"
+        );
         let default = labels[cases.len()];
         self.t.terminator(format_args!("switch {ty} {value}, label %b{default} [{table} ]"));
         labels
@@ -147,7 +163,8 @@ impl Emitter<'_, '_> {
         self.contexts.push(Context::Arm { end });
         self.mask = mask;
         self.block(body);
-        self.contexts.pop();
+        let left = self.contexts.pop();
+        assert!(matches!(left, Some(Context::Arm { end: left }) if left == end), "cases nest");
         if let Some(slot) = slot {
             let left = self.mask.clone();
             self.collect(slot, &left);

@@ -46,7 +46,9 @@ impl Planner<'_> {
             }
         }
         self.close(&mut current, &mut steps);
-        self.plan.steps.insert(block.0, steps);
+        assert!(current.is_empty(), "every instruction is in a step");
+        let before = self.plan.steps.insert(block.0, steps);
+        assert!(before.is_none(), "a block is divided once");
     }
 
     fn condition_is_known(&self, op: &Op) -> bool {
@@ -84,6 +86,16 @@ impl Planner<'_> {
         if !effects {
             return;
         }
+        debug_assert!(
+            insts.iter().all(|&inst| {
+                let mut has_barrier = false;
+                for_each_inst(function, inst, &mut |inner| {
+                    has_barrier |= function.inst(inner).op.is_threadgroup_barrier();
+                });
+                !has_barrier
+            }),
+            "a region ends at a barrier"
+        );
         let number = self.plan.regions.len();
         let mut accesses = BTreeSet::new();
         for &inst in &insts {
@@ -96,7 +108,8 @@ impl Planner<'_> {
 
     fn number_region(&mut self, inst: Inst, number: usize) {
         let function = self.facts.function;
-        self.plan.region_of[inst.index()] = number;
+        let before = std::mem::replace(&mut self.plan.region_of[inst.index()], number);
+        assert_eq!(before, usize::MAX, "{inst} is in two regions");
         for nested in function.inst(inst).op.blocks() {
             for &inner in function.block(nested) {
                 self.number_region(inner, number);

@@ -34,7 +34,9 @@ impl Planner<'_> {
         if self.plan.is_group_value(function, self.flow, value) {
             return;
         }
-        let ValueDef::Inst(inst) = function.values[value.index()].def else { return };
+        let ValueDef::Inst(inst) = function.values[value.index()].def else {
+            unreachable!("{value} is a parameter, which is known at group level")
+        };
         let fetches = &self.plan.regions[number].fetches;
         if self.plan.region_of[inst.index()] == number
             || fetches.contains(&Fetch::Remat(value))
@@ -64,7 +66,9 @@ impl Planner<'_> {
         if self.plan.is_group_value(function, self.flow, value) {
             return true;
         }
-        let ValueDef::Inst(inst) = function.values[value.index()].def else { return true };
+        let ValueDef::Inst(inst) = function.values[value.index()].def else {
+            unreachable!("{value} is a parameter, which is known at group level")
+        };
         let op = &function.inst(inst).op;
         let cheap = match op {
             Op::Binary(op, ..) => !matches!(

@@ -99,6 +99,13 @@ impl Plan {
         planner.choose_wg_uniform_vars();
         planner.form_regions(function.body);
         planner.find_fetches();
+        debug_assert!(
+            planner.plan.regions.iter().flat_map(|region| &region.fetches).all(|fetch| match fetch {
+                Fetch::Load(value) => planner.plan.saved.contains(value),
+                Fetch::Remat(_) => true,
+            }),
+            "values that a region loads are saved"
+        );
         let plan = &mut planner.plan;
         plan.tracks_live = plan.regions.len() > 1
             && plan
@@ -120,7 +127,8 @@ impl Plan {
 
     /// The steps of a group-level block.
     pub(super) fn steps(&self, block: Block) -> &[Step] {
-        self.steps.get(&block.0).map_or(&[], Vec::as_slice)
+        let steps = self.steps.get(&block.0);
+        steps.unwrap_or_else(|| panic!("{block} is not a group-level block"))
     }
 
     /// Whether both instructions run in one loop over the SIMD-groups.

@@ -59,6 +59,10 @@ impl Planner<'_> {
                     self.reject(Inst(index as u32));
                 }
             }
+            debug_assert!(
+                before.iter().zip(&self.plan.wg_uniform_vars).all(|(before, now)| *before || !now),
+                "an iteration only removes variables, so the iterations end"
+            );
             if before == self.plan.wg_uniform_vars {
                 return;
             }
@@ -125,7 +129,7 @@ impl Planner<'_> {
     fn space(&self, pointer: Value) -> Space {
         match self.facts.function.ty(pointer) {
             Type::Ptr(space) => space,
-            _ => Space::Device,
+            other => unreachable!("{pointer} is a {other:?}, not a pointer"),
         }
     }
 

@@ -40,6 +40,7 @@ pub(super) struct Slot {
 impl Slot {
     /// For as many tiles.
     pub(super) fn new(tiles: usize) -> Self {
+        assert!((1..=2).contains(&tiles), "a slot is for a tile or a pair, not for {tiles}");
         Self { tiles, in_frame: None }
     }
 
@@ -75,7 +76,9 @@ impl Emitter<'_, '_> {
 
     /// Gives a slot its place in the frame.
     pub(in crate::cpu::emit) fn place_slot(&mut self, slot: usize, offset: i64) {
-        self.matrices.uses.slots[slot].in_frame = Some(offset);
+        assert!(offset > 0 && offset % 32 == 0, "frame offset {offset} is not aligned for rows");
+        let before = self.matrices.uses.slots[slot].in_frame.replace(offset);
+        assert!(before.is_none(), "slot {slot} already has a frame offset");
     }
 
     /// The tile that an access of these promoted variables covers.
@@ -96,6 +99,7 @@ impl Emitter<'_, '_> {
     pub(super) fn tile_place(&self, tile: usize) -> (bool, i64) {
         let AccumulatorTile { slot, side, .. } = self.matrices.uses.tiles[tile];
         let slots = &self.matrices.uses.slots;
+        assert!(side < slots[slot].tiles, "slot {slot} has no side {side}");
         let side = ROW * side as i64;
         match slots[slot].in_frame {
             Some(offset) => (true, offset + side),
@@ -108,6 +112,7 @@ impl Emitter<'_, '_> {
             return known.clone();
         }
         let bytes = on_stack(&self.matrices.uses.slots);
+        assert!(bytes > 0, "at least one slot is on the stack");
         let start = self.t.zeroed_alloca(&format!("[{bytes} x i8]"), bytes.cast_unsigned(), 64);
         self.matrices.tiles_on_stack = Some(start.clone());
         start
@@ -122,7 +127,10 @@ impl Emitter<'_, '_> {
 
     /// Loads a whole tile as a value; `false` if the promoted variables are none.
     pub(in crate::cpu::emit) fn load_tile(&mut self, vars: &Range<usize>, result: Value) -> bool {
-        let Some(tile) = self.tile_of(vars) else { return false };
+        let Some(tile) = self.tile_of(vars) else {
+            // The variables are in no tile.
+            return false;
+        };
         if self.facts.function.ty(result).scalar() != Some(anymetal_ir::Scalar::F32) {
             return false;
         }
@@ -154,7 +162,10 @@ impl Emitter<'_, '_> {
 
     /// Stores a value as a whole tile; `false` if the promoted variables are none, or lanes must be kept.
     pub(in crate::cpu::emit) fn store_tile(&mut self, inst: Inst, vars: &Range<usize>, value: Value) -> bool {
-        let Some(tile) = self.tile_of(vars) else { return false };
+        let Some(tile) = self.tile_of(vars) else {
+            // The variables are in no tile.
+            return false;
+        };
         let is_masked = vars.clone().any(|var| self.flow.masked.contains(&(inst, var)));
         if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.mask != Mask::All {
             self.write_products();
@@ -201,7 +212,10 @@ impl Emitter<'_, '_> {
 
     /// Replaces one promoted variable of a tile; `false` if the promoted variable is in none.
     pub(in crate::cpu::emit) fn set_tile_var(&mut self, var: usize, lane: &Lane) -> bool {
-        let Some(&(tile, element)) = self.matrices.uses.tile_of_var.get(&var) else { return false };
+        let Some(&(tile, element)) = self.matrices.uses.tile_of_var.get(&var) else {
+            // The variable is in no tile.
+            return false;
+        };
         self.write_products();
         self.matrices.results.clear();
         let mut parts = self.tile_lanes(tile);

@@ -92,6 +92,10 @@ impl Emitter<'_, '_> {
                 ends.push(chain);
                 continue;
             }
+            assert!(
+                !matches!(product.sum, Sum::Product(before) if before >= number),
+                "a product adds to an earlier product"
+            );
             let wave = match product.sum {
                 Sum::Product(before) => chains[ends[before]].wave + 1,
                 _ => 0,
@@ -106,6 +110,7 @@ impl Emitter<'_, '_> {
                 rows: None,
             });
         }
+        assert_eq!(ends.len(), products.len(), "each product is in a chain");
         for (&tile, &product) in assigned {
             chains[ends[product]].tiles.push(tile);
         }
@@ -154,6 +159,8 @@ impl Emitter<'_, '_> {
                 }
             }
         }
+        let count: usize = rows.iter().map(|row| row.chains.len()).sum();
+        assert_eq!(count, chains.len(), "each chain is in a row");
         for row in &mut rows {
             row.chains.sort_unstable();
         }
@@ -170,7 +177,14 @@ impl Emitter<'_, '_> {
             self.scratch_for_products((ScratchUse::Sums, PAIR * pairs as i64))
         };
         let mut scratch = SumScratch { start, taken: 0 };
-        rows.iter().map(|row| self.units_of(row, chains, &mut scratch)).collect()
+        let units = rows.iter().map(|row| self.units_of(row, chains, &mut scratch)).collect();
+        assert_eq!(
+            scratch.taken,
+            PAIR * pairs as i64,
+            "sums without a tile fill the scratch memory allocated for them"
+        );
+        assert!(chains.iter().all(|chain| chain.rows.is_some()), "each chain is computed somewhere");
+        units
     }
 
     /// Pairs of tiles are computed where they are, the other chains in pairs in memory of their own.
@@ -194,18 +208,19 @@ impl Emitter<'_, '_> {
             let mut own = vec![chain];
             own.extend(beside);
             own.sort_by_key(|&chain| chains[chain].in_place.map(|tile| self.matrices.uses.tiles[tile].side));
+            assert!(own.len() <= 2, "a slot has two sides");
             taken.extend(&own);
             for &chain in &own {
                 if let Some(tile) = chains[chain].in_place {
                     chains[chain].rows = Some(self.tile_rows(tile));
                 }
             }
-            let place = chains[own[0]].in_place.map(|tile| self.tile_place(tile));
-            let rows = chains[own[0]].rows.clone();
-            units.extend(rows.zip(place).map(|(rows, (in_frame, offset))| {
-                let memory = if in_frame { SumMemory::Frame } else { SumMemory::Tiles };
-                Unit { chains: own, rows, place: (memory, offset) }
-            }));
+            let first = &chains[own[0]];
+            let (in_frame, offset) =
+                self.tile_place(first.in_place.expect("both sides are computed in place"));
+            let rows = first.rows.clone().expect("chains computed in place have rows");
+            let memory = if in_frame { SumMemory::Frame } else { SumMemory::Tiles };
+            units.push(Unit { chains: own, rows, place: (memory, offset) });
         }
         for pair in elsewhere.chunks(2) {
             let place = (SumMemory::Sums, scratch.taken);

@@ -43,6 +43,7 @@ pub(super) struct Product {
 
 impl Emitter<'_, '_> {
     pub(super) fn multiply(&mut self, args: &[Value], result: Value) {
+        assert_eq!(args.len(), 3, "a product takes two factors and a sum");
         if !self.gathers_products() {
             return self.multiply_some_lanes(args, result);
         }
@@ -73,6 +74,7 @@ impl Emitter<'_, '_> {
     pub(super) fn assign_tile(&mut self, tile: usize, value: Value) -> bool {
         let matrices = &mut self.matrices;
         let Some(product) = matrices.deferred.iter().rposition(|product| product.result == value) else {
+            // The value has lanes, which are stored.
             return false;
         };
         matrices.deferred[product].kept += 1;
@@ -176,12 +178,13 @@ impl Emitter<'_, '_> {
             self.finish_chain(&products, chain);
         }
         self.forget_operands(&products);
+        assert!(self.matrices.deferred.is_empty(), "writing products defers none");
         self.mask = mask;
     }
 
     /// Brings the sum to where the chain is computed.
     fn copy_sum(&mut self, chains: &[Chain], chain: &Chain) {
-        let Some(to) = &chain.rows else { return };
+        let to = chain.rows.as_ref().expect("every chain has rows once its units are formed");
         let from = match chain.sum {
             Sum::Value(value) => {
                 let values = self.float_rows(value);
@@ -190,10 +193,8 @@ impl Emitter<'_, '_> {
             Sum::AccumulatorTile(tile) => self.tile_rows(tile),
             Sum::Product(before) => {
                 let found = chains.iter().find(|chain| chain.products.last() == Some(&before));
-                match found.and_then(|chain| chain.rows.clone()) {
-                    Some(rows) => rows,
-                    None => return,
-                }
+                let found = found.expect("the sum is the end of an earlier chain");
+                found.rows.clone().expect("every chain has rows once its units are formed")
             }
         };
         let values = self.load_rows("float", &from);
@@ -209,7 +210,7 @@ impl Emitter<'_, '_> {
         left: &mut BTreeMap<[Value; 2], Prepared>,
         right: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
     ) {
-        let Some(&(_, first)) = row.chains.first() else { return };
+        let &(_, first) = row.chains.first().expect("a row has chains");
         let operands: Vec<Value> = chains[first].products.iter().map(|&p| products[p].left).collect();
         let mut prepared: Vec<Prepared> = Vec::new();
         for &operand in &operands {
@@ -252,6 +253,10 @@ impl Emitter<'_, '_> {
         known: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
     ) -> Opd {
         let steps = chains[unit.chains[0]].products.len();
+        assert!(
+            unit.chains.iter().all(|&chain| chains[chain].products.len() == steps),
+            "chains in one unit have the same number of products"
+        );
         let operands: Vec<Vec<Value>> = (0..steps)
             .map(|step| unit.chains.iter().map(|&c| products[chains[c].products[step]].right).collect())
             .collect();
@@ -275,6 +280,7 @@ impl Emitter<'_, '_> {
     }
 
     fn write_table(&mut self, places: &[Rows]) -> Opd {
+        assert!(!places.is_empty(), "a table has an entry per product");
         let table = self.t.alloca(&format!("[{} x i8]", ENTRY * places.len() as i64), 16);
         for (number, rows) in places.iter().enumerate() {
             let at = self.t.offset(&table, &Opd::Int(ENTRY * number as i64));
@@ -290,6 +296,16 @@ impl Emitter<'_, '_> {
     }
 
     fn call_products(&mut self, variant: Variant, sums: &[&Rows], left: &Opd, right: &[Opd], steps: usize) {
+        assert!(steps > 0, "a chain has products");
+        assert_eq!(
+            (sums.len(), right.len()),
+            (variant.blocks, variant.blocks),
+            "each block has a sum and a right table"
+        );
+        debug_assert!(
+            sums.iter().all(|sum| sum.step == sums[0].step),
+            "sums that are computed together have the same distance between rows"
+        );
         let name = variant.name();
         if !self.shared.products.contains_key(&name) {
             let (definition, declares) = variant.definition(&self.shared.options.features);
@@ -304,7 +320,8 @@ impl Emitter<'_, '_> {
 
     /// Brings the result where it is wanted.
     fn finish_chain(&mut self, products: &[Product], chain: &Chain) {
-        let (Some(rows), Some(&last)) = (&chain.rows, chain.products.last()) else { return };
+        let rows = chain.rows.as_ref().expect("every chain has rows once its units are formed");
+        let &last = chain.products.last().expect("a chain has products");
         for &tile in &chain.tiles {
             if chain.in_place != Some(tile) {
                 let values = self.load_rows("float", rows);
@@ -328,6 +345,7 @@ impl Emitter<'_, '_> {
         for product in products {
             for operand in [product.left, product.right] {
                 if let Some((_, uses)) = self.matrices.operands.get_mut(&operand) {
+                    assert!(*uses > 0, "{operand} has more uses than counted");
                     *uses -= 1;
                     if *uses == 0 {
                         self.matrices.operands.remove(&operand);

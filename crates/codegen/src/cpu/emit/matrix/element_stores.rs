@@ -42,6 +42,7 @@ impl Emitter<'_, '_> {
     /// Stores a whole fragment with its second element; `false` if the store is none of such.
     pub(in crate::cpu::emit) fn store_fragment(&mut self, inst: Inst) -> bool {
         let Some(element_stores) = self.matrices.uses.element_stores.get(&inst).cloned() else {
+            // An ordinary store.
             return false;
         };
         let Some((is_so, rows)) = self.stored_rows(&element_stores) else {
@@ -68,14 +69,14 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         self.define_lazy(element_stores.fragment);
         for &part in &element_stores.parts {
-            if let Some(result) = function.inst(part).result {
-                self.pure(part, result);
-            }
+            let result = function.inst(part).result.expect("an element is the result of an extraction");
+            self.pure(part, result);
         }
         for store in element_stores.stores {
-            if let Op::Store { ptr, value, align, .. } = function.inst(store).op {
-                self.store(store, ptr, value, align);
-            }
+            let Op::Store { ptr, value, align, .. } = function.inst(store).op else {
+                unreachable!("{store} is not one of the stores of a fragment's elements")
+            };
+            self.store(store, ptr, value, align);
         }
     }
 
@@ -177,12 +178,14 @@ impl Emitter<'_, '_> {
         match cast {
             None => value.clone(),
             Some(CastOp::SExt) => self.t.value(format_args!("sext {from} {value} to {to}")),
-            Some(_) => self.t.value(format_args!("zext {from} {value} to {to}")),
+            Some(CastOp::ZExt) => self.t.value(format_args!("zext {from} {value} to {to}")),
+            Some(other) => unreachable!("{other:?} does not widen an index"),
         }
     }
 
     /// Whether lanes are in rows of eight, `unit` from one element to the next.
     fn rows_in(&mut self, spread: Spread, unit: i64) -> Seen {
+        assert!(unit > 0, "the elements of a row have a positive distance");
         let how = 2 * spread.scale + i64::from(spread.cast == Some(CastOp::ZExt));
         let key = |test| (spread.value, how, unit, test);
         if let Some((is_so, step)) = self.known_of(key(Test::InRows)).zip(self.known_of(key(Test::RowStep))) {

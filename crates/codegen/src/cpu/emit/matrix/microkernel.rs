@@ -30,6 +30,7 @@ struct Operand {
 
 impl Operand {
     fn row(&self, t: &mut Text, row: usize) -> Opd {
+        assert!(row < SIDE, "a matrix has no row {row}");
         let [one, three] = &self.steps;
         let (start, bytes) = match row {
             0 => (0, Opd::Int(0)),
@@ -69,6 +70,8 @@ impl Variant {
     /// Its definition, and what that declares:
     /// `(sums, bytes from row to row of them; left table; one right table per block; steps)`.
     pub(super) fn definition(self, features: &CpuFeatures) -> (String, Vec<String>) {
+        assert!((1..=2).contains(&self.blocks), "sums are computed in one or two blocks");
+        assert!(self.columns == SIDE || self.columns == 2 * SIDE, "a block is one or two matrices wide");
         let mut t = Text::new(0);
         let sums: Vec<Opd> = (0..self.blocks).map(|_| t.register()).collect();
         let (step, left) = (t.register(), t.register());
@@ -114,6 +117,7 @@ impl Body<'_> {
     /// One pass over all steps for these rows.
     fn write(&mut self, sums: &[Opd], step: &Opd, left: &Opd, right: &[Opd], steps: &Opd) {
         let ty = self.ty();
+        assert_eq!(sums.len(), self.variant.blocks, "each block has a sum");
         let mut places = Vec::new();
         for sum in sums {
             for row in self.rows.clone() {
@@ -159,6 +163,8 @@ impl Body<'_> {
     /// Eight multiply-adds per element, a row's side by side.
     fn step(&mut self, left: &Operand, right: Vec<Operand>, variables: &[Opd]) {
         let ty = self.ty();
+        assert_eq!(right.len(), self.variant.blocks, "each block has right operands");
+        assert_eq!(variables.len(), self.variant.blocks * self.rows.len(), "each row of a block has a sum");
         let n = self.variant.columns;
         let mut sums: Vec<Opd> = variables.iter().map(|variable| self.t.load(&ty, variable, 64)).collect();
         let mut right: Vec<(Opd, Opd)> =

@@ -80,12 +80,14 @@ impl Matrices {
 
 /// Row and first column that a lane holds, in Metal's layout.
 fn place_of(lane: usize) -> (usize, usize) {
+    assert!(lane < LANES, "a SIMD-group has no lane {lane}");
     let quad = lane / 4;
     ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
 }
 
 /// For each element of a fragment: where it is among 64 in rows.
 fn dense_index(lane: usize, element: usize, transpose: bool) -> usize {
+    assert!(element < 2, "a lane holds two elements of a matrix");
     let (row, column) = place_of(lane);
     let column = column + element;
     if transpose { column * SIDE + row } else { row * SIDE + column }
@@ -95,14 +97,11 @@ impl Emitter<'_, '_> {
     pub(super) fn matrix(&mut self, inst: Inst, op: MatrixOp, args: &[Value], result: Option<Value>) {
         match op {
             MatrixOp::MultiplyAccumulate => {
-                if let Some(result) = result {
-                    self.multiply(args, result);
-                }
+                self.multiply(args, result.expect("a product has a result"));
             }
             MatrixOp::Load { transpose } => {
-                if let Some(result) = result {
-                    self.load_matrix(inst, args, result, transpose);
-                }
+                let result = result.expect("a load has a result");
+                self.load_matrix(inst, args, result, transpose);
             }
             MatrixOp::Store { transpose } => self.store_matrix(inst, args, transpose),
         }
@@ -170,6 +169,7 @@ impl Emitter<'_, '_> {
                 picks[dense_index(lane, n, transpose)] = Some(n * LANES + lane);
             }
         }
+        debug_assert!(picks.iter().all(Option::is_some), "the lanes hold each element of a matrix");
         self.t.shuffle(element, LANES, &parts[0], &parts[1], &picks)
     }
 
@@ -193,6 +193,7 @@ impl Emitter<'_, '_> {
 
     /// The address of a row.
     fn row_at(&mut self, rows: &Rows, row: usize) -> Opd {
+        assert!(row < SIDE, "a matrix has no row {row}");
         let bytes = self.t.mul("i64", &rows.step, &Opd::Int(row as i64));
         self.t.offset(&rows.start, &bytes)
     }
@@ -212,6 +213,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_rows(&mut self, element: &str, values: &[Opd], rows: &Rows) {
+        assert_eq!(values.len(), SIDE, "a matrix has eight rows");
         for (row, value) in values.iter().enumerate() {
             let at = self.row_at(rows, row);
             self.t.line(format_args!("store <8 x {element}> {value}, ptr {at}, align 1"));

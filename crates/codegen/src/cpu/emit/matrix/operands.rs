@@ -64,7 +64,10 @@ impl Emitter<'_, '_> {
 
     /// Makes a fragment of loads that were put off; `false` if the value is none.
     pub(in crate::cpu::emit) fn join_fragment(&mut self, result: Value) -> bool {
-        let Some(&(joined, uses)) = self.matrices.uses.joined.get(&result) else { return false };
+        let Some(&(joined, uses)) = self.matrices.uses.joined.get(&result) else {
+            // An ordinary vector.
+            return false;
+        };
         let function = self.facts.function;
         let is_omitted = |&load: &Inst| {
             function.inst(load).result.is_some_and(|value| self.matrices.omitted.contains(&value))
@@ -83,7 +86,7 @@ impl Emitter<'_, '_> {
         let size = scalar.size();
         let sites = joined.loads.map(|load| match function.inst(load).op {
             Op::Load { ptr, .. } => self.site(load, ptr, AccessKind::Load, size),
-            _ => 0,
+            ref op => unreachable!("a joined fragment consists of loads, not of {op:?}"),
         });
         let root = self.facts.storage.pointer(joined.pointer).root;
         let place = self.place(root);
@@ -102,6 +105,8 @@ impl Emitter<'_, '_> {
         sites: [u32; 2],
         (step, scalar, transpose): (Opd, Scalar, bool),
     ) -> Operand {
+        self.t.expect(start, "i64");
+        self.t.expect(&step, "i64");
         let size = i64::from(scalar.size());
         let inside = self.t.offset(&address.place.base, start);
         let expected = if let Opd::Int(step) = step { Some(step) } else { None };
@@ -254,6 +259,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the right one's rows go on where the left one's, of `bytes` bytes, end.
     fn is_beside(&mut self, left: &Rows, right: &Rows, row: i64) -> Opd {
+        assert!(row > 0, "a row has bytes");
         let end = self.t.offset(&left.start, &Opd::Int(row));
         let follows = self.t.value(format_args!("icmp eq ptr {end}, {}", right.start));
         if left.step == right.step {
@@ -265,7 +271,8 @@ impl Emitter<'_, '_> {
 
     /// Copies rows of 16 that begin with an operand's.
     fn copy_beside(&mut self, left: Value, to: &Rows) {
-        let Some((operand, _)) = self.matrices.operands.get(&left).cloned() else { return };
+        let operand = self.matrices.operands.get(&left).cloned();
+        let (operand, _) = operand.expect("pairs that are contiguous are in memory");
         let element = scalar_type(operand.scalar);
         for row in 0..SIDE {
             let from = self.row_at(&operand.rows, row);
@@ -300,6 +307,7 @@ impl Emitter<'_, '_> {
             }
             _ => (Scalar::F32, pair.map(|value| self.float_rows(value))),
         };
+        assert_eq!((left.len(), right.len()), (SIDE, SIDE), "a fragment has eight rows");
         let both = left.into_iter().zip(right);
         both.map(|(left, right)| {
             let whole = self.t.concat(scalar_type(scalar), SIDE, vec![left, right]);

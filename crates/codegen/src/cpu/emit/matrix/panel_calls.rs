@@ -66,13 +66,16 @@ impl Emitter<'_, '_> {
         chains: &[Chain],
         rows: &[(&Row, &[Unit])],
     ) -> bool {
-        let Some((_, units)) = rows.first() else { return true };
-        let Some(fit) = Fit::of(&self.shared.options.features) else { return false };
+        let (_, units) = rows.first().expect("there is at least one row with this key");
+        let fit = Fit::of(&self.shared.options.features).expect("only rows that fit a panel have keys");
         let blocks = super::microkernel::blocks_at_once(&self.shared.options.features);
         let mut calls = Vec::new();
         for first in (0..units.len()).step_by(blocks) {
             let last = units.len().min(first + blocks);
-            let Some(sums) = sums_of(rows, first..last) else { return false };
+            let Some(sums) = sums_of(rows, first..last) else {
+                // Sums of one block in several memories: row by row then.
+                return false;
+            };
             calls.push((first..last, sums));
         }
         let products_of = |chain: usize| &chains[chain].products;
@@ -81,6 +84,10 @@ impl Emitter<'_, '_> {
             .map(|(_, units)| products_of(units[0].chains[0]).iter().map(|&p| products[p].left).collect())
             .collect();
         let steps = left[0].len();
+        assert!(
+            left.iter().all(|row| row.len() == steps),
+            "rows with one key have the same number of products"
+        );
         let (left_start, left) = self.place_left(&left);
         for (range, sums) in calls {
             let right: Vec<Vec<Value>> = units[range.clone()]
@@ -92,6 +99,7 @@ impl Emitter<'_, '_> {
                 .collect();
             let (right_start, right) = self.place_right(&right);
             let prefetch_queue = self.take_prefetch_queue(fit.groups(steps) as i64);
+            // Without walks the function does not read the notes.
             let (notes, walks) = prefetch_queue.unwrap_or((Opd::text("null"), Vec::new()));
             let panel = PanelKernel { fit, steps, sums, left: left.clone(), right, walks };
             let name = self.panel_function(panel);
@@ -119,6 +127,7 @@ impl Emitter<'_, '_> {
 
     /// Left operands by row and step.
     fn place_left(&mut self, values: &[Vec<Value>]) -> (Opd, Side) {
+        assert!(values.iter().all(|row| !row.is_empty()), "a sum has products");
         let deeper = |n: usize, step: i64, transpose: bool| {
             n as i64 * if transpose { SIDE as i64 * step } else { FRAGMENT_ROW }
         };
@@ -156,6 +165,7 @@ impl Emitter<'_, '_> {
         {
             return found;
         }
+        assert!(values[0].len().is_multiple_of(2), "right operands come in pairs");
         let step = ROW * values.len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|block| ROW * block as i64).collect();
         let steps = values[0].len() / 2;
@@ -214,10 +224,11 @@ impl Emitter<'_, '_> {
         scratch: PanelScratch,
         low: i64,
     ) -> Opd {
+        assert!(step > 0 && scratch.1 <= MAX_EXTENT, "operands in place are near each other");
         let start = &first.rows.start;
         let mut ok = Opd::bool(true);
         for &(value, at) in places {
-            let Some(rows) = self.float_operand(value).map(|operand| operand.rows.clone()) else { continue };
+            let rows = self.float_operand(value).expect("operands in place are floats").rows.clone();
             let guess = self.t.offset(start, &Opd::Int(at));
             if rows.start != guess {
                 let same = self.t.value(format_args!("icmp eq ptr {}, {guess}", rows.start));
@@ -239,7 +250,7 @@ impl Emitter<'_, '_> {
         let copied = self.t.offset(&memory, &Opd::Int(-low));
         self.need(Helper::CopyRows);
         for &(value, at) in places {
-            let Some(rows) = self.float_operand(value).map(|operand| operand.rows.clone()) else { continue };
+            let rows = self.float_operand(value).expect("operands in place are floats").rows.clone();
             let to = self.t.offset(&copied, &Opd::Int(at));
             self.t.line(format_args!(
                 "call void @am.rows.copy(ptr {to}, i64 {step}, ptr {}, i64 {})",
@@ -262,6 +273,7 @@ impl Emitter<'_, '_> {
 
     /// Memory good until the next products.
     pub(super) fn scratch_for_products(&mut self, scratch: PanelScratch) -> Opd {
+        assert!(scratch.1 > 0, "{scratch:?} has a size");
         if let Some(known) = self.matrices.panel_scratch.get(&scratch) {
             return known.clone();
         }
@@ -273,6 +285,10 @@ impl Emitter<'_, '_> {
 
 /// Where the sums lie from the first one on, by row and block.
 fn sums_of(rows: &[(&Row, &[Unit])], units: std::ops::Range<usize>) -> Option<Vec<Vec<i64>>> {
+    assert!(
+        rows.iter().all(|(_, of_row)| of_row.len() >= units.end),
+        "rows with one key have the same units"
+    );
     let (memory, first) = rows[0].1[units.start].place;
     let offset = |unit: &Unit| (unit.place.0 == memory).then_some(unit.place.1 - first);
     rows.iter().map(|(_, of_row)| of_row[units.clone()].iter().map(offset).collect()).collect()

@@ -45,6 +45,7 @@ impl Fit {
 
     /// How many times steps of depth, eight for each product, are multiplied together.
     pub(super) fn groups(self, products: usize) -> usize {
+        assert!((products * SIDE).is_multiple_of(self.together), "steps of depth divide evenly");
         products * SIDE / self.together
     }
 }
@@ -96,8 +97,11 @@ impl PanelKernel {
         );
         let first = t.block();
         t.label(first);
+        assert_eq!(self.sums.len(), self.left.starts.len(), "each row of fragments has sums");
+        assert!(self.sums.iter().all(|row| row.len() == self.blocks()), "each block of a row has a sum");
+        assert!(!self.right.transpose, "only left operands are transposed");
         let heights = self.heights();
-        let room = heights.iter().copied().max().unwrap_or(0) * self.blocks();
+        let room = heights.iter().copied().max().expect("a panel has rows") * self.blocks();
         let variables = (0..room).map(|_| t.alloca(VECTOR, 64)).collect();
         let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], notes, variables };
         writer.write(&heights);
@@ -115,11 +119,21 @@ impl PanelKernel {
         let rows = self.left.starts.len() * SIDE;
         let blocks = self.blocks();
         // Besides the sums: the rows of the right operand, and an element of the left one or two.
+        assert!(
+            blocks > 0 && self.fit.rows > self.fit.together * blocks + self.fit.spare,
+            "{blocks} blocks leave no registers for sums"
+        );
         let max = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
         let passes = rows.div_ceil(max);
-        (0..passes)
+        let heights: Vec<usize> = (0..passes)
             .map(|pass| (rows * (pass + 1)).div_ceil(passes) - (rows * pass).div_ceil(passes))
-            .collect()
+            .collect();
+        assert_eq!(heights.iter().sum::<usize>(), rows, "the passes cover all rows");
+        assert!(
+            heights.iter().all(|&height| (1..=max).contains(&height)),
+            "a pass has {heights:?} rows of {max}"
+        );
+        heights
     }
 }
 
@@ -172,6 +186,8 @@ impl Writer<'_> {
     /// One pass over all steps: a loop, and the last steps with the sums' change.
     fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
         let groups = self.panel.fit.groups(self.panel.steps) as i64;
+        // The last group is written apart, after a loop that runs at least once.
+        assert!(groups >= 2, "a panel has at least two groups of steps");
         let cursors: Vec<Cursor> = walks.iter().map(|walk| self.start_walk(walk)).collect();
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
@@ -262,6 +278,7 @@ impl Writer<'_> {
     }
 
     fn add_products(&mut self, row: usize, element: &Opd, values: &[Opd]) {
+        assert!(values.len() >= self.panel.blocks(), "each block has right operands");
         for block in 0..self.panel.blocks() {
             let variable = self.variable(row, block);
             let sum = self.t.load(VECTOR, &variable, 64);
@@ -271,6 +288,7 @@ impl Writer<'_> {
     }
 
     fn variable(&self, row: usize, block: usize) -> Opd {
+        assert!(block < self.panel.blocks(), "a panel has no block {block}");
         self.variables[row * self.panel.blocks() + block].clone()
     }
 

@@ -22,6 +22,7 @@ type Layout<'a> = (&'a Opd, Scalar, bool);
 impl Emitter<'_, '_> {
     /// The first lane's value of an argument that the IR promises to be uniform.
     fn promised_uniform(&mut self, value: Value) -> Opd {
+        debug_assert!(self.scalar(value) == Scalar::I64, "pointers and strides have 64 bits");
         if self.shape(value, 0).is_uniform() {
             return self.uniform(value, 0);
         }
@@ -53,6 +54,7 @@ impl Emitter<'_, '_> {
         if !self.shared.options.checks {
             return Opd::bool(true);
         }
+        assert!(size > 0, "elements have bytes");
         let row = SIDE as i64 * size;
         if let Opd::Int(step) = step {
             return match *step >= 0 && *step < 1 << 32 {
@@ -72,6 +74,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn load_matrix(&mut self, inst: Inst, args: &[Value], result: Value, transpose: bool) {
+        assert_eq!(args.len(), 2, "a matrix load takes a pointer and a stride");
         let scalar = self.scalar(result);
         let size = i64::from(scalar.size());
         let site = self.site(inst, args[0], AccessKind::Load, scalar.size());
@@ -144,6 +147,8 @@ impl Emitter<'_, '_> {
         (buffer, as_memory): (&Opd, bool),
         (step, scalar, transpose): Layout<'_>,
     ) {
+        self.t.expect(start, "i64");
+        self.t.expect(buffer, "ptr");
         let size = Opd::Int(i64::from(scalar.size()));
         let row = Opd::Int(i64::from(scalar.size()) * SIDE as i64);
         let (down, right) = if transpose { (&size, step) } else { (step, &size) };
@@ -162,7 +167,9 @@ i64 {before}, i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i3
     }
 
     pub(super) fn store_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
-        let [pointer, stride, fragment] = args else { return };
+        let [pointer, stride, fragment] = args else {
+            unreachable!("a matrix store takes a pointer, a stride and a fragment")
+        };
         let scalar = self.scalar(*fragment);
         let size = i64::from(scalar.size());
         let site = self.site(inst, *pointer, AccessKind::Store, scalar.size());

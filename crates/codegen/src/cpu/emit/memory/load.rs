@@ -140,7 +140,10 @@ impl Emitter<'_, '_> {
     }
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
-        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
+            unreachable!("loads are planned by the form of an affine offset")
+        };
+        assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let test = self.test_of_loads();
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -163,8 +166,9 @@ impl Emitter<'_, '_> {
                 loaded
             }
             Plan::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
-            Plan::Uniform => Vec::new(),
+            Plan::Uniform => unreachable!("uniform loads have their own path"),
         };
+        assert_eq!(loaded.len(), item.count, "a load has one vector per component");
         let from = self.t.current();
         if fast_only {
             return loaded.into_iter().map(Lane::Varying).collect();
@@ -190,6 +194,8 @@ impl Emitter<'_, '_> {
             }
             _ => Vec::new(),
         };
+        assert_eq!(careful.len(), item.count, "both ways load the same components");
+        assert_eq!(whole_careful.len(), whole.len(), "both ways have the same runs");
         let slow_from = self.t.current();
         self.t.label(join);
         let ty = Width::All.ty(item.scalar);
@@ -291,6 +297,11 @@ impl Emitter<'_, '_> {
 
     /// Each component's runs of `lanes` lanes as one vector of values.
     fn joined(&mut self, item: Item, lanes: usize, parts: Vec<Vec<Opd>>) -> Vec<Opd> {
+        assert_eq!(parts.len(), item.count, "a vector has {} components", item.count);
+        assert!(
+            parts.iter().all(|part| part.len() * lanes == LANES),
+            "the runs of each component cover all lanes"
+        );
         let join = |part| {
             let whole = self.t.concat(item.memory_type(), lanes, part);
             self.from_memory(Width::All, item, whole)
@@ -307,6 +318,10 @@ impl Emitter<'_, '_> {
         elements: usize,
         item: Item,
     ) -> Vec<Opd> {
+        assert!(
+            picks.len() == LANES && picks.iter().all(|pick| pick + item.count <= elements),
+            "the span has each lane's elements"
+        );
         let element = item.memory_type();
         let metadata = self.metadata(&address.place);
         let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));

@@ -11,7 +11,7 @@ use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 
@@ -77,6 +77,7 @@ impl Emitter<'_, '_> {
 
     /// Stores to one allocation.
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        assert_eq!(lanes.len(), item.count, "a store has one value per component");
         let Lane::Affine { shape, .. } = &address.offset else {
             return self.store_scatter(address, item, lanes);
         };
@@ -144,7 +145,10 @@ impl Emitter<'_, '_> {
     }
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
-        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else {
+            unreachable!("stores are planned by the form of an affine offset")
+        };
+        assert_eq!(bases.len(), shape.segments, "an affine offset has one base per segment");
         let test = self.test_of_stores(&address.place);
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -196,6 +200,8 @@ impl Emitter<'_, '_> {
         let element = item.memory_type();
         let metadata = self.store_metadata(&address.place);
         let kept = if mask.is_none() { self.kept_in_caches(address) } else { None };
+        assert_eq!(runs.iter().map(|run| run.lanes).sum::<usize>(), LANES, "the runs cover all lanes");
+        assert_eq!(values.len(), item.count, "a store has one vector per component");
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));

@@ -38,6 +38,7 @@ impl Emitter<'_, '_> {
             }
             _ => {}
         }
+        assert!(!args.is_empty(), "{op:?} takes a value");
         let value = args[0];
         let scalar = self.scalar(value);
         match (op, Combine::of(op, scalar)) {
@@ -91,11 +92,12 @@ impl Emitter<'_, '_> {
                 let any = self.any(&Mask::Some(against));
                 Lane::uniform(self.t.value(format_args!("xor i1 {any}, true")))
             }
-            _ => {
+            SimdOp::Ballot => {
                 let votes = self.both(&mask, &vector);
                 let bits = self.mask_bits(&Mask::Some(votes));
                 Lane::uniform(self.wide(&bits))
             }
+            other => unreachable!("{other:?} is not a vote"),
         }
     }
 

@@ -72,6 +72,7 @@ impl Combine {
 impl Emitter<'_, '_> {
     /// The value, or the neutral element where lanes are off.
     fn filled(&mut self, element: &str, vector: &Opd, neutral: &Opd) -> Opd {
+        self.t.expect(neutral, element);
         match self.mask.clone() {
             Mask::All => vector.clone(),
             Mask::Some(mask) => {
@@ -129,11 +130,12 @@ impl Emitter<'_, '_> {
         let vector = self.vector(value, 0);
         match Combine::of(op, scalar) {
             Some(combine) => self.reduce(combine, scalar, fp, &vector),
-            None => zero_of(scalar),
+            None => unreachable!("{op:?} does not combine two values"),
         }
     }
 
     pub(super) fn reduce(&mut self, combine: Combine, scalar: Scalar, fp: FpMode, vector: &Opd) -> Opd {
+        self.t.expect(vector, &lanes_type(scalar_type(scalar)));
         let element = scalar_type(scalar);
         let neutral = combine.neutral(scalar, fp);
         let mut current = self.filled(element, vector, &neutral);
@@ -153,7 +155,7 @@ impl Emitter<'_, '_> {
             current = self.combined(combine, scalar, fp, Width::Few(half), &a, &b);
             lanes = half;
         }
-        current
+        unreachable!("halving {LANES} lanes reaches two")
     }
 
     pub(super) fn quad_reduce(&mut self, combine: Combine, scalar: Scalar, fp: FpMode, vector: &Opd) -> Opd {
@@ -203,6 +205,7 @@ impl Emitter<'_, '_> {
 
     /// Lane after lane, as exact rounding demands.
     fn prefix_in_order(&mut self, combine: Combine, scalar: Scalar, vector: &Opd, exclusive: bool) -> Opd {
+        assert!(scalar.is_float(), "only sums of floats depend on their order");
         let element = scalar_type(scalar);
         let ty = lanes_type(element);
         let mut before = combine.neutral(scalar, FpMode::Safe);

@@ -17,6 +17,7 @@ impl Emitter<'_, '_> {
         if self.shape(value, k).is_uniform() {
             return Lane::uniform(self.uniform(value, k));
         }
+        assert!(args.len() >= 2, "{op:?} takes a value and lanes");
         let vector = self.vector(value, k);
         if let Some(known) = self.known_lanes(args[1]) {
             let picks: Vec<_> =
@@ -72,12 +73,14 @@ impl Emitter<'_, '_> {
                 let from = t.value(format_args!("xor {ty} {in_quad}, {low}"));
                 t.value(format_args!("or {ty} {quads}, {from}"))
             }
-            _ => low(31),
+            SimdOp::Shuffle => low(31),
+            other => unreachable!("{other:?} is not a shuffle"),
         }
     }
 
     /// `vector[from[lane]]` in each lane; `from` is below 32.
     fn permute(&mut self, element: &str, vector: &Opd, from: &Opd) -> Opd {
+        self.t.expect(from, "<32 x i32>");
         let bits = match element {
             "i1" | "i8" => 8,
             "i16" | "half" => 16,
@@ -106,6 +109,7 @@ impl Emitter<'_, '_> {
 
     /// Two table look-ups of 16 lanes each in all 32.
     fn permute_in_registers(&mut self, element: &str, vector: &Opd, from: &Opd) -> Opd {
+        debug_assert!(matches!(element, "i32" | "float"), "a register has 16 elements of 32 bits");
         let ints = cast::reinterpret(&mut self.t, Width::All, element, "i32", vector);
         let poison = Opd::text("poison");
         let half = |n: usize| (n * 16..n * 16 + 16).map(Some).collect::<Vec<_>>();
@@ -125,6 +129,7 @@ impl Emitter<'_, '_> {
 
     /// Arguments: value, fill, delta, modulo.
     pub(super) fn shuffle_and_fill(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
+        assert_eq!(args.len(), 4, "{op:?} takes a value, a fill, a distance and a width");
         let element = scalar_type(self.scalar(args[0]));
         let (value, fill) = (self.vector(args[0], k), self.vector(args[1], k));
         if let (Some(delta), Some(modulo)) = (self.known_lanes(args[2]), self.known_lanes(args[3])) {
@@ -186,7 +191,8 @@ fn source_lane(op: SimdOp, lane: usize, operand: u32) -> usize {
                 lane
             }
         }
-        _ => wide & 31,
+        SimdOp::Shuffle => wide & 31,
+        other => unreachable!("{other:?} is not a shuffle"),
     }
 }
 

@@ -23,6 +23,11 @@ impl Emitter<'_, '_> {
             args.iter().copied().filter(|&arg| is_private(arg) && !self.sub.is_uniform(arg)).collect();
         let result_ty = result.map(|result| function.ty(result));
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
+        assert_eq!(
+            passings.len(),
+            args.len(),
+            "the plan has a passing convention for every argument of {callee:?}"
+        );
         let operands: Vec<Passed> =
             args.iter().zip(passings).map(|(&arg, passing)| self.pass(arg, passing)).collect();
         // Lanes that the callee does not return for keep what is there.
@@ -83,6 +88,8 @@ impl Emitter<'_, '_> {
         into: Option<&Opd>,
         mask: &Opd,
     ) {
+        assert_eq!(args.len(), operands.len(), "each argument has operands");
+        self.t.expect(mask, &self.mask_type());
         let (ty, lanes) = (self.mask_type(), self.lanes);
         let bits = self.t.value(format_args!("bitcast {ty} {mask} to i{lanes}"));
         let mut text = format!(

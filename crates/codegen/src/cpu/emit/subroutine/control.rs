@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
             Op::Break(label) => self.leave(*label, false),
             Op::Continue(label) => self.leave(*label, true),
             Op::Return(value) => self.return_(*value),
-            _ => {}
+            op => unreachable!("{op:?} is not control flow"),
         }
     }
 
@@ -72,6 +72,7 @@ impl Emitter<'_, '_> {
     }
 
     fn add_lanes(&mut self, slot: &Opd, lanes: &Opd) {
+        self.t.expect(lanes, &self.mask_type());
         let old = self.kept_mask(slot);
         let new = self.either(&old, lanes);
         let ty = self.mask_type();
@@ -154,7 +155,7 @@ impl Emitter<'_, '_> {
 
     /// Starts a block that the one before does not fall into.
     fn start(&mut self, label: BlockName) {
-        debug_assert!(self.t.is_ended(), "the block before ends");
+        assert!(self.t.is_ended(), "the preceding block has a terminator");
         self.t.label(label);
     }
 
@@ -180,7 +181,8 @@ impl Emitter<'_, '_> {
     fn part(&mut self, block: Block, slot: Option<&Opd>, end: BlockName) {
         self.arms.push(end);
         self.block(block);
-        self.arms.pop();
+        let left = self.arms.pop();
+        assert_eq!(left, Some(end), "arms nest");
         self.keep_mask(slot);
         self.t.branch(end);
         self.t.label(end);
@@ -204,7 +206,8 @@ impl Emitter<'_, '_> {
     fn close(&mut self, construct: &Construct, before: Mask, changes: bool) {
         self.t.branch(construct.exit);
         self.t.label(construct.exit);
-        self.constructs.pop();
+        let left = self.constructs.pop();
+        assert!(left.is_some_and(|left| left.label == construct.label), "constructs nest");
         self.mask = match &construct.exit_slot {
             Some(slot) if changes => Mask::Some(self.kept_mask(slot)),
             _ => before,
@@ -228,9 +231,8 @@ impl Emitter<'_, '_> {
 
     fn add_to_exit(&mut self, construct: &Construct, slot: &Opd) {
         let lanes = self.kept_mask(slot);
-        if let Some(exit) = &construct.exit_slot {
-            self.add_lanes(exit, &lanes);
-        }
+        let exit = construct.exit_slot.as_ref().expect("constructs that lanes leave one by one have a slot");
+        self.add_lanes(exit, &lanes);
     }
 
     fn switch(&mut self, label: Label, selector: Value, cases: &[SwitchCase], default: Block) {
@@ -331,7 +333,8 @@ impl Emitter<'_, '_> {
         self.block(continuing);
         self.poll();
         self.t.branch(head);
-        self.constructs.pop();
+        let left = self.constructs.pop();
+        assert!(left.is_some_and(|left| left.label == label), "constructs nest");
         self.start(exit);
         self.mask = before;
     }
@@ -370,7 +373,8 @@ impl Emitter<'_, '_> {
             }
             self.mask = Mask::Some(lanes);
         }
-        self.constructs.pop();
+        let left = self.constructs.pop();
+        assert!(left.is_some_and(|left| left.label == label), "constructs nest");
         self.keep_mask(Some(&on));
         self.poll();
         self.t.branch(head);
@@ -391,11 +395,12 @@ impl Emitter<'_, '_> {
     // --- jumps
 
     fn leave(&mut self, label: Label, is_continue: bool) {
-        let Some(construct) =
-            self.constructs.iter().rev().find(|construct| construct.label == label).cloned()
-        else {
-            return;
-        };
+        let construct = self.constructs.iter().rev().find(|construct| construct.label == label).cloned();
+        let construct = construct.expect("the label of a jump belongs to an enclosing construct");
+        assert!(
+            !is_continue || construct.continuing.is_some() || construct.continue_slot.is_some(),
+            "only loops continue"
+        );
         if construct.is_direct {
             if !is_continue {
                 self.keep_mask(construct.exit_slot.as_ref());
@@ -418,6 +423,7 @@ impl Emitter<'_, '_> {
     }
 
     fn return_(&mut self, value: Option<Value>) {
+        assert_eq!(value.is_some(), self.result.is_some(), "a function returns what its type says");
         if let (Some(value), Some(into)) = (value, self.result.clone()) {
             let ty = self.sub.function.ty(value);
             for k in 0..usize::from(ty.lanes()) {

@@ -20,6 +20,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let from = self.spot(inst, (src, AccessKind::Load), size);
+        // Nothing is stored through a pointer to nothing: that is reported.
         let Some(to) = self.spot(inst, (dst, AccessKind::Store), size) else { return };
         let width = self.stored_width(to.memory.form);
         self.pieces(size, align, |this, at, piece| {
@@ -40,6 +41,7 @@ impl Emitter<'_, '_> {
         if size == 0 {
             return;
         }
+        // Nothing is stored through a pointer to nothing: that is reported.
         let Some(to) = self.spot(inst, (dst, AccessKind::Store), size) else { return };
         let width = self.stored_width(to.memory.form);
         self.pieces(size, align, |this, at, piece| {
@@ -63,6 +65,7 @@ impl Emitter<'_, '_> {
 
     /// Does something for each piece of a range: what follows, or a loop over it.
     fn pieces(&mut self, size: i64, align: u32, mut each: impl FnMut(&mut Self, &Opd, Scalar)) {
+        assert!(size > 0 && align > 0, "a range of {size} bytes, aligned to {align}");
         let piece = match align {
             1 => Scalar::I8,
             2 | 3 => Scalar::I16,
@@ -89,5 +92,6 @@ impl Emitter<'_, '_> {
             each(self, &Opd::Int(at), if fits { piece } else { Scalar::I8 });
             at += if fits { step } else { 1 };
         }
+        assert_eq!(at, size, "the pieces cover the range");
     }
 }

@@ -131,7 +131,9 @@ pub(super) fn passed_bytes(ty: Type) -> u64 {
 
 /// The loop over the batches of a SIMD-group.
 fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
+    assert!(LANES.is_multiple_of(batch_lanes(&shared.options.features)), "batches divide a SIMD-group");
     let lanes = batch_lanes(&shared.options.features);
+    assert_eq!(sub.passing().len(), sub.function.params.len(), "every parameter has a passing convention");
     let number = sub.id.0;
     let (mut parameters, mut arguments, mut places) = (String::new(), String::new(), String::new());
     let types = sub.function.params.iter().map(|param| sub.function.ty(*param));
@@ -219,6 +221,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     emitter.t.label(begin);
     emitter.load_parameters();
     emitter.block(sub.function.body);
+    assert!(emitter.constructs.is_empty() && emitter.arms.is_empty(), "constructs nest");
     emitter.clear_locals();
     emitter.t.label(exit);
     emitter.t.terminator("ret void");
@@ -239,7 +242,8 @@ impl Parameter {
                 before: before.clone(),
                 offset: offset.clone(),
             },
-            _ => Self::Vectors(operands[0].clone()),
+            [vectors] => Self::Vectors(vectors.clone()),
+            other => unreachable!("arguments do not have {} operands", other.len()),
         }
     }
 }
@@ -297,6 +301,8 @@ impl Emitter<'_, '_> {
 
     /// The lanes of both; a lane that is off in the first may hold poison in the second.
     fn both(&mut self, mask: &Opd, lanes: &Opd) -> Opd {
+        self.t.expect(mask, &self.mask_type());
+        self.t.expect(lanes, &self.mask_type());
         let ty = self.mask_type();
         self.t.value(format_args!("select {ty} {mask}, {ty} {lanes}, {ty} zeroinitializer"))
     }
@@ -313,6 +319,7 @@ impl Emitter<'_, '_> {
 
     /// The address of a vector of one component of an argument or result.
     fn passed(&mut self, at: &Opd, ty: Type, component: usize) -> Opd {
+        assert!(component < usize::from(ty.lanes()), "a {ty:?} has no component {component}");
         let bytes = component * LANES * passed_scalar(ty).size() as usize;
         self.t.offset(at, &Opd::Int(bytes as i64))
     }
@@ -406,7 +413,8 @@ impl Emitter<'_, '_> {
             Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
             Op::Call(callee, args) => self.call(*callee, args, data.result),
             op if !op.blocks().is_empty() || op.is_terminator() => self.control(inst),
-            _ => {
+            op => {
+                assert!(op.only_computes(), "{op:?} does not occur in called functions");
                 if let Some(result) = data.result {
                     self.pure(inst, result);
                 }

@@ -124,7 +124,10 @@ impl<'m> Subroutines<'m> {
         }
         let mut this = Self::default();
         for id in ids {
-            let passing = passings.get(&id).cloned().unwrap_or_default();
+            let passing = passings
+                .get(&id)
+                .cloned()
+                .expect("the plan has the passing conventions of every called function");
             let sub = Subroutine::new(module, id, lanes, passing)?;
             note_varying(&mut passings, sub.function, &sub.uniformity);
             this.all.push(sub);
@@ -209,6 +212,7 @@ impl<'m> Subroutine<'m> {
         passing: Vec<Passing>,
     ) -> Result<Self, CodegenError> {
         let function = module.function(id);
+        assert_eq!(passing.len(), function.params.len(), "every parameter has a passing convention");
         let order = walk::instructions(function)?;
         let pointers = Roots::solve(function, function.params.iter().map(|_| true), &order).pointers;
         let differs =

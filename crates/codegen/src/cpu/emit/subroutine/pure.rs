@@ -118,11 +118,11 @@ impl Emitter<'_, '_> {
                 let ty = width.ty(self.scalar(result));
                 self.t.select(&width.of("i1"), &here, &ty, &y, &x)
             }
-            // An arbitrary value, or what the verifier does not let be.
-            _ => match width {
+            Op::Undef => match width {
                 Width::One => super::zero_of(self.scalar(result)),
                 _ => Opd::text("zeroinitializer"),
             },
+            op => unreachable!("{op:?} is not elementwise"),
         }
     }
 

@@ -48,6 +48,8 @@ impl Emitter<'_, '_> {
         mask: &Opd,
         (scalar, value): (Scalar, &Opd),
     ) {
+        self.t.expect(mask, &self.mask_type());
+        self.t.expect(offsets, &self.width().of("i64"));
         let lanes = self.lanes;
         let ty = self.width().ty(scalar);
         let suffix = mangle(&ty);

@@ -192,6 +192,9 @@ impl Emitter<'_, '_> {
     }
 
     fn sum_of_steps(&mut self, a: Option<Opd>, b: Option<Opd>) -> Option<Opd> {
+        for step in a.iter().chain(&b) {
+            self.t.expect(step, "i64");
+        }
         match (a, b) {
             (Some(a), Some(b)) => Some(self.t.add("i64", &a, &b)),
             (a, b) => a.or(b),
@@ -221,7 +224,10 @@ impl Emitter<'_, '_> {
         if let Some(bits) = function.as_const(value) {
             return Some(Opd::Int(bits as i64));
         }
-        let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return None };
+        let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else {
+            // Only pointers are parameters, and a step is a number.
+            return None;
+        };
         let is_in_loop = self.tile_loops.last()?.in_loop[inst.index()];
         if !is_in_loop
             && self.plan.is_group_value(function, self.flow, value)
@@ -249,6 +255,7 @@ impl Emitter<'_, '_> {
         let Pointer { root: root @ Root::Argument(index), offset: Some(offset), .. } =
             self.facts.storage.pointer(pointer)
         else {
+            // Its place is known only in the loop.
             return None;
         };
         if self.shared.kernel.args[index].space != Space::Constant || scalar == Scalar::Bool {

@@ -118,6 +118,7 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn end_prefetch_queue(&mut self) {
         let Some(prefetch_queue) = self.tile_loops.last().and_then(|found| found.prefetch_queue.as_ref())
         else {
+            // The loop multiplies no matrices.
             return;
         };
         if prefetch_queue.taken || prefetch_queue.noted.is_empty() {
@@ -125,17 +126,16 @@ impl Emitter<'_, '_> {
         }
         let noted = prefetch_queue.in_order();
         let simdgroups = self.begin_simdgroups();
-        if let Some((notes, count_at)) = self.queue_addresses() {
-            self.t.store("i64", &Opd::Int(0), &count_at, 8);
-            for (number, noted) in noted.iter().enumerate() {
-                let note = self.t.offset(&notes, &Opd::Int(NOTE * number as i64));
-                let mut at = self.t.load("ptr", &note, 8);
-                let apart = self.t.offset(&note, &Opd::Int(8));
-                let apart = self.t.load("i64", &apart, 8);
-                for _ in 0..noted.rows {
-                    self.prefetch_lines(&at, noted.bytes, PrefetchHint::ReadL2);
-                    at = self.t.offset(&at, &apart);
-                }
+        let (notes, count_at) = self.queue_addresses().expect("the loop has a prefetch queue");
+        self.t.store("i64", &Opd::Int(0), &count_at, 8);
+        for (number, noted) in noted.iter().enumerate() {
+            let note = self.t.offset(&notes, &Opd::Int(NOTE * number as i64));
+            let mut at = self.t.load("ptr", &note, 8);
+            let apart = self.t.offset(&note, &Opd::Int(8));
+            let apart = self.t.load("i64", &apart, 8);
+            for _ in 0..noted.rows {
+                self.prefetch_lines(&at, noted.bytes, PrefetchHint::ReadL2);
+                at = self.t.offset(&at, &apart);
             }
         }
         self.end_simdgroups(simdgroups);
@@ -162,13 +162,17 @@ impl Emitter<'_, '_> {
         pieces: &[(Opd, i64)],
         step: &Opd,
     ) -> bool {
-        let Some(pointer) = address.value else { return false };
-        let Some((first, bytes)) = pieces.first().cloned() else { return false };
+        let Some(pointer) = address.value else {
+            // An address without a pointer cannot be matched to a load of the loop.
+            return false;
+        };
+        let (first, bytes) = pieces.first().cloned().expect("an access has pieces");
         if pieces.iter().any(|piece| piece.1 != bytes) {
             return false;
         }
         let Some(prefetch_queue) = self.tile_loops.last_mut().and_then(|found| found.prefetch_queue.as_mut())
         else {
+            // The loop multiplies no matrices.
             return false;
         };
         let noted = match prefetch_queue.trip_counts.get(&pointer) {
@@ -184,7 +188,7 @@ impl Emitter<'_, '_> {
                 return false;
             }
         }
-        let Some((notes, count_at)) = self.queue_addresses() else { return false };
+        let (notes, count_at) = self.queue_addresses().expect("the loop has a prefetch queue");
         let count = self.t.load("i64", &count_at, 8);
         let bytes = self.t.mul("i64", &count, &Opd::Int(NOTE));
         let note = self.t.offset(&notes, &bytes);
@@ -221,7 +225,11 @@ impl PrefetchQueue {
     /// All notes of an iteration in order.
     fn in_order(&self) -> Vec<Noted> {
         let same_loop = |a: &Noted, b: &Noted| a.around.0 == b.around.0;
-        let together = |group: &[Noted]| group.repeat(group[0].around.1);
+        let together = |group: &[Noted]| {
+            let (_, times) = group[0].around;
+            assert!((1..=CAPACITY).contains(&times), "loads in a loop of {times} iterations are not noted");
+            group.repeat(times)
+        };
         self.noted.chunk_by(same_loop).flat_map(together).collect()
     }
 
@@ -231,6 +239,8 @@ impl PrefetchQueue {
     }
 
     fn walks(&self, times: i64) -> Vec<Walk> {
+        assert!(times > 0, "a panel prefetches at least once");
+        assert!(!self.is_too_much(), "a queue fits its memory");
         let mut walks = Vec::new();
         for (number, noted) in self.in_order().iter().enumerate() {
             let note = NOTE * number as i64;

@@ -113,6 +113,7 @@ impl Flow {
         while std::mem::take(&mut pass.changed) {
             pass.block(function.body);
         }
+        debug_assert!(pass.stack.is_empty(), "the analysis leaves every construct that it enters");
         let mut flow = pass.flow;
         // What was never written has an arbitrary value; a uniform one is the cheapest.
         for shape in flow.values.iter_mut().flatten().chain(&mut flow.vars) {
@@ -164,7 +165,8 @@ impl Pass<'_> {
     fn nested(&mut self, inst: Inst, label: Option<Label>, part: Part, block: Block) {
         self.stack.push(Context { inst, label, part });
         self.block(block);
-        self.stack.pop();
+        let left = self.stack.pop();
+        debug_assert!(left.is_some_and(|left| left.inst == inst), "constructs nest");
     }
 
     fn update(&mut self, inst: Inst, change: impl FnOnce(&mut Construct)) {
@@ -231,6 +233,11 @@ impl Pass<'_> {
     }
 
     fn set(&mut self, value: Value, shapes: Vec<Shape>) {
+        debug_assert_eq!(
+            shapes.len(),
+            self.flow.values[value.index()].len(),
+            "{value} has one shape per component"
+        );
         if self.flow.values[value.index()] != shapes {
             self.flow.values[value.index()] = shapes;
             self.changed = true;
@@ -270,6 +277,7 @@ impl Pass<'_> {
                 group |= construct.group_break_waits || in_body && construct.group_continue_waits;
             }
         }
+        debug_assert!(target.is_none(), "the label of a break or continue belongs to an enclosing construct");
         if target.is_none() && lane && !self.flow.returns_diverge {
             self.flow.returns_diverge = true;
             self.changed = true;
@@ -355,6 +363,7 @@ impl Pass<'_> {
         let Some(vars) = self.facts.storage.vars_at(ptr, size) else { return };
         let from = self.type_of(value);
         let shapes = self.flow.values[value.index()].clone();
+        debug_assert_eq!(vars.len(), shapes.len(), "a store to promoted variables writes one per component");
         for (var, shape) in vars.zip(&shapes) {
             let to = self.facts.storage.vars[var].ty;
             self.assign(inst, var, Self::reinterpreted(from, to, shape));
@@ -365,7 +374,7 @@ impl Pass<'_> {
         let storage = self.facts.storage;
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let Some(vars) = storage.vars_at(dst, size) else { return };
-        let start = storage.pointer(dst).offset.unwrap_or(0);
+        let start = storage.pointer(dst).offset.expect("promoted variables are at known offsets");
         let memory = match storage.array_at(src) {
             Some(_) => Shape::Varying,
             None => self.loaded(src),
@@ -375,7 +384,8 @@ impl Pass<'_> {
             let from = storage.pointer(src);
             let source = match from.root {
                 Root::Local(local) if storage.vars_at(src, size).is_some() => {
-                    let place = from.offset.unwrap_or(0) + to.offset - start;
+                    let offset = from.offset.expect("promoted variables are at known offsets");
+                    let place = offset + to.offset - start;
                     storage.vars_in(local, place, to.size).next()
                 }
                 _ => None,
@@ -400,7 +410,10 @@ impl Pass<'_> {
 
 /// The space of a pointer value.
 pub(in crate::cpu) fn ptr_space(function: &Function, ptr: Value) -> Space {
-    if let Type::Ptr(space) = function.ty(ptr) { space } else { Space::Thread }
+    match function.ty(ptr) {
+        Type::Ptr(space) => space,
+        other => unreachable!("{ptr} is a {other:?}, not a pointer"),
+    }
 }
 
 /// Whether the integer is known not to be negative when read as signed.

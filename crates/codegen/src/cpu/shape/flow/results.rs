@@ -17,12 +17,13 @@ impl Pass<'_> {
         let ty = function.ty(result);
         let count = usize::from(ty.lanes());
         let of = |value: Value| &self.flow.values[value.index()];
-        let scalar = |value: Value| function.ty(value).scalar().unwrap_or(Scalar::I64);
+        let scalar = |value: Value| function.ty(value).scalar().expect("arithmetic operands are numbers");
         let each = |f: &dyn Fn(usize) -> Shape| (0..count).map(f).collect::<Vec<_>>();
         match &data.op {
             Op::Const(bits) => match ty.scalar() {
                 Some(scalar) if scalar.is_float() => vec![Shape::uniform(true)],
                 scalar => {
+                    // A null pointer is 64 zeros.
                     let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), *bits);
                     vec![Shape::Affine(Affine::known([value; LANES]))]
                 }
@@ -88,7 +89,7 @@ impl Pass<'_> {
 
     fn binary(&self, op: BinOp, a: Value, b: Value, component: usize) -> Shape {
         let function = self.facts.function;
-        let scalar = function.ty(a).scalar().unwrap_or(Scalar::I64);
+        let scalar = function.ty(a).scalar().expect("arithmetic operands are numbers");
         let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
         transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a))
     }
@@ -132,6 +133,7 @@ impl Pass<'_> {
     }
 
     fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
+        debug_assert!(self.facts.function.ty(base).is_ptr(), "a pointer sum starts at a pointer");
         let known = |value: i64| Shape::Affine(Affine::known([value; LANES]));
         let of = |value: Value| self.flow.shape(value);
         let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false);

@@ -34,7 +34,10 @@ pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bo
         return Shape::Affine(uniform_of(a, b, uniform_align(op, a, b)));
     }
     let lanes = linear(op, scalar, a, b, bounded && !assumed, assumed);
-    lanes.map_or(Shape::Varying, |lanes| Shape::Affine(lanes.kept()))
+    let Some(lanes) = lanes else { return Shape::Varying };
+    assert!(lanes.align <= 31, "alignments are tracked up to 2^31");
+    assert!(!assumed || lanes.assumed, "the result of {op:?} on a conditional form is conditional");
+    Shape::Affine(lanes.kept())
 }
 
 /// How often two divides a uniform result, from what is known of the operands.
@@ -158,6 +161,7 @@ fn shift_right(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affi
     if !a.is_disjoint() || shift > a.align {
         return None;
     }
+    debug_assert!(a.extent().0 >= 0, "a disjoint pattern is not negative, so that shifts divide it");
     let shape = a.with_values(a.values().map(|value| value >> shift));
     Some(Affine { align: a.align - shift, ..shape })
 }

@@ -90,6 +90,10 @@ pub(in crate::cpu) fn all_uniform<'a>(operands: impl IntoIterator<Item = &'a Sha
 
 /// The shape of `condition ? a : b`.
 pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
+    debug_assert!(
+        !condition.affine().is_some_and(|lanes| lanes.assumed),
+        "conditions do not have a conditional form"
+    );
     if *condition == Shape::Bottom {
         return Shape::Bottom;
     }
@@ -107,6 +111,7 @@ pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
 
 /// The shape of an elementwise integer conversion. `bound` is the operand's largest value.
 pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, bound: u64) -> Shape {
+    debug_assert!(!matches!(op, CastOp::PtrToInt | CastOp::IntToPtr), "{op:?} is not elementwise");
     let Shape::Affine(lanes) = a else { return a.clone() };
     let integers = !from.is_float() && !to.is_float();
     if integers && lanes.is_constant && matches!(op, CastOp::Trunc | CastOp::ZExt | CastOp::SExt) {

@@ -29,7 +29,7 @@ impl Finder<'_> {
     pub(super) fn find_tiles(&mut self, wg_uniform_vars: &[bool]) {
         let function = self.facts.function;
         for &product in &self.products {
-            let Some(result) = function.inst(product).result else { continue };
+            let result = function.inst(product).result.expect("a product has a result");
             for usage in &self.uses[result.index()] {
                 let Kind::Kept(pointer) = usage.kind else { continue };
                 let Some(vars) = self.sum_vars(pointer, result, wg_uniform_vars) else { continue };
@@ -84,6 +84,10 @@ impl Finder<'_> {
         for tile in 0..self.found.tiles.len() {
             self.place_tiles(&[tile]);
         }
+        assert!(
+            self.found.tiles.iter().all(|tile| tile.slot < self.found.slots.len()),
+            "each tile has a slot"
+        );
     }
 
     /// The tile that a sum is loaded from, or else the one that its result is kept in.

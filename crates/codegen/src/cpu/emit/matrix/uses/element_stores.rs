@@ -44,7 +44,8 @@ impl Finder<'_> {
                 {
                     let waiting = element_stores.parts.iter().chain(&element_stores.stores[..1]);
                     self.found.put_off.extend(waiting.map(|&inst| (inst, second)));
-                    self.found.element_stores.insert(second, element_stores);
+                    let before = self.found.element_stores.insert(second, element_stores);
+                    assert!(before.is_none(), "{second} stores the second element of one fragment");
                 }
             }
         }
@@ -66,7 +67,10 @@ impl Finder<'_> {
         let mut pointers = [Value(0); 2];
         let mut values = [Value(0); 2];
         for (n, &store) in stores.iter().enumerate() {
-            let Op::Store { ptr, value, volatile: false, .. } = function.inst(store).op else { return None };
+            let Op::Store { ptr, value, volatile: false, .. } = function.inst(store).op else {
+                // Some other instruction follows.
+                return None;
+            };
             let root = self.facts.storage.pointer(ptr).root;
             if !matches!(root, Root::Argument(_) | Root::Threadgroup(_)) {
                 return None;
@@ -119,7 +123,10 @@ impl Finder<'_> {
             parts.insert(0, self.def(wide)?);
             element = wide;
         }
-        let Some(&Op::Extract(fragment, number)) = function.def(element) else { return None };
+        let &Op::Extract(fragment, number) = function.def(element)? else {
+            // Not an element of a vector.
+            return None;
+        };
         match function.ty(fragment) {
             Type::Vector(scalar, 2) if is_fit(scalar) && is_own(element) => {
                 Some(Element { fragment, number, parts })

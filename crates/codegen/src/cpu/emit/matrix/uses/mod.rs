@@ -197,7 +197,7 @@ impl Finder<'_> {
     fn count_results(&mut self) {
         let function = self.facts.function;
         for &product in &self.products {
-            let Some(result) = function.inst(product).result else { continue };
+            let result = function.inst(product).result.expect("a product has a result");
             let block = self.places[product.index()].0;
             let mut counts = ResultUses::default();
             for usage in &self.uses[result.index()] {

@@ -8,8 +8,8 @@ use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value}
 use super::{ELSEWHERE, Finder, Joined, Kind, Use};
 use crate::cpu::emit::matrix::{SIDE, place_of};
 use crate::cpu::llvm_text::LANES;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
 
 impl Finder<'_> {
@@ -72,9 +72,10 @@ impl Finder<'_> {
         }
         for (&whole, (joined, _)) in &all {
             self.found.parts.extend(joined.loads.iter().filter_map(|&load| function.inst(load).result));
-            if let Some(Op::Compose(parts)) = function.def(whole) {
-                self.found.parts.extend(parts);
-            }
+            let Some(Op::Compose(parts)) = function.def(whole) else {
+                unreachable!("{whole} is put together from two elements")
+            };
+            self.found.parts.extend(parts);
         }
         self.found.joined = all;
     }
@@ -96,7 +97,10 @@ impl Finder<'_> {
         let mut pointers = [Value(0); 2];
         let mut first = at;
         for (n, &load) in loads.iter().enumerate() {
-            let Op::Load { ptr, volatile: false, .. } = function.inst(load).op else { return None };
+            let Op::Load { ptr, volatile: false, .. } = function.inst(load).op else {
+                // Elements that are computed are in lanes.
+                return None;
+            };
             let place = self.places[load.index()];
             let root = self.facts.storage.pointer(ptr).root;
             if place.0 != block || !matches!(root, Root::Argument(_) | Root::Threadgroup(_) | Root::Global(_))
@@ -117,7 +121,7 @@ impl Finder<'_> {
         if !function.block(block).get(first..at)?.iter().all(quiet) {
             return None;
         }
-        let [Shape::Affine(shape)] = self.flow.values[pointers[0].index()].as_slice() else { return None };
+        let shape = self.flow.shape(pointers[0]).affine()?;
         let apart = self.bytes_between(pointers[0], pointers[1])?;
         let (step, transpose) = layout(shape, apart, i64::from(scalar.size()))?;
         Some(Joined { loads, pointer: pointers[0], scalar, step, transpose })
