@@ -12,6 +12,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// Each crate with the crates of ours that it may depend on, in pipeline order.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
+    // How files are opened, wherever one is read.
+    ("anymetal-files", &[]),
     ("anymetal-ir", &["anymetal-diag", "anymetal-launch-abi"]),
     // Names and functions that every layer records with.
     ("anymetal-telemetry", &[]),
