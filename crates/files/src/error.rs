@@ -65,11 +65,19 @@ impl Distrusted {
     }
 }
 
+impl Distrusted {
+    /// What is wrong with it: path, owner and mode.
+    pub fn fact(&self) -> String {
+        let Distrusted { path, owner, mode, is_of_other_user } = self;
+        let rule =
+            if *is_of_other_user { "belongs to another user" } else { "can be written by other users" };
+        format!("{} {rule} (owner {owner}, mode {mode:04o})", path.display())
+    }
+}
+
 impl fmt::Display for Distrusted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Distrusted { path, owner, mode, is_of_other_user } = self;
-        let (path, rule) = (path.display(), if *is_of_other_user { "belongs to" } else { "can be written by" });
-        write!(formatter, "{path} {rule} another user (owner {owner}, mode {mode:04o}); {}", self.repair())
+        write!(formatter, "{}; {}", self.fact(), self.repair())
     }
 }
 
@@ -89,6 +97,14 @@ pub enum FileError {
     #[error("{} is {kind}, not a regular file", .path.display())]
     NotRegular {
         /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
+    },
+    /// It is not a folder.
+    #[error("{} is {kind}, not a folder", .path.display())]
+    NotFolder {
+        /// The path.
         path: PathBuf,
         /// What it is.
         kind: FileKind,
@@ -122,6 +138,7 @@ impl FileError {
         match self {
             FileError::System { source, .. } => source.to_string(),
             FileError::NotRegular { kind, .. } => format!("it is {kind}, not a regular file"),
+            FileError::NotFolder { kind, .. } => format!("it is {kind}, not a folder"),
             FileError::TooLarge { most, .. } => format!("it has more than {most} bytes"),
             FileError::NotText { .. } => "it is not UTF-8 text".to_owned(),
             FileError::Distrusted(distrusted) => distrusted.to_string(),
@@ -130,17 +147,22 @@ impl FileError {
 
     /// Whether there is no such file. A file where a folder is expected counts.
     pub fn is_absent(&self) -> bool {
-        let FileError::System { source, .. } = self else { return false };
-        matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        match self {
+            FileError::System { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+            FileError::NotFolder { kind, .. } => *kind == FileKind::Regular,
+            _ => false,
+        }
     }
 }
 
 impl From<FileError> for io::Error {
-    /// The system's own error, or one whose text names the path and the rule.
+    /// The system's own error, or one whose text is the [reason](FileError::reason).
     fn from(error: FileError) -> Self {
         match error {
             FileError::System { source, .. } => source,
-            other => io::Error::other(other),
+            other => io::Error::other(other.reason()),
         }
     }
 }

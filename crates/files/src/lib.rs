@@ -1,13 +1,15 @@
 //! Opens regular files, and files that no other user can write.
 //!
 //! Owns [`open`], [`read`] and [`read_text`] for every file that the crates read as a whole, [`append`] for
-//! logs, and [`trusted`] for files whose contents are executed or believed. Invariants: opening never blocks
+//! logs, [`roots`] for files that a source names, and [`trusted`] for files whose contents are executed or
+//! believed. Invariants: opening never blocks
 //! (a named pipe without a writer is refused, not waited for); the kind of file is checked on the opened
 //! descriptor, so that a file exchanged after the check is not read; reading stops at the caller's bound even
 //! if the file grows meanwhile.
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod roots;
 #[cfg(unix)]
 mod system;
 #[cfg(not(unix))]
@@ -40,6 +42,17 @@ pub fn append(path: &Path) -> Result<File, FileError> {
     open_with(path, system::private(File::options().create(true).append(true)))
 }
 
+/// Opens a regular file for writing and empties it, or creates it: for files that are read back.
+///
+/// # Errors
+/// As [`open`].
+pub fn create(path: &Path) -> Result<File, FileError> {
+    let file = open_with(path, File::options().create(true).truncate(false).write(true))?;
+    // Only now: what is not a regular file stays as it is.
+    file.set_len(0).map_err(FileError::system(path))?;
+    Ok(file)
+}
+
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
@@ -56,15 +69,27 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, FileError> {
     text(path, read(path, most)?)
 }
 
+/// As [`open`], without following a link as the last component.
+fn open_without_links(path: &Path) -> Result<File, FileError> {
+    if let Ok(metadata) = fs::symlink_metadata(path) {
+        check_kind(path, &metadata)?;
+    }
+    open_checked(path, system::nonblocking_without_links(File::options().read(true)))
+}
+
 /// Opens a file with the given options if it is a regular one.
 fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, FileError> {
-    let system = FileError::system(path);
     // Before opening, because that alone has an effect on some devices and on the other end of a pipe. The
     // check that counts is the one of the descriptor.
     if let Ok(metadata) = fs::metadata(path) {
         check_kind(path, &metadata)?;
     }
-    let file = system::nonblocking(options).open(path).map_err(&system)?;
+    open_checked(path, system::nonblocking(options))
+}
+
+fn open_checked(path: &Path, options: &mut OpenOptions) -> Result<File, FileError> {
+    let system = FileError::system(path);
+    let file = options.open(path).map_err(&system)?;
     check_kind(path, &file.metadata().map_err(&system)?)?;
     Ok(file)
 }

@@ -38,7 +38,7 @@ fn checked(path: &Path, holds_others: bool) -> Result<PathBuf, FileError> {
 /// Checks one folder, not those above.
 ///
 /// # Errors
-/// As [`folder`]; a symbolic link is [`FileError::NotRegular`].
+/// As [`folder`]; a symbolic link is [`FileError::NotFolder`].
 pub fn folder_alone(path: &Path) -> Result<(), FileError> {
     check_folder(path, false)
 }
@@ -47,7 +47,7 @@ fn check_folder(path: &Path, holds_others: bool) -> Result<(), FileError> {
     let metadata = fs::symlink_metadata(path).map_err(FileError::system(path))?;
     match system::kind(metadata.file_type()) {
         FileKind::Folder => {}
-        kind => return Err(FileError::NotRegular { path: path.to_owned(), kind }),
+        kind => return Err(FileError::NotFolder { path: path.to_owned(), kind }),
     }
     system::distrust(path, &metadata, holds_others).map_or(Ok(()), |found| Err(FileError::Distrusted(found)))
 }
@@ -114,10 +114,9 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, FileError> {
 /// As [`folder`].
 pub fn below_trusted_folder(path: &Path) -> Result<PathBuf, FileError> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| FileError::NotRegular {
-        path: path.to_owned(),
-        kind: FileKind::Folder,
-    })?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| FileError::NotRegular { path: path.to_owned(), kind: FileKind::Folder })?;
     Ok(folder(above)?.join(name))
 }
 
