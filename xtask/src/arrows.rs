@@ -12,6 +12,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// Each crate with the crates of ours that it may depend on, in pipeline order.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
+    // How files are opened, wherever one is read.
+    ("anymetal-files", &[]),
     ("anymetal-ir", &["anymetal-diag", "anymetal-launch-abi"]),
     // Names and functions that every layer records with.
     ("anymetal-telemetry", &[]),
@@ -30,6 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "anymetal-compiler",
         &[
             "anymetal-diag",
+            "anymetal-files",
             "anymetal-ir",
             "anymetal-msl",
             "anymetal-codegen",
@@ -41,19 +44,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-telemetry",
         ],
     ),
-    ("anymetal-hal", &["anymetal-launch-abi", "anymetal-lent-memory"]),
+    ("anymetal-hal", &["anymetal-files", "anymetal-launch-abi", "anymetal-lent-memory"]),
     // A device never sees ir, msl or llvm.
     ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal", "anymetal-cublas"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
     // Time and error classes; what is logged is the callers'.
-    ("anymetal-audit", &["anymetal-hal"]),
+    ("anymetal-audit", &["anymetal-files", "anymetal-hal"]),
     // Measured sizes; the callers launch.
-    ("anymetal-tune", &[]),
+    ("anymetal-tune", &["anymetal-files"]),
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
-    ("anymetal-runtime", &["anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
+    ("anymetal-runtime", &["anymetal-files", "anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
     // What listens to telemetry.
     ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
     ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
@@ -74,6 +77,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal",
             "anymetal-audit",
             "anymetal-compiler",
+            "anymetal-files",
             "anymetal-translate",
             "anymetal-tune",
             "anymetal-bench-peers",
@@ -83,7 +87,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Analysis is the compiler's.
     ("anymetal-python", &["anymetal", "anymetal-compiler", "anymetal-ops"]),
     ("anymetal-c-api", &["anymetal"]),
-    ("anymetal-metal-abi", &["anymetal"]),
+    ("anymetal-metal-abi", &["anymetal", "anymetal-files"]),
     ("anymetal-libmetal", &["anymetal-metal-abi"]),
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
     ("cargo-anymetal", &[]),

@@ -60,8 +60,8 @@ impl CompiledLibrary {
     }
 
     pub(crate) fn from_file(path: &Path, options: &CompileOptions, device: Target) -> Result<Self, Error> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.to_string() })?;
+        let bytes = anymetal_files::read(path, anymetal_files::MAX_SOURCE_BYTES)
+            .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.reason() })?;
         Self::new(Source::from_file(path, bytes, source_options(options)), options, device)
     }
 

@@ -129,7 +129,7 @@ impl<T> Shared<T> {
 
 fn panicked() -> Error {
     let message = "it panicked in the background".to_owned();
-    CompileError::Internal { stage: "compiler", message }.into()
+    CompileError::internal("compiler", message).into()
 }
 
 type Job = Box<dyn FnOnce() + Send>;

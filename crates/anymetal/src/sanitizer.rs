@@ -25,9 +25,8 @@
 //! # }
 //! ```
 
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -139,14 +138,15 @@ impl ReportFile {
         if self.findings != Some(findings) || self.appended > MAX_APPENDED {
             let mut beside = self.path.as_os_str().to_owned();
             beside.push(".new");
-            std::fs::write(&beside, SessionFile::of(session).to_line())?;
+            let line = SessionFile::of(session).to_line();
+            anymetal_files::create(Path::new(&beside))?.write_all(line.as_bytes())?;
             std::fs::rename(&beside, &self.path)?;
             (self.findings, self.appended) = (Some(findings), 0);
             return Ok(());
         }
         let line = SessionFile::update_line(session);
         self.appended += line.len();
-        OpenOptions::new().append(true).open(&self.path)?.write_all(line.as_bytes())
+        anymetal_files::append(&self.path)?.write_all(line.as_bytes())
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use anymetal_files::trusted;
+
 /// Replaces a file: writes beside it, waits until the bytes are on the disk, renames. A reader sees the old
 /// file or the new one, never a part. One writer at a time.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -11,7 +13,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.push(".new");
     let temporary = Path::new(&temporary);
     let write = || {
-        let mut file = File::create(temporary)?;
+        // What a failed write left, or something else: it is not written through.
+        match fs::remove_file(temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = trusted::create_new(temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(temporary, path)

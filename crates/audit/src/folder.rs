@@ -5,8 +5,9 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anymetal_files::{FileError, trusted};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
@@ -80,13 +81,10 @@ pub(crate) fn read_head(folder: &Path) -> HeadState {
     /// A head has about 90 bytes.
     const MAX_BYTES: u64 = 4096;
     let path = folder.join(HEAD);
-    match fs::metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => HeadState::Missing,
-        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_BYTES => {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            Head::from_text(&text).map_or(HeadState::Unreadable, HeadState::Is)
-        }
-        _ => HeadState::Unreadable,
+    match anymetal_files::read_text(&path, MAX_BYTES) {
+        Ok(text) => Head::from_text(&text).map_or(HeadState::Unreadable, HeadState::Is),
+        Err(error) if error.is_absent() => HeadState::Missing,
+        Err(_) => HeadState::Unreadable,
     }
 }
 
@@ -94,17 +92,17 @@ pub(crate) fn write_head(folder: &Path, head: Head) -> io::Result<()> {
     durable::replace(&folder.join(HEAD), head.to_text().as_bytes())
 }
 
-/// Makes the folder if there is none, and locks it until the file is dropped.
+/// Creates the folder if there is none, and locks it until the file is dropped. A folder that another user can
+/// change is refused: records could be replaced together with their chain.
 pub(crate) fn lock(folder: &Path) -> Result<File, AuditError> {
-    let unusable =
-        |path: PathBuf| move |error: io::Error| AuditError::Unusable { path, reason: error.to_string() };
-    fs::create_dir_all(folder).map_err(unusable(folder.to_owned()))?;
+    let unusable = |path: &Path, reason: String| AuditError::Unusable { path: path.to_owned(), reason };
+    let refused = |path| move |error: FileError| unusable(path, error.reason());
+    trusted::create_folder(folder).map_err(refused(folder))?;
     let path = folder.join(LOCK);
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(unusable(path.clone()))?;
+    let file = trusted::append(&path).map_err(refused(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(AuditError::InUse { path: folder.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(unusable(path)(error)),
+        Err(TryLockError::Error(error)) => Err(unusable(&path, error.to_string())),
     }
 }

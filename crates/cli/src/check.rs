@@ -21,6 +21,7 @@ use crate::failure::{Failure, has_colour};
 use crate::output;
 use crate::run::logs::lines;
 use crate::run::timing::Times;
+use crate::source_file::read_text;
 use crate::trace;
 pub(crate) use program::{ProgramArgs, check_program};
 
@@ -194,8 +195,7 @@ fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
     let mut all = Suppressions::default();
     for path in paths {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
+        let text = read_text(path)?;
         all.parse(&name, &text).map_err(|error| Failure::Input(error.to_string()))?;
     }
     Ok(all)

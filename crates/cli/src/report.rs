@@ -152,10 +152,6 @@ fn read(args: &ReportArgs, format: Format) -> Result<Recorded, Failure> {
         return Err(Failure::Usage("--device and --family are for workloads, which are run".to_owned()));
     }
     let wrong = |reason: String| Failure::Input(format!("{}: {reason}", args.file.display()));
-    let metadata = std::fs::metadata(&args.file).map_err(|error| wrong(error.to_string()))?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(wrong("it is no regular file of at most 1 GiB".to_owned()));
-    }
-    let text = std::fs::read_to_string(&args.file).map_err(|error| wrong(error.to_string()))?;
+    let text = anymetal_files::read_text(&args.file, MAX_BYTES).map_err(|error| wrong(error.reason()))?;
     recorded::parse(&text, &args.file.display().to_string()).map_err(wrong)
 }

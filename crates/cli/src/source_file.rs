@@ -1,20 +1,16 @@
 //! The options that all subcommands with a source share, and reading that source.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anymetal_compiler::{
     CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation, Target,
 };
+use anymetal_files::{FileError, MAX_SOURCE_BYTES};
 use clap::{Args, ValueEnum};
 
 use crate::constant::Constant;
 use crate::failure::{Failure, report_notes};
 use crate::translate::{Double, Foreign};
-
-/// Larger sources are refused; the front end has the same limit.
-const MAX_SOURCE_BYTES: u64 = 64 << 20;
 
 /// A source and how to read it.
 #[derive(Args, Debug)]
@@ -137,18 +133,16 @@ impl SourceFile {
     }
 }
 
-/// The bytes of a regular file; devices and pipes might never end.
+/// The bytes of a regular file of at most 64 MiB.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let unreadable = |reason: &str| Failure::Input(format!("cannot read {}: {reason}", path.display()));
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error.to_string()))?;
-    if !metadata.is_file() {
-        return Err(unreadable("it is not a regular file"));
-    }
-    if metadata.len() > MAX_SOURCE_BYTES {
-        return Err(unreadable("it is larger than 64 MiB"));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| unreadable(&error.to_string()))?;
-    file.take(MAX_SOURCE_BYTES).read_to_end(&mut bytes).map_err(|error| unreadable(&error.to_string()))?;
-    Ok(bytes)
+    anymetal_files::read(path, MAX_SOURCE_BYTES).map_err(|error| unreadable(path, &error))
+}
+
+/// The text of a regular file of at most 64 MiB.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    anymetal_files::read_text(path, MAX_SOURCE_BYTES).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &FileError) -> Failure {
+    Failure::Input(format!("cannot read {}: {}", path.display(), error.reason()))
 }

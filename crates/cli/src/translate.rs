@@ -1,9 +1,12 @@
 //! `anymetal translate`: kernels in OpenCL C and CUDA C++ as Metal Shading Language.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anymetal_translate::{Doubles, Options, Translation, cuda_to_msl, launches_toml, opencl_to_msl};
+use anymetal_files::MAX_SOURCE_BYTES;
+use anymetal_files::roots::{NotFound, Roots};
+use anymetal_translate::{
+    Diagnostic, Doubles, Options, Span, Translation, cuda_to_msl, launches_toml, opencl_to_msl,
+};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, stderr_has_colour};
@@ -116,21 +119,54 @@ impl Foreign<'_> {
 
     fn translated(&self, bytes: &[u8], options: &Options) -> Translation {
         let (name, source) = (self.path.display().to_string(), String::from_utf8_lossy(bytes));
-        let includes = &mut |name: &str, _: bool, from: &str| self.included(name, from);
-        if self.path.extension() != Some(OsStr::new("cu")) {
-            return opencl_to_msl(&name, &source, includes, options);
-        }
-        cuda_to_msl(&name, &source, includes, self.kernels, options)
+        let mut refused = Vec::new();
+        let includes = &mut |name: &str, _: bool, from: &str| self.included(name, from, &mut refused);
+        let mut translation = match self.path.extension() {
+            Some(extension) if extension == "cu" => {
+                cuda_to_msl(&name, &source, includes, self.kernels, options)
+            }
+            _ => opencl_to_msl(&name, &source, includes, options),
+        };
+        translation.diagnostics.extend(refused);
+        translation
     }
 
-    /// A file beside the including one, or in one of the folders.
-    fn included(&self, name: &str, from: &str) -> Option<(String, String)> {
-        let beside = Path::new(from).parent().unwrap_or(Path::new(""));
-        let folders = std::iter::once(beside).chain(self.includes.iter().map(PathBuf::as_path));
-        folders.map(|folder| folder.join(name)).find_map(|path| {
-            let bytes = read(&path).ok()?;
-            Some((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
-        })
+    /// A file in the including one's folder, or in one of the include folders. One that is refused stays out
+    /// with a warning, as headers of the host do that are not found.
+    fn included(&self, name: &str, from: &str, refused: &mut Vec<Diagnostic>) -> Option<(String, String)> {
+        let folder_of = |path: &Path| match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let (own, beside) = (folder_of(self.path), folder_of(Path::new(from)));
+        let roots: Vec<&Path> =
+            std::iter::once(own.as_path()).chain(self.includes.iter().map(PathBuf::as_path)).collect();
+        let allowed = Roots::new(roots.iter().copied());
+        let shown = || roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ");
+        let mut first_refusal = None;
+        for folder in std::iter::once(beside.as_path()).chain(self.includes.iter().map(PathBuf::as_path)) {
+            let path = folder.join(name);
+            let (id, message) = match allowed.read(folder, Path::new(name), MAX_SOURCE_BYTES) {
+                Ok(found) => {
+                    let text = String::from_utf8_lossy(&found.bytes).into_owned();
+                    return Some((path.display().to_string(), text));
+                }
+                Err(NotFound::Absent) => continue,
+                Err(NotFound::Outside) => {
+                    ("include-outside-roots", "is outside of the include folders".to_owned())
+                }
+                Err(NotFound::Refused(error)) => {
+                    ("unreadable-include", format!("cannot be read: {}", error.reason()))
+                }
+            };
+            let message = format!("`{}`, which {from} includes, {message}", path.display());
+            let diagnostic = Diagnostic::warning(id, Span::NONE, message);
+            first_refusal.get_or_insert(
+                diagnostic.with_note(Span::NONE, format!("files are read below: {}", shown())),
+            );
+        }
+        refused.extend(first_refusal);
+        None
     }
 }
 

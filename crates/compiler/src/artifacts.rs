@@ -217,8 +217,7 @@ fn warm_up() {
 
 /// The kernel of that name, which must be there.
 pub(crate) fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
-    module.kernel(kernel).ok_or_else(|| CompileError::Internal {
-        stage: "front end",
-        message: format!("the module for kernel `{kernel}` has no such kernel"),
+    module.kernel(kernel).ok_or_else(|| {
+        CompileError::internal("front end", format!("the module for kernel `{kernel}` has no such kernel"))
     })
 }

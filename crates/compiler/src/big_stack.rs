@@ -1,16 +1,19 @@
 //! Runs a stage on a thread with a large stack and heap, and turns its panics into errors.
 //!
-//! The stages recurse over nested source with limits of their own, chosen for this stack; the caller may be
-//! any thread of a program.
-
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! The caller may be any thread of a program. A stack overflow is not a panic and would end the process, so
+//! each recursion whose depth the source decides is bounded, for this stack: macro calls and conditions by
+//! `msl::pp::Limits`, the parser by `msl::parser::MAX_DEPTH`, semantic analysis and instantiation by
+//! `msl::sema::checker::limits`, constant evaluation by its `MAX_DEPTH`, and lowering, passes and code
+//! generators, which recurse over regions, by `ir::MAX_NESTING`, which the verifier holds every module to.
+//! `hostile.rs` of the command line's tests has input for them.
 
 use anymetal_llvm::heap;
 use anymetal_msl::on_large_stack;
 use anymetal_telemetry::span::Span;
 
+use crate::bug;
 use crate::error::CompileError;
+use crate::injected_bug::panic_if_requested;
 
 /// Runs `work`, named in messages as `stage`. A panic in it is a bug of the compiler and becomes
 /// [`CompileError::Internal`].
@@ -22,24 +25,12 @@ pub(crate) fn run<T: Send>(
     on_large_stack(|| {
         let _entered = caller.enter();
         heap::reserve();
-        guarded(stage, work)
+        bug::catch(stage, || {
+            panic_if_requested(stage);
+            work()
+        })
     })
     .unwrap_or_else(|error| Err(CompileError::NoThread { message: error.to_string() }))
-}
-
-/// State that a panic leaves inconsistent is dropped with the stage: its inputs are shared read-only and its
-/// outputs are lost.
-fn guarded<T>(
-    stage: &'static str,
-    work: impl FnOnce() -> Result<T, CompileError>,
-) -> Result<T, CompileError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(internal(stage, payload.as_ref())))
-}
-
-fn internal(stage: &'static str, payload: &(dyn Any + Send)) -> CompileError {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    CompileError::Internal { stage, message: text.unwrap_or_else(|| "a panic without a message".to_owned()) }
 }
 
 #[cfg(test)]
@@ -49,9 +40,8 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_internal_error() {
         let result: Result<(), _> = run("test", || panic!("broken {}", 1));
-        assert!(
-            matches!(result, Err(CompileError::Internal { stage: "test", message }) if message == "broken 1")
-        );
+        let Err(CompileError::Internal(bug)) = result else { panic!("{result:?}") };
+        assert_eq!((bug.stage, bug.message.as_str()), ("test", "broken 1"));
     }
 
     #[test]

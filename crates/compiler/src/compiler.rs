@@ -10,6 +10,7 @@ use anymetal_hal::code_cache::CodeCache;
 use anymetal_llvm::discovery::Surroundings;
 use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
 
+use crate::bug::Reproducers;
 use crate::cache::device_code::DeviceCode;
 use crate::cache::disk::DiskCache;
 use crate::cache::shared::SharedCache;
@@ -48,6 +49,8 @@ pub(crate) struct CompilerState {
     /// What descriptions leave for the compiles that follow.
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
     pub(crate) counts: Counts,
+    /// Where bugs are written down.
+    pub(crate) reproducers: Reproducers,
     libraries: SharedCache<Arc<LibraryState>>,
     /// The processor and the user's choice of LLVM; part of every object's key.
     machine: OnceLock<Result<Machine, CompileError>>,
@@ -81,6 +84,7 @@ impl Compiler {
             artifacts: SharedCache::new(cache.artifacts_in_memory),
             prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
             counts: Counts::default(),
+            reproducers: Reproducers::beside(cache.folder.as_deref()),
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
         };

@@ -11,6 +11,8 @@ use anymetal_hal::family::FamilyRefusal;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 
+use crate::bug::CompilerBug;
+
 /// Why a library, a reflection or an artifact could not be made.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CompileError {
@@ -111,16 +113,16 @@ pub enum CompileError {
         message: String,
     },
     /// A bug of the compiler.
-    #[error("internal error of the compiler in stage `{stage}`: {message}; please report it with the source")]
-    Internal {
-        /// Where it happened.
-        stage: &'static str,
-        /// What happened.
-        message: String,
-    },
+    #[error("{0}")]
+    Internal(Box<CompilerBug>),
 }
 
 impl CompileError {
+    /// A bug that is not a panic: a rule between stages that one of them broke.
+    pub fn internal(stage: &'static str, message: String) -> Self {
+        CompileError::Internal(Box::new(CompilerBug::new(stage, message)))
+    }
+
     /// The rendered message; the source's diagnostics with their lines, in colour if requested.
     pub fn render_text(&self, colour: bool) -> String {
         match self {
@@ -161,16 +163,13 @@ impl CompileError {
             CompileError::NoLlvm(_) => "no-llvm",
             CompileError::CpuLevel(_) => "cpu-level",
             CompileError::NoThread { .. } => "no-thread",
-            CompileError::Internal { .. } => "internal",
+            CompileError::Internal(_) => "compiler-bug",
         }
     }
 
     /// Whether the user's input is at fault, rather than the machine or the compiler.
     pub fn is_users(&self) -> bool {
-        !matches!(
-            self,
-            CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal { .. }
-        )
+        !matches!(self, CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal(_))
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn program(module: &Module, kernel: &str) -> Result<Program, CompileE
         InterpError::TooLarge { .. } => {
             CompileError::TooLarge { kernel: kernel.to_owned(), reason: error.to_string() }
         }
-        other => CompileError::Internal { stage: "interpreter", message: other.to_string() },
+        other => CompileError::internal("interpreter", other.to_string()),
     })
 }
 

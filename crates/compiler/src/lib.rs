@@ -18,6 +18,7 @@
 mod access;
 mod artifacts;
 mod big_stack;
+mod bug;
 mod cache;
 mod compiler;
 mod config;
@@ -27,6 +28,11 @@ mod executor;
 mod family;
 mod fusion;
 mod includes;
+#[cfg(debug_assertions)]
+mod injected_bug;
+#[cfg(not(debug_assertions))]
+#[path = "injected_bug_off.rs"]
+mod injected_bug;
 mod key;
 mod library;
 mod machine_code;
@@ -49,6 +55,7 @@ pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;
+pub use bug::CompilerBug;
 pub use compiler::{Compiler, CompilerOptions};
 pub use config::CacheConfig;
 pub use constants::{ConstantKey, ConstantValue};

@@ -30,13 +30,14 @@ use anymetal_telemetry::record::Stage;
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
+use crate::bug::{Request, caught};
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
 use crate::compiler::CompilerState;
 use crate::constants::{self, ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
-use crate::includes::{self, FileIncludes};
+use crate::includes::{self, FileIncludes, roots_of};
 use crate::key::{Key, KeyBuilder};
 use crate::metal;
 use crate::observe::stage;
@@ -217,28 +218,43 @@ impl LibraryState {
         target: Option<Target>,
     ) -> Result<Self, CompileError> {
         let on_disk = shared.disk.as_ref().and_then(|disk| disk.read(Kind::Manifest, &source_key));
-        let (manifest, front) = match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes)) {
-            Some(manifest) => (manifest, OnceLock::new()),
-            None => {
-                let needs_llvm = target.is_some_and(Target::needs_llvm);
-                let parsed = match shared.llvm_disabled()? {
-                    None if needs_llvm => with_llvm(|| parse(&source)).1,
-                    _ => parse(&source),
-                };
-                let front = Arc::new(parsed?);
-                if let (Some(disk), Some(bytes)) = (&shared.disk, front.manifest.to_bytes()) {
-                    disk.write(Kind::Manifest, &source_key, &bytes);
+        let (manifest, front) =
+            match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes, &roots_of(&source))) {
+                Some(manifest) => (manifest, OnceLock::new()),
+                None => {
+                    let needs_llvm = target.is_some_and(Target::needs_llvm);
+                    let is_disabled = shared.llvm_disabled()?.is_some();
+                    let request = Request { source: &source, kernel: None, specialisation: None, target };
+                    let parsed = caught(&shared.reproducers, &request, || match needs_llvm && !is_disabled {
+                        true => with_llvm(|| parse(&source)).1,
+                        false => parse(&source),
+                    });
+                    let front = Arc::new(parsed?);
+                    if let (Some(disk), Some(bytes)) = (&shared.disk, front.manifest.to_bytes()) {
+                        disk.write(Kind::Manifest, &source_key, &bytes);
+                    }
+                    (front.manifest.clone(), OnceLock::from(Ok(front)))
                 }
-                (front.manifest.clone(), OnceLock::from(Ok(front)))
-            }
-        };
+            };
         let modules = Mutex::new(Modules::default());
         Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
     }
 
+    /// Does work for one kernel; a bug that shows in it is an error with a reproducer.
+    pub(crate) fn caught<T>(
+        &self,
+        kernel: &str,
+        specialisation: Option<&Specialisation>,
+        target: Option<Target>,
+        work: impl FnOnce() -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        let request = Request { source: &self.source, kernel: Some(kernel), specialisation, target };
+        caught(&self.shared.reproducers, &request, work)
+    }
+
     /// Whether the included files are unchanged.
     pub(crate) fn still_holds(&self) -> bool {
-        self.current_manifest().still_holds()
+        self.current_manifest().still_holds(&roots_of(&self.source))
     }
 
     /// The key of the parsed source, or of the source as it is now.
@@ -336,7 +352,7 @@ impl Library {
     /// nothing. Runs the front end for the kernel if that has not happened.
     pub fn kernel_warnings(&self, kernel: &str) -> Result<String, CompileError> {
         self.check_name(kernel)?;
-        self.state.module(kernel)?;
+        self.state.caught(kernel, None, None, || self.state.module(kernel))?;
         let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
@@ -344,8 +360,8 @@ impl Library {
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
-        let made = self.state.module(kernel)?;
-        big_stack::run("reflection", || {
+        let made = self.state.caught(kernel, None, None, || self.state.module(kernel))?;
+        let reflect = || {
             let constants = made.constants(kernel).to_vec();
             let mut info = reflection::reflect(&made.module, kernel_of(&made.module, kernel)?, constants);
             // A pipeline's descriptor says which buffers with stage-in data there are.
@@ -354,7 +370,8 @@ impl Library {
             };
             info.arguments.retain(|argument| !is_of_pipeline(argument));
             Ok(info)
-        })
+        };
+        self.state.caught(kernel, None, None, || big_stack::run("reflection", reflect))
     }
 
     /// The structure that a kernel's buffer argument points to, or that behind the members of it that the
@@ -367,12 +384,13 @@ impl Library {
         path: &[u32],
     ) -> Result<Option<ArgumentLayout>, CompileError> {
         self.check_name(kernel)?;
-        let front = self.state.front()?;
-        big_stack::run("front end", || {
+        let layout = || {
+            let front = self.state.front()?;
             let program = front.library.program(kernel, &self.state.handles()?);
             let program = program.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
             Ok(argument_layout(&program, index, path))
-        })
+        };
+        self.state.caught(kernel, None, None, || big_stack::run("front end", layout))
     }
 
     /// A kernel's reflection with its function constants given: arguments that they disable are marked.
@@ -381,8 +399,10 @@ impl Library {
         kernel: &str,
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
-        let Prepared { module, constants, .. } = &*self.prepared(kernel, specialisation)?;
-        Ok(reflection::reflect(module, kernel_of(module, kernel)?, constants.clone()))
+        self.state.caught(kernel, Some(specialisation), None, || {
+            let Prepared { module, constants, .. } = &*self.prepared(kernel, specialisation)?;
+            Ok(reflection::reflect(module, kernel_of(module, kernel)?, constants.clone()))
+        })
     }
 
     /// The description of a kernel by its artifact for this processor, and every error that its source can
@@ -395,9 +415,8 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
         let artifact = self.description(kernel, specialisation, Target::Cpu)?;
-        artifact.kernel(kernel).cloned().ok_or_else(|| CompileError::Internal {
-            stage: "cache",
-            message: format!("the description of kernel `{kernel}` is of another"),
+        artifact.kernel(kernel).cloned().ok_or_else(|| {
+            CompileError::internal("cache", format!("the description of kernel `{kernel}` is of another"))
         })
     }
 
@@ -413,13 +432,16 @@ impl Library {
         match target {
             Target::Interpreter => return self.artifact(kernel, specialisation, target),
             Target::Metal => {
-                return metal::described(&OneKernel { library: self, kernel, specialisation });
+                let described = || metal::described(&OneKernel { library: self, kernel, specialisation });
+                return self.state.caught(kernel, Some(specialisation), Some(target), described);
             }
             Target::Cpu | Target::CpuLlvm | Target::Nvidia { .. } => {}
         }
         let description = match self.shared().llvm_disabled()? {
             Some(error) => Err(CompileError::NoLlvm(error)),
-            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }, target),
+            None => self.state.caught(kernel, Some(specialisation), Some(target), || {
+                artifacts::described(&OneKernel { library: self, kernel, specialisation }, target)
+            }),
         };
         match description {
             Err(CompileError::NoLlvm(_)) if target == Target::Cpu => {
@@ -437,7 +459,9 @@ impl Library {
         target: Target,
     ) -> Result<Arc<Artifact>, CompileError> {
         self.check_name(kernel)?;
-        artifacts::artifact(&OneKernel { library: self, kernel, specialisation }, target)
+        self.state.caught(kernel, Some(specialisation), Some(target), || {
+            artifacts::artifact(&OneKernel { library: self, kernel, specialisation }, target)
+        })
     }
 
     /// The kernel's module for the sanitizer: specialised and inlined, with memory flags and orders, and
@@ -448,10 +472,11 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<Module, CompileError> {
         self.check_name(kernel)?;
-        big_stack::run("front end", || {
+        let prepare = || {
             let (module, _) = self.state.linked_module(kernel, true)?;
             prepare_for_sanitizer(&module, kernel, specialisation)
-        })
+        };
+        self.state.caught(kernel, Some(specialisation), None, || big_stack::run("front end", prepare))
     }
 
     /// Whether GPUs of a family have all that the kernel uses. Needs the front end even where the kernel's
@@ -466,13 +491,15 @@ impl Library {
         specialisation: &Specialisation,
         family: Family,
     ) -> Result<(), CompileError> {
-        let prepared = self.prepared(kernel, specialisation)?;
-        let made = self.state.module(kernel)?;
-        let found = kernel_of(&prepared.module, kernel)?;
-        match family::refusal(&prepared.module, found, &LibraryCalls::of(&made.module), family) {
-            Some(refusal) => Err(CompileError::Family(Box::new(refusal))),
-            None => Ok(()),
-        }
+        self.state.caught(kernel, Some(specialisation), None, || {
+            let prepared = self.prepared(kernel, specialisation)?;
+            let made = self.state.module(kernel)?;
+            let found = kernel_of(&prepared.module, kernel)?;
+            match family::refusal(&prepared.module, found, &LibraryCalls::of(&made.module), family) {
+                Some(refusal) => Err(CompileError::Family(Box::new(refusal))),
+                None => Ok(()),
+            }
+        })
     }
 
     /// Tells a session of the user's sources and their marks.

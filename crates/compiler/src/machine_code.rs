@@ -102,9 +102,7 @@ pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileErr
         }
         CodegenError::UnknownKernel { .. }
         | CodegenError::NotInlined { .. }
-        | CodegenError::NotSpecialised => {
-            CompileError::Internal { stage: "code generator", message: error.to_string() }
-        }
+        | CodegenError::NotSpecialised => CompileError::internal("code generator", error.to_string()),
     }
 }
 
@@ -124,7 +122,7 @@ fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
 }
 
 pub(crate) fn internal(error: anymetal_llvm::CompileError) -> CompileError {
-    CompileError::Internal { stage: "LLVM", message: error.to_string() }
+    CompileError::internal("LLVM", error.to_string())
 }
 
 /// The object, made on the processors that no other compile uses.

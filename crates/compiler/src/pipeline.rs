@@ -83,9 +83,8 @@ fn extract(
     specialisation: &Specialisation,
 ) -> Result<(Module, ConstantValues), CompileError> {
     check(module, "front end")?;
-    let module = extract_kernel(module, kernel).ok_or_else(|| CompileError::Internal {
-        stage: "front end",
-        message: format!("the module for kernel `{kernel}` has no such kernel"),
+    let module = extract_kernel(module, kernel).ok_or_else(|| {
+        CompileError::internal("front end", format!("the module for kernel `{kernel}` has no such kernel"))
     })?;
     refuse_more_than(MAX_INSTRUCTIONS, &module, kernel)?;
     let values = constants::resolve(
@@ -120,7 +119,7 @@ fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), Co
 pub(crate) fn check(module: &Module, stage: &'static str) -> Result<(), CompileError> {
     verify(module).map_err(|errors| {
         let shown: Vec<String> = errors.iter().take(5).map(VerifyError::to_string).collect();
-        CompileError::Internal { stage, message: format!("the module is not valid: {}", shown.join("; ")) }
+        CompileError::internal(stage, format!("the module is not valid: {}", shown.join("; ")))
     })
 }
 

@@ -118,6 +118,35 @@ pub struct MarkedLines {
     pub lines: (u32, u32),
 }
 
+impl CompileOptions {
+    fn of_preprocessor(&self) -> pp::Options {
+        pp::Options {
+            metal_version: self.metal_version,
+            math_mode: self.math_mode,
+            definitions: self.definitions.clone(),
+            ..pp::Options::default()
+        }
+    }
+}
+
+/// As [`Library::resolved_source`], without parsing: for reports about sources that cannot be parsed. What
+/// the preprocessor reports is dropped.
+pub fn resolve_includes(
+    name: &str,
+    source: &[u8],
+    options: &CompileOptions,
+    loader: &mut (dyn IncludeLoader + Send),
+) -> String {
+    on_large_stack(move || {
+        let headers = headers();
+        let (mut map, mut sink) = (headers.map.clone(), Sink::new());
+        let main = map.add_bytes(name, source);
+        let settings = options.of_preprocessor();
+        let output = pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
+        output.includes.resolved(&map, main, &options.definitions)
+    })
+}
+
 impl Library {
     /// Preprocesses, parses and declares a program. Errors may leave no library.
     pub fn parse(
@@ -139,12 +168,7 @@ impl Library {
         let mut map = headers.map.clone();
         let mut sink = Sink::new();
         let main = map.add_bytes(name, source);
-        let settings = pp::Options {
-            metal_version: options.metal_version,
-            math_mode: options.math_mode,
-            definitions: options.definitions.clone(),
-            ..pp::Options::default()
-        };
+        let settings = options.of_preprocessor();
         let preprocess = || pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
         let (mut output, prelude) = beside_prelude(preprocess);
         if !output.complete {

@@ -39,6 +39,6 @@ pub mod sema;
 mod stack;
 pub mod token;
 
-pub use compile::{CompileOptions, Diagnostics, KernelName, Library, MarkedLines};
+pub use compile::{CompileOptions, Diagnostics, KernelName, Library, MarkedLines, resolve_includes};
 pub use functions::{FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
 pub use stack::{both, on_large_stack};

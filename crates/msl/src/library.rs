@@ -7,7 +7,7 @@
 //!
 //! To add a function, write it into the header of its family; functions are checked when first used.
 
-use crate::pp::{IncludeLoader, IncludedFile};
+use crate::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_diag::{FileId, SourceMap};
 
 /// The headers with the names that messages show, in the order in which they build on one another.
@@ -56,11 +56,12 @@ pub fn add_sources(map: &mut SourceMap) -> FileId {
 pub struct Headers;
 
 impl IncludeLoader for Headers {
-    fn load(&mut self, name: &str, angled: bool, _from: &str) -> Option<IncludedFile> {
+    fn load(&mut self, name: &str, angled: bool, _from: &str) -> Result<IncludedFile, NotLoaded> {
         let wanted =
             |header: &str| header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) == Some(name);
-        let (name, text) = HEADERS.iter().find(|(header, _)| angled && wanted(header))?;
-        Some(IncludedFile { name: (*name).to_owned(), text: (*text).to_owned() })
+        let found = HEADERS.iter().find(|(header, _)| angled && wanted(header));
+        let (name, text) = found.ok_or(NotLoaded::Missing)?;
+        Ok(IncludedFile { name: (*name).to_owned(), text: (*text).to_owned() })
     }
 }
 

@@ -31,7 +31,7 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 
-pub use include::{EXTENSIONS, IncludeLoader, IncludedFile, MemoryIncludes, is_library_header};
+pub use include::{EXTENSIONS, IncludeLoader, IncludedFile, MemoryIncludes, NotLoaded, is_library_header};
 pub use macro_table::{Macro, MacroTable};
 pub use resolved::Includes;
 

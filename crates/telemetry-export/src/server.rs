@@ -1,26 +1,28 @@
 //! A small HTTP server: GET on a few paths, for scrapers and probes.
 //!
-//! Owns [`Server`]. It is no web server: one request a connection, no body is read, a request's head has at
-//! most [`MAX_HEAD`] bytes. Invariant: a slow or hostile client occupies one of [`THREADS`] threads for at
-//! most [`PATIENCE`], and nothing else.
+//! Owns [`Server`]. It is not a web server: one request per connection, no bodies, and a request's head has
+//! at most [`MAX_HEAD`](request::MAX_HEAD) bytes. One thread waits for all connections
+//! ([`connections`]), [`THREADS`] others compute responses. Invariant: whatever clients do, the number of
+//! connections, the memory of each and the time that it may stay open are bounded, and an idle or slow
+//! connection delays no other.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+mod connections;
+mod request;
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
 
-/// Threads that answer.
+use connections::{Connections, MAX_CONNECTIONS};
+use mio::net::TcpListener;
+use mio::{Poll, Token, Waker};
+use request::Request;
+
+/// Threads that compute responses.
 const THREADS: usize = 4;
-/// The most bytes of a request's head.
-const MAX_HEAD: usize = 8 * 1024;
-/// The most headers of a request.
-const MAX_HEADERS: usize = 64;
-/// Between two attempts to accept while that fails.
-const BETWEEN_FAILURES: Duration = Duration::from_millis(100);
-/// How long one request may take to arrive, and its answer to leave.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,21 @@ pub struct Response {
 }
 
 impl Response {
+    /// As HTTP; without the body for the method HEAD.
+    fn to_bytes(&self, with_body: bool) -> Vec<u8> {
+        let mut bytes = format!(
+            "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
+            self.status,
+            request::reason(self.status),
+            self.content_type,
+            self.body.len(),
+            if self.status == 405 { "Allow: GET, HEAD\r\n" } else { "" },
+        )
+        .into_bytes();
+        bytes.extend_from_slice(if with_body { &self.body } else { &[] });
+        bytes
+    }
+
     /// Plain text.
     pub fn text(status: u16, body: impl Into<String>) -> Self {
         Response { status, content_type: "text/plain; charset=utf-8", body: body.into().into_bytes() }
@@ -52,11 +69,21 @@ impl<F: Fn(&str) -> Option<Response> + Send + Sync> Routes for F {
     }
 }
 
+/// A request to respond to.
+struct Job {
+    connection: Token,
+    request: Request,
+}
+
+/// The bytes to send, in the connection that requested them.
+type Done = (Token, Vec<u8>);
+
 /// Listens until it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     stopped: Arc<AtomicBool>,
+    waker: Arc<Waker>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -64,18 +91,25 @@ impl Server {
     /// Listens at an address such as `127.0.0.1:9464`; port 0 takes a free one.
     ///
     /// # Errors
-    /// The address is none, or in use, or the system has no thread to give.
+    /// The address does not exist or is in use, or the system has no thread or descriptor left.
     pub fn start(address: impl ToSocketAddrs, routes: Arc<dyn Routes>) -> std::io::Result<Self> {
-        let listener = Arc::new(TcpListener::bind(address)?);
+        let listener = bind(address)?;
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), connections::WAKER)?);
         let (address, stopped) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
-        let mut server = Server { address, stopped, threads: Vec::new() };
+        let (jobs, to_do) = sync_channel(MAX_CONNECTIONS);
+        let (done, responses) = channel();
+        let connections = Connections::new(poll, listener, jobs, responses, Arc::clone(&stopped))?;
+        let mut server = Server { address, stopped, waker, threads: Vec::new() };
+        let named = |name: String| Builder::new().name(name);
+        let to_do = Arc::new(Mutex::new(to_do));
         for number in 0..THREADS {
-            let (listener, routes) = (Arc::clone(&listener), Arc::clone(&routes));
-            let stopped = Arc::clone(&server.stopped);
-            let name = format!("anymetal-http-{number}");
-            let serve = move || serve(&listener, &*routes, &stopped);
-            server.threads.push(std::thread::Builder::new().name(name).spawn(serve)?);
+            let (to_do, done, routes) = (Arc::clone(&to_do), done.clone(), Arc::clone(&routes));
+            let waker = Arc::clone(&server.waker);
+            let respond = move || respond_to_all(&to_do, &done, &waker, &*routes);
+            server.threads.push(named(format!("anymetal-http-{number}")).spawn(respond)?);
         }
+        server.threads.push(named("anymetal-http".to_owned()).spawn(|| connections.run())?);
         Ok(server)
     }
 
@@ -88,140 +122,47 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Release);
-        // Each thread that accepts is woken by one connection.
-        for _ in &self.threads {
-            let _woken = TcpStream::connect_timeout(&reachable(self.address), PATIENCE);
-        }
-        for thread in self.threads.drain(..) {
+        let _woken = self.waker.wake();
+        // The others end when the loop drops its end of the queue of jobs.
+        for thread in self.threads.drain(..).rev() {
             let _ended = thread.join();
         }
     }
 }
 
-/// The address by which the process reaches itself.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    if address.ip().is_unspecified() {
-        address.set_ip(match address.ip() {
-            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    address
-}
-
-fn serve(listener: &TcpListener, routes: &dyn Routes, stopped: &AtomicBool) {
-    while !stopped.load(Ordering::Acquire) {
-        match listener.accept() {
-            Ok(_) if stopped.load(Ordering::Acquire) => return,
-            // A client that goes away in between is its own affair.
-            Ok((mut stream, _)) => drop(answer(&mut stream, routes)),
-            // Out of descriptors, mostly: try again when another connection may have ended.
-            Err(_) => std::thread::park_timeout(BETWEEN_FAILURES),
+fn bind(address: impl ToSocketAddrs) -> std::io::Result<TcpListener> {
+    let mut refused = std::io::Error::from(std::io::ErrorKind::InvalidInput);
+    for address in address.to_socket_addrs()? {
+        match TcpListener::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
         }
     }
+    Err(refused)
 }
 
-fn answer(stream: &mut TcpStream, routes: &dyn Routes) -> std::io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let (response, with_body) = match read_head(stream)? {
-        Request::Get(path) => (respond(routes, &path), true),
-        Request::Probe(path) => (respond(routes, &path), false),
-        Request::OtherMethod => (Response::text(405, "only GET and HEAD\n"), true),
-        Request::Wrong(status) => (Response::text(status, "not understood\n"), true),
-        Request::Gone => return Ok(()),
-    };
-    let head = format!(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
-        response.status,
-        reason(response.status),
-        response.content_type,
-        response.body.len(),
-        if response.status == 405 { "Allow: GET, HEAD\r\n" } else { "" },
-    );
-    stream.write_all(head.as_bytes())?;
-    if with_body {
-        stream.write_all(&response.body)?;
-    }
-    stream.flush()
-}
-
-fn respond(routes: &dyn Routes, path: &str) -> Response {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    routes.get(path).unwrap_or_else(|| Response::text(404, "there is nothing here\n"))
-}
-
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        400 => "Bad Request",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        431 => "Request Header Fields Too Large",
-        503 => "Service Unavailable",
-        _ => "",
-    }
-}
-
-/// A request, by its head; a probe is the method HEAD.
-#[derive(Debug, PartialEq, Eq)]
-enum Request {
-    Get(String),
-    Probe(String),
-    OtherMethod,
-    /// The status that tells what is wrong.
-    Wrong(u16),
-    /// The client left.
-    Gone,
-}
-
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Request> {
-    let until = Instant::now() + PATIENCE;
-    let mut head = Vec::new();
-    let mut piece = [0; 1024];
+/// Responds until the loop ends.
+fn respond_to_all(to_do: &Mutex<Receiver<Job>>, done: &Sender<Done>, waker: &Waker, routes: &dyn Routes) {
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(Request::Wrong(408));
+        let job = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { connection, request }) = job else { return };
+        let response = catch_unwind(AssertUnwindSafe(|| request.response(routes)));
+        // A panic is the program's, and must not leave the connection without an end.
+        let bytes = response.unwrap_or_else(|_| Response::text(500, "the response failed\n").to_bytes(true));
+        if done.send((connection, bytes)).is_err() || waker.wake().is_err() {
+            return;
         }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut piece) {
-            Ok(0) => return Ok(Request::Gone),
-            Ok(read) => head.extend_from_slice(&piece[..read]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return Ok(Request::Wrong(408)),
-        }
-        if let Some(parsed) = parse_head(&head) {
-            return Ok(parsed);
-        }
-        if head.len() > MAX_HEAD {
-            return Ok(Request::Wrong(431));
-        }
-    }
-}
-
-/// The head, once it is all there.
-fn parse_head(bytes: &[u8]) -> Option<Request> {
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut request = httparse::Request::new(&mut headers);
-    match request.parse(bytes) {
-        Ok(httparse::Status::Partial) => None,
-        Ok(httparse::Status::Complete(_)) => {
-            let path = request.path.unwrap_or_default().to_owned();
-            Some(match request.method {
-                Some("GET") => Request::Get(path),
-                Some("HEAD") => Request::Probe(path),
-                _ => Request::OtherMethod,
-            })
-        }
-        Err(httparse::Error::TooManyHeaders) => Some(Request::Wrong(431)),
-        Err(_) => Some(Request::Wrong(400)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::io::{ErrorKind, Read as _, Write as _};
+    use std::net::TcpStream;
+    use std::time::{Duration, Instant};
+
+    use super::request::MAX_HEAD;
     use super::*;
 
     fn request(server: &Server, text: &str) -> String {
@@ -254,15 +195,105 @@ mod tests {
         assert!(request(&server, &long).starts_with("HTTP/1.1 431 "));
     }
 
+    /// A scrape takes milliseconds. Machines that run tests are busy, but a scrape that waits for a slow client
+    /// takes [`connections::READ_TIME`] at least.
+    const PROMPT: Duration = Duration::from_secs(3);
+
+    /// Scrapes until the time is over, and returns the longest time that one took.
+    fn scrape_for(server: &Server, time: Duration) -> Duration {
+        let (start, mut longest) = (Instant::now(), Duration::ZERO);
+        while start.elapsed() < time {
+            let before = Instant::now();
+            let answer = request(server, "GET /metrics HTTP/1.1\r\n\r\n");
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            longest = longest.max(before.elapsed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        longest
+    }
+
+    fn connect(server: &Server) -> TcpStream {
+        TcpStream::connect(server.address()).unwrap()
+    }
+
     #[test]
-    fn clients_that_say_nothing_do_not_keep_others_from_an_answer_and_it_ends() {
+    fn idle_connections_do_not_delay_scrapes_and_the_oldest_are_closed() {
         let server = server();
-        let silent: Vec<TcpStream> =
-            (0..THREADS - 1).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-        assert!(request(&server, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
-        drop(silent);
+        // Clients may hold fewer descriptors than the server accepts connections in total.
+        for count in [200, 2000] {
+            let mut idle: VecDeque<TcpStream> = VecDeque::new();
+            for _ in 0..count {
+                idle.push_back(connect(&server));
+                if idle.len() > 400 {
+                    idle.pop_front();
+                }
+            }
+            assert!(scrape_for(&server, Duration::from_millis(300)) < PROMPT, "{count}");
+        }
         let address = server.address();
         drop(server);
         assert!(TcpStream::connect(address).is_err(), "it no longer listens");
+    }
+
+    #[test]
+    fn the_oldest_idle_connection_is_closed_when_there_are_too_many() {
+        let server = server();
+        let mut oldest = connect(&server);
+        // Their number is the bound, so the last one takes the place of the oldest.
+        let others: Vec<TcpStream> = (0..connections::MAX_CONNECTIONS).map(|_| connect(&server)).collect();
+        oldest.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        let answer = oldest.read(&mut [0; 1]);
+        assert!(
+            matches!(answer, Ok(0)) || answer.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
+        );
+        drop(others);
+    }
+
+    #[test]
+    fn slow_writers_and_clients_that_never_read_do_not_delay_scrapes() {
+        let body = "x".repeat(1 << 20);
+        let routes = move |path: &str| match path {
+            "/large" => Some(Response::text(200, body.clone())),
+            _ => Some(Response::text(200, "a 1\n")),
+        };
+        let server = Server::start("127.0.0.1:0", Arc::new(routes)).unwrap();
+        let mut slow: Vec<TcpStream> = (0..100).map(|_| connect(&server)).collect();
+        let deaf: Vec<TcpStream> = (0..100).map(|_| connect(&server)).collect();
+        for mut stream in &deaf {
+            stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
+        }
+        for byte in b"GET " {
+            // Refusals are for those that were closed meanwhile.
+            slow.retain_mut(|stream| stream.write_all(&[*byte]).is_ok());
+            assert!(scrape_for(&server, Duration::from_millis(250)) < PROMPT);
+        }
+        assert!(!slow.is_empty(), "slow clients have their time");
+    }
+
+    #[test]
+    fn a_request_that_does_not_end_gets_a_timeout() {
+        let server = server();
+        let mut stream = connect(&server);
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nX: ").unwrap();
+        let start = Instant::now();
+        while start.elapsed() < connections::READ_TIME && stream.write_all(b"x").is_ok() {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
+
+    #[test]
+    fn a_response_that_panics_is_an_error_of_the_server() {
+        let routes = |path: &str| match path {
+            "/metrics" => Some(Response::text(200, "a 1\n")),
+            path => panic!("{path} is for the test"),
+        };
+        let server = Server::start("127.0.0.1:0", Arc::new(routes)).unwrap();
+        for _ in 0..2 * THREADS {
+            assert!(request(&server, "GET /wrong HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 500 "));
+        }
+        assert!(request(&server, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anymetal_diag::Diagnostic;
-use anymetal_msl::pp::{IncludeLoader, IncludedFile};
+use anymetal_msl::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{CompileOptions, Library};
 use anymetal_translate::{Doubles, Options, Translation, cuda_to_msl, opencl_to_msl};
 
@@ -42,9 +42,9 @@ impl Files {
 }
 
 impl IncludeLoader for Files {
-    fn load(&mut self, name: &str, _angled: bool, from: &str) -> Option<IncludedFile> {
-        let (name, text) = self.find(name, from)?;
-        Some(IncludedFile { name, text })
+    fn load(&mut self, name: &str, _angled: bool, from: &str) -> Result<IncludedFile, NotLoaded> {
+        let (name, text) = self.find(name, from).ok_or(NotLoaded::Missing)?;
+        Ok(IncludedFile { name, text })
     }
 }
 

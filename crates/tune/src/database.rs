@@ -4,12 +4,13 @@
 //! whole, under a lock, when an entry is added, so that processes lose nothing of each other's.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use anymetal_files::{FileError, trusted};
 use serde::{Deserialize, Serialize};
 
 use crate::shape::ShapeClass;
@@ -211,18 +212,15 @@ fn add(entries: &mut BTreeMap<Key, (u64, Entry)>, key: Key, entry: Entry) {
     }
 }
 
-/// The file's entries; an error within if it cannot be used. No file has none.
+/// The file's entries; an error within if it cannot be used. No file has none. A file that another user can
+/// change is refused and stays where it is.
 fn read(path: &Path) -> Result<Result<Vec<Record>, String>, DatabaseError> {
-    let unreadable =
-        |error: io::Error| DatabaseError { path: path.to_owned(), action: "read", reason: error.to_string() };
-    let metadata = match fs::metadata(path) {
-        Err(error) if is_absent(&error) => return Ok(Ok(Vec::new())),
-        other => other.map_err(unreadable)?,
-    };
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Ok(Err("it has more than 16 MiB or is no regular file".to_owned()));
+    match trusted::read(path, MAX_BYTES) {
+        Ok(bytes) => Ok(parse(&bytes)),
+        Err(error) if error.is_absent() => Ok(Ok(Vec::new())),
+        Err(error @ (FileError::TooLarge { .. } | FileError::NotRegular { .. })) => Ok(Err(error.reason())),
+        Err(error) => Err(DatabaseError { path: path.to_owned(), action: "read", reason: error.reason() }),
     }
-    Ok(parse(&fs::read(path).map_err(unreadable)?))
 }
 
 /// Whether there is no such file; a file in the place of its folder is told of when something is written.
@@ -263,10 +261,10 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Holds off other processes until it is dropped.
 fn lock_of(path: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder_of(path))?;
+    trusted::create_folder(folder_of(path))?;
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(PathBuf::from(name))?;
+    let file = trusted::append(Path::new(&name))?;
     file.lock()?;
     Ok(file)
 }

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use anymetal_files::trusted;
+
 use super::options::Durability;
 use crate::durable;
 use crate::folder::{self, Head};
@@ -55,7 +57,7 @@ impl FolderStorage {
             return Ok(());
         }
         let path = self.path(number);
-        let file = File::options().create(true).append(true).open(&path)?;
+        let file = trusted::append(&path)?;
         let length = file.metadata()?.len();
         if self.durability == Durability::Disk {
             durable::sync_folder_of(&path)?;

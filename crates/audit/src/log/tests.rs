@@ -243,3 +243,50 @@ fn texts_of_any_length_are_written_as_lines_that_can_be_read() {
     let report = verify(folder.path());
     assert!(report.holds() && report.records() == 3, "{:?}", report.broken());
 }
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn open(folder: &std::path::Path) -> Result<AuditLog, AuditError> {
+        AuditLog::open(folder, AuditOptions::default(), ManualClock::new())
+    }
+
+    /// The path and the reason of the refusal.
+    fn refused(folder: &std::path::Path) -> String {
+        match open(folder) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{} is accepted", folder.display()),
+        }
+    }
+
+    #[test]
+    fn named_pipes_are_refused_without_waiting() {
+        for name in ["audit.lock", "audit-000000.jsonl"] {
+            let folder = tempfile::tempdir().unwrap();
+            assert!(
+                std::process::Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success()
+            );
+            let error = refused(folder.path());
+            assert!(error.contains(name) && error.contains("a named pipe"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_or_file_that_others_can_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let set_mode = |path: &std::path::Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        drop(open(folder.path()).unwrap());
+        set_mode(folder.path(), 0o777);
+        assert!(refused(folder.path()).contains("mode 0777"));
+        set_mode(folder.path(), 0o700);
+        set_mode(&folder.path().join("audit.lock"), 0o666);
+        assert!(refused(folder.path()).contains("mode 0666"));
+        set_mode(&folder.path().join("audit.lock"), 0o600);
+        drop(open(folder.path()).unwrap());
+    }
+}

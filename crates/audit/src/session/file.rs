@@ -5,9 +5,9 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use anymetal_files::{FileError, trusted};
 use serde::{Deserialize, Serialize};
 
 use super::{Session, TuningValue};
@@ -87,9 +87,12 @@ pub enum SetAsideReason {
     /// It is not what its hash was made of.
     #[error("it was changed after it was written")]
     Changed,
-    /// It is too large, or no regular file.
-    #[error("it has more than 64 MiB or is no regular file")]
+    /// It is too large.
+    #[error("it has more than 64 MiB")]
     TooLarge,
+    /// It is a folder, a named pipe or another special file.
+    #[error("{0}")]
+    NotRegular(String),
 }
 
 impl fmt::Display for SetAside {
@@ -219,20 +222,17 @@ fn digest(session: &Session) -> Result<String, SessionError> {
 
 /// The file's session, or why it cannot be used; `None` if there is no file.
 fn read(path: &Path, format: Format) -> Result<Option<Result<Session, SetAsideReason>>, SessionError> {
-    let unusable = |error: io::Error| SessionError::Unusable {
-        path: path.to_owned(),
-        action: "read",
-        reason: error.to_string(),
-    };
-    let metadata = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(unusable)?,
-    };
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Ok(Some(Err(SetAsideReason::TooLarge)));
+    match trusted::read(path, MAX_BYTES) {
+        Ok(bytes) => Ok(Some(parse(&bytes, format))),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(FileError::TooLarge { .. }) => Ok(Some(Err(SetAsideReason::TooLarge))),
+        Err(error @ FileError::NotRegular { .. }) => {
+            Ok(Some(Err(SetAsideReason::NotRegular(error.reason()))))
+        }
+        Err(error) => {
+            Err(SessionError::Unusable { path: path.to_owned(), action: "read", reason: error.reason() })
+        }
     }
-    let bytes = fs::read(path).map_err(unusable)?;
-    Ok(Some(parse(&bytes, format)))
 }
 
 fn parse(bytes: &[u8], format: Format) -> Result<Session, SetAsideReason> {

@@ -116,12 +116,35 @@ fn unusable_files_are_set_aside_one_after_the_other() {
 }
 
 #[test]
-fn a_folder_in_the_files_place_is_set_aside_too() {
+fn a_folder_or_pipe_in_the_files_place_is_set_aside_too() {
     let folder = folder();
     let path = folder.path().join("session.toml");
     fs::create_dir(&path).unwrap();
     let aside = Session::restore(&path).unwrap().set_aside.unwrap();
-    assert_eq!((aside.reason, aside.path.is_dir()), (SetAsideReason::TooLarge, true));
+    let reason = "it is a folder, not a regular file".to_owned();
+    assert_eq!((aside.reason, aside.path.is_dir()), (SetAsideReason::NotRegular(reason), true));
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let aside = Session::restore(&path).unwrap().set_aside.unwrap();
+    assert_eq!(aside.reason.to_string(), "it is a named pipe, not a regular file");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_can_write_is_refused_and_stays() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let path = folder.path().join("session.toml");
+    session().save(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    for (changed, mode, repaired) in [(path.as_path(), 0o666, 0o600), (folder.path(), 0o777, 0o700)] {
+        fs::set_permissions(changed, fs::Permissions::from_mode(mode)).unwrap();
+        let Err(SessionError::Unusable { reason, .. }) = Session::restore(&path) else {
+            panic!("{mode:o} is accepted")
+        };
+        assert!(reason.contains(&format!("mode 0{mode:o}")) && reason.contains("chmod go-w"), "{reason}");
+        fs::set_permissions(changed, fs::Permissions::from_mode(repaired)).unwrap();
+    }
+    assert_eq!(Session::restore(&path).unwrap().session, session());
 }
 
 proptest! {

@@ -25,11 +25,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Opens a regular file; devices and pipes might never end.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        Ok(Lines { file: BufReader::new(file), buffer: Vec::new() })
+        Ok(Lines { file: BufReader::new(anymetal_files::open(path)?), buffer: Vec::new() })
     }
 
     /// The next line; `None` at the end.

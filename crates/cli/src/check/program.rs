@@ -54,6 +54,9 @@ fn run(args: &ProgramArgs, reports: &Path) -> Result<ExitStatus, Failure> {
         .map_err(|error| Failure::Input(format!("cannot run {}: {error}", Path::new(name).display())))
 }
 
+/// The largest report of one process that is read.
+const MAX_SESSION_BYTES: u64 = 1 << 30;
+
 /// What all processes found.
 fn sessions(folder: &Path) -> Result<SessionFile, String> {
     let unreadable = |error: std::io::Error| format!("its reports cannot be read: {error}");
@@ -65,7 +68,8 @@ fn sessions(folder: &Path) -> Result<SessionFile, String> {
     paths.sort();
     let mut all: Option<SessionFile> = None;
     for path in paths {
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = anymetal_files::read_text(&path, MAX_SESSION_BYTES);
+        let text = text.map_err(|error| unreadable(error.into()))?;
         let session = SessionFile::from_text(&text).map_err(|error| format!("its report: {error}"))?;
         match &mut all {
             Some(all) => all.merge(session),

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use anymetal_compiler::CacheConfig;
+use anymetal_files::{FileError, trusted};
 
 use super::finding::{Finding, bytes};
 
@@ -33,20 +34,15 @@ fn of_folder(folder: &Path, max_bytes: u64) -> Vec<Finding> {
         }];
     };
     let permissions = permissions(&metadata);
-    let mut findings = vec![match write(folder) {
-        Err(error) => {
+    let mut findings = vec![match (trusted::folder(folder), write(folder)) {
+        (Err(FileError::Distrusted(found)), _) => {
+            let advice = format!("{}: code from there is executed, so it is not used", found.repair());
+            Finding::problem(PART, "folder", found.fact(), advice)
+        }
+        (_, Err(error)) => {
             Finding::warning(PART, "folder", format!("{shown} cannot be written: {error}"), ELSEWHERE)
         }
-        Ok(()) if permissions.writable_by_others => {
-            let advice = "chmod go-w it: code from there is executed";
-            Finding::problem(
-                PART,
-                "folder",
-                format!("{shown} ({}), writable by other users", permissions.text),
-                advice,
-            )
-        }
-        Ok(()) => Finding::ok(PART, "folder", format!("{shown} ({})", permissions.text)),
+        _ => Finding::ok(PART, "folder", format!("{shown} ({permissions})")),
     }];
     let (files, size) = contents(folder, 0);
     let value = format!("{files} files, {} of at most {}", bytes(size), bytes(max_bytes));
@@ -69,22 +65,16 @@ fn write(folder: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-struct Permissions {
-    text: String,
-    writable_by_others: bool,
-}
-
 #[cfg(unix)]
-fn permissions(metadata: &fs::Metadata) -> Permissions {
+fn permissions(metadata: &fs::Metadata) -> String {
     use std::os::unix::fs::PermissionsExt;
-    let mode = metadata.permissions().mode() & 0o7777;
-    Permissions { text: format!("mode {mode:o}"), writable_by_others: mode & 0o022 != 0 }
+    format!("mode {:o}", metadata.permissions().mode() & 0o7777)
 }
 
 /// Other systems' user folders are private.
 #[cfg(not(unix))]
-fn permissions(_metadata: &fs::Metadata) -> Permissions {
-    Permissions { text: "the user's own".to_owned(), writable_by_others: false }
+fn permissions(_metadata: &fs::Metadata) -> String {
+    "the user's own".to_owned()
 }
 
 /// Files and bytes; the cache is five folders deep at most.

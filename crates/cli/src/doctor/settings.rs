@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anymetal::Layers;
 use anymetal::runtime::config::variable_names;
 use anymetal_compiler::suggest;
+use anymetal_files::MAX_SOURCE_BYTES;
 use toml::Value;
 
 use super::finding::Finding;
@@ -63,7 +64,7 @@ fn variable(name: &str, value: &str) -> Finding {
 }
 
 fn file(path: &Path, variables: &BTreeMap<String, String>) -> Vec<Finding> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match anymetal_files::read_text(path, MAX_SOURCE_BYTES) {
         Ok(text) => text,
         // The check of all settings together says why.
         Err(_) => return Vec::new(),

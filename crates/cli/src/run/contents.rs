@@ -106,11 +106,9 @@ impl Contents {
 }
 
 fn open_file(path: &Path) -> Result<(File, u64), String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    Ok((File::open(path).map_err(|error| error.to_string())?, metadata.len()))
+    let file = anymetal_files::open(path).map_err(|error| error.reason())?;
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    Ok((file, length))
 }
 
 fn open_npy(path: &Path) -> Result<Contents, String> {
@@ -130,7 +128,7 @@ fn copy_file(
     buffer: &Buffer<u8>,
 ) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Input(format!("cannot read {}: {error}", path.display()));
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = anymetal_files::open(path).map_err(|error| failed(error.into()))?;
     file.seek(std::io::SeekFrom::Start(start)).map_err(failed)?;
     let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(length).unwrap_or(PIECE_BYTES))];
     let mut done = 0usize;

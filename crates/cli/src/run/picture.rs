@@ -28,7 +28,7 @@ impl Picture {
     }
 
     fn decode(path: &Path) -> Result<Picture, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = anymetal_files::open(path).map_err(|error| error.reason())?;
         let mut decoder = png::Decoder::new(BufReader::new(file));
         decoder.set_transformations(Transformations::EXPAND);
         let mut reader = decoder.read_info().map_err(|error| error.to_string())?;

@@ -11,6 +11,7 @@ use anymetal::{CountedWork, Priority};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::source_file::read_text;
 
 /// A workload.
 #[derive(Debug, Deserialize)]
@@ -186,7 +187,7 @@ impl Description {
     /// Reads and checks a file.
     pub(super) fn read(path: &Path) -> Result<Description, Failure> {
         let wrong = |problem: String| Failure::Input(format!("{}: {problem}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = read_text(path)?;
         let description: Description =
             toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
         description.check().map_err(wrong)?;

@@ -23,3 +23,4 @@ mod trace;
 mod translate;
 mod translate_cuda;
 mod tune;
+mod untrusted_files;

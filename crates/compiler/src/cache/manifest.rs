@@ -1,5 +1,6 @@
 //! Manifests: what a source depended on when it was last parsed, so that a warm start need not parse it.
 
+use anymetal_files::roots::Roots;
 use serde::{Deserialize, Serialize};
 
 use crate::includes::Probe;
@@ -24,13 +25,13 @@ impl Manifest {
     }
 
     /// The manifest of those bytes, if it still matches the files on disk.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Manifest> {
+    pub(crate) fn from_bytes(bytes: &[u8], roots: &Roots) -> Option<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).ok()?;
-        manifest.still_holds().then_some(manifest)
+        manifest.still_holds(roots).then_some(manifest)
     }
 
     /// Whether every look for a file would find the same now.
-    pub(crate) fn still_holds(&self) -> bool {
-        self.probes.iter().all(Probe::still_holds)
+    pub(crate) fn still_holds(&self, roots: &Roots) -> bool {
+        self.probes.iter().all(|probe| probe.still_holds(roots))
     }
 }

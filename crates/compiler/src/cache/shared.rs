@@ -186,7 +186,7 @@ impl<V: Clone> Drop for Landing<'_, V> {
         let mut result = self.flight.result.lock().unwrap_or_else(PoisonError::into_inner);
         if result.is_none() {
             let message = "the thread that compiled it panicked".to_owned();
-            let failure = Err(CompileError::Internal { stage: "cache", message });
+            let failure = Err(CompileError::internal("cache", message));
             self.cache.store(self.key, &failure);
             *result = Some(failure);
         }

@@ -16,8 +16,10 @@ impl Library {
         specialisation: &Specialisation,
         options: &Options,
     ) -> Result<KernelAnalysis, CompileError> {
-        let prepared = self.prepared_inlined(kernel, specialisation)?;
-        anymetal_analyze::analyze(&prepared.module, kernel, options).ok_or_else(|| no_kernel(kernel))
+        self.state.caught(kernel, Some(specialisation), None, || {
+            let prepared = self.prepared_inlined(kernel, specialisation)?;
+            anymetal_analyze::analyze(&prepared.module, kernel, options).ok_or_else(|| no_kernel(kernel))
+        })
     }
 
     /// A threadgroup size for a kernel by what is known without running, step by step.
@@ -30,14 +32,13 @@ impl Library {
         specialisation: &Specialisation,
         request: &SizeRequest<'_>,
     ) -> Result<SizeChoice, CompileError> {
-        let prepared = self.prepared_inlined(kernel, specialisation)?;
-        anymetal_analyze::choose_size(&prepared.module, kernel, request).ok_or_else(|| no_kernel(kernel))
+        self.state.caught(kernel, Some(specialisation), None, || {
+            let prepared = self.prepared_inlined(kernel, specialisation)?;
+            anymetal_analyze::choose_size(&prepared.module, kernel, request).ok_or_else(|| no_kernel(kernel))
+        })
     }
 }
 
 fn no_kernel(kernel: &str) -> CompileError {
-    CompileError::Internal {
-        stage: "analysis",
-        message: format!("the module for kernel `{kernel}` has no such kernel"),
-    }
+    CompileError::internal("analysis", format!("the module for kernel `{kernel}` has no such kernel"))
 }

@@ -108,6 +108,16 @@ impl Library {
         emit: Emit,
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
+        self.state
+            .caught(kernel, Some(specialisation), None, || self.emit_stage(kernel, specialisation, emit))
+    }
+
+    fn emit_stage(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        emit: Emit,
+    ) -> Result<String, CompileError> {
         if emit == Emit::FrontEndIr {
             return Ok(print_module(&self.state.module(kernel)?.module));
         }
@@ -164,8 +174,8 @@ impl Library {
         passes: &PrintAfter,
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
-        let made = self.state.module(kernel)?;
-        big_stack::run("printing", || {
+        let print = || {
+            let made = self.state.module(kernel)?;
             let mut text = String::new();
             let mut after = |pass: &str, _: &Module, function: &Function| {
                 if passes.includes(pass) {
@@ -189,6 +199,7 @@ impl Library {
                 Target::Metal | Target::Interpreter => {}
             }
             Ok(text)
-        })
+        };
+        self.state.caught(kernel, Some(specialisation), Some(target), || big_stack::run("printing", print))
     }
 }

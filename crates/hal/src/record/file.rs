@@ -5,6 +5,7 @@
 //! decoding answers any bytes with a recording or an error, and allocates no more than the input's own size.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -146,12 +147,17 @@ impl Recording {
 
     /// Writes the recording to a file.
     pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
-        std::fs::write(path, self.to_bytes()?).map_err(|source| file_error(path, source))
+        let bytes = self.to_bytes()?;
+        let write = || anymetal_files::create(path)?.write_all(&bytes);
+        write().map_err(|source| file_error(path, source))
     }
 
     /// Reads a file that [`Recording::save`] wrote.
     pub fn load(path: &Path) -> Result<Recording, RecordingError> {
-        Recording::from_bytes(&std::fs::read(path).map_err(|source| file_error(path, source))?)
+        /// A recording holds the contents of all buffers; more than this is not read into memory.
+        const MAX_BYTES: u64 = 16 << 30;
+        let bytes = anymetal_files::read(path, MAX_BYTES).map_err(|error| file_error(path, error.into()))?;
+        Recording::from_bytes(&bytes)
     }
 }
 

@@ -4,6 +4,7 @@
 //! instrumentation. The lists themselves are in [`super::pipeline`]. Invariant: in builds with debug
 //! assertions the verifier runs after every pass that changed something, and a broken rule names the pass.
 
+use std::cell::Cell;
 use std::fmt;
 
 use super::uniform_div_versioning::Divergence;
@@ -163,6 +164,7 @@ impl<'a> PassManager<'a> {
     }
 
     fn run_pass(&mut self, pass: &Pass, context: &PassContext<'_>, function: &mut Function) -> bool {
+        let _running = Running::begin(pass.name);
         let changed = (pass.run)(function, context);
         if changed {
             self.after_pass(pass.name, context.module, function);
@@ -187,6 +189,32 @@ impl<'a> PassManager<'a> {
         for function in &module.functions {
             self.after_pass(pass, module, function);
         }
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// The pass that runs on this thread, for reports of panics.
+pub fn current_pass() -> Option<&'static str> {
+    CURRENT.get()
+}
+
+/// Names a pass as the current one until it is dropped, in a panic as well.
+struct Running {
+    before: Option<&'static str>,
+}
+
+impl Running {
+    fn begin(name: &'static str) -> Self {
+        Running { before: CURRENT.replace(Some(name)) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
     }
 }
 

@@ -46,7 +46,7 @@ pub mod unroll;
 pub use extract::extract_kernel;
 pub use inline::{InlineError, inline};
 pub use link::{LinkError, link};
-pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo};
+pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo, current_pass};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
 pub use selective_inline::{KeptCalls, inline_selectively};
 pub use specialise::{MissingConstant, SpecialiseError, specialise};

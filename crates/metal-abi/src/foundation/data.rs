@@ -11,6 +11,9 @@ use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
 
 use super::string::NSString;
 
+/// The largest file that is read into memory.
+pub(super) const MAX_FILE_BYTES: u64 = 16 << 30;
+
 /// The instance variables of data.
 #[derive(Debug, Default)]
 pub(crate) struct DataIvars {
@@ -63,7 +66,7 @@ define_class!(
 
         #[unsafe(method_id(dataWithContentsOfFile:))]
         fn with_file(path: &NSString) -> Option<Retained<NSData>> {
-            std::fs::read(path.to_string()).ok().map(NSData::owning)
+            anymetal_files::read(path.to_string().as_ref(), MAX_FILE_BYTES).ok().map(NSData::owning)
         }
 
         #[unsafe(method(writeToFile:atomically:))]

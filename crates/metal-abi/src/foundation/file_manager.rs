@@ -35,7 +35,12 @@ define_class!(
 
         #[unsafe(method(isReadableFileAtPath:))]
         fn is_readable(&self, path: &NSString) -> bool {
-            fs::File::open(path_of(path)).is_ok()
+            // A pipe or device is not opened: that may block and has effects.
+            match fs::metadata(path_of(path)) {
+                Ok(metadata) if metadata.is_dir() => fs::read_dir(path_of(path)).is_ok(),
+                Ok(metadata) => !metadata.is_file() || anymetal_files::open(&path_of(path)).is_ok(),
+                Err(_) => false,
+            }
         }
 
         #[unsafe(method_id(currentDirectoryPath))]

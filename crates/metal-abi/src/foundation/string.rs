@@ -469,7 +469,8 @@ unsafe fn utf8<'a>(text: *const c_char) -> Option<&'a str> {
 }
 
 fn text_of_file(path: &str, encoding: u64) -> Result<String, Retained<NSError>> {
-    let bytes = std::fs::read(path).map_err(|problem| NSError::of_file(path, &problem))?;
+    let bytes = anymetal_files::read(path.as_ref(), super::data::MAX_FILE_BYTES);
+    let bytes = bytes.map_err(|problem| NSError::of_file(path, &problem.into()))?;
     decoded(&bytes, encoding).map(str::to_owned).ok_or_else(|| NSError::of_encoding(path))
 }
 

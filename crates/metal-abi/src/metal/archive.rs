@@ -101,9 +101,13 @@ impl Archive {
     }
 }
 
+/// The largest archive that is read: it lists functions, one on a line.
+const MAX_BYTES: u64 = 64 << 20;
+
 /// The functions that a file lists.
 fn listed(path: &str) -> Result<Vec<String>, Retained<NSError>> {
-    let text = std::fs::read_to_string(path).map_err(|problem| NSError::of_file(path, &problem))?;
+    let text = anymetal_files::read_text(path.as_ref(), MAX_BYTES);
+    let text = text.map_err(|problem| NSError::of_file(path, &problem.into()))?;
     let mut lines = text.lines();
     if lines.next() != Some(HEADER) {
         return Err(errors::archive_file(&format!("{path} is no archive of anymetal's")));

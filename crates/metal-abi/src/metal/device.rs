@@ -49,8 +49,8 @@ const COMPILED: [u8; 4] = *b"MTLB";
 /// what stands in for them here.
 fn is_compiled(path: &str) -> bool {
     let mut start = [0; COMPILED.len()];
-    let file = std::fs::File::open(path);
-    file.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == COMPILED
+    let file = anymetal_files::open(path.as_ref());
+    file.is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == COMPILED
 }
 
 /// The alignment of a buffer in a heap.

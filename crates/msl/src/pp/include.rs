@@ -16,12 +16,35 @@ pub struct IncludedFile {
     pub text: String,
 }
 
+/// Why a loader returns no file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotLoaded {
+    /// There is no such file.
+    Missing,
+    /// The name leads out of the folders that may be read. The loader does not look there, so this says
+    /// nothing about whether such a file exists.
+    OutsideRoots {
+        /// The path that the name means.
+        path: String,
+    },
+    /// There is such a file, but it cannot be read.
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
 /// Finds included files.
 pub trait IncludeLoader {
     /// The file that `#include <name>` (`angled`) or `#include "name"` means in the file `from`.
-    fn load(&mut self, name: &str, angled: bool, from: &str) -> Option<IncludedFile>;
+    ///
+    /// # Errors
+    /// See [`NotLoaded`].
+    fn load(&mut self, name: &str, angled: bool, from: &str) -> Result<IncludedFile, NotLoaded>;
 
-    /// The folders that were searched, for the message about a missing file.
+    /// The folders that were searched, for messages about files that were not loaded.
     fn searched(&self) -> Vec<String> {
         Vec::new()
     }
@@ -35,13 +58,13 @@ pub struct MemoryIncludes {
 }
 
 impl IncludeLoader for MemoryIncludes {
-    fn load(&mut self, name: &str, angled: bool, from: &str) -> Option<IncludedFile> {
+    fn load(&mut self, name: &str, angled: bool, from: &str) -> Result<IncludedFile, NotLoaded> {
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let beside = if folder.is_empty() { name.to_owned() } else { normalise(&format!("{folder}/{name}")) };
         let beside = Some(beside).filter(|beside| !angled && self.files.contains_key(beside));
         let name = beside.unwrap_or_else(|| normalise(name));
-        let text = self.files.get(&name)?.clone();
-        Some(IncludedFile { name, text })
+        let text = self.files.get(&name).ok_or(NotLoaded::Missing)?.clone();
+        Ok(IncludedFile { name, text })
     }
 }
 
@@ -65,6 +88,10 @@ pub fn is_library_header(name: &str) -> bool {
         "stddef.h",
         "stdint.h",
     ];
+    // `metal/../x` begins like a header of the library and is not one.
+    if name.split('/').any(|part| part == "..") {
+        return false;
+    }
     name.starts_with("metal_")
         || EXTENSIONS.contains(&name)
         || FOLDERS.iter().any(|folder| name.starts_with(folder))
@@ -104,12 +131,15 @@ impl Preprocessor<'_> {
             self.stop("include-limit", span, message);
             return;
         }
-        let Some(file) = self.load(&name, angled) else {
-            if !(self.options.library_is_loaded && is_library_header(&name)) {
-                self.report_missing(&name, angled, span);
+        let file = match self.load(&name, angled) {
+            Ok(file) => file,
+            Err(reason) => {
+                if !(self.options.library_is_loaded && is_library_header(&name)) {
+                    self.report_not_loaded(&name, angled, span, reason);
+                }
+                self.includes.note(depth, start, end, Outcome::Library);
+                return;
             }
-            self.includes.note(depth, start, end, Outcome::Library);
-            return;
         };
         if self.once.contains(&file) {
             self.includes.note(depth, start, end, Outcome::Skipped);
@@ -125,7 +155,7 @@ impl Preprocessor<'_> {
 
     /// Whether an `#include` of this header would succeed.
     pub(super) fn header_exists(&mut self, name: &str, angled: bool) -> bool {
-        self.options.library_is_loaded && is_library_header(name) || self.load(name, angled).is_some()
+        self.options.library_is_loaded && is_library_header(name) || self.load(name, angled).is_ok()
     }
 
     /// Marks the current file as one not to be read again.
@@ -136,33 +166,44 @@ impl Preprocessor<'_> {
     }
 
     /// Finds a file and registers it, unless the same text is registered under this name already.
-    fn load(&mut self, name: &str, angled: bool) -> Option<FileId> {
+    fn load(&mut self, name: &str, angled: bool) -> Result<FileId, NotLoaded> {
         let from = self.frames.last().map_or("", |frame| frame.file.name.as_str());
         let found = self.loader.load(name, angled, from)?;
         let key = normalise(&found.name);
         if let Some(&known) = self.files_by_name.get(&key)
             && self.map.file(known).is_some_and(|file| file.text == found.text)
         {
-            return Some(known);
+            return Ok(known);
         }
         let id = self.map.add_file(found.name, found.text);
         self.files_by_name.insert(key, id);
-        Some(id)
+        Ok(id)
     }
 
-    fn report_missing(&mut self, name: &str, angled: bool, span: Span) {
-        let searched = self.loader.searched();
+    fn report_not_loaded(&mut self, name: &str, angled: bool, span: Span, reason: NotLoaded) {
+        let searched = self.loader.searched().join(", ");
         self.report(|| {
-            let mut diagnostic =
-                Diagnostic::error("missing-include", span, format!("file `{name}` not found"));
+            let (id, message, roots) = match &reason {
+                NotLoaded::Missing => ("missing-include", format!("file `{name}` not found"), "searched in"),
+                NotLoaded::OutsideRoots { path } => {
+                    let message = format!("`{path}` is outside of the include folders");
+                    ("include-outside-roots", message, "files are read below")
+                }
+                NotLoaded::Unreadable { path, reason } => {
+                    ("unreadable-include", format!("cannot read `{path}`: {reason}"), "searched in")
+                }
+            };
+            let mut diagnostic = Diagnostic::error(id, span, message);
             if !searched.is_empty() {
-                diagnostic =
-                    diagnostic.with_note(Span::NONE, format!("searched in: {}", searched.join(", ")));
+                diagnostic = diagnostic.with_note(Span::NONE, format!("{roots}: {searched}"));
             }
-            if angled {
-                return diagnostic;
+            match reason {
+                NotLoaded::Missing if angled => diagnostic,
+                NotLoaded::Missing | NotLoaded::OutsideRoots { .. } => {
+                    diagnostic.with_hint("add the folder that contains it to the include folders")
+                }
+                NotLoaded::Unreadable { .. } => diagnostic,
             }
-            diagnostic.with_hint("add the folder that contains it to the include folders")
         });
     }
 

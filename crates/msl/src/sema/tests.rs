@@ -24,8 +24,8 @@ struct Loaded {
 struct NoIncludes;
 
 impl pp::IncludeLoader for NoIncludes {
-    fn load(&mut self, _: &str, _: bool, _: &str) -> Option<IncludedFile> {
-        None
+    fn load(&mut self, _: &str, _: bool, _: &str) -> Result<IncludedFile, pp::NotLoaded> {
+        Err(pp::NotLoaded::Missing)
     }
 }
 

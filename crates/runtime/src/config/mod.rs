@@ -188,8 +188,10 @@ fn flag(field: &mut Option<bool>, text: &str) -> Result<(), &'static str> {
 impl Layer {
     /// A file's settings.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), reason: error.to_string() })?;
+        /// A file with every setting has a few KiB.
+        const MAX_BYTES: u64 = 1 << 20;
+        let text = anymetal_files::read_text(path, MAX_BYTES)
+            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), reason: error.reason() })?;
         Self::from_toml(&text, path)
     }
 

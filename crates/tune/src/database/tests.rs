@@ -87,6 +87,23 @@ fn a_file_that_cannot_be_written_is_told_and_the_entry_stays_in_memory() {
     assert_eq!(database.get(&key("k", 1)), Some(entry(32)));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_can_write_is_refused_and_a_pipe_is_set_aside() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, path) = file();
+    Database::open(&path).unwrap().0.insert(key("k", 1), entry(32)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let error = Database::open(&path).unwrap_err();
+    assert!(error.reason.contains("mode 0666") && error.reason.contains("chmod go-w"), "{error}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(Database::open(&path).unwrap().0.entries().len(), 1);
+    fs::remove_file(&path).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let aside = Database::open(&path).unwrap().1.unwrap();
+    assert_eq!(aside.reason, "it is a named pipe, not a regular file");
+}
+
 #[test]
 fn the_oldest_entries_go_first() {
     let mut entries = BTreeMap::new();
