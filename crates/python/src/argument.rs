@@ -168,16 +168,29 @@ fn arrays_in<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, 
 
 /// An array of a list.
 fn tabled(item: &Bound<'_, PyAny>, position: usize, argument: &ArgumentInfo) -> PyResult<Tabled> {
-    if let Ok(array) = item.cast::<PyArray>() {
-        return array.get().region().map(Tabled::Device);
-    }
-    let array = HostArray::required(item).map_err(|error| at(item.py(), position, argument, &error))?;
-    if array.is_read_only {
-        return Err(PyValueError::new_err(format!(
+    let read_only = || {
+        PyValueError::new_err(format!(
             "argument {position} (`{}`) has a read-only array, and what a kernel reaches by a pointer it may write; \
              give a copy: `x.copy()`",
             argument.name
-        )));
+        ))
+    };
+    if let Ok(array) = item.cast::<PyArray>() {
+        let array = array.get();
+        if array.is_read_only() {
+            return Err(read_only());
+        }
+        if !array.tensor().is_contiguous() {
+            return Err(PyValueError::new_err(format!(
+                "argument {position} (`{}`) has an array that is not contiguous; give `anymetal.ops.contiguous(x)`",
+                argument.name
+            )));
+        }
+        return array.region().map(Tabled::Device);
+    }
+    let array = HostArray::required(item).map_err(|error| at(item.py(), position, argument, &error))?;
+    if array.is_read_only {
+        return Err(read_only());
     }
     if array.extent().is_none() {
         return Err(PyValueError::new_err(format!(

@@ -153,6 +153,12 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }
     // A scalar of NumPy.
     if value.hasattr("item")? && value.hasattr("dtype")? {
+        // `item` of a date or duration is an integer for some units.
+        if let Some(kind) = value.getattr("dtype")?.getattr_opt("kind")?
+            && kind.extract::<String>().is_ok_and(|kind| !matches!(&*kind, "b" | "i" | "u" | "f"))
+        {
+            return Ok(None);
+        }
         let item = value.call_method0("item")?;
         if !item.is(value) && (item.is_instance_of::<PyInt>() || item.is_instance_of::<PyFloat>()) {
             return number(&item);

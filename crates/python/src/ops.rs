@@ -22,10 +22,7 @@ fn on(
     x: &Bound<'_, PyArray>,
     run: impl FnOnce(&Ops, &Tensor) -> Result<Tensor, OpError> + Send,
 ) -> PyResult<PyArray> {
-    fork::check()?;
-    let (state, tensor) = (x.get().state(), x.get().tensor());
-    let result = detach(py, || run(&state.ops, tensor)).or_raise()?;
-    Ok(PyArray::new(Arc::clone(state), result))
+    on_all(py, &[x], |ops, all| run(ops, all[0]))
 }
 
 /// Runs an operation over arrays of one device.
@@ -34,9 +31,12 @@ fn on_all(
     arrays: &[&Bound<'_, PyArray>],
     run: impl FnOnce(&Ops, &[&Tensor]) -> Result<Tensor, OpError> + Send,
 ) -> PyResult<PyArray> {
+    fork::check()?;
+    let arrays: Vec<&PyArray> = arrays.iter().map(|array| array.get()).collect();
     let first = arrays.first().ok_or_else(|| PyValueError::new_err("at least one array is needed"))?;
-    for other in arrays {
-        let (one, other) = (first.get().state(), other.get().state());
+    let state = first.state();
+    for other in &arrays {
+        let (one, other) = (state, other.state());
         if !one.device.is_same(&other.device) {
             return Err(PyValueError::new_err(format!(
                 "the arrays are on `{}` and `{}`; copy one: `anymetal.asarray(x, device=...)`",
@@ -45,8 +45,9 @@ fn on_all(
             )));
         }
     }
-    let tensors: Vec<&Tensor> = arrays.iter().map(|array| array.get().tensor()).collect();
-    on(py, first, |ops, _| run(ops, &tensors))
+    let tensors: Vec<&Tensor> = arrays.iter().map(|array| array.tensor()).collect();
+    let result = detach(py, || run(&state.ops, &tensors)).or_raise()?;
+    Ok(PyArray::made_from(&arrays, state, result))
 }
 
 fn state(py: Python<'_>, device: Option<&Bound<'_, PyDevice>>) -> PyResult<Arc<DeviceState>> {
@@ -219,9 +220,9 @@ fn triangle(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, diagonal: i32) -
 #[pyfunction]
 fn unique(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<(PyArray, PyArray)> {
     fork::check()?;
-    let (state, tensor) = (x.get().state(), x.get().tensor());
-    let (values, counts) = detach(py, || state.ops.unique(tensor)).or_raise()?;
-    Ok((PyArray::new(Arc::clone(state), values), PyArray::new(Arc::clone(state), counts)))
+    let (x, state) = (x.get(), x.get().state());
+    let (values, counts) = detach(py, || state.ops.unique(x.tensor())).or_raise()?;
+    Ok((PyArray::made_from(&[x], state, values), PyArray::made_from(&[x], state, counts)))
 }
 
 /// The positions of elements that are not zero: a row for each, a column for each axis.
