@@ -259,19 +259,37 @@ fn rms_norm(
 /// Views and copies that change the shape: `numbers` are what the operation takes.
 #[pyfunction]
 fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Vec<isize>) -> PyResult<PyArray> {
-    let sizes: Vec<usize> = numbers.iter().map(|&number| usize::try_from(number).unwrap_or(0)).collect();
+    let size = |number: isize| {
+        usize::try_from(number).map_err(|_| PyValueError::new_err(format!("{name}: {number} is negative")))
+    };
+    let sizes = || numbers.iter().map(|&number| size(number)).collect::<PyResult<Vec<usize>>>();
     match (name, &numbers[..]) {
-        ("reshape", _) => on(py, x, |ops, x| ops.reshape(x, &sizes)),
-        ("broadcast_to", _) => on(py, x, |_, x| x.broadcast_to(&sizes)),
-        ("permute", _) => on(py, x, |_, x| x.permute(&sizes)),
+        ("reshape", _) => {
+            let sizes = sizes()?;
+            on(py, x, |ops, x| ops.reshape(x, &sizes))
+        }
+        ("broadcast_to", _) => {
+            let sizes = sizes()?;
+            on(py, x, |_, x| x.broadcast_to(&sizes))
+        }
+        ("permute", _) => {
+            let sizes = sizes()?;
+            on(py, x, |_, x| x.permute(&sizes))
+        }
         ("contiguous", _) => on(py, x, Ops::contiguous),
         ("copy", _) => on(py, x, Ops::copy),
         ("expand_dims", &[axis]) => on(py, x, |_, x| x.unsqueeze(axis)),
         ("squeeze", &[axis]) => on(py, x, |_, x| x.squeeze(axis)),
         ("flip", &[axis]) => on(py, x, |_, x| x.flip(axis)),
         ("roll", &[shift, axis]) => on(py, x, |ops, x| ops.roll(x, shift, axis)),
-        ("select", &[axis, _]) => on(py, x, |_, x| x.select(axis, sizes[1])),
-        ("slice", &[axis, _, _, step]) => on(py, x, |_, x| x.slice(axis, sizes[1]..sizes[2], step)),
+        ("select", &[axis, at]) => {
+            let at = size(at)?;
+            on(py, x, |_, x| x.select(axis, at))
+        }
+        ("slice", &[axis, start, end, step]) => {
+            let range = size(start)?..size(end)?;
+            on(py, x, |_, x| x.slice(axis, range, step))
+        }
         _ => Err(unknown("operation", name)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Child processes run [`sequence`]s of calls; this program reports signals, panics, texts that admit a
 //! bug, broken promises and memory that grows, each with the seed that `--one SEED` repeats.
-//! `python_misuse.py` next to this package does the same with the Python package.
+//! `crates/python/tests/misuse.py` does the same with the Python package.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod abi;

@@ -58,7 +58,10 @@ pub(super) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<HostArray>> {
     let interface = unsafe { &*pointer };
     // SAFETY: by the protocol.
     let (element, dims) = unsafe { described(object, interface) }?;
-    let is_read_only = interface.flags & WRITEABLE == 0;
+    let is_read_only = match interface.typekind as u8 {
+        b'V' => !structure_is_writable(object, interface)?,
+        _ => interface.flags & WRITEABLE == 0,
+    };
     // Both: an object may make the capsule anew each time, which then alone keeps the memory.
     let owner = (object, capsule).into_pyobject(object.py())?.into_any().unbind();
     HostArray::new(interface.data.cast(), element, dims, is_read_only, owner).map(Some)
@@ -112,6 +115,14 @@ unsafe fn described(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> Py
         ));
     }
     Ok((element, Dims::new(rank, |at| Dim { extent: extents[at], stride: strides[at] / bytes })))
+}
+
+/// Whether an array of structures may be written. NumPy's own have no flags in the interface.
+fn structure_is_writable(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<bool> {
+    match object.getattr_opt(intern!(object.py(), "flags"))? {
+        Some(flags) => flags.getattr(intern!(object.py(), "writeable"))?.is_truthy(),
+        None => Ok(interface.flags & WRITEABLE != 0),
+    }
 }
 
 /// A structure that has Python objects among its fields is refused as an array of objects is.
