@@ -216,6 +216,42 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_another_thread_releases_lives_until_its_users_are_done() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+
+        static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+        struct Counted;
+        handled!(Counted, 3);
+
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                LIVE.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+
+        for _ in 0..200 {
+            LIVE.fetch_add(1, Ordering::SeqCst);
+            let handle = Handle::of(Counted).unwrap_or_else(|_| unreachable!());
+            let bits = handle.0.addr();
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(move || {
+                        let handle = Handle::<Counted>(std::ptr::without_provenance(bits));
+                        if let Some(object) = handle.if_live() {
+                            assert_eq!(LIVE.load(Ordering::SeqCst), 1);
+                            handle.release();
+                            assert_eq!(LIVE.load(Ordering::SeqCst), 1);
+                            drop(object);
+                        }
+                    });
+                }
+            });
+            assert_eq!(LIVE.load(Ordering::SeqCst), 0, "released once, by one of the threads");
+        }
+    }
+
+    #[test]
     fn a_slot_whose_generations_are_used_up_stays_empty() {
         static TABLE: HandleTable<Thing> = HandleTable::new();
         let insert = || TABLE.insert(Thing).map(Handle::parts).ok().flatten();

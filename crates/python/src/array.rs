@@ -18,6 +18,7 @@ use crate::errors::Raise;
 use crate::export;
 use crate::fork;
 use crate::interpreter::detach;
+use crate::items::Items;
 use crate::lend::{Loans, Place, Region};
 
 /// The most elements of an array: positions have 31 bits in `anymetal_ops`.
@@ -161,11 +162,11 @@ impl PyArray {
     fn from_bytes(
         py: Python<'_>,
         bytes: &[u8],
-        shape: Vec<usize>,
+        shape: Items<usize>,
         dtype: &str,
         device: Option<&Bound<'_, PyDevice>>,
     ) -> PyResult<PyArray> {
-        let (needed, given) = (bytes_of(dtype_of(dtype)?, &shape)?, bytes.len());
+        let (needed, given) = (bytes_of(dtype_of(dtype)?, &shape.0)?, bytes.len());
         if needed != given {
             return Err(PyValueError::new_err(format!("the shape needs {needed} bytes, {given} were given")));
         }
@@ -179,7 +180,7 @@ impl PyArray {
     #[pyo3(signature = (shape, dtype, device=None))]
     fn uninitialised(
         py: Python<'_>,
-        shape: Vec<usize>,
+        shape: Items<usize>,
         dtype: &str,
         device: Option<&Bound<'_, PyDevice>>,
     ) -> PyResult<PyArray> {
@@ -187,7 +188,7 @@ impl PyArray {
             Some(device) => Arc::clone(&device.get().state),
             None => DeviceState::named(py, None)?,
         };
-        PyArray::empty(&state, dtype_of(dtype)?, &shape)
+        PyArray::empty(&state, dtype_of(dtype)?, &shape.0)
     }
 
     #[getter]

@@ -15,6 +15,7 @@ use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
 use crate::interpreter::detach;
+use crate::items::Items;
 
 /// Runs an operation over one array.
 fn on(
@@ -124,12 +125,12 @@ fn reduce(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, PyArray>,
-    over: Vec<isize>,
+    over: Items<isize>,
     keep: bool,
 ) -> PyResult<PyArray> {
     let found = Reduction::ALL.iter().find(|reduction| reduction.name() == name);
     let reduction = *found.ok_or_else(|| unknown("reduction", name))?;
-    on(py, x, |ops, x| ops.reduce(reduction, x, &over, keep))
+    on(py, x, |ops, x| ops.reduce(reduction, x, &over.0, keep))
 }
 
 #[pyfunction]
@@ -137,14 +138,14 @@ fn spread(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, PyArray>,
-    over: Vec<isize>,
+    over: Items<isize>,
     correction: usize,
     keep: bool,
 ) -> PyResult<PyArray> {
     match name {
-        "var" => on(py, x, |ops, x| ops.var(x, &over, correction, keep)),
-        "std" => on(py, x, |ops, x| ops.std(x, &over, correction, keep)),
-        "logsumexp" => on(py, x, |ops, x| ops.logsumexp(x, &over, keep)),
+        "var" => on(py, x, |ops, x| ops.var(x, &over.0, correction, keep)),
+        "std" => on(py, x, |ops, x| ops.std(x, &over.0, correction, keep)),
+        "logsumexp" => on(py, x, |ops, x| ops.logsumexp(x, &over.0, keep)),
         _ => Err(unknown("reduction", name)),
     }
 }
@@ -184,8 +185,8 @@ fn where_(
 }
 
 #[pyfunction]
-fn join(py: Python<'_>, name: &str, arrays: Vec<Bound<'_, PyArray>>, axis: isize) -> PyResult<PyArray> {
-    let arrays: Vec<&Bound<'_, PyArray>> = arrays.iter().collect();
+fn join(py: Python<'_>, name: &str, arrays: Items<Bound<'_, PyArray>>, axis: isize) -> PyResult<PyArray> {
+    let arrays: Vec<&Bound<'_, PyArray>> = arrays.0.iter().collect();
     match name {
         "concat" => on_all(py, &arrays, |ops, all| ops.concat(all, axis)),
         "stack" => on_all(py, &arrays, |ops, all| ops.stack(all, axis)),
@@ -258,7 +259,8 @@ fn rms_norm(
 
 /// Views and copies that change the shape: `numbers` are what the operation takes.
 #[pyfunction]
-fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Vec<isize>) -> PyResult<PyArray> {
+fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Items<isize>) -> PyResult<PyArray> {
+    let numbers = numbers.0;
     let size = |number: isize| {
         usize::try_from(number).map_err(|_| PyValueError::new_err(format!("{name}: {number} is negative")))
     };
@@ -295,8 +297,8 @@ fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Vec<isi
 }
 
 #[pyfunction]
-fn pad(py: Python<'_>, x: &Bound<'_, PyArray>, pads: Vec<(usize, usize)>, value: f64) -> PyResult<PyArray> {
-    on(py, x, |ops, x| ops.pad(x, &pads, value))
+fn pad(py: Python<'_>, x: &Bound<'_, PyArray>, pads: Items<(usize, usize)>, value: f64) -> PyResult<PyArray> {
+    on(py, x, |ops, x| ops.pad(x, &pads.0, value))
 }
 
 #[pyfunction]
@@ -331,7 +333,7 @@ fn random(
     py: Python<'_>,
     name: &str,
     seed: u64,
-    shape: Vec<usize>,
+    shape: Items<usize>,
     parameters: (f32, f32),
     dtype: &str,
     device: Option<&Bound<'_, PyDevice>>,
@@ -340,8 +342,8 @@ fn random(
     let (first, second) = parameters;
     let generator = Generator::new(&state.ops, seed);
     let tensor = detach(py, || match name {
-        "uniform" => generator.uniform(&shape, first, second, dtype).map(Some),
-        "normal" => generator.normal(&shape, first, second, dtype).map(Some),
+        "uniform" => generator.uniform(&shape.0, first, second, dtype).map(Some),
+        "normal" => generator.normal(&shape.0, first, second, dtype).map(Some),
         _ => Ok(None),
     });
     let tensor = tensor.or_raise()?.ok_or_else(|| unknown("distribution", name))?;

@@ -390,6 +390,59 @@ def test_tables_of_functions_have_a_limit():
             kernel.function_table(count)
 
 
+class Long(list):
+    """A list whose length lies, and whose items do not end."""
+
+    def __len__(self):
+        return 2**62
+
+    def __iter__(self):
+        return iter(int, 1)
+
+
+class Sequence:
+    """A sequence whose length lies."""
+
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, at):
+        return 1
+
+
+@pytest.mark.parametrize("long", [Long([1]), Sequence()], ids=["list", "sequence"])
+def test_lengths_of_sequences_reserve_nothing(library, long):
+    y, native = numpy.ones(4, "float32"), anymetal._native
+    x = anymetal.asarray(y)
+    for call in (
+        lambda: library.add(long, y, threads=1),
+        lambda: library.add.launch(y, y, threads=1, after=long),
+        lambda: library.lists(long, threads=1),
+        lambda: anymetal.Array.uninitialised(long, "int8"),
+        lambda: anymetal.Array.from_bytes(b"", long, "int8"),
+        lambda: native.reshaped("reshape", x, long),
+        lambda: native.reduce("sum", x, long, False),
+        lambda: native.join("concat", long, 0),
+        lambda: native.pad(x, long, 0.0),
+        lambda: native.Library("", defines=long),
+        lambda: library._library.kernel("add", None, long),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+    assert (y == 1).all()
+
+
+def test_long_values_are_refused_before_they_are_copied():
+    kernel = compile_shader("kernel void f(device int* x, constant int* a) { x[0] = a[1]; }").f
+    x = numpy.zeros(1, "int32")
+    for value in ([1] * (1 << 20), bytes(1 << 20)):
+        with pytest.raises(ValueError):
+            kernel(x, value, threads=1)
+    assert x[0] == 0
+    kernel(x, [1, 2], threads=1)
+    assert x[0] == 2
+
+
 def test_sequences_without_end():
     loop = []
     loop.append(loop)
