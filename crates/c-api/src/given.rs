@@ -1,9 +1,9 @@
-//! What C passes besides handles, checked before anything is read, written or reserved.
+//! Parameters other than handles, checked before anything is read, written or reserved.
 //!
 //! Owns the types of the parameters of the exported functions. Invariant: their fields are private, so
 //! that a function gets at memory of C only by a conversion of this module, each of which checks for
-//! NULL, alignment, the end of the address space and a limit. What cannot be checked, whether the
-//! memory is there, is the caller's promise, which makes the conversions unsafe.
+//! NULL, alignment, the end of the address space and a limit. Whether the memory is there cannot be
+//! checked; it is the caller's promise, which makes the conversions unsafe.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;

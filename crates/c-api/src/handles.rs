@@ -1,4 +1,4 @@
-//! Handles: what C has in place of the facade's objects.
+//! Handles: numbers that stand for the facade's objects in C.
 //!
 //! Owns [`Handle`] and the tables of live objects. Invariant: a handle is a number and never an
 //! address, so that any value that C passes is looked up and none is dereferenced. NULL, a handle that
@@ -35,7 +35,7 @@ pub(crate) trait Handled: Send + Sync + Sized + 'static {
     fn table() -> &'static HandleTable<Self>;
 }
 
-/// Makes a type one that C has handles of.
+/// Implements [`Handled`] for a type.
 macro_rules! handled {
     ($object:ty, $number:literal) => {
         impl $crate::handles::Handled for $object {
@@ -137,7 +137,7 @@ impl<T: Handled> Handle<T> {
         self.object("").ok()
     }
 
-    /// Gives the object back. NULL is ignored; whatever else is not a live handle is only noted as the
+    /// Releases the object. NULL is ignored; whatever else is not a live handle is only noted as the
     /// thread's last error.
     pub(crate) fn release(self) {
         if self.0.is_null() {

@@ -59,7 +59,7 @@ const OPTIONAL: &[&str] = &[
     "anymetal_submission_wait.device_seconds",
 ];
 
-/// What functions without a status return for a handle that is not live; those that return nothing.
+/// The results of functions without a status for a handle that is not live.
 const NEUTRAL: &[(&str, &str)] = &[
     ("anymetal_device_name", "strcmp(RESULT, \"\") == 0"),
     ("anymetal_kernel_max_threads_per_threadgroup", "RESULT == 0"),

@@ -28,8 +28,8 @@ struct Exported {
     strides: Box<[i64]>,
 }
 
-/// A capsule with the array's memory, or with a copy. Only a versioned one can say that memory is
-/// read-only.
+/// Makes a capsule with the array's memory, or with a copy. Only versioned capsules have a read-only
+/// flag.
 pub(crate) fn capsule<'py>(
     array: &Bound<'py, PyArray>,
     copy: bool,

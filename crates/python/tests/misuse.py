@@ -470,7 +470,7 @@ class Sequence:
             try:
                 submission.wait(self.pick(None, 5.0, 1e300, -1.0, float("nan")))
             except (OverflowError, ValueError) as error:
-                # Of the time: the kernel runs all the same.
+                # The time is refused, and the kernel runs.
                 self.check_text(error)
                 submission.wait()
         else:

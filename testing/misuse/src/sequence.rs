@@ -72,7 +72,7 @@ struct World {
     problem: Option<String>,
 }
 
-/// Runs the sequence of a seed; an error says what does not hold.
+/// Runs the sequence of a seed; an error names the check that failed.
 pub(crate) fn run(seed: u64) -> Result<Counts, String> {
     let memory = vec![GUARD; 3 * BLOCK].into_boxed_slice();
     let mut world =

@@ -25,7 +25,7 @@ fn install(prefix: &Path) -> String {
     template.replace("@prefix@", prefix.to_str().unwrap()).replace("@version@", env!("CARGO_PKG_VERSION"))
 }
 
-/// What `pkg-config` gives for a field: its words with the variables put in.
+/// The words of a field of the pkg-config file, with its variables substituted.
 fn flags(package: &str, prefix: &Path, field: &str) -> Vec<String> {
     let line = package.lines().find_map(|line| line.strip_prefix(field)).unwrap();
     let prefix = prefix.to_str().unwrap();

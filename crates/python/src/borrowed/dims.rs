@@ -1,6 +1,6 @@
 //! Extents and strides of an array, without an allocation for the usual few.
 //!
-//! Owns [`Dims`] and [`Reach`], the one check of what another library says of its memory. Invariant: the
+//! Owns [`Dims`] and [`Reach`], the check of the memory that another library claims. Invariant: the
 //! dimensions are in one place: `few` if they fit there, else `many`.
 
 use pyo3::exceptions::PyValueError;
@@ -63,14 +63,14 @@ impl Dims {
     }
 }
 
-/// The rank of an array, by what its protocol says; before shape and strides are read.
+/// Checks the rank that a protocol claims, before shape and strides are read.
 pub(super) fn check_rank(rank: i32) -> PyResult<usize> {
     usize::try_from(rank).ok().filter(|&rank| rank <= MAX_RANK).ok_or_else(|| {
         PyValueError::new_err(format!("the array has {rank} dimensions; it must have from 0 to {MAX_RANK}"))
     })
 }
 
-/// An extent, by what its protocol says.
+/// Checks an extent that a protocol claims.
 pub(super) fn check_extent(extent: i64) -> PyResult<usize> {
     usize::try_from(extent).map_err(|_| {
         PyValueError::new_err(format!("the array has a dimension of {extent}; it must not be negative"))
