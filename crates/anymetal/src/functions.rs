@@ -179,14 +179,20 @@ pub struct VisibleFunctionTable {
 }
 
 impl VisibleFunctionTable {
-    /// A table with that many entries, for a pipeline and all others of its device that have the same
-    /// functions.
+    /// The most entries of a table.
+    pub const MAX_ENTRIES: usize = 1 << 16;
+
+    /// Makes a table of `count` null entries, for a pipeline and all others of its device that have the
+    /// same functions.
     ///
     /// # Errors
-    /// Memory that the device does not give; a table of 2³² entries or more.
+    /// [`Error::TooManyElements`] above [`VisibleFunctionTable::MAX_ENTRIES`]; memory that the device
+    /// cannot allocate.
     pub fn new(pipeline: &Pipeline, count: usize) -> Result<Self, Error> {
-        let too_many = |_| Error::TooManyElements { count, element_size: ENTRY_BYTES as usize };
-        let none = entry(0, u32::try_from(count).map_err(too_many)?);
+        if count > Self::MAX_ENTRIES {
+            return Err(Error::TooManyElements { count, element_size: ENTRY_BYTES as usize });
+        }
+        let none = entry(0, count as u32);
         let entries = pipeline.device().buffer_zeroed(count)?;
         entries.write(&vec![none; count])?;
         Ok(VisibleFunctionTable { entries })

@@ -5,6 +5,17 @@
  * thread that called. Handles are opaque, may be used by several threads, and are given back with the function
  * of their type whose name ends in `_release`; NULL is ignored there. What a handle needs it keeps alive: a
  * library may be released while its kernels are in use.
+ *
+ * Arguments are checked before memory is read or reserved, and a call that is refused has no effect: the place
+ * for its result is not written. ANYMETAL_CALLER is the status for
+ *   - NULL, except where a comment says what NULL means, and except for an array or bytes of length 0;
+ *   - a handle that was released, a handle of another type, and any other value that is not a live handle
+ *     (handles are not addresses, so that none of these is undefined behaviour; functions without a status
+ *     return what they return for NULL, and a release is ignored);
+ *   - a pointer that is not aligned to its type;
+ *   - a length, count, offset or index above its limit, or with which an address or a product overflows;
+ *   - a value that its enumeration does not have; text that is not UTF-8.
+ * The library cannot check whether `count` items are at a pointer, and whether a string ends with a zero byte.
  */
 #ifndef ANYMETAL_H
 #define ANYMETAL_H
@@ -55,7 +66,7 @@ typedef enum anymetal_math_mode {
     ANYMETAL_MATH_FAST = 2
 } anymetal_math_mode;
 
-/* Compiles Metal source of `length` bytes. */
+/* Compiles Metal source of `length` bytes, at most 64 MiB. */
 anymetal_status anymetal_library_compile(const anymetal_device *device, const char *source, size_t length,
                                          anymetal_math_mode math_mode, anymetal_library **library);
 void anymetal_library_release(anymetal_library *library);
@@ -73,8 +84,8 @@ typedef struct anymetal_linked_function {
 } anymetal_linked_function;
 
 /*
- * As anymetal_kernel_make, with visible functions of other libraries, which take the place of functions of the
- * kernel's own library that have their names.
+ * As anymetal_kernel_make, with visible functions of other libraries (at most 65,536), which take the place of
+ * functions of the kernel's own library that have their names.
  */
 anymetal_status anymetal_kernel_make_linked(const anymetal_library *library, const char *name,
                                             const anymetal_linked_function *functions, size_t function_count,
@@ -112,15 +123,15 @@ anymetal_status anymetal_buffer_make(const anymetal_device *device, size_t bytes
 anymetal_status anymetal_buffer_borrow(const anymetal_device *device, void *memory, size_t bytes,
                                        anymetal_buffer **buffer);
 size_t anymetal_buffer_length(const anymetal_buffer *buffer);
-/* Copy bytes out and in, once submitted work is done with the buffer. */
+/* Copy bytes out and in, once submitted work is done with the buffer. A range beyond the buffer is refused. */
 anymetal_status anymetal_buffer_read(const anymetal_buffer *buffer, size_t offset, void *bytes, size_t count);
 anymetal_status anymetal_buffer_write(const anymetal_buffer *buffer, size_t offset, const void *bytes, size_t count);
 void anymetal_buffer_release(anymetal_buffer *buffer);
 
 /*
  * A table of visible functions for a kernel and for others that have the same functions: `names` are their names,
- * in the order of the entries; NULL makes an entry without a function. A call of such an entry is an access out
- * of bounds.
+ * in the order of the entries, at most 65,536; NULL makes an entry without a function. A call of such an entry is
+ * an access out of bounds.
  */
 anymetal_status anymetal_function_table_make(const anymetal_kernel *kernel, const char *const *names, size_t count,
                                              anymetal_function_table **table);
@@ -136,7 +147,7 @@ typedef enum anymetal_argument_kind {
     ANYMETAL_ARGUMENT_BUFFER = 1,  /* `buffer`, from `offset` bytes on */
     ANYMETAL_ARGUMENT_INTEGER = 2, /* `integer`, converted to the type that the kernel declares */
     ANYMETAL_ARGUMENT_NUMBER = 3,  /* `number`, likewise */
-    ANYMETAL_ARGUMENT_BYTES = 4,   /* `length` bytes as they are, copied */
+    ANYMETAL_ARGUMENT_BYTES = 4,   /* `length` bytes as they are, copied; at most 4,096, as in Metal */
     ANYMETAL_ARGUMENT_THREADGROUP = 5, /* `length` bytes of threadgroup memory for index `integer` */
     ANYMETAL_ARGUMENT_FUNCTIONS = 6    /* `functions`, for a `visible_function_table<T>` */
 } anymetal_argument_kind;
@@ -186,8 +197,8 @@ typedef struct anymetal_grid {
 } anymetal_grid;
 
 /*
- * Launches a kernel with its arguments in the order of their Metal indices. With `submission` NULL the call
- * returns when the kernel has ended, and tells how; otherwise it returns at once.
+ * Launches a kernel with its arguments in the order of their Metal indices, no more than the kernel declares. With
+ * `submission` NULL the call returns when the kernel has ended, with its status; otherwise it returns at once.
  */
 anymetal_status anymetal_launch(const anymetal_queue *queue, const anymetal_kernel *kernel,
                                 const anymetal_argument *arguments, size_t argument_count, anymetal_grid grid,

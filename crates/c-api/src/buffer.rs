@@ -1,36 +1,58 @@
 //! Buffers: memory of the device, or the caller's own.
 
-use std::ffi::c_void;
-use std::ptr::NonNull;
-
-use anymetal::{Buffer, LentMemory};
+use anymetal::{Buffer, Error};
 
 use crate::device::DeviceHandle;
-use crate::status::{Failure, Status, give, object, release, run};
+use crate::given::{Bytes, Memory, Place};
+use crate::handles::{Handle, handled};
+use crate::status::{Failure, Status, run};
 
 /// `anymetal_buffer`.
 #[derive(Debug)]
-pub struct BufferHandle {
+pub(crate) struct BufferHandle {
     pub(crate) buffer: Buffer<u8>,
+}
+
+handled!(BufferHandle, 5);
+
+impl BufferHandle {
+    /// A range outside of the buffer is refused here, before memory of C is read or memory is reserved.
+    fn check_range(&self, offset: usize, count: usize) -> Result<(), Failure> {
+        let (len, end) = (self.buffer.len(), offset.checked_add(count));
+        if end.is_some_and(|end| end <= len) {
+            return Ok(());
+        }
+        Err(Error::RangeOutsideBuffer { start: offset, end: end.unwrap_or(usize::MAX), len }.into())
+    }
+
+    fn read(&self, offset: usize, count: usize) -> Result<Vec<u8>, Failure> {
+        // The caller's memory may be uninitialised, or the buffer's own, so bytes are read into
+        // memory of this library first.
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(count).map_err(|error| Failure::exhausted(error.to_string()))?;
+        bytes.resize(count, 0);
+        self.buffer.read_into(offset, &mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// `anymetal_buffer_make`.
 ///
 /// # Safety
 ///
-/// `device` is NULL or a device that was not given back, `buffer` a place for the result.
+/// `buffer` is NULL or a place for the result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_make(
-    device: *const DeviceHandle,
+pub(crate) unsafe extern "C" fn anymetal_buffer_make(
+    device: Handle<DeviceHandle>,
     bytes: usize,
-    buffer: *mut *mut BufferHandle,
+    buffer: Place<Handle<BufferHandle>>,
 ) -> Status {
     run(|| {
+        let device = device.object("device")?;
         // SAFETY: the caller's promise.
-        let device = unsafe { object(device, "device") }?;
-        let made = BufferHandle { buffer: device.device.buffer_zeroed::<u8>(bytes)? };
-        // SAFETY: the caller's promise.
-        unsafe { give(buffer, made) }
+        let place = unsafe { buffer.required() }?;
+        place.write(Handle::of(BufferHandle { buffer: device.device.buffer_zeroed::<u8>(bytes)? })?);
+        Ok(())
     })
 }
 
@@ -38,64 +60,51 @@ pub unsafe extern "C" fn anymetal_buffer_make(
 ///
 /// # Safety
 ///
-/// `device` is NULL or a device that was not given back, `buffer` a place for the result. `memory`
-/// has `bytes` bytes, which are used as the header says.
+/// `buffer` is NULL or a place for the result. `memory` has `bytes` bytes, which are used as the header
+/// says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_borrow(
-    device: *const DeviceHandle,
-    memory: *mut c_void,
+pub(crate) unsafe extern "C" fn anymetal_buffer_borrow(
+    device: Handle<DeviceHandle>,
+    memory: Memory,
     bytes: usize,
-    buffer: *mut *mut BufferHandle,
+    buffer: Place<Handle<BufferHandle>>,
 ) -> Status {
     run(|| {
+        let device = device.object("device")?;
         // SAFETY: the caller's promise.
-        let device = unsafe { object(device, "device") }?;
-        let start = NonNull::new(memory.cast::<u8>()).ok_or_else(|| Failure::caller("the memory is NULL"))?;
+        let place = unsafe { buffer.required() }?;
         // SAFETY: the header has the caller promise what a loan needs: valid until the buffer is
         // released and its work has ended, not used by the host meanwhile, no overlapping loans in
         // one launch.
-        let lent = unsafe { LentMemory::new(start, bytes, Box::new(())) };
-        let made = BufferHandle { buffer: device.device.borrow_host(lent, "")? };
-        // SAFETY: the caller's promise.
-        unsafe { give(buffer, made) }
+        let lent = unsafe { memory.lent(bytes, "bytes of memory") }?;
+        place.write(Handle::of(BufferHandle { buffer: device.device.borrow_host(lent, "")? })?);
+        Ok(())
     })
 }
 
-/// `anymetal_buffer_length`; 0 for NULL.
-///
-/// # Safety
-///
-/// `buffer` is NULL or a buffer that was not given back.
+/// `anymetal_buffer_length`; 0 for whatever is not a live buffer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_length(buffer: *const BufferHandle) -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { buffer.as_ref() }.map_or(0, |buffer| buffer.buffer.len())
+pub(crate) extern "C" fn anymetal_buffer_length(buffer: Handle<BufferHandle>) -> usize {
+    buffer.if_live().map_or(0, |buffer| buffer.buffer.len())
 }
 
 /// `anymetal_buffer_read`.
 ///
 /// # Safety
 ///
-/// `buffer` is NULL or a buffer that was not given back; `count` bytes may be written at `bytes`.
+/// `count` bytes may be written at `bytes`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_read(
-    buffer: *const BufferHandle,
+pub(crate) unsafe extern "C" fn anymetal_buffer_read(
+    buffer: Handle<BufferHandle>,
     offset: usize,
-    bytes: *mut c_void,
+    bytes: Memory,
     count: usize,
 ) -> Status {
     run(|| {
+        let buffer = buffer.object("buffer")?;
+        buffer.check_range(offset, count)?;
         // SAFETY: the caller's promise.
-        let buffer = unsafe { object(buffer, "buffer") }?;
-        if bytes.is_null() {
-            return Err(Failure::caller("the place for the bytes is NULL"));
-        }
-        // The place may be uninitialised, so bytes are read into memory of ours first.
-        let mut copy = vec![0u8; count];
-        buffer.buffer.read_into(offset, &mut copy)?;
-        // SAFETY: the caller's promise; the copy is not the caller's memory.
-        unsafe { std::ptr::copy_nonoverlapping(copy.as_ptr(), bytes.cast::<u8>(), count) };
-        Ok(())
+        unsafe { bytes.fill(count, "bytes", || buffer.read(offset, count)) }
     })
 }
 
@@ -103,33 +112,25 @@ pub unsafe extern "C" fn anymetal_buffer_read(
 ///
 /// # Safety
 ///
-/// `buffer` is NULL or a buffer that was not given back; there are `count` bytes at `bytes`.
+/// There are `count` bytes at `bytes`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_write(
-    buffer: *const BufferHandle,
+pub(crate) unsafe extern "C" fn anymetal_buffer_write(
+    buffer: Handle<BufferHandle>,
     offset: usize,
-    bytes: *const c_void,
+    bytes: Bytes,
     count: usize,
 ) -> Status {
     run(|| {
+        let buffer = buffer.object("buffer")?;
+        buffer.check_range(offset, count)?;
         // SAFETY: the caller's promise.
-        let buffer = unsafe { object(buffer, "buffer") }?;
-        if bytes.is_null() {
-            return Err(Failure::caller("the bytes are NULL"));
-        }
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
+        let bytes = unsafe { bytes.slice(count, usize::MAX, "bytes") }?;
         Ok(buffer.buffer.write_at(offset, bytes)?)
     })
 }
 
 /// `anymetal_buffer_release`.
-///
-/// # Safety
-///
-/// `buffer` is NULL or a buffer that was not given back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_buffer_release(buffer: *mut BufferHandle) {
-    // SAFETY: the caller's promise.
-    unsafe { release(buffer) }
+pub(crate) extern "C" fn anymetal_buffer_release(buffer: Handle<BufferHandle>) {
+    buffer.release();
 }

@@ -4,88 +4,81 @@ use std::ffi::{CString, c_char};
 
 use anymetal::{Device, Queue};
 
-use crate::status::{Status, give, object, release, run, text};
+use crate::given::{Place, Text};
+use crate::handles::{Handle, handled};
+use crate::status::{Status, run};
 
 /// `anymetal_device`.
 #[derive(Debug)]
-pub struct DeviceHandle {
+pub(crate) struct DeviceHandle {
     pub(crate) device: Device,
     name: CString,
 }
 
+handled!(DeviceHandle, 1);
+
 /// `anymetal_queue`.
 #[derive(Debug)]
-pub struct QueueHandle {
+pub(crate) struct QueueHandle {
     pub(crate) queue: Queue,
 }
+
+handled!(QueueHandle, 2);
 
 /// `anymetal_device_open`.
 ///
 /// # Safety
 ///
-/// `name` is NULL or a string of C, `device` a place for the result.
+/// `name` is NULL or a string of C, `device` NULL or a place for the result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_device_open(name: *const c_char, device: *mut *mut DeviceHandle) -> Status {
+pub(crate) unsafe extern "C" fn anymetal_device_open(
+    name: Text,
+    device: Place<Handle<DeviceHandle>>,
+) -> Status {
     run(|| {
-        let opened = match name.is_null() {
-            true => Device::system_default()?,
-            // SAFETY: the caller's promise.
-            false => Device::by_name(unsafe { text(name, "device's name") }?)?,
-        };
-        let name = CString::new(opened.name()).unwrap_or_default();
         // SAFETY: the caller's promise.
-        unsafe { give(device, DeviceHandle { device: opened, name }) }
+        let (place, name) = unsafe { (device.required()?, name.optional("device's name")?) };
+        let opened = name.map_or_else(Device::system_default, Device::by_name)?;
+        let name = CString::new(opened.name()).unwrap_or_default();
+        place.write(Handle::of(DeviceHandle { device: opened, name })?);
+        Ok(())
     })
 }
 
-/// `anymetal_device_name`; "" for NULL.
-///
-/// # Safety
-///
-/// `device` is NULL or a device that was not given back.
+/// `anymetal_device_name`; "" for whatever is not a live device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_device_name(device: *const DeviceHandle) -> *const c_char {
-    // SAFETY: the caller's promise.
-    unsafe { device.as_ref() }.map_or(c"".as_ptr(), |device| device.name.as_ptr())
+pub(crate) extern "C" fn anymetal_device_name(device: Handle<DeviceHandle>) -> *const c_char {
+    // The table of handles keeps the object, and the object its name, until the device is released.
+    device.if_live().map_or(c"".as_ptr(), |device| device.name.as_ptr())
 }
 
 /// `anymetal_device_release`.
-///
-/// # Safety
-///
-/// `device` is NULL or a device that was not given back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_device_release(device: *mut DeviceHandle) {
-    // SAFETY: the caller's promise.
-    unsafe { release(device) }
+pub(crate) extern "C" fn anymetal_device_release(device: Handle<DeviceHandle>) {
+    device.release();
 }
 
 /// `anymetal_queue_make`.
 ///
 /// # Safety
 ///
-/// `device` is NULL or a device that was not given back, `queue` a place for the result.
+/// `queue` is NULL or a place for the result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_queue_make(
-    device: *const DeviceHandle,
-    queue: *mut *mut QueueHandle,
+pub(crate) unsafe extern "C" fn anymetal_queue_make(
+    device: Handle<DeviceHandle>,
+    queue: Place<Handle<QueueHandle>>,
 ) -> Status {
     run(|| {
+        let device = device.object("device")?;
         // SAFETY: the caller's promise.
-        let device = unsafe { object(device, "device") }?;
-        let made = QueueHandle { queue: device.device.queue()? };
-        // SAFETY: the caller's promise.
-        unsafe { give(queue, made) }
+        let place = unsafe { queue.required() }?;
+        place.write(Handle::of(QueueHandle { queue: device.device.queue()? })?);
+        Ok(())
     })
 }
 
 /// `anymetal_queue_release`.
-///
-/// # Safety
-///
-/// `queue` is NULL or a queue that was not given back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_queue_release(queue: *mut QueueHandle) {
-    // SAFETY: the caller's promise.
-    unsafe { release(queue) }
+pub(crate) extern "C" fn anymetal_queue_release(queue: Handle<QueueHandle>) {
+    queue.release();
 }

@@ -1,58 +1,58 @@
 //! Visible functions: those that kernels are linked with, and tables of them.
 
-use std::ffi::c_char;
-
 use anymetal::{FunctionConstants, LinkedFunctions, Pipeline, VisibleFunctionTable};
 
+use crate::given::{List, MAX_FUNCTIONS, Place, Text};
+use crate::handles::{Handle, handled};
 use crate::kernel::KernelHandle;
 use crate::library::LibraryHandle;
-use crate::status::{Failure, Status, give, list, object, release, run, text};
+use crate::status::{Failure, Status, run};
 
 /// `anymetal_linked_function`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct LinkedFunction {
-    library: *const LibraryHandle,
-    name: *const c_char,
-    alias: *const c_char,
+pub(crate) struct LinkedFunction {
+    library: Handle<LibraryHandle>,
+    name: Text,
+    alias: Text,
 }
 
 /// `anymetal_function_table`.
 #[derive(Debug)]
-pub struct FunctionTableHandle {
+pub(crate) struct FunctionTableHandle {
     pub(crate) table: VisibleFunctionTable,
     pipeline: Pipeline,
 }
+
+handled!(FunctionTableHandle, 6);
 
 impl FunctionTableHandle {
     /// # Safety
     ///
     /// `name` is NULL or a string of C.
-    unsafe fn set(&self, index: usize, name: *const c_char) -> Result<(), Failure> {
-        if name.is_null() {
-            return Ok(self.table.clear(index)?);
-        }
+    unsafe fn set(&self, index: usize, name: Text) -> Result<(), Failure> {
         // SAFETY: the caller's promise.
-        let function = self.pipeline.function_handle(unsafe { text(name, "function's name") }?)?;
-        Ok(self.table.set(index, &function)?)
+        let Some(name) = unsafe { name.optional("function's name") }? else {
+            return Ok(self.table.clear(index)?);
+        };
+        Ok(self.table.set(index, &self.pipeline.function_handle(name)?)?)
     }
 }
 
 impl LinkedFunction {
     /// # Safety
     ///
-    /// The library is NULL or was not given back, the name and the alias are NULL or strings of C.
+    /// The name and the alias are NULL or strings of C.
     unsafe fn add_to(&self, functions: LinkedFunctions) -> Result<LinkedFunctions, Failure> {
+        let library = self.library.object("linked function's library")?;
         // SAFETY: the caller's promise.
-        let library = &unsafe { object(self.library, "linked function's library") }?.library;
-        // SAFETY: the caller's promise.
-        let name = unsafe { text(self.name, "linked function's name") }?;
-        if self.alias.is_null() {
-            return Ok(functions.function(library, name));
-        }
-        // SAFETY: the caller's promise.
-        let alias = unsafe { text(self.alias, "linked function's alias") }?;
-        Ok(functions.function_as(library, name, alias, FunctionConstants::new()))
+        let (name, alias) = unsafe {
+            (self.name.required("linked function's name")?, self.alias.optional("linked function's alias")?)
+        };
+        Ok(match alias {
+            None => functions.function(&library.library, name),
+            Some(alias) => functions.function_as(&library.library, name, alias, FunctionConstants::new()),
+        })
     }
 }
 
@@ -62,11 +62,11 @@ impl LinkedFunction {
 ///
 /// There are `count` functions at `functions`, as the header describes them.
 pub(crate) unsafe fn linked(
-    functions: *const LinkedFunction,
+    functions: List<LinkedFunction>,
     count: usize,
 ) -> Result<LinkedFunctions, Failure> {
     // SAFETY: the caller's promise.
-    let functions = unsafe { list(functions, count, "linked functions") }?;
+    let functions = unsafe { functions.slice(count, MAX_FUNCTIONS, "linked functions") }?;
     functions.iter().try_fold(LinkedFunctions::new(), |all, function| {
         // SAFETY: the caller's promise.
         unsafe { function.add_to(all) }
@@ -77,26 +77,26 @@ pub(crate) unsafe fn linked(
 ///
 /// # Safety
 ///
-/// `kernel` is NULL or a kernel that was not given back, `names` has `count` names, each NULL or a string of
-/// C, `table` is a place for the result.
+/// `names` has `count` names, each NULL or a string of C, `table` is NULL or a place for the result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_function_table_make(
-    kernel: *const KernelHandle,
-    names: *const *const c_char,
+pub(crate) unsafe extern "C" fn anymetal_function_table_make(
+    kernel: Handle<KernelHandle>,
+    names: List<Text>,
     count: usize,
-    table: *mut *mut FunctionTableHandle,
+    table: Place<Handle<FunctionTableHandle>>,
 ) -> Status {
     run(|| {
+        let pipeline = kernel.object("kernel")?.pipeline.clone();
         // SAFETY: the caller's promise.
-        let (kernel, names) = unsafe { (object(kernel, "kernel")?, list(names, count, "names")?) };
-        let pipeline = kernel.pipeline.clone();
+        let (place, names) =
+            unsafe { (table.required()?, names.slice(count, VisibleFunctionTable::MAX_ENTRIES, "names")?) };
         let made = FunctionTableHandle { table: VisibleFunctionTable::new(&pipeline, count)?, pipeline };
         for (index, &name) in names.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { made.set(index, name) }?;
         }
-        // SAFETY: the caller's promise.
-        unsafe { give(table, made) }
+        place.write(Handle::of(made)?);
+        Ok(())
     })
 }
 
@@ -104,24 +104,19 @@ pub unsafe extern "C" fn anymetal_function_table_make(
 ///
 /// # Safety
 ///
-/// `table` is NULL or a table that was not given back, `name` NULL or a string of C.
+/// `name` is NULL or a string of C.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_function_table_set(
-    table: *const FunctionTableHandle,
+pub(crate) unsafe extern "C" fn anymetal_function_table_set(
+    table: Handle<FunctionTableHandle>,
     index: usize,
-    name: *const c_char,
+    name: Text,
 ) -> Status {
     // SAFETY: the caller's promise.
-    run(|| unsafe { object(table, "table of functions")?.set(index, name) })
+    run(|| unsafe { table.object("table of functions")?.set(index, name) })
 }
 
 /// `anymetal_function_table_release`.
-///
-/// # Safety
-///
-/// `table` is NULL or a table that was not given back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_function_table_release(table: *mut FunctionTableHandle) {
-    // SAFETY: the caller's promise.
-    unsafe { release(table) }
+pub(crate) extern "C" fn anymetal_function_table_release(table: Handle<FunctionTableHandle>) {
+    table.release();
 }

@@ -1,6 +1,6 @@
 //! Launches and their submissions.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use anymetal::hal::command::BoundResource;
 use anymetal::{ArgumentTarget, BufferView, DeviceError, Scalar, Submission, Unbound, VisibleFunctionTable};
@@ -8,36 +8,40 @@ use anymetal::{ArgumentTarget, BufferView, DeviceError, Scalar, Submission, Unbo
 use crate::buffer::BufferHandle;
 use crate::device::QueueHandle;
 use crate::functions::FunctionTableHandle;
+use crate::given::{Bytes, List, Place};
+use crate::handles::{Handle, handled};
 use crate::kernel::KernelHandle;
-use crate::status::{Failure, Status, give, list, object, release, run};
+use crate::status::{Failure, Status, run};
 
 /// `anymetal_argument`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Argument {
+pub(crate) struct Argument {
     kind: c_int,
-    buffer: *const BufferHandle,
+    buffer: Handle<BufferHandle>,
     offset: usize,
     integer: i64,
     number: f64,
-    bytes: *const c_void,
+    bytes: Bytes,
     length: usize,
-    functions: *const FunctionTableHandle,
+    functions: Handle<FunctionTableHandle>,
 }
 
 /// `anymetal_grid`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Grid {
+pub(crate) struct Grid {
     threads: [u32; 3],
     group_size: [u32; 3],
 }
 
 /// `anymetal_submission`.
 #[derive(Debug)]
-pub struct SubmissionHandle {
+pub(crate) struct SubmissionHandle {
     submission: Submission,
 }
+
+handled!(SubmissionHandle, 7);
 
 /// An argument, copied out of C's memory.
 enum Given {
@@ -62,33 +66,32 @@ impl anymetal::Argument for Given {
 }
 
 impl Argument {
+    /// The argument, of which at most `max_bytes` bytes are copied.
+    ///
     /// # Safety
     ///
-    /// The fields that its kind names are as the header says.
-    unsafe fn given(&self) -> Result<Given, Failure> {
+    /// The fields that its kind names are as the header describes.
+    unsafe fn given(&self, max_bytes: usize) -> Result<Given, Failure> {
         Ok(match self.kind {
             0 => Given::Nothing,
             1 => {
-                // SAFETY: the caller's promise.
-                let buffer = &unsafe { object(self.buffer, "argument's buffer") }?.buffer;
+                let buffer = &self.buffer.object("argument's buffer")?.buffer;
                 Given::View(buffer.view(self.offset..buffer.len())?)
             }
             2 => Given::Scalar(Scalar::Integer(self.integer.into())),
             3 => Given::Scalar(Scalar::Float(self.number)),
-            4 if self.bytes.is_null() => return Err(Failure::caller("an argument's bytes are NULL")),
-            // SAFETY: the caller's promise.
-            4 => Given::Bytes(unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) }.to_vec()),
+            4 => {
+                // SAFETY: the caller's promise.
+                let bytes = unsafe { self.bytes.slice(self.length, max_bytes, "bytes of an argument") }?;
+                Given::Bytes(bytes.to_vec())
+            }
             5 => Given::Threadgroup {
                 index: u32::try_from(self.integer)
-                    .map_err(|_| Failure::caller(format!("{} is no threadgroup index", self.integer)))?,
+                    .map_err(|_| Failure::caller(format!("{} is not a threadgroup index", self.integer)))?,
                 length: self.length as u64,
             },
-            6 => {
-                // SAFETY: the caller's promise.
-                let functions = unsafe { object(self.functions, "argument's table of functions") }?;
-                Given::Functions(functions.table.clone())
-            }
-            other => return Err(Failure::caller(format!("{other} is no kind of argument"))),
+            6 => Given::Functions(self.functions.object("argument's table of functions")?.table.clone()),
+            other => return Err(Failure::caller(format!("{other} is not a kind of argument"))),
         })
     }
 }
@@ -97,26 +100,30 @@ impl Argument {
 ///
 /// # Safety
 ///
-/// `queue` and `kernel` are NULL or were not given back, `arguments` has `argument_count` arguments
-/// as the header describes them, `submission` is NULL or a place for the result.
+/// `arguments` has `argument_count` arguments as the header describes them, `submission` is NULL or a
+/// place for the result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_launch(
-    queue: *const QueueHandle,
-    kernel: *const KernelHandle,
-    arguments: *const Argument,
+pub(crate) unsafe extern "C" fn anymetal_launch(
+    queue: Handle<QueueHandle>,
+    kernel: Handle<KernelHandle>,
+    arguments: List<Argument>,
     argument_count: usize,
     grid: Grid,
-    submission: *mut *mut SubmissionHandle,
+    submission: Place<Handle<SubmissionHandle>>,
 ) -> Status {
     run(|| {
+        let (queue, kernel) = (queue.object("queue")?, kernel.object("kernel")?);
         // SAFETY: the caller's promise.
-        let (queue, kernel) = unsafe { (object(queue, "queue")?, object(kernel, "kernel")?) };
+        let place = unsafe { submission.optional() }?;
+        let declared = kernel.pipeline.kernel().arguments.len();
         // SAFETY: the caller's promise.
-        let arguments = unsafe { list(arguments, argument_count, "arguments") }?;
+        let arguments = unsafe { arguments.slice(argument_count, declared, "kernel's arguments") }?;
+        let max_bytes = queue.queue.device().capabilities().max_inline_bytes;
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads);
         for argument in arguments {
             // SAFETY: the caller's promise.
-            launch = match unsafe { argument.given() }? {
+            launch = match unsafe { argument.given(max_bytes) }? {
                 Given::Threadgroup { index, length } => launch.threadgroup_memory(index, length),
                 given => launch.arg(given),
             };
@@ -124,13 +131,11 @@ pub unsafe extern "C" fn anymetal_launch(
         if grid.group_size != [0; 3] {
             launch = launch.group_size(grid.group_size);
         }
-        if submission.is_null() {
-            launch.run()?;
-            return Ok(());
+        match place {
+            None => drop(launch.run()?),
+            Some(place) => place.write(Handle::of(SubmissionHandle { submission: launch.submit()? })?),
         }
-        let started = SubmissionHandle { submission: launch.submit()? };
-        // SAFETY: the caller's promise.
-        unsafe { give(submission, started) }
+        Ok(())
     })
 }
 
@@ -138,41 +143,32 @@ pub unsafe extern "C" fn anymetal_launch(
 ///
 /// # Safety
 ///
-/// `submission` is NULL or was not given back, `device_seconds` is NULL or may be written.
+/// `device_seconds` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_submission_wait(
-    submission: *const SubmissionHandle,
-    device_seconds: *mut f64,
+pub(crate) unsafe extern "C" fn anymetal_submission_wait(
+    submission: Handle<SubmissionHandle>,
+    device_seconds: Place<f64>,
 ) -> Status {
     run(|| {
+        let submission = submission.object("submission")?;
         // SAFETY: the caller's promise.
-        let timing = unsafe { object(submission, "submission") }?.submission.wait()?;
-        if !device_seconds.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { device_seconds.write(timing.device_time().as_secs_f64()) };
+        let place = unsafe { device_seconds.optional() }?;
+        let timing = submission.submission.wait()?;
+        if let Some(place) = place {
+            place.write(timing.device_time().as_secs_f64());
         }
         Ok(())
     })
 }
 
-/// `anymetal_submission_is_done`; true for NULL.
-///
-/// # Safety
-///
-/// `submission` is NULL or was not given back.
+/// `anymetal_submission_is_done`; true for whatever is not a live submission.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_submission_is_done(submission: *const SubmissionHandle) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe { submission.as_ref() }.is_none_or(|submission| submission.submission.is_done())
+pub(crate) extern "C" fn anymetal_submission_is_done(submission: Handle<SubmissionHandle>) -> bool {
+    submission.if_live().is_none_or(|submission| submission.submission.is_done())
 }
 
 /// `anymetal_submission_release`.
-///
-/// # Safety
-///
-/// `submission` is NULL or was not given back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn anymetal_submission_release(submission: *mut SubmissionHandle) {
-    // SAFETY: the caller's promise.
-    unsafe { release(submission) }
+pub(crate) extern "C" fn anymetal_submission_release(submission: Handle<SubmissionHandle>) {
+    submission.release();
 }

@@ -11,7 +11,7 @@ use anymetal::{DeviceError, Error, ErrorClass};
 /// How a call ended: `anymetal_status`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     /// Well.
     Ok = 0,
     /// The source is wrong.
@@ -40,6 +40,16 @@ impl Failure {
     /// A mistake in the call.
     pub(crate) fn caller(text: impl Into<String>) -> Failure {
         Failure { status: Status::Caller, text: text.into() }
+    }
+
+    /// A resource that is used up.
+    pub(crate) fn exhausted(text: impl Into<String>) -> Failure {
+        Failure { status: Status::Exhausted, text: text.into() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 }
 
@@ -82,82 +92,15 @@ pub(crate) fn run(call: impl FnOnce() -> Result<(), Failure>) -> Status {
     status
 }
 
-/// The object behind a handle.
-///
-/// # Safety
-///
-/// The pointer is NULL or a handle of that type which was not given back.
-pub(crate) unsafe fn object<'a, T>(handle: *const T, what: &str) -> Result<&'a T, Failure> {
-    // SAFETY: the caller's promise.
-    unsafe { handle.as_ref() }.ok_or_else(|| Failure::caller(format!("the {what} is NULL")))
-}
-
-/// Hands an object out.
-///
-/// # Safety
-///
-/// The place is NULL or may be written.
-pub(crate) unsafe fn give<T>(place: *mut *mut T, object: T) -> Result<(), Failure> {
-    if place.is_null() {
-        return Err(Failure::caller("there is no place for the result: it is NULL"));
-    }
-    // SAFETY: the caller's promise.
-    unsafe { place.write(Box::into_raw(Box::new(object))) };
-    Ok(())
-}
-
-/// Takes a handle back.
-///
-/// # Safety
-///
-/// The pointer is NULL or a handle that [`give`] made and that was not given back.
-pub(crate) unsafe fn release<T>(handle: *mut T) {
-    if !handle.is_null() {
-        let _bug = run(|| {
-            // SAFETY: the caller's promise.
-            drop(unsafe { Box::from_raw(handle) });
-            Ok(())
-        });
-    }
-}
-
-/// A list of C.
-///
-/// # Safety
-///
-/// There are `count` items at `first`, unless it is NULL.
-pub(crate) unsafe fn list<'a, T>(first: *const T, count: usize, what: &str) -> Result<&'a [T], Failure> {
-    match count {
-        0 => Ok(&[]),
-        _ if first.is_null() => Err(Failure::caller(format!("the {what} are NULL"))),
-        // SAFETY: the caller's promise.
-        _ => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
-    }
-}
-
-/// Text of C.
-///
-/// # Safety
-///
-/// The pointer is NULL or a string that ends with a zero byte.
-pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failure> {
-    if pointer.is_null() {
-        return Err(Failure::caller(format!("the {what} is NULL")));
-    }
-    // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| Failure::caller(format!("the {what} is not UTF-8")))
-}
-
 /// `anymetal_last_error`.
 #[unsafe(no_mangle)]
-pub extern "C" fn anymetal_last_error() -> *const c_char {
+pub(crate) extern "C" fn anymetal_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// `anymetal_version`.
 #[unsafe(no_mangle)]
-pub extern "C" fn anymetal_version() -> *const c_char {
+pub(crate) extern "C" fn anymetal_version() -> *const c_char {
     const VERSION: &CStr =
         match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
             Ok(version) => version,

@@ -25,7 +25,17 @@ impl LentMemory {
     /// and may be read; they may be written as well if a kernel that writes them is given the
     /// memory. No reference to them exists while a kernel that is given the memory runs. They may
     /// change between kernels. Loans whose bytes overlap are not given to one kernel.
+    ///
+    /// # Panics
+    ///
+    /// If the range exceeds the address space. Boundaries to other languages check lengths that they
+    /// are given before they make a loan.
     pub unsafe fn new(start: NonNull<u8>, length: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
+        let end = start.addr().get().checked_add(length);
+        assert!(
+            end.is_some() && isize::try_from(length).is_ok(),
+            "a loan of {length} bytes from {start:p} on exceeds the address space"
+        );
         LentMemory { start, length, _owner: owner }
     }
 
@@ -67,5 +77,12 @@ mod tests {
         assert_eq!((lent.length(), lent.start(), Arc::strong_count(&owner)), (16, start, 2));
         drop(lent);
         assert_eq!(Arc::strong_count(&owner), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "exceeds the address space")]
+    fn a_range_that_no_allocation_has_is_a_bug_of_the_lender() {
+        // SAFETY: not a range of an allocation, which is what the assertion finds.
+        let _lent = unsafe { LentMemory::new(NonNull::dangling(), usize::MAX, Box::new(())) };
     }
 }

@@ -16,6 +16,7 @@ use crate::borrowed::{HostArray, facts};
 use crate::casts::{Casts, is_value};
 use crate::element::Element;
 use crate::functions::{PyFunctionTable, names_in, table_of};
+use crate::items::items_of;
 use crate::lend::Region;
 use crate::library::Conventions;
 
@@ -62,6 +63,13 @@ pub(crate) struct Rules<'a> {
     pub(crate) conventions: Conventions,
 }
 
+impl Rules<'_> {
+    /// The most bytes of an argument by value.
+    fn max_bytes(&self) -> usize {
+        usize::try_from(self.device.capabilities().max_inline_bytes).unwrap_or(usize::MAX)
+    }
+}
+
 /// Sorts an object that is given for an argument at a position.
 pub(crate) fn sort(
     object: &Bound<'_, PyAny>,
@@ -77,12 +85,12 @@ pub(crate) fn sort(
     if let Some(array) = HostArray::by_exchange(object, known).map_err(told)? {
         return host(object, array, position, argument, rules);
     }
-    if let Some(items) = arrays_in(object)? {
+    if let Some(items) = arrays_in(object, rules.max_bytes() / size_of::<u64>())? {
         let arrays: PyResult<_> = items.iter().map(|item| tabled(item, position, argument)).collect();
         return arrays.map(Sorted::Table);
     }
     if is_value(object) {
-        return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
+        return numbers(object, position, argument, rules);
     }
     if let Ok(array) = object.cast::<PyArray>() {
         let array = array.get();
@@ -100,10 +108,17 @@ pub(crate) fn sort(
         return Ok(Sorted::Given(Given::Nothing, None));
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
+        let (length, limit) = (bytes.as_bytes().len(), rules.max_bytes());
+        if length > limit {
+            return Err(PyValueError::new_err(format!(
+                "argument {position} (`{}`) has {length} bytes, and at most {limit} are given by value; give an array",
+                argument.name
+            )));
+        }
         return value(bytes.as_bytes().to_vec(), position, argument, rules);
     }
     if known.is_numpy_scalar {
-        return value(rules.casts.bytes(object, position, argument)?, position, argument, rules);
+        return numbers(object, position, argument, rules);
     }
     let array = HostArray::required(object).map_err(told)?;
     host(object, array, position, argument, rules)
@@ -147,15 +162,16 @@ fn host(
 ) -> PyResult<Sorted> {
     if array.dims().is_empty() && argument.is_reference && !array.element().fits(argument) {
         // A tensor without dimensions is a number: `torch.tensor(0.5, dtype=torch.float64)`.
-        let number = object.call_method0(intern!(object.py(), "item"))?;
-        return value(rules.casts.bytes(&number, position, argument)?, position, argument, rules);
+        if let Some(item) = object.getattr_opt(intern!(object.py(), "item"))? {
+            return numbers(&item.call0()?, position, argument, rules);
+        }
     }
     check_host(&array, position, argument, rules)?;
     Ok(Sorted::Host(array))
 }
 
 /// The items of a list that begins with an array; `None` for everything else, lists of numbers included.
-fn arrays_in<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+fn arrays_in<'py>(object: &Bound<'py, PyAny>, limit: usize) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
     if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
         return Ok(None);
     }
@@ -163,21 +179,34 @@ fn arrays_in<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, 
     if is_value(&first) || facts(&first.get_type())?.is_numpy_scalar {
         return Ok(None);
     }
-    object.try_iter()?.collect::<PyResult<Vec<_>>>().map(Some)
+    items_of(object, limit, "a list of arrays").map(Some)
 }
 
 /// An array of a list.
 fn tabled(item: &Bound<'_, PyAny>, position: usize, argument: &ArgumentInfo) -> PyResult<Tabled> {
-    if let Ok(array) = item.cast::<PyArray>() {
-        return array.get().region().map(Tabled::Device);
-    }
-    let array = HostArray::required(item).map_err(|error| at(item.py(), position, argument, &error))?;
-    if array.is_read_only {
-        return Err(PyValueError::new_err(format!(
+    let read_only = || {
+        PyValueError::new_err(format!(
             "argument {position} (`{}`) has a read-only array, and what a kernel reaches by a pointer it may write; \
              give a copy: `x.copy()`",
             argument.name
-        )));
+        ))
+    };
+    if let Ok(array) = item.cast::<PyArray>() {
+        let array = array.get();
+        if array.is_read_only() {
+            return Err(read_only());
+        }
+        if !array.tensor().is_contiguous() {
+            return Err(PyValueError::new_err(format!(
+                "argument {position} (`{}`) has an array that is not contiguous; give `anymetal.ops.contiguous(x)`",
+                argument.name
+            )));
+        }
+        return array.region().map(Tabled::Device);
+    }
+    let array = HostArray::required(item).map_err(|error| at(item.py(), position, argument, &error))?;
+    if array.is_read_only {
+        return Err(read_only());
     }
     if array.extent().is_none() {
         return Err(PyValueError::new_err(format!(
@@ -186,6 +215,17 @@ fn tabled(item: &Bound<'_, PyAny>, position: usize, argument: &ArgumentInfo) -> 
         )));
     }
     Ok(Tabled::Host(array))
+}
+
+/// A number, or a list of numbers.
+fn numbers(
+    object: &Bound<'_, PyAny>,
+    position: usize,
+    argument: &ArgumentInfo,
+    rules: &Rules<'_>,
+) -> PyResult<Sorted> {
+    let bytes = rules.casts.bytes(object, position, argument, rules.max_bytes())?;
+    value(bytes, position, argument, rules)
 }
 
 fn value(bytes: Vec<u8>, position: usize, argument: &ArgumentInfo, rules: &Rules<'_>) -> PyResult<Sorted> {

@@ -18,7 +18,11 @@ use crate::errors::Raise;
 use crate::export;
 use crate::fork;
 use crate::interpreter::detach;
+use crate::items::Items;
 use crate::lend::{Loans, Place, Region};
+
+/// The most elements of an array: positions have 31 bits in `anymetal_ops`.
+const MAX_ELEMENTS: usize = i32::MAX as usize;
 
 /// An array of a device.
 #[pyclass(frozen, subclass, name = "Array", module = "anymetal._native")]
@@ -34,6 +38,14 @@ impl PyArray {
         PyArray { state, tensor, is_read_only: false }
     }
 
+    /// The result of an operation over arrays of one device: read-only if it is a view of one that is.
+    pub(crate) fn made_from(inputs: &[&PyArray], state: &Arc<DeviceState>, tensor: Tensor) -> PyArray {
+        let buffer = Arc::as_ptr(tensor.buffer().hal());
+        let shares = |input: &&PyArray| std::ptr::addr_eq(Arc::as_ptr(input.tensor.buffer().hal()), buffer);
+        let is_read_only = inputs.iter().any(|input| input.is_read_only && shares(input));
+        PyArray { state: Arc::clone(state), tensor, is_read_only }
+    }
+
     pub(crate) fn tensor(&self) -> &Tensor {
         &self.tensor
     }
@@ -42,13 +54,9 @@ impl PyArray {
         &self.state
     }
 
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.is_read_only
-    }
-
-    /// An array with whatever its memory held before; the shape's bytes fit the address space.
+    /// An array with whatever its memory held before.
     pub(crate) fn empty(state: &Arc<DeviceState>, dtype: DType, shape: &[usize]) -> PyResult<PyArray> {
-        let bytes = shape.iter().product::<usize>() * dtype.size();
+        let bytes = bytes_of(dtype, shape)?;
         let buffer = state.device.rent::<u8>(bytes.max(dtype.size())).or_raise()?;
         let tensor = state.ops.from_bytes(&buffer, dtype, shape).or_raise()?;
         Ok(PyArray::new(Arc::clone(state), tensor))
@@ -154,15 +162,15 @@ impl PyArray {
     fn from_bytes(
         py: Python<'_>,
         bytes: &[u8],
-        shape: Vec<usize>,
+        shape: Items<usize>,
         dtype: &str,
         device: Option<&Bound<'_, PyDevice>>,
     ) -> PyResult<PyArray> {
-        let array = PyArray::uninitialised(py, shape, dtype, device)?;
-        if array.tensor.byte_len() != bytes.len() as u64 {
-            let (needed, given) = (array.tensor.byte_len(), bytes.len());
+        let (needed, given) = (bytes_of(dtype_of(dtype)?, &shape.0)?, bytes.len());
+        if needed != given {
             return Err(PyValueError::new_err(format!("the shape needs {needed} bytes, {given} were given")));
         }
+        let array = PyArray::uninitialised(py, shape, dtype, device)?;
         array.tensor.buffer().write(bytes).or_raise()?;
         Ok(array)
     }
@@ -172,7 +180,7 @@ impl PyArray {
     #[pyo3(signature = (shape, dtype, device=None))]
     fn uninitialised(
         py: Python<'_>,
-        shape: Vec<usize>,
+        shape: Items<usize>,
         dtype: &str,
         device: Option<&Bound<'_, PyDevice>>,
     ) -> PyResult<PyArray> {
@@ -180,12 +188,7 @@ impl PyArray {
             Some(device) => Arc::clone(&device.get().state),
             None => DeviceState::named(py, None)?,
         };
-        let dtype = dtype_of(dtype)?;
-        let count = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
-        if count.and_then(|count| count.checked_mul(dtype.size())).is_none() {
-            return Err(PyValueError::new_err("the shape has too many elements"));
-        }
-        PyArray::empty(&state, dtype, &shape)
+        PyArray::empty(&state, dtype_of(dtype)?, &shape.0)
     }
 
     #[getter]
@@ -222,6 +225,12 @@ impl PyArray {
     #[getter]
     fn device(&self) -> PyDevice {
         PyDevice { state: Arc::clone(&self.state) }
+    }
+
+    /// Whether its memory is another library's, which must not be written.
+    #[getter]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     #[getter]
@@ -288,15 +297,15 @@ impl PyArray {
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,
         stream: Option<&Bound<'py, PyAny>>,
-        max_version: Option<&Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _unused = (stream, max_version);
+        let _unused = stream;
         if dl_device.is_some_and(|(kind, _)| kind != crate::borrowed::DLPACK_CPU) {
             return Err(PyBufferError::new_err("the array can be exported to the host's memory only"));
         }
-        export::capsule(slf, copy == Some(true))
+        export::capsule(slf, copy == Some(true), max_version.is_some_and(|(major, _)| major >= 1))
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -315,6 +324,17 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Vec<i
     let array = HostArray::required(object)?;
     let (shape, strides) = array.dims().iter().map(|dim| (dim.extent, dim.stride)).unzip();
     Ok((shape, strides, array.element().name()))
+}
+
+/// The bytes of an array, before any are reserved.
+fn bytes_of(dtype: DType, shape: &[usize]) -> PyResult<usize> {
+    let count = match shape.contains(&0) {
+        true => Some(0),
+        false => shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent)),
+    };
+    count.filter(|&count| count <= MAX_ELEMENTS).map(|count| count * dtype.size()).ok_or_else(|| {
+        PyValueError::new_err(format!("the shape {shape:?} has too many elements: at most {MAX_ELEMENTS}"))
+    })
 }
 
 /// The tensor type of a name, or an exception that lists all.

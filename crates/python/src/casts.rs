@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::element::cast_named;
+use crate::items::items_of;
 
 /// Types that numbers are to have instead of the declared ones: all, or by position.
 #[derive(Debug, Default)]
@@ -39,12 +40,13 @@ impl Casts {
         self.each.iter().find(|(at, _)| *at == position).map(|(_, scalar)| *scalar).or(self.all)
     }
 
-    /// The bytes of a number or list for the argument at that position.
+    /// The bytes of a number or list for the argument at that position, at most `limit` for a list.
     pub(crate) fn bytes(
         &self,
         value: &Bound<'_, PyAny>,
         position: usize,
         argument: &ArgumentInfo,
+        limit: usize,
     ) -> PyResult<Vec<u8>> {
         let cast = self.at(position);
         match number(value)? {
@@ -62,7 +64,7 @@ impl Casts {
                 };
                 to_bytes(number, scalar, cast.is_some(), position, argument)
             }
-            None => self.list(value, cast, position, argument),
+            None => self.list(value, cast, position, argument, limit),
         }
     }
 
@@ -72,10 +74,11 @@ impl Casts {
         cast: Option<ScalarType>,
         position: usize,
         argument: &ArgumentInfo,
+        limit: usize,
     ) -> PyResult<Vec<u8>> {
         let mut numbers = Vec::new();
-        for item in value.try_iter()? {
-            let item = item?;
+        // Each number has a byte at least.
+        for item in items_of(value, limit, &format!("argument {position} (`{}`)", argument.name))? {
             let number = number(&item)?.ok_or_else(|| {
                 let kind = item.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
                 PyTypeError::new_err(format!(
@@ -153,6 +156,12 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }
     // A scalar of NumPy.
     if value.hasattr("item")? && value.hasattr("dtype")? {
+        // `item` of a date or duration is an integer for some units.
+        if let Some(kind) = value.getattr("dtype")?.getattr_opt("kind")?
+            && kind.extract::<String>().is_ok_and(|kind| !matches!(&*kind, "b" | "i" | "u" | "f"))
+        {
+            return Ok(None);
+        }
         let item = value.call_method0("item")?;
         if !item.is(value) && (item.is_instance_of::<PyInt>() || item.is_instance_of::<PyFloat>()) {
             return number(&item);

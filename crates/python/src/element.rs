@@ -4,6 +4,8 @@
 
 use anymetal::{ArgumentInfo, ElementType, ScalarType};
 use anymetal_ops::DType;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
 
 /// What kind of number an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,15 +47,14 @@ impl Element {
         }
     }
 
-    /// DLPack's codes.
-    pub(crate) fn of_dlpack(code: u8, bits: u8, lanes: u16) -> Option<Element> {
-        let bytes = usize::from(bits) / 8;
-        if !bits.is_multiple_of(8) || bits == 0 {
-            return None;
-        }
+    /// The type that DLPack's numbers stand for; an error says why it cannot be a kernel's.
+    pub(crate) fn of_dlpack(code: u8, bits: u8, lanes: u16) -> PyResult<Element> {
         if lanes != 1 {
-            return Some(Element::new(Kind::Raw, bytes * usize::from(lanes)));
+            return Err(PyTypeError::new_err(format!(
+                "elements of {lanes} lanes have no type in Metal; add a dimension for the lanes"
+            )));
         }
+        let bytes = usize::from(bits) / 8;
         let kind = match code {
             0 => Kind::Int,
             1 => Kind::UInt,
@@ -61,10 +62,29 @@ impl Element {
             4 => Kind::BFloat,
             5 => Kind::Complex,
             6 => Kind::Bool,
-            // Floating-point types of 8 bits, and others that MSL has no name for.
-            _ => Kind::Raw,
+            // Floating-point types of 8 bits and fewer, which MSL has no names for.
+            7..=17 => Kind::Raw,
+            3 => return Err(PyTypeError::new_err("elements are opaque handles, which kernels cannot use")),
+            _ => return Err(PyTypeError::new_err(format!("DLPack has no type with the code {code}"))),
         };
-        Some(Element::new(kind, bytes))
+        Element { kind, bytes }.checked().filter(|_| bits.is_multiple_of(8)).ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "elements of {bits} bits (DLPack's type {code}) have no type in Metal; convert the tensor"
+            ))
+        })
+    }
+
+    /// The type, if kernels can use elements of that kind and size.
+    fn checked(self) -> Option<Element> {
+        let sizes: &[usize] = match self.kind {
+            Kind::Bool => &[1],
+            Kind::Int | Kind::UInt => &[1, 2, 4, 8],
+            Kind::Float => &[2, 4, 8],
+            Kind::BFloat => &[2],
+            Kind::Complex => &[4, 8, 16],
+            Kind::Raw => return (self.bytes > 0).then_some(self),
+        };
+        sizes.contains(&self.bytes).then_some(self)
     }
 
     /// The code and bits of DLPack for the type of a tensor.
@@ -79,17 +99,34 @@ impl Element {
         (code, (dtype.size() * 8) as u8)
     }
 
-    /// The letter of NumPy's array interface.
-    pub(crate) fn of_letter(letter: u8, bytes: usize) -> Element {
+    /// The type that a letter of NumPy's array interface stands for. Memory of Python's own (objects),
+    /// dates and text are errors: a kernel would see references, counts and characters as numbers, and
+    /// overwrite them.
+    pub(crate) fn of_letter(letter: u8, bytes: usize) -> PyResult<Element> {
         let kind = match letter {
             b'b' => Kind::Bool,
             b'i' => Kind::Int,
             b'u' => Kind::UInt,
             b'f' => Kind::Float,
             b'c' => Kind::Complex,
-            _ => Kind::Raw,
+            b'V' => Kind::Raw,
+            _ => {
+                let what = match letter {
+                    b'O' => "Python objects (dtype `object`)",
+                    b'M' => "dates (dtype `datetime64`); give `x.view(\"int64\")`",
+                    b'm' => "durations (dtype `timedelta64`); give `x.view(\"int64\")`",
+                    b'S' | b'a' | b'U' | b'T' => "text; give its bytes, `x.view(\"uint8\")`",
+                    _ => "an unknown type",
+                };
+                return Err(PyTypeError::new_err(format!("kernels cannot use arrays of {what}")));
+            }
         };
-        Element::new(kind, bytes)
+        Element { kind, bytes }.checked().ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "elements of type `{}{bytes}` have no type in Metal; convert the array",
+                char::from(letter)
+            ))
+        })
     }
 
     /// The tensor type, if there is one.

@@ -13,6 +13,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{Raise, mistake};
 use crate::interpreter::detach;
+use crate::items::items_of;
 use crate::lend::Region;
 use crate::library::{LibraryState, PyLibrary, constants_dictionary};
 
@@ -197,34 +198,35 @@ pub(crate) fn names_in(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Option<S
     if !given.is_instance_of::<PyList>() && !given.is_instance_of::<PyTuple>() {
         return Ok(None);
     }
-    let name = |item: PyResult<Bound<'_, PyAny>>| {
-        let item = item?;
-        match item.cast::<PyString>() {
-            Ok(name) => Ok(Some(name.to_cow()?.into_owned())),
-            Err(_) if item.is_none() => Ok(None),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "a table's entries are names of functions or None, not {}",
-                kind_of(&item)
-            ))),
-        }
+    let name = |item: Bound<'_, PyAny>| match item.cast::<PyString>() {
+        Ok(name) => Ok(Some(name.to_cow()?.into_owned())),
+        Err(_) if item.is_none() => Ok(None),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "a table's entries are names of functions or None, not {}",
+            kind_of(&item)
+        ))),
     };
-    given.try_iter()?.map(name).collect::<PyResult<Vec<_>>>().map(Some)
+    items_of(given, VisibleFunctionTable::MAX_ENTRIES, "a table of functions")?
+        .into_iter()
+        .map(name)
+        .collect::<PyResult<Vec<_>>>()
+        .map(Some)
 }
 
 /// The functions that a kernel is linked with.
 pub(crate) fn linked_in(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Linked>> {
     let Some(given) = given else { return Ok(Vec::new()) };
-    let function = |item: PyResult<Bound<'_, PyAny>>| {
-        let item = item?;
-        match item.cast::<PyFunction>() {
-            Ok(function) => Ok(function.get().linked.clone()),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "linked functions are those that `library.function(name)` gives, not {}",
-                kind_of(&item)
-            ))),
-        }
+    let function = |item: Bound<'_, PyAny>| match item.cast::<PyFunction>() {
+        Ok(function) => Ok(function.get().linked.clone()),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "linked functions are those that `library.function(name)` gives, not {}",
+            kind_of(&item)
+        ))),
     };
-    given.try_iter()?.map(function).collect()
+    items_of(given, VisibleFunctionTable::MAX_ENTRIES, "the list of linked functions")?
+        .into_iter()
+        .map(function)
+        .collect()
 }
 
 /// The linked functions of a kernel, as Python has them.

@@ -16,6 +16,7 @@ use crate::call::{Call, Callee, LaunchShape, declaration};
 use crate::errors::Raise;
 use crate::functions::{Linked, PyFunctionTable};
 use crate::interpreter::detach;
+use crate::items::Items;
 use crate::library::{LibraryState, constants_dictionary};
 use crate::profile::PyProfile;
 use crate::queue::PyQueue;
@@ -169,7 +170,7 @@ impl PyKernel {
     /// Starts the kernel and returns its submission, which can be waited for or awaited.
     #[pyo3(signature = (
         *args, threads=None, group_size=None, arg_casts=None, threadgroup_memory=None, queue=None,
-        after=Vec::new(), label=None, deadline=None
+        after=Items::none(), label=None, deadline=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn launch(
@@ -181,7 +182,7 @@ impl PyKernel {
         arg_casts: Option<&Bound<'_, PyAny>>,
         threadgroup_memory: Option<&Bound<'_, PyDict>>,
         queue: Option<&Bound<'_, PyAny>>,
-        after: Vec<Bound<'_, PySubmission>>,
+        after: Items<Bound<'_, PySubmission>>,
         label: Option<String>,
         deadline: Option<f64>,
     ) -> PyResult<PySubmission> {
@@ -189,7 +190,7 @@ impl PyKernel {
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
         let call = Call::new(&self.callee(), args, &shape)?;
         let queue = self.queue_or_default(queue)?;
-        let after: Vec<_> = after.iter().map(|other| other.get().submission().clone()).collect();
+        let after: Vec<_> = after.0.iter().map(|other| other.get().submission().clone()).collect();
         let deadline = deadline.map(seconds).transpose()?;
         let submission = detach(py, || {
             let mut launch = call.launch(queue, self.pipeline()?).label(label.unwrap_or_default());

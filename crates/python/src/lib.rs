@@ -23,6 +23,7 @@ mod fork;
 mod functions;
 mod graph;
 mod interpreter;
+mod items;
 mod kernel;
 mod lend;
 mod library;

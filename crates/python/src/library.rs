@@ -15,6 +15,7 @@ use crate::errors::Raise;
 use crate::fork;
 use crate::functions::{Linked, PyFunction, linked_in};
 use crate::interpreter::detach;
+use crate::items::Items;
 use crate::kernel::PyKernel;
 
 /// How freely kernels take arrays.
@@ -78,7 +79,7 @@ impl PyLibrary {
     /// Compiles source. `defines` are pairs of a name and a value or `None`.
     #[new]
     #[pyo3(signature = (
-        source, device=None, *, file_name="source.metal", defines=Vec::new(), include_folders=Vec::new(),
+        source, device=None, *, file_name="source.metal", defines=Items::none(), include_folders=Items::none(),
         math_mode="safe", strided=false, torch=false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -87,8 +88,8 @@ impl PyLibrary {
         source: &str,
         device: Option<&Bound<'_, PyDevice>>,
         file_name: &str,
-        defines: Vec<(String, Option<String>)>,
-        include_folders: Vec<std::path::PathBuf>,
+        defines: Items<(String, Option<String>)>,
+        include_folders: Items<std::path::PathBuf>,
         math_mode: &str,
         strided: bool,
         torch: bool,
@@ -100,8 +101,8 @@ impl PyLibrary {
         fork::note_use()?;
         let options = CompileOptions {
             file_name: file_name.to_owned(),
-            defines,
-            include_folders,
+            defines: defines.0,
+            include_folders: include_folders.0,
             math_mode: math_mode_named(math_mode)?,
             ..CompileOptions::default()
         };

@@ -15,6 +15,7 @@ use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
 use crate::interpreter::detach;
+use crate::items::Items;
 
 /// Runs an operation over one array.
 fn on(
@@ -22,10 +23,7 @@ fn on(
     x: &Bound<'_, PyArray>,
     run: impl FnOnce(&Ops, &Tensor) -> Result<Tensor, OpError> + Send,
 ) -> PyResult<PyArray> {
-    fork::check()?;
-    let (state, tensor) = (x.get().state(), x.get().tensor());
-    let result = detach(py, || run(&state.ops, tensor)).or_raise()?;
-    Ok(PyArray::new(Arc::clone(state), result))
+    on_all(py, &[x], |ops, all| run(ops, all[0]))
 }
 
 /// Runs an operation over arrays of one device.
@@ -34,9 +32,12 @@ fn on_all(
     arrays: &[&Bound<'_, PyArray>],
     run: impl FnOnce(&Ops, &[&Tensor]) -> Result<Tensor, OpError> + Send,
 ) -> PyResult<PyArray> {
+    fork::check()?;
+    let arrays: Vec<&PyArray> = arrays.iter().map(|array| array.get()).collect();
     let first = arrays.first().ok_or_else(|| PyValueError::new_err("at least one array is needed"))?;
-    for other in arrays {
-        let (one, other) = (first.get().state(), other.get().state());
+    let state = first.state();
+    for other in &arrays {
+        let (one, other) = (state, other.state());
         if !one.device.is_same(&other.device) {
             return Err(PyValueError::new_err(format!(
                 "the arrays are on `{}` and `{}`; copy one: `anymetal.asarray(x, device=...)`",
@@ -45,8 +46,9 @@ fn on_all(
             )));
         }
     }
-    let tensors: Vec<&Tensor> = arrays.iter().map(|array| array.get().tensor()).collect();
-    on(py, first, |ops, _| run(ops, &tensors))
+    let tensors: Vec<&Tensor> = arrays.iter().map(|array| array.tensor()).collect();
+    let result = detach(py, || run(&state.ops, &tensors)).or_raise()?;
+    Ok(PyArray::made_from(&arrays, state, result))
 }
 
 fn state(py: Python<'_>, device: Option<&Bound<'_, PyDevice>>) -> PyResult<Arc<DeviceState>> {
@@ -123,12 +125,12 @@ fn reduce(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, PyArray>,
-    over: Vec<isize>,
+    over: Items<isize>,
     keep: bool,
 ) -> PyResult<PyArray> {
     let found = Reduction::ALL.iter().find(|reduction| reduction.name() == name);
     let reduction = *found.ok_or_else(|| unknown("reduction", name))?;
-    on(py, x, |ops, x| ops.reduce(reduction, x, &over, keep))
+    on(py, x, |ops, x| ops.reduce(reduction, x, &over.0, keep))
 }
 
 #[pyfunction]
@@ -136,14 +138,14 @@ fn spread(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, PyArray>,
-    over: Vec<isize>,
+    over: Items<isize>,
     correction: usize,
     keep: bool,
 ) -> PyResult<PyArray> {
     match name {
-        "var" => on(py, x, |ops, x| ops.var(x, &over, correction, keep)),
-        "std" => on(py, x, |ops, x| ops.std(x, &over, correction, keep)),
-        "logsumexp" => on(py, x, |ops, x| ops.logsumexp(x, &over, keep)),
+        "var" => on(py, x, |ops, x| ops.var(x, &over.0, correction, keep)),
+        "std" => on(py, x, |ops, x| ops.std(x, &over.0, correction, keep)),
+        "logsumexp" => on(py, x, |ops, x| ops.logsumexp(x, &over.0, keep)),
         _ => Err(unknown("reduction", name)),
     }
 }
@@ -183,8 +185,8 @@ fn where_(
 }
 
 #[pyfunction]
-fn join(py: Python<'_>, name: &str, arrays: Vec<Bound<'_, PyArray>>, axis: isize) -> PyResult<PyArray> {
-    let arrays: Vec<&Bound<'_, PyArray>> = arrays.iter().collect();
+fn join(py: Python<'_>, name: &str, arrays: Items<Bound<'_, PyArray>>, axis: isize) -> PyResult<PyArray> {
+    let arrays: Vec<&Bound<'_, PyArray>> = arrays.0.iter().collect();
     match name {
         "concat" => on_all(py, &arrays, |ops, all| ops.concat(all, axis)),
         "stack" => on_all(py, &arrays, |ops, all| ops.stack(all, axis)),
@@ -219,9 +221,9 @@ fn triangle(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, diagonal: i32) -
 #[pyfunction]
 fn unique(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<(PyArray, PyArray)> {
     fork::check()?;
-    let (state, tensor) = (x.get().state(), x.get().tensor());
-    let (values, counts) = detach(py, || state.ops.unique(tensor)).or_raise()?;
-    Ok((PyArray::new(Arc::clone(state), values), PyArray::new(Arc::clone(state), counts)))
+    let (x, state) = (x.get(), x.get().state());
+    let (values, counts) = detach(py, || state.ops.unique(x.tensor())).or_raise()?;
+    Ok((PyArray::made_from(&[x], state, values), PyArray::made_from(&[x], state, counts)))
 }
 
 /// The positions of elements that are not zero: a row for each, a column for each axis.
@@ -257,27 +259,46 @@ fn rms_norm(
 
 /// Views and copies that change the shape: `numbers` are what the operation takes.
 #[pyfunction]
-fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Vec<isize>) -> PyResult<PyArray> {
-    let sizes: Vec<usize> = numbers.iter().map(|&number| usize::try_from(number).unwrap_or(0)).collect();
+fn reshaped(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, numbers: Items<isize>) -> PyResult<PyArray> {
+    let numbers = numbers.0;
+    let size = |number: isize| {
+        usize::try_from(number).map_err(|_| PyValueError::new_err(format!("{name}: {number} is negative")))
+    };
+    let sizes = || numbers.iter().map(|&number| size(number)).collect::<PyResult<Vec<usize>>>();
     match (name, &numbers[..]) {
-        ("reshape", _) => on(py, x, |ops, x| ops.reshape(x, &sizes)),
-        ("broadcast_to", _) => on(py, x, |_, x| x.broadcast_to(&sizes)),
-        ("permute", _) => on(py, x, |_, x| x.permute(&sizes)),
+        ("reshape", _) => {
+            let sizes = sizes()?;
+            on(py, x, |ops, x| ops.reshape(x, &sizes))
+        }
+        ("broadcast_to", _) => {
+            let sizes = sizes()?;
+            on(py, x, |_, x| x.broadcast_to(&sizes))
+        }
+        ("permute", _) => {
+            let sizes = sizes()?;
+            on(py, x, |_, x| x.permute(&sizes))
+        }
         ("contiguous", _) => on(py, x, Ops::contiguous),
         ("copy", _) => on(py, x, Ops::copy),
         ("expand_dims", &[axis]) => on(py, x, |_, x| x.unsqueeze(axis)),
         ("squeeze", &[axis]) => on(py, x, |_, x| x.squeeze(axis)),
         ("flip", &[axis]) => on(py, x, |_, x| x.flip(axis)),
         ("roll", &[shift, axis]) => on(py, x, |ops, x| ops.roll(x, shift, axis)),
-        ("select", &[axis, _]) => on(py, x, |_, x| x.select(axis, sizes[1])),
-        ("slice", &[axis, _, _, step]) => on(py, x, |_, x| x.slice(axis, sizes[1]..sizes[2], step)),
+        ("select", &[axis, at]) => {
+            let at = size(at)?;
+            on(py, x, |_, x| x.select(axis, at))
+        }
+        ("slice", &[axis, start, end, step]) => {
+            let range = size(start)?..size(end)?;
+            on(py, x, |_, x| x.slice(axis, range, step))
+        }
         _ => Err(unknown("operation", name)),
     }
 }
 
 #[pyfunction]
-fn pad(py: Python<'_>, x: &Bound<'_, PyArray>, pads: Vec<(usize, usize)>, value: f64) -> PyResult<PyArray> {
-    on(py, x, |ops, x| ops.pad(x, &pads, value))
+fn pad(py: Python<'_>, x: &Bound<'_, PyArray>, pads: Items<(usize, usize)>, value: f64) -> PyResult<PyArray> {
+    on(py, x, |ops, x| ops.pad(x, &pads.0, value))
 }
 
 #[pyfunction]
@@ -312,7 +333,7 @@ fn random(
     py: Python<'_>,
     name: &str,
     seed: u64,
-    shape: Vec<usize>,
+    shape: Items<usize>,
     parameters: (f32, f32),
     dtype: &str,
     device: Option<&Bound<'_, PyDevice>>,
@@ -321,8 +342,8 @@ fn random(
     let (first, second) = parameters;
     let generator = Generator::new(&state.ops, seed);
     let tensor = detach(py, || match name {
-        "uniform" => generator.uniform(&shape, first, second, dtype).map(Some),
-        "normal" => generator.normal(&shape, first, second, dtype).map(Some),
+        "uniform" => generator.uniform(&shape.0, first, second, dtype).map(Some),
+        "normal" => generator.normal(&shape.0, first, second, dtype).map(Some),
         _ => Ok(None),
     });
     let tensor = tensor.or_raise()?.ok_or_else(|| unknown("distribution", name))?;

@@ -18,12 +18,14 @@ impl Rounds {
     /// Runs a call, each time to its end.
     pub(crate) fn run(&self, call: &Call, queue: &Queue, pipeline: &Pipeline) -> Result<Profile, Error> {
         let count = self.iterations.max(1);
-        let mut samples = Vec::with_capacity(count);
-        for round in 0..self.warm_up + count {
+        for _ in 0..self.warm_up {
+            call.launch(queue, pipeline).submit()?.wait()?;
+        }
+        // Grows as rounds end: the number of iterations is the caller's and has no limit.
+        let mut samples = Vec::new();
+        for _ in 0..count {
             let timing = call.launch(queue, pipeline).submit()?.wait()?;
-            if round >= self.warm_up {
-                samples.push(timing.device_time().as_nanos() as u64);
-            }
+            samples.push(timing.device_time().as_nanos() as u64);
         }
         Ok(Profile::new(samples, self.work, TimeSource::Device))
     }

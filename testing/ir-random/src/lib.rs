@@ -35,7 +35,7 @@ use anymetal_ir::{
 };
 use functions::Helper;
 use memory::{Base, Variable};
-use rng::Rng;
+pub use rng::Rng;
 use values::Entry;
 
 /// Bytes of `out` that belong to each thread.

@@ -12,14 +12,30 @@ def as_array(value: Any) -> Any:
         import numpy
     except ImportError:
         return None
-    if hasattr(value, "__array_interface__"):
-        return numpy.asarray(value)
+    interface = getattr(value, "__array_interface__", None)
+    if interface is not None:
+        if not isinstance(interface, dict):
+            raise TypeError(f"`__array_interface__` is a {type(interface).__name__}, not a dict")
+        # Before NumPy makes an array that takes what is in the memory for references.
+        if has_objects([("", interface.get("typestr", "")), *(interface.get("descr") or ())]):
+            raise TypeError("kernels cannot use arrays of Python objects (dtype `object`)")
+        array = numpy.asarray(value)
+        return array if isinstance(array, numpy.ndarray) else None
     if isinstance(value, (bytearray, memoryview)) or type(value).__module__ in ("array", "mmap", "ctypes"):
         view = memoryview(value)
         if not view.c_contiguous:
             return None
         return numpy.asarray(view)
     return None
+
+
+def has_objects(fields: Any) -> bool:
+    """Whether a type by NumPy's array interface, a list of its fields, has Python objects among them."""
+    for field in fields:
+        kind = field[1]
+        if has_objects(kind) if isinstance(kind, list) else "O" in str(kind)[:2]:
+            return True
+    return False
 
 
 def to_numpy(array: Any, copy: bool | None = None) -> Any:

@@ -1,8 +1,9 @@
 //! Memory of other libraries' arrays: NumPy, PyTorch, and whatever speaks DLPack.
 //!
 //! Owns [`HostArray`], what is known of an array, and [`HostArray::of`], which finds it out by the
-//! cheapest way that the object has. Invariant: the address is valid while the owner is held, as
-//! the protocols promise.
+//! cheapest way that the object has. Invariants: the address is valid while the owner is held, as
+//! the protocols promise; what a protocol says of type, shape, strides and address is checked before
+//! a [`HostArray`] is made, so that no sum or product of them overflows.
 
 mod array_struct;
 mod dims;
@@ -15,15 +16,20 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 pub(crate) use dlpack::{
-    CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLTensor, TENSOR_NAME as DLPACK_TENSOR_NAME,
+    CPU as DLPACK_CPU, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor,
+    FLAG_IS_COPIED as DLPACK_IS_COPIED, FLAG_READ_ONLY as DLPACK_READ_ONLY,
+    TENSOR_NAME as DLPACK_TENSOR_NAME, VERSION as DLPACK_VERSION, VERSIONED_NAME as DLPACK_VERSIONED_NAME,
 };
 
-use dims::Dims;
+use dims::{Dims, Reach};
 
 pub(crate) use dims::Dim;
 pub(crate) use types::{TypeFacts, facts};
 
 use crate::element::Element;
+
+/// The first page is never memory of a program.
+const FIRST_ADDRESS: usize = 4096;
 
 /// An array of another library, in memory of the host.
 pub(crate) struct HostArray {
@@ -31,6 +37,7 @@ pub(crate) struct HostArray {
     start: *mut u8,
     element: Element,
     dims: Dims,
+    reach: Reach,
     pub(crate) is_read_only: bool,
     /// The object that keeps the memory.
     owner: Py<PyAny>,
@@ -44,13 +51,13 @@ impl HostArray {
         is_read_only: bool,
         owner: Py<PyAny>,
     ) -> PyResult<HostArray> {
-        let array = HostArray { start, element, dims, is_read_only, owner };
-        if array.start.is_null() && array.count() > 0 {
+        let reach = Reach::of(dims.as_slice(), element.bytes, start.addr())?;
+        if reach.count > 0 && start.addr() < FIRST_ADDRESS {
             return Err(PyValueError::new_err(
                 "the array has elements and no memory: it was freed, or is a placeholder (a meta or fake tensor)",
             ));
         }
-        Ok(array)
+        Ok(HostArray { start, element, dims, reach, is_read_only, owner })
     }
 
     /// The array behind an object; `None` if it is no array.
@@ -102,7 +109,7 @@ impl HostArray {
 
     /// How many elements it has.
     pub(crate) fn count(&self) -> usize {
-        self.dims().iter().map(|dim| dim.extent).product()
+        self.reach.count
     }
 
     pub(crate) fn address(&self) -> usize {
@@ -116,24 +123,18 @@ impl HostArray {
     /// Bytes from the first element to the end of the last; `None` if a stride is negative, so that
     /// elements are before the first one.
     pub(crate) fn extent(&self) -> Option<usize> {
-        if self.count() == 0 {
-            return Some(0);
-        }
-        let mut last = 0usize;
-        for &Dim { extent, stride } in self.dims() {
-            if extent > 1 {
-                last = last.checked_add((extent - 1).checked_mul(usize::try_from(stride).ok()?)?)?;
-            }
-        }
-        last.checked_add(1)?.checked_mul(self.element.bytes)
+        self.reach.extent
     }
 
     /// Whether its elements lie one after the other in row-major order.
     pub(crate) fn is_contiguous(&self) -> bool {
+        if self.count() == 0 {
+            return true;
+        }
         let mut expected = 1;
         for &Dim { extent, stride } in self.dims().iter().rev() {
             if extent != 1 && stride != expected {
-                return self.count() == 0;
+                return false;
             }
             expected *= extent as isize;
         }

@@ -35,6 +35,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Device = None, copy: bool
     return result
 
 
+#: The most dimensions of an array, as in NumPy.
+_MAX_RANK = 64
+
+
 def _of_numpy(obj: Any, dtype: Any) -> Any:
     """Contiguous, and as the wanted type where only NumPy knows the given one."""
     import numpy
@@ -50,6 +54,8 @@ def _of_sequence(obj: Any, dtype: Any, device: Any) -> Array:
     level = obj
     while isinstance(level, (list, tuple, range)):
         shape.append(len(level))
+        if len(shape) > _MAX_RANK:
+            raise ValueError(f"the sequences are nested more than {_MAX_RANK} deep")
         if not level:
             break
         level = level[0]

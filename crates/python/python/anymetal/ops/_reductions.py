@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any, NamedTuple
 from collections.abc import Callable
@@ -185,6 +186,13 @@ def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> 
     return sum(astype(astype(x, "bool"), "uint32"), axis=axis, keepdims=keepdims)
 
 
+def axis_of(x: Array, axis: int) -> int:
+    """An axis counted from the first; one that the array does not have is an error."""
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis {axis} is not one of the {x.ndim} dimensions")
+    return axis % x.ndim
+
+
 def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
@@ -194,7 +202,8 @@ def diff(
     parts = [one for one in (prepend, x, append) if one is not None]
     if len(parts) > 1:
         x = _native.join("concat", parts, axis)
-    before = (slice(None),) * (axis % x.ndim)
-    for _ in range(n):
+    at = axis_of(x, axis)
+    before = (slice(None),) * at
+    for _ in range(builtins.min(n, x.shape[at])):
         x = _native.binary("sub", x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
     return x

@@ -10,7 +10,7 @@ from .. import _native
 from .._native import Array
 from ._creation import extents_of
 from ._dtypes import Axes
-from ._reductions import _axes
+from ._reductions import _axes, axis_of
 
 
 def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
@@ -56,7 +56,7 @@ def expand_dims(x: Array, /, axis: Axes = 0) -> Array:
 def squeeze(x: Array, /, axis: Axes) -> Array:
     """A view without axes of one element."""
     axes = [axis] if isinstance(axis, int) else list(axis)
-    for one in sorted((one % x.ndim for one in axes), reverse=True):
+    for one in sorted((axis_of(x, one) for one in axes), reverse=True):
         x = _native.reshaped("squeeze", x, [one])
     return x
 
@@ -77,7 +77,7 @@ def roll(x: Array, /, shift: int, *, axis: int | None = None) -> Array:
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     """A view with the axes in another order."""
-    return _native.reshaped("permute", x, [axis % x.ndim for axis in axes])
+    return _native.reshaped("permute", x, [axis_of(x, axis) for axis in axes])
 
 
 def matrix_transpose(x: Array, /) -> Array:
