@@ -1,8 +1,8 @@
 //! The memory that a thread lends to the code it runs: threadgroup memory and scratch.
 //!
 //! Owns one growing block of each kind per thread. Invariants: a block is used by one entry call at a time (it
-//! is thread-local and borrowed for the call), and what an entry call can read of it was written by calls of
-//! the same dispatch, or is zero. The thread that submits may run kernels of several programs, devices and
+//! is thread-local and borrowed for the call), and the bytes of it that an entry call can read were written
+//! by calls of the same dispatch, or are zero. The thread that submits may run kernels of several programs, devices and
 //! tenants, so nothing longer-lived than a dispatch can own the contents.
 
 use std::cell::RefCell;
@@ -70,8 +70,8 @@ impl DispatchMemory {
         DispatchMemory { needs, guard, id }
     }
 
-    /// Calls `run` with this thread's worker table. What it can read of the memory is zero unless an earlier
-    /// call for the same dispatch wrote it.
+    /// Calls `run` with this thread's worker table. The memory in it is zero, except for bytes that an earlier
+    /// call for the same dispatch wrote.
     pub(crate) fn with_worker<R>(
         &self,
         worker_index: u32,
@@ -103,7 +103,7 @@ impl DispatchMemory {
 }
 
 impl LentBlock {
-    /// The first of at least so many bytes; all zero for a new dispatch.
+    /// The start of at least `bytes` bytes, which are zero for a new dispatch.
     fn lend(
         &mut self,
         bytes: u64,

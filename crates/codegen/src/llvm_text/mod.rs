@@ -155,8 +155,8 @@ impl Text {
         self.entry_value(format_args!("alloca {ty}, align {align}"))
     }
 
-    /// A stack slot that is zero where the function begins, of a type of so many bytes. A plain slot holds
-    /// what the stack held before, which may be another kernel's data or the host's.
+    /// A stack slot that is zero where the function begins; `bytes` is the size of its type. The contents of
+    /// a plain slot are undefined and may be data of another kernel or of the host.
     pub(crate) fn zeroed_alloca(&mut self, ty: &str, bytes: u64, align: u32) -> Opd {
         let slot = self.alloca(ty, align);
         self.clear_at_entry(&slot, bytes, align);

@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
             let scratch = self.group.scratch.clone();
             self.t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"))
         } else {
-            // Once for all threadgroups of a run: what one leaves another one of the same dispatch may see.
+            // Once for all threadgroups of a run: they belong to the same dispatch.
             let ty = format!("[{} x <32 x i{}>]", data.units, data.unit * 8);
             self.t.zeroed_alloca(&ty, data.bytes(), 64)
         };

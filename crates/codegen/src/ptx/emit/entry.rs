@@ -49,7 +49,7 @@ impl Emitter<'_> {
     }
 
     /// Clears the locals that the kernel may load before it stores to them, where it begins: local memory
-    /// still holds what other kernels left. LLVM removes this for those that it keeps in registers.
+    /// still holds data of other kernels. LLVM removes this for locals that it keeps in registers.
     fn clear_locals(&mut self) {
         let function = self.input.function;
         let stored = definitely_stored(function);

@@ -324,8 +324,8 @@ impl Emitter<'_, '_> {
         self.t.offset(at, &Opd::Int(bytes as i64))
     }
 
-    /// Clears the locals in memory where the subroutine begins: the stack there holds what other functions
-    /// left, such as addresses of the host. LLVM removes this for locals that it keeps in registers.
+    /// Clears the locals in memory where the subroutine begins: the stack there holds data of other
+    /// functions, such as addresses of the host. LLVM removes this for locals that it keeps in registers.
     fn clear_locals(&mut self) {
         for (local, memory) in self.locals.iter().enumerate() {
             if let Some(memory) = memory {
