@@ -9,14 +9,15 @@ use anymetal::ResourceUsage;
 use anymetal::runtime::memory::view::BufferView as Region;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class, msg_send};
+use objc2::{Message, msg_send};
 
 use super::buffer::Buffer;
 use super::device::Device;
 use super::functions::Table;
 use super::heap::Heap;
 use super::texture::Texture;
-use crate::foundation::{NSArray, NSString, retained_from};
+use crate::arguments::List;
+use crate::foundation::{NSArray, NSString};
 
 /// The instance variables of a set.
 #[derive(Debug)]
@@ -101,9 +102,8 @@ define_class!(
         }
 
         #[unsafe(method(addAllocations:count:))]
-        fn add_all(&self, allocations: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            unsafe { retained_from(allocations, count) }.into_iter().for_each(|new| self.insert(new));
+        fn add_all(&self, allocations: List<&AnyObject>, count: usize) {
+            allocations.retained(count).into_iter().for_each(|new| self.insert(new));
         }
 
         #[unsafe(method(removeAllocation:))]
@@ -112,9 +112,8 @@ define_class!(
         }
 
         #[unsafe(method(removeAllocations:count:))]
-        fn remove_some(&self, allocations: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            unsafe { retained_from(allocations, count) }.iter().for_each(|old| self.take(old));
+        fn remove_some(&self, allocations: List<&AnyObject>, count: usize) {
+            allocations.read(count).for_each(|old| self.take(old));
         }
 
         #[unsafe(method(removeAllAllocations))]

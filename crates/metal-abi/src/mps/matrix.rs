@@ -1,8 +1,8 @@
 //! `MPSMatrix` and `MPSVector`, with their descriptors: shapes of what lies in a buffer.
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use crate::metal::buffer::Buffer;
 use crate::metal::device::Device;
