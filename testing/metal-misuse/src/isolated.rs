@@ -10,24 +10,24 @@ use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The variable with the path of the child's file.
 const PLACE: &str = "ANYMETAL_MISUSE_PLACE";
 /// How many bytes of a call's text are kept.
-const TEXT_BYTES: usize = 512;
+const TEXT_BYTES: usize = 1024;
 /// More memory than this is a fault.
 const MAX_MEMORY_BYTES: u64 = 6 << 30;
 
 /// The child's side.
 #[derive(Debug)]
-pub struct Child {
-    place: File,
-}
+pub struct Child(&'static File);
 
 /// The panics that are faults, of all threads.
 static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The child's file.
+static FILE: OnceLock<File> = OnceLock::new();
 
 /// Whether a panic is a failure of the API: it names a method or a function first.
 pub fn is_failure_of_api(text: &str) -> bool {
@@ -49,16 +49,22 @@ impl Child {
     pub fn from_environment() -> Option<Child> {
         #[allow(clippy::disallowed_methods, reason = "a variable between two processes of this crate")]
         let path = std::env::var_os(PLACE)?;
-        let place = File::options().write(true).open(path).expect("the parent made the file");
+        let file = File::options().write(true).open(path).expect("the parent made the file");
+        let file = FILE.get_or_init(|| file);
         limit_memory();
         std::panic::set_hook(Box::new(|info| {
             let text = info.payload_as_str().unwrap_or("a panic without text");
             if !is_failure_of_api(text) {
                 let place = info.location().map(ToString::to_string).unwrap_or_default();
+                // At once: the process may abort.
+                let words = format!("{place}: {text}").replace('\0', " ");
+                let bytes = &words.as_bytes()[..words.len().min(TEXT_BYTES / 2)];
+                // Without the file only the text is lost.
+                let _ = file.write_all_at(bytes, (TEXT_BYTES / 2) as u64);
                 FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{place}: {text}"));
             }
         }));
-        Some(Child { place })
+        Some(Child(file))
     }
 
     /// Makes a call; panics of the API are taken.
@@ -71,7 +77,6 @@ impl Child {
         let result = catch_unwind(AssertUnwindSafe(call)).ok();
         let faults = std::mem::take(&mut *FAULTS.lock().unwrap_or_else(PoisonError::into_inner));
         if !faults.is_empty() {
-            self.note(number, &format!("{text}: {}", faults.join("; ")));
             std::process::exit(FAULT);
         }
         result
@@ -79,8 +84,8 @@ impl Child {
 
     fn note(&self, number: u64, text: &str) {
         let mut line = format!("{number}\n{text}").into_bytes();
-        line.resize(TEXT_BYTES, 0);
-        self.place.write_all_at(&line, 0).expect("the file is written");
+        line.resize(TEXT_BYTES / 2, 0);
+        self.0.write_all_at(&line, 0).expect("the file is written");
     }
 }
 
@@ -176,7 +181,9 @@ impl Place {
 
     fn read(&self) -> String {
         let bytes = std::fs::read(&self.0).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+        let (call, fault) = bytes.split_at(bytes.len() / 2);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned();
+        format!("{} {}", text(call), text(fault)).trim_end().to_owned()
     }
 }
 

@@ -70,6 +70,7 @@ mod linux {
             };
             println!("call {}: {fault}", ended.number);
             faults += 1;
+            assert!(ended.number >= from, "a child fails before its first call");
             from = ended.number + 1;
         }
     }

@@ -10,6 +10,7 @@ const SOURCE: &str = "
     using namespace metal;
     constant int factor [[function_constant(0)]];
     struct Block { device int* x; texture2d<float> t; sampler s; int n; };
+    kernel void constant_factor(device int* x) { x[0] = factor; }
     [[visible]] int twice(int x) { return 2 * x; }
     kernel void scale(device int* x, constant int& y, uint i [[thread_position_in_grid]]) { if (i < 4) x[i] *= y; }
     kernel void arguments(constant Block& block [[buffer(0)]], device int* out [[buffer(1)]], uint i [[thread_position_in_grid]]) { if (i < 1) out[i] = block.n; }
@@ -141,7 +142,7 @@ impl Basis {
                     self.made_by(bindings, "firstObject", &[])
                 }
                 "MTLFunctionConstant" => {
-                    let all = send(self.function("scale"), "functionConstantsDictionary", &[]);
+                    let all = send(self.function("constant_factor"), "functionConstantsDictionary", &[]);
                     self.made_by(send(all, "allValues", &[]), "firstObject", &[])
                 }
                 "AnymetalIndirectCommandBuffer" => {

@@ -198,7 +198,7 @@ impl Run {
             Kind::Block => self.block as u64,
             Kind::Class => *self.random.of(&self.classes) as u64,
             Kind::Selector => {
-                runtime::selector(self.random.of::<&str>(&["description", "hash", "noSuchMethod:"])) as u64
+                runtime::selector(self.random.of::<&str>(&["description", "self", "noSuchMethod"])) as u64
             }
             Kind::Text => self.random.of(&[c"", c"text", c"\xff\xfe"]).as_ptr().expose_provenance() as u64,
             // The buffer has the memory for ever.

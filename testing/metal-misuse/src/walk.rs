@@ -67,6 +67,9 @@ pub fn run(child: &Child, from: u64) -> u64 {
     walk.next
 }
 
+/// Words of the memory that arguments point to.
+const MEMORY_WORDS: usize = 1 << 14;
+
 struct Walk<'a> {
     child: &'a Child,
     basis: Basis,
@@ -78,7 +81,7 @@ struct Walk<'a> {
 
 /// Memory of zeros for arguments.
 fn scratch() -> usize {
-    Box::leak(vec![0u64; 1 << 14].into_boxed_slice()).as_ptr().expose_provenance()
+    Box::leak(vec![0u64; MEMORY_WORDS].into_boxed_slice()).as_ptr().expose_provenance()
 }
 
 impl Walk<'_> {
@@ -115,6 +118,10 @@ impl Walk<'_> {
         }
         let text = format!("{method} of an object that was not initialized");
         let receiver = runtime::allocated(class);
+        // Instances of some classes are only made by compilers.
+        if receiver == 0 {
+            return;
+        }
         let arguments = self.arguments(method, receiver, Variant::Zero);
         self.make(&text, method, receiver, &arguments);
     }
@@ -133,9 +140,15 @@ impl Walk<'_> {
     }
 
     fn make(&self, text: &str, method: &Method, receiver: usize, arguments: &Arguments) {
-        runtime::retain(receiver);
-        // SAFETY: arguments are of the method's types: null, objects, or memory.
-        self.child.call(self.next - 1, text, || runtime::in_pool(|| unsafe { method.call(arguments) }));
+        let memory = std::ptr::with_exposed_provenance_mut::<u64>(self.memory);
+        // SAFETY: the memory is this module's; results of calls before were written to it.
+        unsafe { std::ptr::write_bytes(memory, 0, MEMORY_WORDS) };
+        let call = || {
+            runtime::retain(receiver);
+            // SAFETY: arguments are of the method's types: null, objects, or memory.
+            unsafe { method.call(arguments) }
+        };
+        self.child.call(self.next - 1, text, || runtime::in_pool(call));
     }
 
     fn arguments(&self, method: &Method, receiver: usize, variant: Variant) -> Arguments {

@@ -260,7 +260,8 @@ fn runtime_object(object: &AnyObject) -> &Object {
     unsafe { &*std::ptr::from_ref(object).cast::<Object>() }
 }
 
-fn class_name(object: &AnyObject) -> String {
+/// The name of an object's class in messages.
+pub(crate) fn class_name(object: &AnyObject) -> String {
     public_name(runtime_object(object).class().display_name())
 }
 

@@ -15,11 +15,12 @@ use super::dispatches::{Bindings, Grid, GridRegion, MAX_BUFFERS, Slot, UnboundRe
 use super::encoded::Executed;
 use super::event::Fence;
 use super::functions::Table;
+use super::heap::Heap;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pass::Samples;
 use super::pipeline::Pipeline;
-use super::residency::{usage_of, use_all};
+use super::residency::{Allocation, usage_of, use_all};
 use super::sampler::Sampler;
 use super::size::{Size, TextureRegion};
 use super::stage_input::region_of;
@@ -305,37 +306,39 @@ define_class!(
         }
 
         #[unsafe(method(memoryBarrierWithResources:count:))]
-        fn barrier_for(&self, resources: List<&AnyObject>, count: usize) {
-            resources.read(count).for_each(drop);
+        fn barrier_for(&self, resources: List<&Allocation>, count: usize) {
+            resources.read(count).for_each(|_| {});
             drop(self.open("MTLComputeCommandEncoder memoryBarrierWithResources:count:"));
         }
 
         // Kernels reach what is used by its address, and encoded commands can have it.
         #[unsafe(method(useResource:usage:))]
-        fn use_resource(&self, resource: &AnyObject, usage: usize) {
+        fn use_resource(&self, resource: &Allocation, usage: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useResource:usage:";
-            self.open(METHOD).bindings.used_mut().note(resource);
-            self.make_resident(METHOD, vec![resource.retain()], usage_of(usage));
+            let resource = resource.object();
+            self.open(METHOD).bindings.used_mut().note(&resource);
+            self.make_resident(METHOD, vec![resource], usage_of(usage));
         }
 
         #[unsafe(method(useResources:count:usage:))]
-        fn use_resources(&self, resources: List<&AnyObject>, count: usize, usage: usize) {
+        fn use_resources(&self, resources: List<&Allocation>, count: usize, usage: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useResources:count:usage:";
-            let resources = resources.retained(count);
+            let resources: Vec<_> = resources.read(count).map(Allocation::object).collect();
             resources.iter().for_each(|resource| self.open(METHOD).bindings.used_mut().note(resource));
             self.make_resident(METHOD, resources, usage_of(usage));
         }
 
         #[unsafe(method(useHeap:))]
-        fn use_heap(&self, heap: &AnyObject) {
+        fn use_heap(&self, heap: &Heap) {
             const METHOD: &str = "MTLComputeCommandEncoder useHeap:";
-            self.make_resident(METHOD, vec![heap.retain()], ResourceUsage::ReadWrite);
+            self.make_resident(METHOD, vec![Retained::into_super(Retained::into_super(heap.retain()))], ResourceUsage::ReadWrite);
         }
 
         #[unsafe(method(useHeaps:count:))]
-        fn use_heaps(&self, heaps: List<&AnyObject>, count: usize) {
+        fn use_heaps(&self, heaps: List<&Heap>, count: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useHeaps:count:";
-            self.make_resident(METHOD, heaps.retained(count), ResourceUsage::ReadWrite);
+            let heaps = heaps.read(count).map(|heap| Retained::into_super(Retained::into_super(heap.retain())));
+            self.make_resident(METHOD, heaps.collect(), ResourceUsage::ReadWrite);
         }
     }
 );

@@ -87,12 +87,12 @@ define_class!(
         }
 
         #[unsafe(method(removeResidencySet:))]
-        fn remove_set(&self, set: &AnyObject) {
+        fn remove_set(&self, set: &ResidencySet) {
             self.take_set(set);
         }
 
         #[unsafe(method(removeResidencySets:count:))]
-        fn remove_sets(&self, sets: List<&AnyObject>, count: usize) {
+        fn remove_sets(&self, sets: List<&ResidencySet>, count: usize) {
             sets.read(count).for_each(|set| self.take_set(set));
         }
     }
@@ -108,11 +108,10 @@ impl Queue {
         self.ivars().sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_set(&self, set: &AnyObject) {
-        let address = std::ptr::from_ref(set).cast::<ResidencySet>();
+    fn take_set(&self, set: &ResidencySet) {
         let removed = {
             let mut sets = self.sets();
-            let found = sets.iter().position(|known| std::ptr::eq(&**known, address));
+            let found = sets.iter().position(|known| std::ptr::eq(&**known, set));
             found.map(|at| sets.swap_remove(at))
         };
         // Outside the lock: it may be the last reference.

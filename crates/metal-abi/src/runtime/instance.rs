@@ -8,13 +8,14 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::class::{CONSTRUCTS, Class, DESTRUCTS};
+use super::class::{CONSTRUCTS, Class, DESTRUCTS, IS_BLOCK};
 use super::introspection::instance_variable;
 use super::lists::text;
 use super::method::Ivar;
 use super::object::{Imp, Object};
 use super::selector::Sel;
 use super::{associated, weak};
+use crate::classes;
 
 /// A weak reference to the object was made.
 pub(crate) const HAS_WEAK: u32 = 1;
@@ -60,6 +61,10 @@ impl Head {
 
 /// A new instance with one reference, all instance variables zero; null where there is no memory for it.
 pub(crate) fn create(class: &'static Class, extra_bytes: usize) -> *mut Object {
+    // Only compilers make blocks and constant strings, whose layouts are theirs.
+    if class.flags() & IS_BLOCK != 0 || class.is_kind_of(classes::constant_string()) {
+        return std::ptr::null_mut();
+    }
     let bytes = class.ready().instance_bytes().checked_add(extra_bytes);
     let Some((bytes, small)) = bytes.and_then(|bytes| Some((bytes, u32::try_from(bytes).ok()?))) else {
         return std::ptr::null_mut();
