@@ -1,7 +1,7 @@
 //! A walk over all methods of all classes, and over the exported functions: each is called with nil, NULL
 //! and 0, with absurd numbers, and with an object of another class.
 //!
-//! The runtime's own tables tell classes, methods and types, so that new ones are called as well.
+//! Classes, methods and types come from the runtime's tables, so new methods are called without a change.
 
 use std::collections::BTreeMap;
 

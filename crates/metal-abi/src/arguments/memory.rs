@@ -20,7 +20,7 @@ use crate::foundation::NSError;
 /// Longer ranges are compared with the process's mappings.
 const PROBED_BYTES: usize = 1 << 16;
 
-/// Raises a failure if the sender's memory cannot have that many bytes.
+/// Raises a failure if `bytes` bytes at the address cannot be the sender's memory.
 #[track_caller]
 fn check(address: *const c_void, bytes: Option<usize>, count: usize, what: &str, site: &Site) {
     let Some(bytes) = bytes.filter(|&bytes| bytes <= isize::MAX as usize) else {
@@ -37,13 +37,13 @@ fn check(address: *const c_void, bytes: Option<usize>, count: usize, what: &str,
     }
 }
 
-/// Whether that many bytes may be read there, as far as it can be told.
+/// Whether `bytes` bytes at the address are mapped. Up to [`PROBED_BYTES`] only NULL is excluded.
 pub(crate) fn may_read(address: *const c_void, bytes: usize) -> bool {
     let is_memory = !address.is_null() && bytes <= isize::MAX as usize;
     bytes == 0 || (is_memory && (bytes <= PROBED_BYTES || is_mapped(address.addr(), bytes)))
 }
 
-/// Whether that many bytes may be written there, as far as it can be told.
+/// The same for memory to write to.
 pub(crate) fn may_write(address: *mut c_void, bytes: usize) -> bool {
     may_read(address, bytes)
 }
@@ -126,7 +126,7 @@ impl ErrorOut {
     }
 }
 
-/// The address of bytes, whose length is another argument. `T` is `c_void` or `*mut c_void`'s pointee.
+/// The address of bytes, whose length is another argument.
 #[derive(Debug)]
 pub(crate) struct Bytes {
     address: *mut c_void,
@@ -150,11 +150,11 @@ impl Bytes {
             return &[];
         }
         check(self.address, Some(length), length, "length", &self.site);
-        // SAFETY: the sender promises that many bytes, and lends them to the method.
+        // SAFETY: the sender promises `length` bytes, which live until the method returns.
         unsafe { std::slice::from_raw_parts(self.address.cast::<u8>(), length) }
     }
 
-    /// The address of at least that many bytes, to write to; not null.
+    /// The address of at least `length` bytes, to write to; not null.
     #[track_caller]
     pub(crate) fn at_least(&self, length: usize) -> *mut u8 {
         self.require();
@@ -193,7 +193,7 @@ impl<T: Element> Argument for List<T> {
     }
 }
 
-/// What a C array contains.
+/// A type of elements of C arrays.
 pub(crate) trait Element: Sized {
     /// As it is in memory.
     type Stored: Copy + Encode;
@@ -253,7 +253,7 @@ impl<T: Element> List<T> {
     pub(crate) fn read(&self, count: usize) -> impl ExactSizeIterator<Item = T> {
         let bytes = count.checked_mul(size_of::<T::Stored>());
         check(self.address.cast(), bytes, count, "count", &self.site);
-        // SAFETY: the sender promises that many elements.
+        // SAFETY: the sender promises `count` elements.
         (0..count).map(|at| unsafe { T::element(self.address.add(at).read_unaligned(), &self.site) })
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments of methods: from what a sender passes to what the method's body may rely on.
+//! Conversion of arguments from the values that senders pass to checked types.
 //!
 //! Senders are programs in C, Objective-C and Rust, which pass nil, NULL, objects of other classes and
 //! objects that were allocated but not initialized. [`crate::define`] converts every argument by

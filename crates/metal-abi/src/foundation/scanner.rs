@@ -161,7 +161,7 @@ impl NSScanner {
         }
     }
 
-    /// Takes so many bytes of what is left and gives them to the sender, if it wants them.
+    /// Consumes `bytes` bytes of the remaining text and writes them to `place`, unless that is NULL.
     fn take(&self, bytes: usize, place: &Out<*mut NSString>) -> bool {
         let rest = self.rest();
         if place.is_wanted() {

@@ -16,8 +16,7 @@ pub(crate) struct Super<'a> {
     superclass: Option<&'static Class>,
 }
 
-/// The code that runs for a message; of a message that nothing answers, and of none at all, code that
-/// says so.
+/// The code that runs for a message. For an unknown or NULL selector it raises a failure.
 #[inline]
 pub(crate) fn implementation(class: &'static Class, selector: Option<Sel>) -> Imp {
     selector.and_then(|selector| class.implementation(selector)).unwrap_or_else(unrecognized)
