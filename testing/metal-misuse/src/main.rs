@@ -6,6 +6,7 @@
 //!
 //! Each seed is a child process of its own, and seeds follow each other. A fault is printed with its seed,
 //! which alone makes it again: `--seed SEED --cases 1`. The exit code is 1 if there was a fault.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 #[cfg(target_vendor = "apple")]

@@ -1,8 +1,9 @@
 //! Random sequences of calls on live objects.
 //!
-//! Numbers are small or absurd (from 2^40), so that a request either completes at once or is refused. Pointers are NULL or to one scratch range with unmapped pages after it. Objects are
-//! nil, objects of the class that the selector names, or any others; a collection is not put into another,
-//! because one that contains itself has no end, on Apple's machines either.
+//! Numbers are small or absurd (from 2^40), so that a request either completes at once or is refused.
+//! Pointers are NULL or to one scratch range with unmapped pages after it. Objects are nil, objects of the
+//! class that the selector names, or any others; a collection is not put into another, because one that
+//! contains itself has no end, on Apple's machines either.
 
 use std::collections::BTreeMap;
 

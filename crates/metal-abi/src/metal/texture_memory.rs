@@ -85,8 +85,8 @@ impl Texture {
     /// Copies texels to rows of the program.
     pub(crate) fn get(&self, method: &str, place: Place, bytes: &Bytes) {
         let (part, rows) = self.host_rows(method, place, bytes);
-        // SAFETY: the sender lends the method that many bytes. Bytes between rows are not written, and a program may leave them unset,
-        // which is no matter for bytes.
+        // SAFETY: the sender lends the method the bytes of the rows. Bytes between rows are not written; a
+        // program may leave them unset, which does no harm to bytes.
         let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.at_least(rows.bytes), rows.bytes) };
         let done = self.ivars().memory.read_part(&part, bytes, rows.pitch);
         done.unwrap_or_else(|error| violation(method, error));
