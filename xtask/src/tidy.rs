@@ -21,8 +21,8 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 /// Crates that may hold unsafe code; all others forbid it. `metal-abi` is an Objective-C runtime,
 /// `libmetal` the same as a shared library; `lent-memory`, `python` and `c-api` take pointers of other
 /// languages; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and
-/// `host-gemm` the `gemm` crate, `cublas` cuBLAS; `math-ulp` calls compiled functions to measure them, and
-/// `misuse` the C library.
+/// `host-gemm` the `gemm` crate, `cublas` cuBLAS; `math-ulp` calls compiled functions to measure them,
+/// `misuse` the C library, and `metal-misuse` methods with arguments that are not allowed.
 const MAY_BE_UNSAFE: &[&str] = &[
     "crates/llvm",
     "crates/lent-memory",
@@ -38,6 +38,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "crates/cublas",
     "testing/math-ulp",
     "testing/misuse",
+    "testing/metal-misuse",
 ];
 
 /// The `max_width` of `rustfmt.toml`, which rustfmt does not apply to comments and strings.

@@ -16,6 +16,10 @@
 //! Empty on Apple's machines, which have the real ones.
 #![cfg(not(target_vendor = "apple"))]
 
+#[macro_use]
+mod define;
+
+mod arguments;
 mod classes;
 mod dispatch;
 pub mod foundation;

@@ -64,7 +64,7 @@ impl Group {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn dispatch_group_create() -> Reference {
+pub(crate) extern "C-unwind" fn dispatch_group_create() -> Reference {
     reference(Kind::Group(Group::default()))
 }
 
@@ -72,11 +72,10 @@ pub(crate) extern "C" fn dispatch_group_create() -> Reference {
 ///
 /// `group` is a program's reference.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_group_enter(group: Reference) {
+pub(crate) unsafe extern "C-unwind" fn dispatch_group_enter(group: Reference) {
+    const CALLED: &str = "dispatch_group_enter";
     // SAFETY: as promised.
-    if let Some(Kind::Group(group)) = unsafe { held(group) }.as_deref() {
-        group.enter();
-    }
+    unsafe { held(CALLED, group) }.group(CALLED).enter();
 }
 
 /// # Safety
@@ -84,10 +83,9 @@ pub(crate) unsafe extern "C" fn dispatch_group_enter(group: Reference) {
 /// `group` is a program's reference.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn dispatch_group_leave(group: Reference) {
+    const CALLED: &str = "dispatch_group_leave";
     // SAFETY: as promised.
-    if let Some(Kind::Group(group)) = unsafe { held(group) }.as_deref() {
-        group.leave();
-    }
+    unsafe { held(CALLED, group) }.group(CALLED).leave();
 }
 
 /// 0, or another number if the time was over first.
@@ -96,12 +94,10 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_group_leave(group: Reference) {
 ///
 /// `group` is a program's reference.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_group_wait(group: Reference, until: Time) -> isize {
+pub(crate) unsafe extern "C-unwind" fn dispatch_group_wait(group: Reference, until: Time) -> isize {
+    const CALLED: &str = "dispatch_group_wait";
     // SAFETY: as promised.
-    match unsafe { held(group) }.as_deref() {
-        Some(Kind::Group(group)) => isize::from(!group.wait(until)),
-        _ => 0,
-    }
+    isize::from(!unsafe { held(CALLED, group) }.group(CALLED).wait(until))
 }
 
 /// # Safety
@@ -113,17 +109,16 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_group_async(
     queue: Reference,
     block: *const c_void,
 ) {
+    const CALLED: &str = "dispatch_group_async";
     // SAFETY: as promised.
-    let (group, queue, work) = unsafe { (held(group), held(queue), Callable::of_block(block)) };
-    let (Some(group), Some(Kind::Queue(queue))) = (group, queue.as_deref()) else { return };
-    let Kind::Group(entered) = &*group else { return };
-    entered.enter();
-    let group = group.clone();
+    let (group, queue) = unsafe { (held(CALLED, group), held(CALLED, queue)) };
+    // SAFETY: as promised.
+    let work = unsafe { Callable::of_block(CALLED, block) };
+    let queue = queue.queue(CALLED);
+    group.group(CALLED).enter();
     queue.submit(Box::new(move || {
         work.call();
-        if let Kind::Group(group) = &*group {
-            group.leave();
-        }
+        group.group(CALLED).leave();
     }));
 }
 
@@ -136,12 +131,11 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_group_notify(
     queue: Reference,
     block: *const c_void,
 ) {
+    const CALLED: &str = "dispatch_group_notify";
     // SAFETY: as promised.
-    let (group, queue, work) = unsafe { (held(group), held(queue), Callable::of_block(block)) };
-    let Some(Kind::Group(group)) = group.as_deref() else { return };
-    group.notify(Box::new(move || {
-        if let Some(Kind::Queue(queue)) = queue.as_deref() {
-            queue.submit(Box::new(move || work.call()));
-        }
-    }));
+    let (group, queue) = unsafe { (held(CALLED, group), held(CALLED, queue)) };
+    // SAFETY: as promised.
+    let work = unsafe { Callable::of_block(CALLED, block) };
+    queue.queue(CALLED);
+    group.group(CALLED).notify(Box::new(move || queue.queue(CALLED).submit(Box::new(move || work.call()))));
 }

@@ -1,12 +1,32 @@
 //! Objects of Grand Central Dispatch: counted references behind one opaque type.
+//!
+//! Programs pass NULL, and objects of other types. Every object starts with a mark, which the exported
+//! functions compare before they use anything else, and raise a failure that names the function.
 
+use std::ops::Deref;
 use std::sync::Arc;
+
+use objc2::runtime::AnyObject;
 
 use super::group::Group;
 use super::queue::Queue;
 use super::semaphore::Semaphore;
+use crate::arguments::{Argument, Site};
+use crate::runtime::raise_invalid_argument;
+
+/// The first word of every object. No object of Objective-C starts with it: those start with the
+/// address of their class.
+const MARK: usize = usize::from_ne_bytes(*b"dispatch");
 
 /// What a program's pointer points to.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Object {
+    mark: usize,
+    kind: Kind,
+}
+
+/// The types of objects.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Queue(Queue),
@@ -14,27 +34,106 @@ pub(crate) enum Kind {
     Semaphore(Semaphore),
 }
 
+impl Object {
+    pub(crate) fn new(kind: Kind) -> Arc<Object> {
+        Arc::new(Object { mark: MARK, kind })
+    }
+}
+
+impl Deref for Object {
+    type Target = Kind;
+
+    fn deref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// A reference of a program's, in C a pointer.
-pub(crate) type Reference = *const Kind;
+pub(crate) type Reference = *const Object;
 
 /// A reference for a program.
 pub(crate) fn reference(kind: Kind) -> Reference {
-    Arc::into_raw(Arc::new(kind))
+    Arc::into_raw(Object::new(kind))
 }
 
-/// A reference of our own to what a program's points to.
+/// Whether it is the address of an object of this module.
 ///
 /// # Safety
 ///
-/// `object` is null or a program's reference.
-pub(crate) unsafe fn held(object: Reference) -> Option<Arc<Kind>> {
-    if object.is_null() {
-        return None;
+/// `object` is the address of any live object.
+unsafe fn is_object(object: Reference) -> bool {
+    // SAFETY: every object has a first word, here and in Objective-C.
+    !object.is_null() && object.is_aligned() && unsafe { object.cast::<usize>().read() } == MARK
+}
+
+/// Another reference to what a program's points to; a failure if it is not an object of dispatch.
+///
+/// # Safety
+///
+/// `object` is null or the address of any live object.
+#[track_caller]
+pub(crate) unsafe fn held(function: &str, object: Reference) -> Arc<Object> {
+    // SAFETY: as promised.
+    if !unsafe { is_object(object) } {
+        refuse(
+            function,
+            if object.is_null() { "the object must not be NULL" } else { "the object is not of dispatch" },
+        );
     }
-    // SAFETY: as promised, the program has a reference, and this makes another.
+    // SAFETY: the program has a reference to the object, and this makes another.
     unsafe {
         Arc::increment_strong_count(object);
-        Some(Arc::from_raw(object))
+        Arc::from_raw(object)
+    }
+}
+
+/// Raises a failure of a function.
+#[track_caller]
+#[cold]
+pub(crate) fn refuse(function: &str, rule: &str) -> ! {
+    raise_invalid_argument(&format!("{function}: {rule}"))
+}
+
+/// Defines how one type is taken from a reference.
+macro_rules! kinds {
+    ($($get:ident: $kind:ident, $rule:literal;)*) => {
+        impl Kind {
+            $(
+                #[track_caller]
+                pub(crate) fn $get(&self, function: &str) -> &$kind {
+                    match self {
+                        Kind::$kind(object) => object,
+                        _ => refuse(function, $rule),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+kinds! {
+    queue: Queue, "the object is not a queue";
+    group: Group, "the object is not a group";
+    semaphore: Semaphore, "the object is not a semaphore";
+}
+
+/// A queue that a program passes to a method.
+#[derive(Debug)]
+pub(crate) struct QueueArgument(pub(crate) Arc<Object>);
+
+impl Argument for QueueArgument {
+    // A queue is not an object of Objective-C here, but declared as one.
+    type Raw = *mut AnyObject;
+
+    unsafe fn take(raw: *mut AnyObject, site: &Site) -> Self {
+        if raw.is_null() {
+            site.refuse_nil();
+        }
+        let method = site.method();
+        // SAFETY: as the caller promises.
+        let object = unsafe { held(&method, raw.cast_const().cast()) };
+        object.queue(&method);
+        QueueArgument(object)
     }
 }
 
@@ -42,10 +141,10 @@ pub(crate) unsafe fn held(object: Reference) -> Option<Arc<Kind>> {
 ///
 /// `object` is null or a program's reference.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_retain(object: Reference) {
+pub(crate) unsafe extern "C-unwind" fn dispatch_retain(object: Reference) {
     if !object.is_null() {
         // SAFETY: as promised.
-        unsafe { Arc::increment_strong_count(object) };
+        let _ = Arc::into_raw(unsafe { held("dispatch_retain", object) });
     }
 }
 
@@ -53,9 +152,12 @@ pub(crate) unsafe extern "C" fn dispatch_retain(object: Reference) {
 ///
 /// `object` is null or a program's reference, which ends.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_release(object: Reference) {
+pub(crate) unsafe extern "C-unwind" fn dispatch_release(object: Reference) {
     if !object.is_null() {
-        // SAFETY: as promised.
-        unsafe { Arc::decrement_strong_count(object) };
+        // SAFETY: as promised; the reference of this function ends as well.
+        unsafe {
+            drop(held("dispatch_release", object));
+            Arc::decrement_strong_count(object);
+        }
     }
 }

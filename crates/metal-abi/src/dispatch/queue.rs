@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
-use super::object::{Kind, Reference, held, reference};
+use super::object::{Kind, Object, Reference, held, reference, refuse};
 use super::pool::{self, Work, in_pool};
 use crate::runtime::block::{copy_block, invoke_block, invoke_block_with, release_block};
 
@@ -86,10 +86,13 @@ pub(crate) enum Callable {
 unsafe impl Send for Callable {}
 
 impl Callable {
+    /// A failure of the function for NULL.
+    ///
     /// # Safety
     ///
-    /// `block` is a block without arguments.
-    pub(crate) unsafe fn of_block(block: *const c_void) -> Callable {
+    /// `block` is null or a block without arguments.
+    pub(crate) unsafe fn of_block(called: &str, block: *const c_void) -> Callable {
+        require_block(called, block);
         // SAFETY: as promised.
         Callable::Block(unsafe { copy_block(block.cast()) }.cast())
     }
@@ -114,30 +117,51 @@ impl Drop for Callable {
     }
 }
 
+/// A function of a program's, which is called with its context.
+pub(crate) type Function<A> = Option<A>;
+
+#[track_caller]
+fn require_block(called: &str, block: *const c_void) {
+    if block.is_null() {
+        refuse(called, "the block must not be NULL");
+    }
+}
+
+#[track_caller]
+fn required<A>(called: &str, function: Function<A>) -> A {
+    function.unwrap_or_else(|| refuse(called, "the function must not be NULL"))
+}
+
 /// What `DISPATCH_QUEUE_CONCURRENT` points to.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "C's name")]
 pub(crate) static _dispatch_queue_attr_concurrent: u8 = 0;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn dispatch_queue_create(_label: *const c_char, attributes: *const u8) -> Reference {
+pub(crate) extern "C-unwind" fn dispatch_queue_create(
+    _label: *const c_char,
+    attributes: *const u8,
+) -> Reference {
     let is_concurrent = std::ptr::eq(attributes, &raw const _dispatch_queue_attr_concurrent);
     reference(Kind::Queue(Queue { serial: (!is_concurrent).then(Arc::default) }))
 }
 
 /// The same concurrent queue for all priorities.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn dispatch_get_global_queue(_priority: isize, _flags: usize) -> Reference {
-    static GLOBAL: OnceLock<Arc<Kind>> = OnceLock::new();
-    Arc::as_ptr(GLOBAL.get_or_init(|| Arc::new(Kind::Queue(Queue { serial: None }))))
+pub(crate) extern "C-unwind" fn dispatch_get_global_queue(_priority: isize, _flags: usize) -> Reference {
+    static GLOBAL: OnceLock<Arc<Object>> = OnceLock::new();
+    Arc::as_ptr(GLOBAL.get_or_init(|| Object::new(Kind::Queue(Queue { serial: None }))))
 }
 
-/// Does something with a program's queue; nothing with anything else.
-unsafe fn with_queue(queue: Reference, act: impl FnOnce(&Queue)) {
-    // SAFETY: the caller promises a program's reference.
-    if let Some(Kind::Queue(queue)) = unsafe { held(queue) }.as_deref() {
-        act(queue);
-    }
+/// Does something with a program's queue.
+///
+/// # Safety
+///
+/// `queue` is null or a program's reference.
+unsafe fn with_queue(called: &str, queue: Reference, act: impl FnOnce(&Queue)) {
+    // SAFETY: as promised.
+    let object = unsafe { held(called, queue) };
+    act(object.queue(called));
 }
 
 /// # Safety
@@ -147,8 +171,8 @@ unsafe fn with_queue(queue: Reference, act: impl FnOnce(&Queue)) {
 pub(crate) unsafe extern "C-unwind" fn dispatch_async(queue: Reference, block: *const c_void) {
     // SAFETY: as promised.
     unsafe {
-        let work = Callable::of_block(block);
-        with_queue(queue, |queue| queue.submit(Box::new(move || work.call())));
+        let work = Callable::of_block("dispatch_async", block);
+        with_queue("dispatch_async", queue, |queue| queue.submit(Box::new(move || work.call())));
     }
 }
 
@@ -159,11 +183,11 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_async(queue: Reference, block: *
 pub(crate) unsafe extern "C-unwind" fn dispatch_async_f(
     queue: Reference,
     context: *mut c_void,
-    work: unsafe extern "C-unwind" fn(*mut c_void),
+    work: Function<unsafe extern "C-unwind" fn(*mut c_void)>,
 ) {
-    let work = Callable::Function(work, context);
+    let work = Callable::Function(required("dispatch_async_f", work), context);
     // SAFETY: as promised.
-    unsafe { with_queue(queue, |queue| queue.submit(Box::new(move || work.call()))) };
+    unsafe { with_queue("dispatch_async_f", queue, |queue| queue.submit(Box::new(move || work.call()))) };
 }
 
 /// # Safety
@@ -171,8 +195,9 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_async_f(
 /// `queue` is a program's reference, `block` a block without arguments.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn dispatch_sync(queue: Reference, block: *mut c_void) {
+    require_block("dispatch_sync", block);
     // SAFETY: as promised.
-    unsafe { with_queue(queue, |queue| queue.perform(|| invoke_block(block))) };
+    unsafe { with_queue("dispatch_sync", queue, |queue| queue.perform(|| invoke_block(block))) };
 }
 
 /// # Safety
@@ -182,10 +207,11 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_sync(queue: Reference, block: *m
 pub(crate) unsafe extern "C-unwind" fn dispatch_sync_f(
     queue: Reference,
     context: *mut c_void,
-    work: unsafe extern "C-unwind" fn(*mut c_void),
+    work: Function<unsafe extern "C-unwind" fn(*mut c_void)>,
 ) {
+    let work = required("dispatch_sync_f", work);
     // SAFETY: as promised.
-    unsafe { with_queue(queue, |queue| queue.perform(|| work(context))) };
+    unsafe { with_queue("dispatch_sync_f", queue, |queue| queue.perform(|| work(context))) };
 }
 
 /// Calls something for all numbers below a bound, on this thread and on others.
@@ -229,6 +255,7 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_apply(
     _queue: Reference,
     block: *mut c_void,
 ) {
+    require_block("dispatch_apply", block);
     let block = Shared(block);
     // SAFETY: as promised.
     in_parallel(iterations, &|at| unsafe { invoke_block_with(block.get(), at) });
@@ -242,8 +269,9 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_apply_f(
     iterations: usize,
     _queue: Reference,
     context: *mut c_void,
-    work: unsafe extern "C-unwind" fn(*mut c_void, usize),
+    work: Function<unsafe extern "C-unwind" fn(*mut c_void, usize)>,
 ) {
+    let work = required("dispatch_apply_f", work);
     let context = Shared(context);
     // SAFETY: as promised.
     in_parallel(iterations, &|at| unsafe { work(context.get(), at) });
@@ -259,6 +287,10 @@ pub(crate) unsafe extern "C-unwind" fn dispatch_apply_f(
 pub(crate) unsafe extern "C-unwind" fn dispatch_once(once: *mut isize, block: *mut c_void) {
     static RUNNING: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     static DONE: Condvar = Condvar::new();
+    if once.is_null() {
+        refuse("dispatch_once", "the variable must not be NULL");
+    }
+    require_block("dispatch_once", block);
     // SAFETY: as promised.
     let done = unsafe { std::sync::atomic::AtomicIsize::from_ptr(once) };
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

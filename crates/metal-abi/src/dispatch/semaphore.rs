@@ -13,7 +13,7 @@ pub(crate) struct Semaphore {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn dispatch_semaphore_create(value: isize) -> Reference {
+pub(crate) extern "C-unwind" fn dispatch_semaphore_create(value: isize) -> Reference {
     reference(Kind::Semaphore(Semaphore { value: Mutex::new(value), raised: Condvar::new() }))
 }
 
@@ -21,12 +21,15 @@ pub(crate) extern "C" fn dispatch_semaphore_create(value: isize) -> Reference {
 ///
 /// `semaphore` is a program's reference.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_semaphore_signal(semaphore: Reference) -> isize {
+pub(crate) unsafe extern "C-unwind" fn dispatch_semaphore_signal(semaphore: Reference) -> isize {
+    const CALLED: &str = "dispatch_semaphore_signal";
     // SAFETY: as promised.
-    if let Some(Kind::Semaphore(semaphore)) = unsafe { held(semaphore) }.as_deref() {
-        *semaphore.value.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        semaphore.raised.notify_one();
-    }
+    let object = unsafe { held(CALLED, semaphore) };
+    let semaphore = object.semaphore(CALLED);
+    let mut value = semaphore.value.lock().unwrap_or_else(PoisonError::into_inner);
+    *value = value.saturating_add(1);
+    drop(value);
+    semaphore.raised.notify_one();
     0
 }
 
@@ -36,10 +39,11 @@ pub(crate) unsafe extern "C" fn dispatch_semaphore_signal(semaphore: Reference) 
 ///
 /// `semaphore` is a program's reference.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dispatch_semaphore_wait(semaphore: Reference, until: Time) -> isize {
+pub(crate) unsafe extern "C-unwind" fn dispatch_semaphore_wait(semaphore: Reference, until: Time) -> isize {
+    const CALLED: &str = "dispatch_semaphore_wait";
     // SAFETY: as promised.
-    let Some(held) = (unsafe { held(semaphore) }) else { return 0 };
-    let Kind::Semaphore(semaphore) = &*held else { return 0 };
+    let object = unsafe { held(CALLED, semaphore) };
+    let semaphore = object.semaphore(CALLED);
     let value = semaphore.value.lock().unwrap_or_else(PoisonError::into_inner);
     match wait_until(&semaphore.raised, value, until, |value| *value > 0) {
         Some(mut value) => {

@@ -17,7 +17,7 @@ fn now() -> Time {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn dispatch_time(from: Time, nanoseconds: i64) -> Time {
+pub(crate) extern "C-unwind" fn dispatch_time(from: Time, nanoseconds: i64) -> Time {
     match from {
         NEVER => NEVER,
         NOW => now().saturating_add_signed(nanoseconds).max(1),

@@ -4,12 +4,13 @@ use std::sync::{PoisonError, RwLock};
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
+use objc2::{AnyThread, Message, msg_send};
 
+use super::are_equal;
 use super::fast_enumeration::{self, EnumerationState};
 use super::range::Range;
-use super::{are_equal, retained_from};
-use crate::runtime::raise;
+use crate::arguments::{List, Out};
+use crate::runtime::raise_range;
 
 /// `NSNotFound`.
 const NOT_FOUND: usize = isize::MAX as usize;
@@ -41,15 +42,15 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithObjects:count:))]
-        fn init_objects(this: Allocated<Self>, objects: *mut *mut AnyObject, count: usize) -> Retained<Self> {
-            // SAFETY: the sender promises so many objects.
-            let elements = unsafe { retained_from(objects, count) };
+        fn init_objects(this: Allocated<Self>, objects: List<&AnyObject>, count: usize) -> Retained<Self> {
+            let elements = objects.retained(count);
             super::initialized(this, ArrayIvars { elements: RwLock::new(elements) })
         }
 
         #[unsafe(method_id(initWithArray:))]
-        fn init_array(this: Allocated<Self>, array: &NSArray) -> Retained<Self> {
-            super::initialized(this, ArrayIvars { elements: RwLock::new(array.elements()) })
+        fn init_array(this: Allocated<Self>, array: Option<&NSArray>) -> Retained<Self> {
+            let elements = array.map(NSArray::elements).unwrap_or_default();
+            super::initialized(this, ArrayIvars { elements: RwLock::new(elements) })
         }
 
         #[unsafe(method_id(arrayWithObject:))]
@@ -58,14 +59,13 @@ define_class!(
         }
 
         #[unsafe(method_id(arrayWithObjects:count:))]
-        fn with_objects(objects: *mut *mut AnyObject, count: usize) -> Retained<NSArray> {
-            // SAFETY: the sender promises so many objects.
-            NSArray::of(unsafe { retained_from(objects, count) })
+        fn with_objects(objects: List<&AnyObject>, count: usize) -> Retained<NSArray> {
+            NSArray::of(objects.retained(count))
         }
 
         #[unsafe(method_id(arrayWithArray:))]
-        fn with_array(array: &NSArray) -> Retained<NSArray> {
-            NSArray::of(array.elements())
+        fn with_array(array: Option<&NSArray>) -> Retained<NSArray> {
+            NSArray::of(array.map(NSArray::elements).unwrap_or_default())
         }
 
         #[unsafe(method(count))]
@@ -94,32 +94,30 @@ define_class!(
         }
 
         #[unsafe(method(containsObject:))]
-        fn contains(&self, object: &AnyObject) -> bool {
-            self.elements().iter().any(|element| are_equal(element, object))
+        fn contains(&self, object: Option<&AnyObject>) -> bool {
+            object.is_some_and(|object| self.elements().iter().any(|element| are_equal(element, object)))
         }
 
         #[unsafe(method(indexOfObject:))]
-        fn index_of(&self, object: &AnyObject) -> usize {
-            self.elements().iter().position(|element| are_equal(element, object)).unwrap_or(NOT_FOUND)
+        fn index_of(&self, object: Option<&AnyObject>) -> usize {
+            let at = object.and_then(|object| self.elements().iter().position(|element| are_equal(element, object)));
+            at.unwrap_or(NOT_FOUND)
         }
 
         #[unsafe(method(getObjects:))]
-        fn get_objects(&self, out: *mut *mut AnyObject) {
+        fn get_objects(&self, out: Out<*mut AnyObject>) {
             let all = Range { location: 0, length: self.read(Vec::len) };
-            // SAFETY: the sender promises room for all elements.
-            unsafe { self.get(out, all) }
+            self.get(&out, all);
         }
 
         #[unsafe(method(getObjects:range:))]
-        fn get_objects_range(&self, out: *mut *mut AnyObject, range: Range) {
-            // SAFETY: the sender promises room for the range.
-            unsafe { self.get(out, range) }
+        fn get_objects_range(&self, out: Out<*mut AnyObject>, range: Range) {
+            self.get(&out, range);
         }
 
         #[unsafe(method(countByEnumeratingWithState:objects:count:))]
-        fn enumerate(&self, state: &mut EnumerationState, out: *mut *mut AnyObject, room: usize) -> usize {
-            // SAFETY: the sender promises the room, and the array holds its elements.
-            self.read(|elements| unsafe { fast_enumeration::next(elements, state, out, room) })
+        fn enumerate(&self, state: &mut EnumerationState, out: Out<*mut AnyObject>, room: usize) -> usize {
+            self.read(|elements| fast_enumeration::next(elements, state, &out, room))
         }
 
         #[unsafe(method_id(arrayByAddingObject:))]
@@ -181,21 +179,15 @@ impl NSArray {
 
     fn refuse(&self, index: usize) -> ! {
         let count = self.read(Vec::len);
-        raise(&format!("-[NSArray objectAtIndex:]: index {index} is beyond an array of {count}"))
+        raise_range(&format!("-[NSArray objectAtIndex:]: index {index} is beyond an array of {count}"))
     }
 
-    /// # Safety
-    ///
-    /// `out` has room for the range.
-    unsafe fn get(&self, out: *mut *mut AnyObject, range: Range) {
+    fn get(&self, out: &Out<*mut AnyObject>, range: Range) {
         let elements = self.elements();
         let Some(range) = range.within(elements.len()) else {
             self.refuse(range.location.saturating_add(range.length))
         };
-        for (at, element) in elements[range].iter().enumerate() {
-            // SAFETY: as promised.
-            unsafe { out.add(at).write(Retained::as_ptr(element).cast_mut()) };
-        }
+        out.set_all(elements[range].iter().map(|element| Retained::as_ptr(element).cast_mut()));
     }
 }
 
@@ -233,10 +225,13 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithObjects:count:))]
-        fn init_objects(this: Allocated<Self>, objects: *mut *mut AnyObject, count: usize) -> Retained<Self> {
+        fn init_objects(this: Allocated<Self>, objects: List<&AnyObject>, count: usize) -> Retained<Self> {
+            let elements = objects.retained(count);
             let partial = this.set_ivars(());
-            // SAFETY: the sender promises what the method asks for.
-            unsafe { msg_send![super(partial), initWithObjects: objects, count: count] }
+            // SAFETY: `init` takes nothing and gives its receiver.
+            let array: Retained<Self> = unsafe { msg_send![super(partial), init] };
+            array.change(|own| *own = elements);
+            array
         }
 
         #[unsafe(method(addObject:))]
@@ -245,8 +240,8 @@ define_class!(
         }
 
         #[unsafe(method(addObjectsFromArray:))]
-        fn add_all(&self, array: &NSArray) {
-            let more = array.elements();
+        fn add_all(&self, array: Option<&NSArray>) {
+            let more = array.map(NSArray::elements).unwrap_or_default();
             self.change(|elements| elements.extend(more));
         }
 
@@ -290,7 +285,9 @@ define_class!(
         }
 
         #[unsafe(method(removeObject:))]
-        fn remove(&self, object: &AnyObject) {
+        fn remove(&self, object: Option<&AnyObject>) {
+            // Apple's arrays ignore nil here, too: they contain none.
+            let Some(object) = object else { return };
             let kept = self.elements().into_iter().filter(|element| !are_equal(element, object)).collect();
             let _removed = self.change(|elements| std::mem::replace(elements, kept));
         }

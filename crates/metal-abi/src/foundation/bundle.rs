@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 use super::string::NSString;
 use super::url::NSURL;

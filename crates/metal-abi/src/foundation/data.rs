@@ -7,9 +7,11 @@ use std::sync::{PoisonError, RwLock};
 use block2::Block;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
+use objc2::{AnyThread, Message, msg_send};
 
 use super::string::NSString;
+use crate::arguments::Bytes;
+use crate::runtime::raise_invalid_argument;
 
 /// The largest file that is read into memory.
 pub(super) const MAX_FILE_BYTES: u64 = 16 << 30;
@@ -41,37 +43,34 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithBytes:length:))]
-        fn init_bytes(this: Allocated<Self>, bytes: *const c_void, length: usize) -> Retained<Self> {
-            // SAFETY: the sender promises so many bytes.
-            let bytes = unsafe { copied(bytes, length) };
-            super::initialized(this, DataIvars { bytes: RwLock::new(bytes) })
+        fn init_bytes(this: Allocated<Self>, bytes: Bytes, length: usize) -> Retained<Self> {
+            super::initialized(this, DataIvars { bytes: RwLock::new(bytes.read(length).to_vec()) })
         }
 
         #[unsafe(method_id(dataWithBytes:length:))]
-        fn with_bytes_at(bytes: *const c_void, length: usize) -> Retained<NSData> {
-            // SAFETY: the sender promises so many bytes.
-            NSData::owning(unsafe { copied(bytes, length) })
+        fn with_bytes_at(bytes: Bytes, length: usize) -> Retained<NSData> {
+            NSData::of(bytes.read(length))
         }
 
         // The bytes are copied, and given back at once.
         #[unsafe(method_id(initWithBytesNoCopy:length:deallocator:))]
-        fn init_no_copy(this: Allocated<Self>, bytes: *mut c_void, length: usize, deallocator: Option<&Block<dyn Fn(NonNull<c_void>, usize)>>) -> Retained<Self> {
-            // SAFETY: the sender promises so many bytes.
-            let own = unsafe { copied(bytes, length) };
-            if let (Some(deallocator), Some(bytes)) = (deallocator, NonNull::new(bytes)) {
+        fn init_no_copy(this: Allocated<Self>, bytes: Bytes, length: usize, deallocator: Option<&Block<dyn Fn(NonNull<c_void>, usize)>>) -> Retained<Self> {
+            let own = bytes.read(length).to_vec();
+            if let (Some(deallocator), Some(bytes)) = (deallocator, bytes.start()) {
                 deallocator.call((bytes, length));
             }
             super::initialized(this, DataIvars { bytes: RwLock::new(own) })
         }
 
         #[unsafe(method_id(dataWithContentsOfFile:))]
-        fn with_file(path: &NSString) -> Option<Retained<NSData>> {
-            anymetal_files::read(path.to_string().as_ref(), MAX_FILE_BYTES).ok().map(NSData::owning)
+        fn with_file(path: Option<&NSString>) -> Option<Retained<NSData>> {
+            let path = path?.to_string();
+            anymetal_files::read(path.as_ref(), MAX_FILE_BYTES).ok().map(NSData::owning)
         }
 
         #[unsafe(method(writeToFile:atomically:))]
-        fn write_to_file(&self, path: &NSString, _atomically: bool) -> bool {
-            self.with_bytes(|bytes| std::fs::write(path.to_string(), bytes)).is_ok()
+        fn write_to_file(&self, path: Option<&NSString>, _atomically: bool) -> bool {
+            path.is_some_and(|path| self.with_bytes(|bytes| std::fs::write(path.to_string(), bytes)).is_ok())
         }
 
         #[unsafe(method(bytes))]
@@ -90,8 +89,8 @@ define_class!(
         }
 
         #[unsafe(method(isEqualToData:))]
-        fn is_equal_to_data(&self, other: &NSData) -> bool {
-            self.to_vec() == other.to_vec()
+        fn is_equal_to_data(&self, other: Option<&NSData>) -> bool {
+            other.is_some_and(|other| self.to_vec() == other.to_vec())
         }
 
         #[unsafe(method(hash))]
@@ -150,8 +149,10 @@ define_class!(
         }
 
         #[unsafe(method_id(dataWithLength:))]
-        fn with_length(length: usize) -> Retained<NSMutableData> {
-            NSMutableData::of(vec![0; length])
+        fn with_length(length: usize) -> Option<Retained<NSMutableData>> {
+            let mut bytes = Vec::new();
+            grow(&mut bytes, "+[NSMutableData dataWithLength:]", length);
+            Some(NSMutableData::of(bytes))
         }
 
         #[unsafe(method_id(init))]
@@ -162,10 +163,13 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithBytes:length:))]
-        fn init_bytes(this: Allocated<Self>, bytes: *const c_void, length: usize) -> Retained<Self> {
+        fn init_bytes(this: Allocated<Self>, bytes: Bytes, length: usize) -> Retained<Self> {
+            let bytes = bytes.read(length).to_vec();
             let partial = this.set_ivars(());
-            // SAFETY: the sender promises what the method asks for.
-            unsafe { msg_send![super(partial), initWithBytes: bytes, length: length] }
+            // SAFETY: `init` takes nothing and gives its receiver.
+            let data: Retained<Self> = unsafe { msg_send![super(partial), init] };
+            data.change(|own| *own = bytes);
+            data
         }
 
         #[unsafe(method(mutableBytes))]
@@ -174,9 +178,9 @@ define_class!(
         }
 
         #[unsafe(method(appendBytes:length:))]
-        fn append_bytes(&self, bytes: *const c_void, length: usize) {
-            // SAFETY: the sender promises so many bytes.
-            let more = unsafe { copied(bytes, length) };
+        fn append_bytes(&self, bytes: Bytes, length: usize) {
+            // A copy: they may be the receiver's own, which move when it grows.
+            let more = bytes.read(length).to_vec();
             self.change(|own| own.extend(more));
         }
 
@@ -188,7 +192,7 @@ define_class!(
 
         #[unsafe(method(setLength:))]
         fn set_length(&self, length: usize) {
-            self.change(|bytes| bytes.resize(length, 0));
+            self.change(|bytes| grow(bytes, "-[NSMutableData setLength:]", length));
         }
 
         #[unsafe(method_id(copyWithZone:))]
@@ -208,13 +212,11 @@ impl NSMutableData {
     }
 }
 
-/// # Safety
-///
-/// `bytes` is null or so many bytes.
-unsafe fn copied(bytes: *const c_void, length: usize) -> Vec<u8> {
-    if bytes.is_null() || length == 0 {
-        return Vec::new();
+/// Gives data that length, with zeros at its end; a failure where there is no memory for it.
+fn grow(bytes: &mut Vec<u8>, method: &str, length: usize) {
+    let more = length.saturating_sub(bytes.len());
+    if bytes.try_reserve_exact(more).is_err() {
+        raise_invalid_argument(&format!("{method}: there is no memory for a length of {length}"));
     }
-    // SAFETY: as promised.
-    unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) }.to_vec()
+    bytes.resize(length, 0);
 }

@@ -6,11 +6,12 @@ use std::sync::{PoisonError, RwLock};
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
+use objc2::{AnyThread, Message, msg_send};
 
 use super::array::NSArray;
 use super::fast_enumeration::{self, EnumerationState};
-use super::{are_equal, copied, retained_from};
+use super::{are_equal, copied};
+use crate::arguments::{List, Out};
 
 type Object = Retained<AnyObject>;
 
@@ -71,16 +72,14 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithObjects:forKeys:count:))]
-        fn init_objects(this: Allocated<Self>, objects: *mut *mut AnyObject, keys: *mut *mut AnyObject, count: usize) -> Retained<Self> {
-            // SAFETY: the sender promises so many objects and keys.
-            let entries = unsafe { entries_from(objects, keys, count) };
+        fn init_objects(this: Allocated<Self>, objects: List<&AnyObject>, keys: List<&AnyObject>, count: usize) -> Retained<Self> {
+            let entries = entries_from(&objects, &keys, count);
             super::initialized(this, DictionaryIvars { entries: RwLock::new(entries) })
         }
 
         #[unsafe(method_id(dictionaryWithObjects:forKeys:count:))]
-        fn with_objects(objects: *mut *mut AnyObject, keys: *mut *mut AnyObject, count: usize) -> Retained<NSDictionary> {
-            // SAFETY: the sender promises so many objects and keys.
-            NSDictionary::of(unsafe { entries_from(objects, keys, count) })
+        fn with_objects(objects: List<&AnyObject>, keys: List<&AnyObject>, count: usize) -> Retained<NSDictionary> {
+            NSDictionary::of(entries_from(&objects, &keys, count))
         }
 
         #[unsafe(method_id(dictionaryWithObject:forKey:))]
@@ -96,13 +95,13 @@ define_class!(
         }
 
         #[unsafe(method_id(objectForKey:))]
-        fn object_for(&self, key: &AnyObject) -> Option<Object> {
-            self.value(key)
+        fn object_for(&self, key: Option<&AnyObject>) -> Option<Object> {
+            key.and_then(|key| self.value(key))
         }
 
         #[unsafe(method_id(objectForKeyedSubscript:))]
-        fn object_for_subscript(&self, key: &AnyObject) -> Option<Object> {
-            self.value(key)
+        fn object_for_subscript(&self, key: Option<&AnyObject>) -> Option<Object> {
+            key.and_then(|key| self.value(key))
         }
 
         #[unsafe(method_id(allKeys))]
@@ -116,24 +115,18 @@ define_class!(
         }
 
         #[unsafe(method(getObjects:andKeys:count:))]
-        fn get(&self, objects: *mut *mut AnyObject, keys: *mut *mut AnyObject, count: usize) {
+        fn get(&self, objects: Out<*mut AnyObject>, keys: Out<*mut AnyObject>, count: usize) {
             let entries = self.entries();
-            for at in 0..count.min(entries.keys.len()) {
-                for (out, from) in [(objects, &entries.values), (keys, &entries.keys)] {
-                    if !out.is_null() {
-                        // SAFETY: the sender promises room for so many, and the dictionary holds
-                        // them.
-                        unsafe { out.add(at).write(Retained::as_ptr(&from[at]).cast_mut()) };
-                    }
-                }
+            let count = count.min(entries.keys.len());
+            for (out, from) in [(objects, &entries.values), (keys, &entries.keys)] {
+                out.set_all_if_wanted(from[..count].iter().map(|object| Retained::as_ptr(object).cast_mut()));
             }
         }
 
         #[unsafe(method(countByEnumeratingWithState:objects:count:))]
-        fn enumerate(&self, state: &mut EnumerationState, out: *mut *mut AnyObject, room: usize) -> usize {
+        fn enumerate(&self, state: &mut EnumerationState, out: Out<*mut AnyObject>, room: usize) -> usize {
             let entries = self.ivars().entries.read().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: the sender promises the room, and the dictionary holds its keys.
-            unsafe { fast_enumeration::next(&entries.keys, state, out, room) }
+            fast_enumeration::next(&entries.keys, state, &out, room)
         }
 
         #[unsafe(method(isEqual:))]
@@ -243,10 +236,13 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithObjects:forKeys:count:))]
-        fn init_objects(this: Allocated<Self>, objects: *mut *mut AnyObject, keys: *mut *mut AnyObject, count: usize) -> Retained<Self> {
+        fn init_objects(this: Allocated<Self>, objects: List<&AnyObject>, keys: List<&AnyObject>, count: usize) -> Retained<Self> {
+            let entries = entries_from(&objects, &keys, count);
             let partial = this.set_ivars(());
-            // SAFETY: the sender promises what the method asks for.
-            unsafe { msg_send![super(partial), initWithObjects: objects, forKeys: keys, count: count] }
+            // SAFETY: `init` takes nothing and gives its receiver.
+            let dictionary: Retained<Self> = unsafe { msg_send![super(partial), init] };
+            dictionary.change(|own| *own = entries);
+            dictionary
         }
 
         #[unsafe(method(setObject:forKey:))]
@@ -289,15 +285,10 @@ impl NSMutableDictionary {
     }
 }
 
-/// # Safety
-///
-/// There are so many objects and keys, all alive.
-unsafe fn entries_from(objects: *mut *mut AnyObject, keys: *mut *mut AnyObject, count: usize) -> Entries {
-    // SAFETY: as promised.
-    let (values, keys) = unsafe { (retained_from(objects, count), retained_from(keys, count)) };
+fn entries_from(objects: &List<&AnyObject>, keys: &List<&AnyObject>, count: usize) -> Entries {
     let mut entries = Entries::default();
-    for (key, value) in keys.iter().zip(values) {
-        entries.put(key, value);
+    for (key, value) in keys.read(count).zip(objects.read(count)) {
+        entries.put(key, value.retain());
     }
     entries
 }

@@ -1,8 +1,8 @@
 //! `NSError`.
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::constants;
 use super::dictionary::NSDictionary;
@@ -120,13 +120,4 @@ impl NSError {
 
 fn or_empty(user_info: Option<&NSDictionary>) -> Retained<NSDictionary> {
     user_info.map_or_else(|| NSDictionary::of_pairs([]), Message::retain)
-}
-
-/// Hands an error to a sender that asked for it; gives nothing.
-pub(crate) fn fail<T>(place: *mut *mut NSError, error: Retained<NSError>) -> Option<T> {
-    if !place.is_null() {
-        // SAFETY: the sender's place is null or may be written, and takes an autoreleased object.
-        unsafe { place.write(Retained::autorelease_ptr(error)) };
-    }
-    None
 }

@@ -2,13 +2,10 @@
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class, msg_send};
+use objc2::{Message, msg_send};
 
 use super::dictionary::NSDictionary;
 use super::string::NSString;
-
-/// The name of failures that this crate raises.
-const NAME: &str = "NSInternalInconsistencyException";
 
 /// The instance variables of an exception.
 #[derive(Debug)]
@@ -82,9 +79,9 @@ fn ivars(name: &NSString, reason: Option<&NSString>, user_info: Option<&NSDictio
 }
 
 /// An exception for a failure of this crate, for the caller to throw; it belongs to the pool.
-pub(crate) fn failure(reason: &str) -> *mut NSException {
+pub(crate) fn failure(name: &str, reason: &str) -> *mut NSException {
     let reason = Some(NSString::of(reason));
-    let ivars = ExceptionIvars { name: NSString::of(NAME), reason, user_info: None };
+    let ivars = ExceptionIvars { name: NSString::of(name), reason, user_info: None };
     let exception: Retained<NSException> = super::object(ivars);
     Retained::autorelease_ptr(exception)
 }

@@ -11,30 +11,43 @@ use objc2::runtime::{AnyClass, AnyObject, Sel};
 use super::array::NSArray;
 use super::scanner::NSCharacterSet;
 use super::string::NSString;
+use crate::arguments::{Argument, Site};
 use crate::runtime::Sel as Selector;
 use crate::runtime::class::Class;
 use crate::runtime::class_builder::add_method;
 use crate::runtime::object::Imp;
 
 /// A method with one object as its argument.
-type OneArgument<T, A> = extern "C-unwind" fn(&T, Sel, &A) -> *mut AnyObject;
+type OneArgument<T, A> = extern "C-unwind" fn(&T, Sel, *const A) -> *mut AnyObject;
+
+const TRIMMED: Site = Site::of_instance("NSString", "method(stringByTrimmingCharactersInSet:)", "set");
+const WITH_EXTENSION: Site =
+    Site::of_instance("NSString", "method(stringByAppendingPathExtension:)", "extension");
+const JOINED: Site = Site::of_class("NSString", "method(pathWithComponents:)", "components");
 
 fn given(text: &str) -> *mut AnyObject {
     Retained::autorelease_ptr(NSString::of(text)).cast()
 }
 
-extern "C-unwind" fn trimmed(string: &NSString, _: Sel, set: &NSCharacterSet) -> *mut AnyObject {
+extern "C-unwind" fn trimmed(string: &NSString, _: Sel, set: *const NSCharacterSet) -> *mut AnyObject {
+    // SAFETY: the sender passed it.
+    let set = unsafe { <&NSCharacterSet as Argument>::take(set, &TRIMMED) };
     given(string.to_string().trim_matches(|character| set.contains(character)))
 }
 
-extern "C-unwind" fn with_extension(string: &NSString, _: Sel, extension: &NSString) -> *mut AnyObject {
+extern "C-unwind" fn with_extension(string: &NSString, _: Sel, extension: *const NSString) -> *mut AnyObject {
+    // SAFETY: the sender passed it.
+    let extension = unsafe { <&NSString as Argument>::take(extension, &WITH_EXTENSION) };
     given(&format!("{string}.{extension}"))
 }
 
-extern "C-unwind" fn joined(_class: &AnyClass, _: Sel, components: &NSArray) -> *mut AnyObject {
-    // SAFETY: the sender promises strings.
-    let text =
-        |component: &Retained<AnyObject>| unsafe { super::text_of(Retained::as_ptr(component).cast_mut()) };
+extern "C-unwind" fn joined(_class: &AnyClass, _: Sel, components: *const NSArray) -> *mut AnyObject {
+    // SAFETY: the sender passed it.
+    let components = unsafe { <&NSArray as Argument>::take(components, &JOINED) };
+    let text = |component: &Retained<AnyObject>| {
+        // SAFETY: the array holds it.
+        unsafe { <&NSString as Argument>::take(Retained::as_ptr(component).cast(), &JOINED) }.to_string()
+    };
     let path: PathBuf = components.elements().iter().map(text).collect();
     given(&path.to_string_lossy())
 }

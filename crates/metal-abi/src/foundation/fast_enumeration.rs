@@ -4,6 +4,8 @@ use objc2::encode::{Encode, Encoding, RefEncode};
 use objc2::rc::Retained;
 use objc2::runtime::AnyObject;
 
+use crate::arguments::Out;
+
 /// `NSFastEnumerationState`.
 #[repr(C)]
 #[derive(Debug)]
@@ -33,24 +35,18 @@ unsafe impl RefEncode for EnumerationState {
     const ENCODING_REF: Encoding = Encoding::Pointer(&Self::ENCODING);
 }
 
-/// Gives the next elements: at most `room`.
-///
-/// # Safety
-///
-/// `out` has room for so many; the elements live until the enumeration ends.
-pub(crate) unsafe fn next(
+/// Gives the next elements: at most `room`, for which `out` has room. The sender keeps the collection
+/// alive and unchanged until the enumeration ends.
+pub(crate) fn next(
     elements: &[Retained<AnyObject>],
     state: &mut EnumerationState,
-    out: *mut *mut AnyObject,
+    out: &Out<*mut AnyObject>,
     room: usize,
 ) -> usize {
     let left = elements.get(state.state as usize..).unwrap_or_default();
     let count = left.len().min(room);
-    for (at, element) in left[..count].iter().enumerate() {
-        // SAFETY: as promised, there is room.
-        unsafe { out.add(at).write(Retained::as_ptr(element).cast_mut()) };
-    }
-    state.items = out;
+    out.set_all(left[..count].iter().map(|element| Retained::as_ptr(element).cast_mut()));
+    state.items = out.address();
     // A word that does not change during the enumeration.
     state.mutations = &raw mut state.extra[0];
     state.state += count as u64;

@@ -3,16 +3,16 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use objc2::define_class;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 
 use super::array::NSArray;
 use super::constants;
 use super::dictionary::NSDictionary;
-use super::error::{self, NSError};
+use super::error::NSError;
 use super::number::{NSNumber, Value};
 use super::string::NSString;
+use crate::arguments::ErrorOut;
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
@@ -29,12 +29,13 @@ define_class!(
         }
 
         #[unsafe(method(fileExistsAtPath:))]
-        fn exists(&self, path: &NSString) -> bool {
-            path_of(path).exists()
+        fn exists(&self, path: Option<&NSString>) -> bool {
+            path.is_some_and(|path| path_of(path).exists())
         }
 
         #[unsafe(method(isReadableFileAtPath:))]
-        fn is_readable(&self, path: &NSString) -> bool {
+        fn is_readable(&self, path: Option<&NSString>) -> bool {
+            let Some(path) = path else { return false };
             // A pipe or device is not opened: that may block and has effects.
             match fs::metadata(path_of(path)) {
                 Ok(metadata) if metadata.is_dir() => fs::read_dir(path_of(path)).is_ok(),
@@ -49,8 +50,8 @@ define_class!(
         }
 
         #[unsafe(method_id(contentsOfDirectoryAtPath:error:))]
-        fn contents(&self, path: &NSString, error: *mut *mut NSError) -> Option<Retained<NSArray>> {
-            answer(path, error, |path| {
+        fn contents(&self, path: &NSString, error: ErrorOut) -> Option<Retained<NSArray>> {
+            answer(path, &error, |path| {
                 let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
                 let names: Vec<String> = names.collect::<std::io::Result<_>>()?;
                 Ok(NSArray::of(names.iter().map(|name| NSString::object_of(name)).collect()))
@@ -58,18 +59,18 @@ define_class!(
         }
 
         #[unsafe(method_id(attributesOfItemAtPath:error:))]
-        fn attributes(&self, path: &NSString, error: *mut *mut NSError) -> Option<Retained<NSDictionary>> {
-            answer(path, error, |path| Ok(attributes_of(&fs::symlink_metadata(path)?)))
+        fn attributes(&self, path: &NSString, error: ErrorOut) -> Option<Retained<NSDictionary>> {
+            answer(path, &error, |path| Ok(attributes_of(&fs::symlink_metadata(path)?)))
         }
 
         #[unsafe(method_id(destinationOfSymbolicLinkAtPath:error:))]
-        fn destination(&self, path: &NSString, error: *mut *mut NSError) -> Option<Retained<NSString>> {
-            answer(path, error, |path| Ok(NSString::of(&fs::read_link(path)?.to_string_lossy())))
+        fn destination(&self, path: &NSString, error: ErrorOut) -> Option<Retained<NSString>> {
+            answer(path, &error, |path| Ok(NSString::of(&fs::read_link(path)?.to_string_lossy())))
         }
 
         #[unsafe(method(removeItemAtPath:error:))]
-        fn remove(&self, path: &NSString, error: *mut *mut NSError) -> bool {
-            answer(path, error, |path| if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }).is_some()
+        fn remove(&self, path: &NSString, error: ErrorOut) -> bool {
+            answer(path, &error, |path| if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }).is_some()
         }
     }
 );
@@ -79,14 +80,10 @@ fn path_of(path: &NSString) -> PathBuf {
 }
 
 /// What a question gives, or nothing and the error.
-fn answer<T>(
-    path: &NSString,
-    error: *mut *mut NSError,
-    ask: impl FnOnce(&Path) -> std::io::Result<T>,
-) -> Option<T> {
+fn answer<T>(path: &NSString, error: &ErrorOut, ask: impl FnOnce(&Path) -> std::io::Result<T>) -> Option<T> {
     match ask(&path_of(path)) {
         Ok(answer) => Some(answer),
-        Err(problem) => error::fail(error, NSError::of_file(&path.to_string(), &problem)),
+        Err(problem) => error.fail(NSError::of_file(&path.to_string(), &problem)),
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 /// Whether the lock is held; threads other than the holder may give it back, as Foundation allows.
 #[derive(Debug, Default)]

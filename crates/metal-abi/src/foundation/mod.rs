@@ -13,7 +13,7 @@ pub(crate) mod dictionary;
 pub(crate) mod error;
 pub(crate) mod exception;
 pub(crate) mod extensions;
-mod fast_enumeration;
+pub(crate) mod fast_enumeration;
 pub(crate) mod file_manager;
 mod format;
 pub(crate) mod lock;
@@ -73,19 +73,6 @@ pub(crate) unsafe fn text_of(string: *mut AnyObject) -> String {
     }
     // SAFETY: what the method gives is a C string that lives as long as its string.
     unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-/// The objects at an address as references of their own; nulls are left out.
-///
-/// # Safety
-///
-/// There are `count` pointers, each null or to a live object.
-pub(crate) unsafe fn retained_from(objects: *const *mut AnyObject, count: usize) -> Vec<Retained<AnyObject>> {
-    if objects.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: as promised.
-    (0..count).filter_map(|at| unsafe { Retained::retain(*objects.add(at)) }).collect()
 }
 
 /// Whether two objects are equal, as `isEqual:` says.

@@ -4,11 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
+use objc2::{AnyThread, Message, msg_send};
 
 use super::are_equal;
 use super::array::NSArray;
+use super::fast_enumeration::{self, EnumerationState};
 use super::set::NSSet;
+use crate::arguments::Out;
 
 define_class!(
     // SAFETY: everything that reads the elements of an `NSSet` is overridden here.
@@ -30,9 +32,9 @@ define_class!(
         }
 
         #[unsafe(method_id(setWithArray:))]
-        fn with_array(array: &NSArray) -> Retained<NSMutableSet> {
+        fn with_array(array: Option<&NSArray>) -> Retained<NSMutableSet> {
             let set = NSMutableSet::of(Vec::new());
-            array.elements().iter().for_each(|element| set.add(element));
+            array.map(NSArray::elements).unwrap_or_default().iter().for_each(|element| set.add(element));
             set
         }
 
@@ -57,8 +59,8 @@ define_class!(
         }
 
         #[unsafe(method(containsObject:))]
-        fn contains(&self, object: &AnyObject) -> bool {
-            self.elements().iter().any(|element| are_equal(element, object))
+        fn contains(&self, object: Option<&AnyObject>) -> bool {
+            object.is_some_and(|object| self.elements().iter().any(|element| are_equal(element, object)))
         }
 
         #[unsafe(method(addObject:))]
@@ -79,11 +81,11 @@ define_class!(
 
         /// A loop goes over the elements as they were at its start, which the pool holds.
         #[unsafe(method(countByEnumeratingWithState:objects:count:))]
-        fn enumerate(&self, state: *mut std::ffi::c_void, out: *mut *mut AnyObject, room: usize) -> usize {
-            let fixed = NSArray::of(self.elements().clone());
-            let fixed = Retained::autorelease_ptr(fixed);
-            // SAFETY: the arguments are passed on; the array lives until the pool ends.
-            unsafe { msg_send![&*fixed, countByEnumeratingWithState: state, objects: out, count: room] }
+        fn enumerate(&self, state: &mut EnumerationState, out: Out<*mut AnyObject>, room: usize) -> usize {
+            let fixed = self.elements().clone();
+            let given = fast_enumeration::next(&fixed, state, &out, room);
+            let _held_by_the_pool = Retained::autorelease_ptr(NSArray::of(fixed));
+            given
         }
 
         #[unsafe(method_id(copyWithZone:))]

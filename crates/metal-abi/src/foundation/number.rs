@@ -2,9 +2,9 @@
 
 use std::ffi::c_char;
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::string::NSString;
 
@@ -160,7 +160,7 @@ define_class!(
         #[unsafe(method(compare:))]
         fn compare(&self, other: &NSNumber) -> isize { self.ivars().compare(*other.ivars()) as isize }
         #[unsafe(method(isEqualToNumber:))]
-        fn is_equal_to_number(&self, other: &NSNumber) -> bool { self.ivars().compare(*other.ivars()).is_eq() }
+        fn is_equal_to_number(&self, other: Option<&NSNumber>) -> bool { other.is_some_and(|other| self.ivars().compare(*other.ivars()).is_eq()) }
         #[unsafe(method(isEqual:))]
         fn is_equal(&self, other: Option<&AnyObject>) -> bool {
             let other = other.and_then(|other| other.downcast_ref::<NSNumber>());

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use objc2::define_class;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
 

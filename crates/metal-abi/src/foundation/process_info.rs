@@ -1,6 +1,5 @@
 //! `NSProcessInfo`.
 
-use objc2::define_class;
 use objc2::encode::{Encode, Encoding};
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;

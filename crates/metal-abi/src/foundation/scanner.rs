@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::string::NSString;
+use crate::arguments::Out;
 
 /// Whether a character belongs to the set.
 type Test = fn(char) -> bool;
@@ -129,17 +130,17 @@ define_class!(
         }
 
         #[unsafe(method(scanString:intoString:))]
-        fn scan_string(&self, string: &NSString, place: *mut *mut NSString) -> bool {
+        fn scan_string(&self, string: &NSString, place: Out<*mut NSString>) -> bool {
             let wanted = string.to_string();
             let found = self.rest().starts_with(&wanted);
-            found && self.take(wanted.len(), place)
+            found && self.take(wanted.len(), &place)
         }
 
         #[unsafe(method(scanUpToString:intoString:))]
-        fn scan_up_to(&self, string: &NSString, place: *mut *mut NSString) -> bool {
+        fn scan_up_to(&self, string: &NSString, place: Out<*mut NSString>) -> bool {
             let rest = self.rest();
             let length = rest.find(&string.to_string()).unwrap_or(rest.len());
-            length > 0 && self.take(length, place)
+            length > 0 && self.take(length, &place)
         }
     }
 );
@@ -160,13 +161,11 @@ impl NSScanner {
         }
     }
 
-    /// Takes so many bytes of what is left and gives them to the sender, if it wants them.
-    fn take(&self, bytes: usize, place: *mut *mut NSString) -> bool {
+    /// Consumes `bytes` bytes of the remaining text and writes them to `place`, unless that is NULL.
+    fn take(&self, bytes: usize, place: &Out<*mut NSString>) -> bool {
         let rest = self.rest();
-        if !place.is_null() {
-            let taken = Retained::autorelease_ptr(NSString::of(&rest[..bytes]));
-            // SAFETY: the sender's place may be written.
-            unsafe { place.write(taken) };
+        if place.is_wanted() {
+            place.set(Retained::autorelease_ptr(NSString::of(&rest[..bytes])));
         }
         let ScannerIvars { text, at, .. } = self.ivars();
         at.set(text.len() - rest.len() + bytes);

@@ -1,12 +1,13 @@
 //! `NSSet`, as far as it is made and read.
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class};
 
+use super::are_equal;
 use super::array::NSArray;
 use super::fast_enumeration::{self, EnumerationState};
-use super::{are_equal, retained_from};
+use crate::arguments::{List, Out};
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
@@ -28,15 +29,13 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithObjects:count:))]
-        fn init_objects(this: Allocated<Self>, objects: *mut *mut AnyObject, count: usize) -> Retained<Self> {
-            // SAFETY: the sender promises so many objects.
-            let objects = unsafe { retained_from(objects, count) };
-            super::initialized(this, distinct(objects))
+        fn init_objects(this: Allocated<Self>, objects: List<&AnyObject>, count: usize) -> Retained<Self> {
+            super::initialized(this, distinct(objects.retained(count)))
         }
 
         #[unsafe(method_id(setWithArray:))]
-        fn with_array(array: &NSArray) -> Retained<NSSet> {
-            super::object(distinct(array.elements()))
+        fn with_array(array: Option<&NSArray>) -> Retained<NSSet> {
+            super::object(distinct(array.map(NSArray::elements).unwrap_or_default()))
         }
 
         #[unsafe(method(count))]
@@ -55,14 +54,13 @@ define_class!(
         }
 
         #[unsafe(method(containsObject:))]
-        fn contains(&self, object: &AnyObject) -> bool {
-            self.ivars().iter().any(|element| are_equal(element, object))
+        fn contains(&self, object: Option<&AnyObject>) -> bool {
+            object.is_some_and(|object| self.ivars().iter().any(|element| are_equal(element, object)))
         }
 
         #[unsafe(method(countByEnumeratingWithState:objects:count:))]
-        fn enumerate(&self, state: &mut EnumerationState, out: *mut *mut AnyObject, room: usize) -> usize {
-            // SAFETY: the sender promises the room, and the set holds its elements.
-            unsafe { fast_enumeration::next(self.ivars(), state, out, room) }
+        fn enumerate(&self, state: &mut EnumerationState, out: Out<*mut AnyObject>, room: usize) -> usize {
+            fast_enumeration::next(self.ivars(), state, &out, room)
         }
 
         #[unsafe(method_id(copyWithZone:))]

@@ -1,16 +1,17 @@
 //! `NSString` and `NSMutableString`.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
+use objc2::{AnyThread, Message, msg_send};
 
 use super::array::NSArray;
-use super::error::{self, NSError};
+use super::error::NSError;
 use super::range::Range;
-use crate::runtime::{literal, raise};
+use crate::arguments::{Bytes, ErrorOut};
+use crate::runtime::{literal, raise_range};
 
 /// The encodings that are understood, all as UTF-8: ASCII (1), UTF-8 (4).
 const ENCODINGS: [u64; 2] = [1, 4];
@@ -65,16 +66,13 @@ define_class!(
 
         // Off Apple's machines `objc2` gives the encoding as `int`.
         #[unsafe(method_id(initWithBytes:length:encoding:))]
-        fn init_bytes(this: Allocated<Self>, bytes: *const c_void, length: usize, encoding: i32) -> Option<Retained<Self>> {
-            // SAFETY: the sender promises so many bytes.
-            let bytes = unsafe { bytes_at(bytes, length) };
-            decoded(bytes, encoding.unsigned_abs().into()).map(|text| initialized_string(this, text))
+        fn init_bytes(this: Allocated<Self>, bytes: Bytes, length: usize, encoding: i32) -> Option<Retained<Self>> {
+            decoded(bytes.read(length), encoding.unsigned_abs().into()).map(|text| initialized_string(this, text))
         }
 
         #[unsafe(method_id(initWithUTF8String:))]
-        fn init_utf8(this: Allocated<Self>, text: *const c_char) -> Option<Retained<Self>> {
-            // SAFETY: the sender promises a C string.
-            unsafe { utf8(text) }.map(|text| initialized_string(this, text))
+        fn init_utf8(this: Allocated<Self>, text: &CStr) -> Option<Retained<Self>> {
+            text.to_str().ok().map(|text| initialized_string(this, text))
         }
 
         #[unsafe(method_id(initWithString:))]
@@ -89,15 +87,13 @@ define_class!(
         }
 
         #[unsafe(method_id(stringWithUTF8String:))]
-        fn with_utf8(text: *const c_char) -> Option<Retained<NSString>> {
-            // SAFETY: the sender promises a C string.
-            unsafe { utf8(text) }.map(NSString::of)
+        fn with_utf8(text: &CStr) -> Option<Retained<NSString>> {
+            text.to_str().ok().map(NSString::of)
         }
 
         #[unsafe(method_id(stringWithCString:encoding:))]
-        fn with_c_string(text: *const c_char, encoding: u64) -> Option<Retained<NSString>> {
-            // SAFETY: the sender promises a C string.
-            unsafe { utf8(text) }.filter(|_| ENCODINGS.contains(&encoding)).map(NSString::of)
+        fn with_c_string(text: &CStr, encoding: u64) -> Option<Retained<NSString>> {
+            text.to_str().ok().filter(|_| ENCODINGS.contains(&encoding)).map(NSString::of)
         }
 
         #[unsafe(method_id(stringWithString:))]
@@ -106,10 +102,10 @@ define_class!(
         }
 
         #[unsafe(method_id(stringWithContentsOfFile:encoding:error:))]
-        fn with_file(path: &NSString, encoding: u64, error: *mut *mut NSError) -> Option<Retained<NSString>> {
+        fn with_file(path: &NSString, encoding: u64, error: ErrorOut) -> Option<Retained<NSString>> {
             match text_of_file(&path.to_string(), encoding) {
                 Ok(text) => Some(NSString::of(&text)),
-                Err(problem) => error::fail(error, problem),
+                Err(problem) => error.fail(problem),
             }
         }
 
@@ -141,7 +137,7 @@ define_class!(
         #[unsafe(method(characterAtIndex:))]
         fn character_at(&self, index: usize) -> u16 {
             let unit = self.text().as_str().encode_utf16().nth(index);
-            unit.unwrap_or_else(|| raise(&format!("-[NSString characterAtIndex:]: index {index} is beyond the string")))
+            unit.unwrap_or_else(|| raise_range(&format!("-[NSString characterAtIndex:]: index {index} is beyond the string")))
         }
 
         #[unsafe(method(hash))]
@@ -340,7 +336,7 @@ impl NSString {
         let units: Vec<u16> = self.text().as_str().encode_utf16().collect();
         let to = to.min(units.len());
         if from > to {
-            raise(&format!(
+            raise_range(&format!(
                 "-[NSString substring]: {from}..{to} is not within a string of {} units",
                 units.len()
             ));
@@ -377,17 +373,13 @@ define_class!(
         }
 
         #[unsafe(method_id(initWithBytes:length:encoding:))]
-        fn init_bytes(this: Allocated<Self>, bytes: *const c_void, length: usize, encoding: i32) -> Option<Retained<Self>> {
-            let partial = this.set_ivars(());
-            // SAFETY: the sender promises what the method asks for.
-            unsafe { msg_send![super(partial), initWithBytes: bytes, length: length, encoding: encoding] }
+        fn init_bytes(this: Allocated<Self>, bytes: Bytes, length: usize, encoding: i32) -> Option<Retained<Self>> {
+            decoded(bytes.read(length), encoding.unsigned_abs().into()).map(|text| NSMutableString::initialized(this, text))
         }
 
         #[unsafe(method_id(initWithUTF8String:))]
-        fn init_utf8(this: Allocated<Self>, text: *const c_char) -> Option<Retained<Self>> {
-            let partial = this.set_ivars(());
-            // SAFETY: the sender promises what the method asks for.
-            unsafe { msg_send![super(partial), initWithUTF8String: text] }
+        fn init_utf8(this: Allocated<Self>, text: &CStr) -> Option<Retained<Self>> {
+            text.to_str().ok().map(|text| NSMutableString::initialized(this, text))
         }
 
         #[unsafe(method_id(initWithString:))]
@@ -431,8 +423,11 @@ define_class!(
 impl NSMutableString {
     /// A mutable string of that text.
     pub(crate) fn of(text: &str) -> Retained<NSMutableString> {
-        let string = NSString::of(text);
-        let partial = NSMutableString::alloc().set_ivars(());
+        NSMutableString::initialized(NSMutableString::alloc(), text)
+    }
+
+    fn initialized(allocated: Allocated<NSMutableString>, text: &str) -> Retained<NSMutableString> {
+        let (string, partial) = (NSString::of(text), allocated.set_ivars(()));
         // SAFETY: the method takes a string and gives its receiver.
         unsafe { msg_send![super(partial), initWithString: &*string] }
     }
@@ -444,28 +439,6 @@ fn initialized_string(allocated: Allocated<NSString>, text: &str) -> Retained<NS
 
 fn decoded(bytes: &[u8], encoding: u64) -> Option<&str> {
     if ENCODINGS.contains(&encoding) { std::str::from_utf8(bytes).ok() } else { None }
-}
-
-/// # Safety
-///
-/// `bytes` is null or so many bytes.
-unsafe fn bytes_at<'a>(bytes: *const c_void, length: usize) -> &'a [u8] {
-    if length == 0 || bytes.is_null() {
-        return &[];
-    }
-    // SAFETY: as promised.
-    unsafe { std::slice::from_raw_parts(bytes.cast(), length) }
-}
-
-/// # Safety
-///
-/// `text` is null or a C string.
-unsafe fn utf8<'a>(text: *const c_char) -> Option<&'a str> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: as promised.
-    unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
 fn text_of_file(path: &str, encoding: u64) -> Result<String, Retained<NSError>> {

@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_char};
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::string::NSString;
 
@@ -47,9 +47,8 @@ define_class!(
         }
 
         #[unsafe(method_id(initFileURLWithFileSystemRepresentation:isDirectory:relativeToURL:))]
-        fn init_representation(this: Allocated<Self>, path: *const c_char, _is_directory: bool, base: Option<&NSURL>) -> Retained<Self> {
-            // SAFETY: the sender promises a C string.
-            let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
+        fn init_representation(this: Allocated<Self>, path: &CStr, _is_directory: bool, base: Option<&NSURL>) -> Retained<Self> {
+            let path = path.to_string_lossy();
             let path = match base.and_then(NSURL::path_text) {
                 Some(base) => std::path::Path::new(base).join(&*path).to_string_lossy().into_owned(),
                 None => path.into_owned(),

@@ -14,6 +14,7 @@ use super::array::NSArray;
 use super::exception;
 use super::format::formatted;
 use super::string::{NSMutableString, NSString};
+use crate::arguments::{Argument, Site};
 use crate::runtime::Sel as Selector;
 use crate::runtime::class::Class;
 use crate::runtime::class_builder::add_method;
@@ -194,14 +195,25 @@ variadic!(
     NSLogv
 );
 
+/// The text of a format.
+///
+/// # Safety
+///
+/// A sender passed it.
+unsafe fn text_of(format: *const NSString, site: &Site) -> String {
+    // SAFETY: as promised.
+    unsafe { <&NSString as Argument>::take(format, site) }.to_string()
+}
+
 extern "C-unwind" fn string_with(
     class: ClassArgument<'_>,
     _: Sel,
-    format: &NSString,
+    format: *const NSString,
     arguments: &mut Arguments,
 ) -> *mut NSString {
-    // SAFETY: the sender promises the arguments of the format.
-    let text = unsafe { formatted(&format.to_string(), arguments) };
+    const SITE: Site = Site::of_class("NSString", "method(stringWithFormat:)", "format");
+    // SAFETY: the sender passed the format and promises its arguments.
+    let text = unsafe { formatted(&text_of(format, &SITE), arguments) };
     if std::ptr::eq(class, NSMutableString::class()) {
         return Retained::autorelease_ptr(NSMutableString::of(&text)).cast();
     }
@@ -212,12 +224,13 @@ extern "C-unwind" fn string_with(
 unsafe extern "C-unwind" fn init_with(
     receiver: Id,
     _: Sel,
-    format: &NSString,
+    format: *const NSString,
     arguments: &mut Arguments,
 ) -> Id {
+    const SITE: Site = Site::of_instance("NSString", "method(initWithFormat:)", "format");
     // SAFETY: the sender promises a new string and the arguments of the format.
     unsafe {
-        let text = NSString::of(&formatted(&format.to_string(), arguments));
+        let text = NSString::of(&formatted(&text_of(format, &SITE), arguments));
         msg_send![receiver, initWithString: &*text]
     }
 }
@@ -225,18 +238,25 @@ unsafe extern "C-unwind" fn init_with(
 extern "C-unwind" fn appending(
     string: &NSString,
     _: Sel,
-    format: &NSString,
+    format: *const NSString,
     arguments: &mut Arguments,
 ) -> *mut NSString {
-    // SAFETY: the sender promises the arguments of the format.
-    let more = unsafe { formatted(&format.to_string(), arguments) };
+    const SITE: Site = Site::of_instance("NSString", "method(stringByAppendingFormat:)", "format");
+    // SAFETY: the sender passed the format and promises its arguments.
+    let more = unsafe { formatted(&text_of(format, &SITE), arguments) };
     Retained::autorelease_ptr(NSString::of(&format!("{string}{more}")))
 }
 
-extern "C-unwind" fn append(string: &NSMutableString, _: Sel, format: &NSString, arguments: &mut Arguments) {
+extern "C-unwind" fn append(
+    string: &NSMutableString,
+    _: Sel,
+    format: *const NSString,
+    arguments: &mut Arguments,
+) {
+    const SITE: Site = Site::of_instance("NSMutableString", "method(appendFormat:)", "format");
     // SAFETY: the sender promises the arguments of the format; a mutable string has the method.
     unsafe {
-        let more = NSString::of(&formatted(&format.to_string(), arguments));
+        let more = NSString::of(&formatted(&text_of(format, &SITE), arguments));
         let () = msg_send![string, appendString: &*more];
     }
 }
@@ -244,12 +264,16 @@ extern "C-unwind" fn append(string: &NSMutableString, _: Sel, format: &NSString,
 extern "C-unwind" fn raise(
     _class: ClassArgument<'_>,
     _: Sel,
-    name: &NSString,
-    format: &NSString,
+    name: *const NSString,
+    format: *const NSString,
     arguments: &mut Arguments,
 ) {
-    // SAFETY: the sender promises the arguments of the format.
-    let reason = unsafe { formatted(&format.to_string(), arguments) };
+    const NAME: Site = Site::of_class("NSException", "method(raise:format:)", "name");
+    const FORMAT: Site = Site { name: "format", ..NAME };
+    // SAFETY: the sender passed both and promises the arguments of the format.
+    let (name, reason) = unsafe {
+        (<&NSString as Argument>::take(name, &NAME), formatted(&text_of(format, &FORMAT), arguments))
+    };
     exception::throw(name, &reason);
 }
 
@@ -276,12 +300,18 @@ unsafe extern "C-unwind" fn array_with(
 ///
 /// # Safety
 ///
-/// The arguments are those of the format.
+/// The arguments are those of the format; either may be null.
 #[unsafe(no_mangle)]
 #[allow(clippy::print_stderr, reason = "it is what the function is for")]
-pub(crate) unsafe extern "C-unwind" fn NSLogv(format: &NSString, arguments: &mut Arguments) {
-    // SAFETY: as promised.
-    let text = unsafe { formatted(&format.to_string(), arguments) };
+pub(crate) unsafe extern "C-unwind" fn NSLogv(format: *const NSString, arguments: *mut Arguments) {
+    const SITE: Site = Site::of_class("NSLog", "method(format:)", "format");
+    // Apple's logs nil as this text.
+    let text = if format.is_null() || arguments.is_null() {
+        "(null)".to_owned()
+    } else {
+        // SAFETY: as promised.
+        unsafe { formatted(&text_of(format, &SITE), &mut *arguments) }
+    };
     eprintln!("{text}");
 }
 

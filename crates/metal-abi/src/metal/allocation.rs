@@ -18,6 +18,7 @@ use super::device::Device;
 use super::label::Label;
 use super::resource_options::ResourceOptions;
 use super::violation;
+use crate::arguments::Bytes;
 
 /// What a program gives to be called when its memory is no longer used: with address and length.
 type Deallocator = RcBlock<dyn Fn(*mut c_void, usize)>;
@@ -38,22 +39,15 @@ pub(crate) fn zeroed(device: &Device, length: usize, options: ResourceOptions) -
 }
 
 /// A buffer with a copy of those bytes; nothing if there is no memory for it.
-///
-/// # Safety
-///
-/// `bytes` is null or so many bytes.
-pub(crate) unsafe fn filled(
+pub(crate) fn filled(
     device: &Device,
-    bytes: *const c_void,
+    bytes: &Bytes,
     length: usize,
     options: ResourceOptions,
 ) -> Option<Retained<Buffer>> {
     const METHOD: &str = "MTLDevice newBufferWithBytes:length:options:";
-    if bytes.is_null() {
-        violation(METHOD, "the bytes are nil");
-    }
-    // SAFETY: as promised.
-    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) };
+    bytes.require();
+    let bytes = bytes.read(length);
     let (placed, padded) = (placement(METHOD, options), padded(length, device));
     let memory = if padded == length {
         device.inner().buffer_with(bytes, placed).ok()?
@@ -74,16 +68,17 @@ pub(crate) unsafe fn filled(
 /// `bytes` is null or so many bytes that stay until the deallocator is called.
 pub(crate) unsafe fn around(
     device: &Device,
-    bytes: *mut c_void,
+    bytes: &Bytes,
     length: usize,
     options: ResourceOptions,
     deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>,
 ) -> Option<Retained<Buffer>> {
     const METHOD: &str = "MTLDevice newBufferWithBytesNoCopy:length:options:deallocator:";
-    let Some(start) = NonNull::new(bytes.cast::<u8>()) else { violation(METHOD, "the bytes are nil") };
+    bytes.require();
     if options.storage_mode() > 1 {
         violation(METHOD, "a buffer over a program's memory has shared or managed storage");
     }
+    let start = NonNull::new(bytes.at_least(length))?;
     if length == 0 || !start.addr().get().is_multiple_of(MIN_MEMORY_ALIGNMENT) {
         return None;
     }

@@ -6,13 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 use super::descriptors::{BinaryArchiveDescriptor, PipelineDescriptor};
 use super::device::Device;
 use super::errors;
 use super::label::Label;
-use crate::foundation::error::fail;
+use crate::arguments::ErrorOut;
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSError, NSString};
 
@@ -52,13 +51,13 @@ define_class!(
         }
 
         #[unsafe(method(addComputePipelineFunctionsWithDescriptor:error:))]
-        fn add(&self, descriptor: &PipelineDescriptor, error: *mut *mut NSError) -> bool {
-            self.compile(descriptor).map_or_else(|problem| fail::<()>(error, problem), Some).is_some()
+        fn add(&self, descriptor: &PipelineDescriptor, error: ErrorOut) -> bool {
+            self.compile(descriptor).map_or_else(|problem| error.fail::<()>(problem), Some).is_some()
         }
 
         #[unsafe(method(serializeToURL:error:))]
-        fn serialize(&self, url: &NSURL, error: *mut *mut NSError) -> bool {
-            self.write(url).map_or_else(|problem| fail::<()>(error, problem), Some).is_some()
+        fn serialize(&self, url: &NSURL, error: ErrorOut) -> bool {
+            self.write(url).map_or_else(|problem| error.fail::<()>(problem), Some).is_some()
         }
     }
 );

@@ -4,7 +4,6 @@
 //! so that an encoder made of descriptors writes what a kernel reads.
 
 use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
-use objc2::DefinedClass;
 use objc2::rc::Retained;
 
 use super::data_type;

@@ -7,9 +7,9 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use super::argument_descriptor::layout_of;
 use super::buffer::Buffer;
@@ -20,7 +20,8 @@ use super::label::Label;
 use super::pipeline::Pipeline;
 use super::sampler::Sampler;
 use super::texture::Texture;
-use super::violation;
+use super::{checked_range, violation};
+use crate::arguments::List;
 use crate::foundation::{NSArray, NSString, Range};
 
 /// The instance variables of an argument encoder.
@@ -97,12 +98,11 @@ define_class!(
         }
 
         #[unsafe(method(setBuffers:offsets:withRange:))]
-        fn set_buffers(&self, buffers: *const *const Buffer, offsets: *const usize, range: Range) {
+        fn set_buffers(&self, buffers: List<Option<&Buffer>>, offsets: List<usize>, range: Range) {
             const METHOD: &str = "MTLArgumentEncoder setBuffers:offsets:withRange:";
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many buffers, or nil, and offsets.
-                let (buffer, offset) = unsafe { ((*buffers.add(n)).as_ref(), *offsets.add(n)) };
-                self.put(METHOD, buffer, offset, range.location.saturating_add(n));
+            let range = self.range(METHOD, range);
+            for ((buffer, offset), index) in buffers.read(range.len()).zip(offsets.read(range.len())).zip(range) {
+                self.put(METHOD, buffer, offset, index);
             }
         }
 
@@ -113,13 +113,11 @@ define_class!(
         }
 
         #[unsafe(method(setVisibleFunctionTables:withRange:))]
-        fn set_function_tables(&self, tables: *const *const Table, range: Range) {
+        fn set_function_tables(&self, tables: List<Option<&Table>>, range: Range) {
             const METHOD: &str = "MTLArgumentEncoder setVisibleFunctionTables:withRange:";
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many tables, or nil.
-                let table = unsafe { (*tables.add(n)).as_ref() };
-                let buffer = table.map(|table| &*table.ivars().buffer);
-                self.put(METHOD, buffer, 0, range.location.saturating_add(n));
+            let range = self.range(METHOD, range);
+            for (table, index) in tables.read(range.len()).zip(range) {
+                self.put(METHOD, table.map(|table| &*table.ivars().buffer), 0, index);
             }
         }
 
@@ -136,11 +134,11 @@ define_class!(
         }
 
         #[unsafe(method(setTextures:withRange:))]
-        fn set_textures(&self, textures: *const *const Texture, range: Range) {
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many textures, or nil.
-                let texture = unsafe { (*textures.add(n)).as_ref() };
-                self.put_texture("MTLArgumentEncoder setTextures:withRange:", texture, range.location.saturating_add(n));
+        fn set_textures(&self, textures: List<Option<&Texture>>, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setTextures:withRange:";
+            let range = self.range(METHOD, range);
+            for (texture, index) in textures.read(range.len()).zip(range) {
+                self.put_texture(METHOD, texture, index);
             }
         }
 
@@ -150,11 +148,11 @@ define_class!(
         }
 
         #[unsafe(method(setSamplerStates:withRange:))]
-        fn set_samplers(&self, samplers: *const *const Sampler, range: Range) {
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many samplers, or nil.
-                let sampler = unsafe { (*samplers.add(n)).as_ref() };
-                self.put_sampler("MTLArgumentEncoder setSamplerStates:withRange:", sampler, range.location.saturating_add(n));
+        fn set_samplers(&self, samplers: List<Option<&Sampler>>, range: Range) {
+            const METHOD: &str = "MTLArgumentEncoder setSamplerStates:withRange:";
+            let range = self.range(METHOD, range);
+            for (sampler, index) in samplers.read(range.len()).zip(range) {
+                self.put_sampler(METHOD, sampler, index);
             }
         }
 
@@ -164,12 +162,11 @@ define_class!(
         }
 
         #[unsafe(method(setComputePipelineStates:withRange:))]
-        fn set_pipelines(&self, pipelines: *const *const Pipeline, range: Range) {
+        fn set_pipelines(&self, pipelines: List<Option<&Pipeline>>, range: Range) {
             const METHOD: &str = "MTLArgumentEncoder setComputePipelineStates:withRange:";
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many pipeline states, or nil.
-                let pipeline = unsafe { (*pipelines.add(n)).as_ref() };
-                self.put_pipeline(METHOD, pipeline, range.location.saturating_add(n));
+            let range = self.range(METHOD, range);
+            for (pipeline, index) in pipelines.read(range.len()).zip(range) {
+                self.put_pipeline(METHOD, pipeline, index);
             }
         }
 
@@ -179,12 +176,11 @@ define_class!(
         }
 
         #[unsafe(method(setIndirectCommandBuffers:withRange:))]
-        fn set_several_commands(&self, commands: *const *const IndirectBuffer, range: Range) {
+        fn set_several_commands(&self, commands: List<Option<&IndirectBuffer>>, range: Range) {
             const METHOD: &str = "MTLArgumentEncoder setIndirectCommandBuffers:withRange:";
-            for n in 0..range.length {
-                // SAFETY: the sender promises as many indirect command buffers, or nil.
-                let commands = unsafe { (*commands.add(n)).as_ref() };
-                self.put_commands(METHOD, commands, range.location.saturating_add(n));
+            let range = self.range(METHOD, range);
+            for (commands, index) in commands.read(range.len()).zip(range) {
+                self.put_commands(METHOD, commands, index);
             }
         }
 
@@ -256,6 +252,12 @@ impl ArgumentEncoder {
         let before = std::mem::replace(&mut *self.target(), buffer.map(|buffer| (buffer.retain(), offset)));
         // Outside the lock: it may be the last reference.
         drop(before);
+    }
+
+    /// Indices of members, of which the structure has that many.
+    fn range(&self, method: &str, range: Range) -> std::ops::Range<usize> {
+        let last = self.ivars().layout.members.last().map_or(0, |member| member.id as usize + 1);
+        checked_range(method, range, last)
     }
 
     fn member(&self, method: &str, index: usize, kind: ArgumentMemberKind) -> ArgumentMember {

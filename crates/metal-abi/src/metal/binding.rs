@@ -2,9 +2,9 @@
 
 use anymetal::hal::texture::TextureType;
 use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole};
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::argument_encoder::ArgumentEncoder;
 use super::data_type;

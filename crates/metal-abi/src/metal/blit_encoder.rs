@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use objc2::rc::Retained;
-use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, define_class};
+use objc2::runtime::NSObject;
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
@@ -15,6 +14,7 @@ use super::event::Fence;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pass::Samples;
+use super::residency::Allocation;
 use super::size::{Origin, Size};
 use super::texture::Texture;
 use super::texture_blit::{InBuffer, InTexture, Levels};
@@ -137,7 +137,7 @@ define_class!(
 
         // Managed buffers have one copy where host and device share memory.
         #[unsafe(method(synchronizeResource:))]
-        fn synchronize(&self, _resource: &AnyObject) {
+        fn synchronize(&self, _resource: &Allocation) {
             self.require_open("MTLBlitCommandEncoder synchronizeResource:");
         }
 

@@ -6,7 +6,6 @@ use anymetal::Buffer as Memory;
 use anymetal::runtime::memory::view::BufferView as Region;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 use super::device::Device;
 use super::heap::Heap;

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, OnceLock};
 
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use super::descriptor::locked;
 use super::descriptors::CaptureDescriptor;
@@ -12,8 +12,8 @@ use super::device::Device;
 use super::errors;
 use super::label::Label;
 use super::queue::Queue;
-use crate::foundation::error::fail;
-use crate::foundation::{NSError, NSString};
+use crate::arguments::ErrorOut;
+use crate::foundation::NSString;
 
 /// The instance variables of the manager.
 #[derive(Debug, Default)]
@@ -42,8 +42,8 @@ define_class!(
         }
 
         #[unsafe(method(startCaptureWithDescriptor:error:))]
-        fn start(&self, _descriptor: &CaptureDescriptor, error: *mut *mut NSError) -> bool {
-            fail::<()>(error, errors::capture_unsupported()).is_some()
+        fn start(&self, _descriptor: &CaptureDescriptor, error: ErrorOut) -> bool {
+            error.fail::<()>(errors::capture_unsupported()).is_some()
         }
 
         // Those without an error start nothing where there is no tool, as on a Mac.

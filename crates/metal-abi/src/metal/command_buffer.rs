@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anymetal::{ResourceUsage, Submission, Timing};
 use block2::{Block, RcBlock};
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::blit_encoder::{BlitEncoder, BlitIvars};
 use super::commands::{Commands, Status};
@@ -19,7 +19,8 @@ use super::pass::{BlitPassDescriptor, ComputePassDescriptor, Samples};
 use super::queue::Queue;
 use super::residency::{ResidencySet, use_all};
 use super::{errors, violation};
-use crate::foundation::{NSArray, NSError, NSString, retained_from};
+use crate::arguments::List;
+use crate::foundation::{NSArray, NSError, NSString};
 
 /// `MTLDispatchTypeSerial`.
 const SERIAL: usize = 0;
@@ -164,10 +165,8 @@ define_class!(
         }
 
         #[unsafe(method(useResidencySets:count:))]
-        fn use_sets(&self, sets: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            let sets = unsafe { retained_from(sets, count) };
-            for set in sets.iter().filter_map(|set| set.downcast_ref::<ResidencySet>()) {
+        fn use_sets(&self, sets: List<&ResidencySet>, count: usize) {
+            for set in sets.read(count) {
                 self.use_committed("MTLCommandBuffer useResidencySets:count:", set);
             }
         }

@@ -1,33 +1,34 @@
 //! `MTLComputeCommandEncoder`. What it binds is in [`super::dispatches`].
 
-use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anymetal::ResourceUsage;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::counters::SampleBuffer;
 use super::device::Device;
-use super::dispatches::{Bindings, Grid, GridRegion, Slot, UnboundReference, checked_index};
+use super::dispatches::{Bindings, Grid, GridRegion, MAX_BUFFERS, Slot, UnboundReference, checked_index};
 use super::encoded::Executed;
 use super::event::Fence;
 use super::functions::Table;
+use super::heap::Heap;
 use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pass::Samples;
 use super::pipeline::Pipeline;
-use super::residency::{usage_of, use_all};
+use super::residency::{Allocation, usage_of, use_all};
 use super::sampler::Sampler;
 use super::size::{Size, TextureRegion};
 use super::stage_input::region_of;
 use super::texture::Texture;
-use super::texture_bindings::{checked_sampler, checked_texture, state_of};
-use super::violation;
-use crate::foundation::{NSString, Range, retained_from};
+use super::texture_bindings::{MAX_SAMPLERS, MAX_TEXTURES, checked_sampler, checked_texture, state_of};
+use super::{checked_range, violation};
+use crate::arguments::{Bytes, List};
+use crate::foundation::{NSString, Range};
 
 /// The instance variables of a compute encoder.
 #[derive(Debug)]
@@ -138,12 +139,11 @@ define_class!(
         }
 
         #[unsafe(method(setBuffers:offsets:withRange:))]
-        fn set_buffers(&self, buffers: *const *const Buffer, offsets: *const usize, range: Range) {
+        fn set_buffers(&self, buffers: List<Option<&Buffer>>, offsets: List<usize>, range: Range) {
             const METHOD: &str = "MTLComputeCommandEncoder setBuffers:offsets:withRange:";
-            for at in 0..range.length {
-                // SAFETY: the sender promises so many buffers or nils, and so many offsets.
-                let (buffer, offset) = unsafe { ((*buffers.add(at)).as_ref(), *offsets.add(at)) };
-                self.bind_buffer(METHOD, buffer, offset, range.location.saturating_add(at));
+            let range = checked_range(METHOD, range, MAX_BUFFERS);
+            for ((buffer, offset), index) in buffers.read(range.len()).zip(offsets.read(range.len())).zip(range) {
+                self.bind_buffer(METHOD, buffer, offset, index);
             }
         }
 
@@ -154,13 +154,12 @@ define_class!(
         }
 
         #[unsafe(method(setVisibleFunctionTables:withBufferRange:))]
-        fn set_function_tables(&self, tables: *const *const Table, range: Range) {
+        fn set_function_tables(&self, tables: List<Option<&Table>>, range: Range) {
             const METHOD: &str = "MTLComputeCommandEncoder setVisibleFunctionTables:withBufferRange:";
-            for at in 0..range.length {
-                // SAFETY: the sender promises so many tables or nils.
-                let table = unsafe { (*tables.add(at)).as_ref() };
+            let range = checked_range(METHOD, range, MAX_BUFFERS);
+            for (table, index) in tables.read(range.len()).zip(range) {
                 let buffer = table.map(|table| &*table.ivars().buffer);
-                self.bind_buffer(METHOD, buffer, 0, range.location.saturating_add(at));
+                self.bind_buffer(METHOD, buffer, 0, index);
             }
         }
 
@@ -175,18 +174,14 @@ define_class!(
         }
 
         #[unsafe(method(setBytes:length:atIndex:))]
-        fn set_bytes(&self, bytes: *const c_void, length: usize, index: usize) {
+        fn set_bytes(&self, bytes: Bytes, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setBytes:length:atIndex:";
             // Empty lists of programs: nothing is bound, and nothing may be read.
             if length == 0 {
                 self.put(METHOD, index, Slot::Empty);
                 return;
             }
-            if bytes.is_null() {
-                violation(METHOD, "the bytes are nil");
-            }
-            // SAFETY: the sender promises so many bytes.
-            let bytes: Arc<[u8]> = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) }.into();
+            let bytes: Arc<[u8]> = bytes.read(length).into();
             self.put(METHOD, index, Slot::Bytes(bytes));
         }
 
@@ -196,12 +191,11 @@ define_class!(
         }
 
         #[unsafe(method(setTextures:withRange:))]
-        fn set_textures(&self, textures: *const *const Texture, range: Range) {
-            for at in 0..range.length {
-                // SAFETY: the sender promises so many textures or nils.
-                let texture = unsafe { (*textures.add(at)).as_ref() };
-                let index = range.location.saturating_add(at);
-                self.bind_texture("MTLComputeCommandEncoder setTextures:withRange:", texture, index);
+        fn set_textures(&self, textures: List<Option<&Texture>>, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder setTextures:withRange:";
+            let range = checked_range(METHOD, range, MAX_TEXTURES);
+            for (texture, index) in textures.read(range.len()).zip(range) {
+                self.bind_texture(METHOD, texture, index);
             }
         }
 
@@ -217,22 +211,21 @@ define_class!(
         }
 
         #[unsafe(method(setSamplerStates:withRange:))]
-        fn set_samplers(&self, samplers: *const *const Sampler, range: Range) {
-            for at in 0..range.length {
-                // SAFETY: the sender promises so many samplers or nils.
-                let sampler = unsafe { (*samplers.add(at)).as_ref() };
-                let index = range.location.saturating_add(at);
-                self.bind_sampler("MTLComputeCommandEncoder setSamplerStates:withRange:", sampler, None, index);
+        fn set_samplers(&self, samplers: List<Option<&Sampler>>, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder setSamplerStates:withRange:";
+            let range = checked_range(METHOD, range, MAX_SAMPLERS);
+            for (sampler, index) in samplers.read(range.len()).zip(range) {
+                self.bind_sampler(METHOD, sampler, None, index);
             }
         }
 
         #[unsafe(method(setSamplerStates:lodMinClamps:lodMaxClamps:withRange:))]
-        fn set_clamped_samplers(&self, samplers: *const *const Sampler, least: *const f32, largest: *const f32, range: Range) {
+        fn set_clamped_samplers(&self, samplers: List<Option<&Sampler>>, least: List<f32>, largest: List<f32>, range: Range) {
             const METHOD: &str = "MTLComputeCommandEncoder setSamplerStates:lodMinClamps:lodMaxClamps:withRange:";
-            for at in 0..range.length {
-                // SAFETY: the sender promises so many samplers or nils, and so many limits.
-                let (sampler, clamp) = unsafe { ((*samplers.add(at)).as_ref(), [*least.add(at), *largest.add(at)]) };
-                self.bind_sampler(METHOD, sampler, Some(clamp), range.location.saturating_add(at));
+            let range = checked_range(METHOD, range, MAX_SAMPLERS);
+            let clamps = least.read(range.len()).zip(largest.read(range.len()));
+            for ((sampler, (least, largest)), index) in samplers.read(range.len()).zip(clamps).zip(range) {
+                self.bind_sampler(METHOD, sampler, Some([least, largest]), index);
             }
         }
 
@@ -313,39 +306,39 @@ define_class!(
         }
 
         #[unsafe(method(memoryBarrierWithResources:count:))]
-        fn barrier_for(&self, _resources: *const *mut AnyObject, _count: usize) {
+        fn barrier_for(&self, resources: List<&Allocation>, count: usize) {
+            resources.read(count).for_each(|_| {});
             drop(self.open("MTLComputeCommandEncoder memoryBarrierWithResources:count:"));
         }
 
         // Kernels reach what is used by its address, and encoded commands can have it.
         #[unsafe(method(useResource:usage:))]
-        fn use_resource(&self, resource: &AnyObject, usage: usize) {
+        fn use_resource(&self, resource: &Allocation, usage: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useResource:usage:";
-            self.open(METHOD).bindings.used_mut().note(resource);
-            self.make_resident(METHOD, vec![resource.retain()], usage_of(usage));
+            let resource = resource.object();
+            self.open(METHOD).bindings.used_mut().note(&resource);
+            self.make_resident(METHOD, vec![resource], usage_of(usage));
         }
 
         #[unsafe(method(useResources:count:usage:))]
-        fn use_resources(&self, resources: *const *mut AnyObject, count: usize, usage: usize) {
+        fn use_resources(&self, resources: List<&Allocation>, count: usize, usage: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useResources:count:usage:";
-            // SAFETY: the sender promises so many objects.
-            let resources = unsafe { retained_from(resources, count) };
+            let resources: Vec<_> = resources.read(count).map(Allocation::object).collect();
             resources.iter().for_each(|resource| self.open(METHOD).bindings.used_mut().note(resource));
             self.make_resident(METHOD, resources, usage_of(usage));
         }
 
         #[unsafe(method(useHeap:))]
-        fn use_heap(&self, heap: &AnyObject) {
+        fn use_heap(&self, heap: &Heap) {
             const METHOD: &str = "MTLComputeCommandEncoder useHeap:";
-            self.make_resident(METHOD, vec![heap.retain()], ResourceUsage::ReadWrite);
+            self.make_resident(METHOD, vec![Retained::into_super(Retained::into_super(heap.retain()))], ResourceUsage::ReadWrite);
         }
 
         #[unsafe(method(useHeaps:count:))]
-        fn use_heaps(&self, heaps: *const *mut AnyObject, count: usize) {
+        fn use_heaps(&self, heaps: List<&Heap>, count: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder useHeaps:count:";
-            // SAFETY: the sender promises so many objects.
-            let heaps = unsafe { retained_from(heaps, count) };
-            self.make_resident(METHOD, heaps, ResourceUsage::ReadWrite);
+            let heaps = heaps.read(count).map(|heap| Retained::into_super(Retained::into_super(heap.retain())));
+            self.make_resident(METHOD, heaps.collect(), ResourceUsage::ReadWrite);
         }
     }
 );

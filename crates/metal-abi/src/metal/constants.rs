@@ -1,14 +1,13 @@
 //! `MTLFunctionConstantValues` and `MTLFunctionConstant`.
 
-use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use anymetal::{ConstantKey, FunctionConstantInfo, FunctionConstants};
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{NSObject, NSZone};
-use objc2::{DefinedClass, define_class};
 
-use super::{data_type, violation};
+use super::{checked_range, data_type, violation};
+use crate::arguments::Bytes;
 use crate::foundation::{NSString, Range};
 
 /// The values that were set.
@@ -30,25 +29,21 @@ define_class!(
         }
 
         #[unsafe(method(setConstantValue:type:atIndex:))]
-        fn set_at(&self, value: *const c_void, data_type: usize, index: usize) {
-            // SAFETY: the sender promises a value of that type.
-            unsafe { self.set(value.cast(), data_type, ConstantKey::Index(index_of(index))) };
+        fn set_at(&self, value: Bytes, data_type: usize, index: usize) {
+            self.set(METHOD_AT, &value, data_type, 0..1, |_| ConstantKey::Index(index_of(METHOD_AT, index)));
         }
 
         #[unsafe(method(setConstantValues:type:withRange:))]
-        fn set_range(&self, values: *const c_void, data_type: usize, range: Range) {
-            let bytes = data_type::vector_of(data_type).map_or(0, data_type::vector_size);
-            for at in 0..range.length {
-                let key = ConstantKey::Index(index_of(range.location.saturating_add(at)));
-                // SAFETY: the sender promises so many values of that type.
-                unsafe { self.set(values.cast::<u8>().add(at * bytes), data_type, key) };
-            }
+        fn set_range(&self, values: Bytes, data_type: usize, range: Range) {
+            const METHOD: &str = "MTLFunctionConstantValues setConstantValues:type:withRange:";
+            let range = checked_range(METHOD, range, MAX_CONSTANTS);
+            self.set(METHOD, &values, data_type, range, |index| ConstantKey::Index(index_of(METHOD, index)));
         }
 
         #[unsafe(method(setConstantValue:type:withName:))]
-        fn set_named(&self, value: *const c_void, data_type: usize, name: &NSString) {
-            // SAFETY: the sender promises a value of that type.
-            unsafe { self.set(value.cast(), data_type, ConstantKey::Name(name.to_string())) };
+        fn set_named(&self, value: Bytes, data_type: usize, name: &NSString) {
+            const METHOD: &str = "MTLFunctionConstantValues setConstantValue:type:withName:";
+            self.set(METHOD, &value, data_type, 0..1, |_| ConstantKey::Name(name.to_string()));
         }
 
         #[unsafe(method(reset))]
@@ -69,33 +64,51 @@ impl ConstantValues {
         self.ivars().0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// # Safety
-    ///
-    /// There is a value of that type.
-    unsafe fn set(&self, value: *const u8, data_type: usize, key: ConstantKey) {
-        let Some((scalar, lanes)) = data_type::vector_of(data_type) else {
+    /// Sets a constant for each index, to the values that follow each other in memory.
+    fn set(
+        &self,
+        method: &str,
+        values: &Bytes,
+        data_type: usize,
+        indices: std::ops::Range<usize>,
+        key: impl Fn(usize) -> ConstantKey,
+    ) {
+        let Some(vector @ (scalar, lanes)) = data_type::vector_of(data_type) else {
             let rule =
-                format!("a function constant has a scalar or vector type, not MTLDataType {data_type}");
-            violation("MTLFunctionConstantValues setConstantValue:type:atIndex:", rule);
+                format_args!("a function constant has a scalar or vector type, not MTLDataType {data_type}");
+            violation(method, rule);
         };
-        let components: Vec<_> = (0..usize::from(lanes))
-            // SAFETY: as promised, there are so many components, each of that size.
-            .map(|lane| unsafe { data_type::read(value.add(lane * scalar.size() as usize), scalar) })
+        let (size, lanes) = (data_type::vector_size(vector), usize::from(lanes));
+        // The last value may have no padding after it.
+        let bytes = values.read(indices.len().saturating_sub(1) * size + lanes * scalar.size() as usize);
+        let chunks = bytes.chunks(size).take(indices.len());
+        let values: Vec<Vec<_>> = chunks
+            .map(|value| {
+                let components = value.chunks_exact(scalar.size() as usize).take(lanes);
+                components.map(|component| data_type::read(component, scalar)).collect()
+            })
             .collect();
-        let mut values = self.ivars().0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::take(&mut *values);
-        *values = match components[..] {
-            [one] => before.with(key, one),
-            _ => before.with_vector(key, &components),
-        };
+        let mut known = self.ivars().0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (components, index) in values.iter().zip(indices) {
+            let before = std::mem::take(&mut *known);
+            *known = match components[..] {
+                [one] => before.with(key(index), one),
+                _ => before.with_vector(key(index), components),
+            };
+        }
     }
 }
 
-fn index_of(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or_else(|_| {
-        let rule = format!("the index {index} is beyond 65535");
-        violation("MTLFunctionConstantValues setConstantValue:type:atIndex:", rule)
-    })
+/// Indices of constants are 16 bits.
+const MAX_CONSTANTS: usize = 1 << 16;
+
+const METHOD_AT: &str = "MTLFunctionConstantValues setConstantValue:type:atIndex:";
+
+fn index_of(method: &str, index: usize) -> u32 {
+    if index >= MAX_CONSTANTS {
+        violation(method, format_args!("the index {index} is beyond {}", MAX_CONSTANTS - 1));
+    }
+    index as u32
 }
 
 define_class!(

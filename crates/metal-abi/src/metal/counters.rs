@@ -6,9 +6,9 @@
 
 use anymetal::runtime::memory::view::BufferView as Region;
 use anymetal::{Buffer as Memory, BufferOptions};
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::commands::Commands;

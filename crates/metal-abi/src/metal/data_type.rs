@@ -77,35 +77,24 @@ pub(crate) fn size_and_align(number: usize) -> Option<(usize, usize)> {
     Some((columns * column, column))
 }
 
-/// The value at an address.
-///
-/// # Safety
-///
-/// There is a value of that type.
-pub(crate) unsafe fn read(address: *const u8, scalar: ScalarType) -> Scalar {
-    /// # Safety
-    ///
-    /// There are so many bytes.
-    unsafe fn bytes<const N: usize>(address: *const u8) -> [u8; N] {
-        // SAFETY: as promised.
-        unsafe { address.cast::<[u8; N]>().read_unaligned() }
+/// The value of that type in bytes, which are as many as it has.
+pub(crate) fn read(bytes: &[u8], scalar: ScalarType) -> Scalar {
+    fn exactly<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.try_into().expect("a value has the bytes of its type")
     }
-    // SAFETY: as promised, for each type.
-    unsafe {
-        match scalar {
-            ScalarType::Bool => Scalar::Bool(bytes::<1>(address) != [0]),
-            ScalarType::I8 => i8::from_ne_bytes(bytes(address)).into(),
-            ScalarType::U8 => u8::from_ne_bytes(bytes(address)).into(),
-            ScalarType::I16 => i16::from_ne_bytes(bytes(address)).into(),
-            ScalarType::U16 => u16::from_ne_bytes(bytes(address)).into(),
-            ScalarType::I32 => i32::from_ne_bytes(bytes(address)).into(),
-            ScalarType::U32 => u32::from_ne_bytes(bytes(address)).into(),
-            ScalarType::I64 => i64::from_ne_bytes(bytes(address)).into(),
-            ScalarType::U64 => u64::from_ne_bytes(bytes(address)).into(),
-            ScalarType::F16 => f16::from_ne_bytes(bytes(address)).into(),
-            ScalarType::BF16 => bf16::from_ne_bytes(bytes(address)).into(),
-            ScalarType::F32 => f32::from_ne_bytes(bytes(address)).into(),
-        }
+    match scalar {
+        ScalarType::Bool => Scalar::Bool(exactly::<1>(bytes) != [0]),
+        ScalarType::I8 => i8::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::U8 => u8::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::I16 => i16::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::U16 => u16::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::I32 => i32::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::U32 => u32::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::I64 => i64::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::U64 => u64::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::F16 => f16::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::BF16 => bf16::from_ne_bytes(exactly(bytes)).into(),
+        ScalarType::F32 => f32::from_ne_bytes(exactly(bytes)).into(),
     }
 }
 

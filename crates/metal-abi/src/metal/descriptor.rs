@@ -28,7 +28,7 @@ macro_rules! descriptor {
             }
         }
 
-        objc2::define_class!(
+        define_class!(
             // SAFETY: `NSObject` asks nothing of those below it.
             #[unsafe(super(objc2::runtime::NSObject))]
             #[name = $name]
@@ -51,24 +51,24 @@ macro_rules! descriptor {
                 $(
                     #[unsafe(method($($get)+))]
                     fn $value(&self) -> $type {
-                        objc2::DefinedClass::ivars(self).$value()
+                        self.ivars().$value()
                     }
 
                     #[unsafe(method($($set)+))]
                     fn $set_value(&self, value: $type) {
-                        objc2::DefinedClass::ivars(self).$set_value(value);
+                        self.ivars().$set_value(value);
                     }
                 )*
 
                 $(
                     #[unsafe(method_id($($get_object)+))]
                     fn $object(&self) -> Option<objc2::rc::Retained<$object_type>> {
-                        objc2::DefinedClass::ivars(self).$object()
+                        self.ivars().$object()
                     }
 
                     #[unsafe(method($($put_object)+))]
                     fn $set_object(&self, value: Option<&$object_type>) {
-                        objc2::DefinedClass::ivars(self).$set_object(value);
+                        self.ivars().$set_object(value);
                     }
                 )*
 
@@ -83,8 +83,8 @@ macro_rules! descriptor {
 
             fn duplicate(&self) -> objc2::rc::Retained<Self> {
                 crate::foundation::object($ivars {
-                    $($value: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$value()),)*
-                    $($object: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$object()),)*
+                    $($value: std::sync::Mutex::new(self.ivars().$value()),)*
+                    $($object: std::sync::Mutex::new(self.ivars().$object()),)*
                 })
             }
         }

@@ -61,7 +61,7 @@ impl<E: Descriptor, const N: usize> Elements<E, N> {
 /// Defines the class of an array of so many descriptors.
 macro_rules! descriptor_array {
     ($array:ident = $name:literal, $element:ty, $count:expr) => {
-        objc2::define_class!(
+        define_class!(
             // SAFETY: `NSObject` asks nothing of those below it.
             #[unsafe(super(objc2::runtime::NSObject))]
             #[name = $name]
@@ -78,13 +78,13 @@ macro_rules! descriptor_array {
                 #[unsafe(method_id(objectAtIndexedSubscript:))]
                 fn get(&self, index: usize) -> objc2::rc::Retained<$element> {
                     let method = concat!($name, " objectAtIndexedSubscript:");
-                    objc2::DefinedClass::ivars(self).get(method, index)
+                    self.ivars().get(method, index)
                 }
 
                 #[unsafe(method(setObject:atIndexedSubscript:))]
                 fn put(&self, element: Option<&$element>, index: usize) {
                     let method = concat!($name, " setObject:atIndexedSubscript:");
-                    objc2::DefinedClass::ivars(self).put(method, index, element);
+                    self.ivars().put(method, index, element);
                 }
             }
         );
@@ -95,7 +95,7 @@ macro_rules! descriptor_array {
             }
 
             fn duplicate(&self) -> objc2::rc::Retained<Self> {
-                crate::foundation::object(objc2::DefinedClass::ivars(self).duplicate())
+                crate::foundation::object(self.ivars().duplicate())
             }
         }
     };

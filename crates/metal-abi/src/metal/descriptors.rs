@@ -1,6 +1,5 @@
 //! The descriptors of queues, command buffers, heaps, residency sets and archives.
 
-use objc2::DefinedClass;
 use objc2::rc::Retained;
 use objc2::runtime::AnyObject;
 

@@ -7,9 +7,9 @@ use std::sync::{Mutex, OnceLock};
 
 use anymetal::Capabilities;
 use block2::Block;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::archive::Archive;
 use super::argument_encoder::ArgumentEncoder;
@@ -38,7 +38,7 @@ use super::texture::Texture;
 use super::texture_descriptor::TextureDescriptor;
 use super::worker::Worker;
 use super::{allocation, errors, texture_make, violation};
-use crate::foundation::error::fail;
+use crate::arguments::{Bytes, ErrorOut, Out};
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
 
@@ -188,21 +188,16 @@ define_class!(
         }
 
         #[unsafe(method_id(newCounterSampleBufferWithDescriptor:error:))]
-        fn new_sample_buffer(&self, descriptor: &SampleBufferDescriptor, error: *mut *mut NSError) -> Option<Retained<SampleBuffer>> {
-            SampleBuffer::new(self, descriptor).map_or_else(|problem| fail(error, problem), Some)
+        fn new_sample_buffer(&self, descriptor: &SampleBufferDescriptor, error: ErrorOut) -> Option<Retained<SampleBuffer>> {
+            SampleBuffer::new(self, descriptor).map_or_else(|problem| error.fail(problem), Some)
         }
 
         // Both in nanoseconds: by the machine's clock, and by that of samples and command buffers.
         #[unsafe(method(sampleTimestamps:gpuTimestamp:))]
-        fn sample_timestamps(&self, host: *mut u64, gpu: *mut u64) {
+        fn sample_timestamps(&self, host: Out<u64>, gpu: Out<u64>) {
             let now = self.inner().context().clock().now().as_nanos() as u64;
-            let times = [(host, now), (gpu, self.inner().clock_ns().unwrap_or(now))];
-            for (place, time) in times {
-                if !place.is_null() {
-                    // SAFETY: the sender's place may be written.
-                    unsafe { place.write(time) };
-                }
-            }
+            host.set(now);
+            gpu.set(self.inner().clock_ns().unwrap_or(now));
         }
 
         #[unsafe(method(shouldMaximizeConcurrentCompilation))]
@@ -242,15 +237,14 @@ define_class!(
         }
 
         #[unsafe(method_id(newBufferWithBytes:length:options:))]
-        fn new_filled_buffer(&self, bytes: *const c_void, length: usize, options: usize) -> Option<Retained<Buffer>> {
-            // SAFETY: the sender promises so many bytes.
-            unsafe { allocation::filled(self, bytes, length, ResourceOptions(options)) }
+        fn new_filled_buffer(&self, bytes: Bytes, length: usize, options: usize) -> Option<Retained<Buffer>> {
+            allocation::filled(self, &bytes, length, ResourceOptions(options))
         }
 
         #[unsafe(method_id(newBufferWithBytesNoCopy:length:options:deallocator:))]
-        fn new_wrapping_buffer(&self, bytes: *mut c_void, length: usize, options: usize, deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>) -> Option<Retained<Buffer>> {
-            // SAFETY: the sender promises so many bytes, until the deallocator is called.
-            unsafe { allocation::around(self, bytes, length, ResourceOptions(options), deallocator) }
+        fn new_wrapping_buffer(&self, bytes: Bytes, length: usize, options: usize, deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>) -> Option<Retained<Buffer>> {
+            // SAFETY: the sender promises the bytes until the deallocator is called.
+            unsafe { allocation::around(self, &bytes, length, ResourceOptions(options), deallocator) }
         }
 
         #[unsafe(method_id(newHeapWithDescriptor:))]
@@ -329,19 +323,19 @@ define_class!(
         }
 
         #[unsafe(method_id(newResidencySetWithDescriptor:error:))]
-        fn new_residency_set(&self, descriptor: &ResidencySetDescriptor, _error: *mut *mut NSError) -> Option<Retained<ResidencySet>> {
+        fn new_residency_set(&self, descriptor: &ResidencySetDescriptor, _error: ErrorOut) -> Option<Retained<ResidencySet>> {
             let (device, label) = (self.retain(), descriptor.ivars().label());
             Some(crate::foundation::object(ResidencyIvars { device, label, allocations: Mutex::default(), committed: Mutex::default() }))
         }
 
         #[unsafe(method_id(newLogStateWithDescriptor:error:))]
-        fn new_log_state(&self, descriptor: &LogStateDescriptor, _error: *mut *mut NSError) -> Option<Retained<LogState>> {
+        fn new_log_state(&self, descriptor: &LogStateDescriptor, _error: ErrorOut) -> Option<Retained<LogState>> {
             Some(LogState::of(descriptor))
         }
 
         #[unsafe(method_id(newBinaryArchiveWithDescriptor:error:))]
-        fn new_archive(&self, descriptor: &BinaryArchiveDescriptor, error: *mut *mut NSError) -> Option<Retained<Archive>> {
-            Archive::open(self.retain(), descriptor).map_or_else(|problem| fail(error, problem), Some)
+        fn new_archive(&self, descriptor: &BinaryArchiveDescriptor, error: ErrorOut) -> Option<Retained<Archive>> {
+            Archive::open(self.retain(), descriptor).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method_id(newDefaultLibrary))]
@@ -350,8 +344,8 @@ define_class!(
         }
 
         #[unsafe(method_id(newLibraryWithSource:options:error:))]
-        fn new_library(&self, source: &NSString, options: Option<&CompileOptions>, error: *mut *mut NSError) -> Option<Retained<Library>> {
-            self.compiled(source, options).map_or_else(|problem| fail(error, problem), Some)
+        fn new_library(&self, source: &NSString, options: Option<&CompileOptions>, error: ErrorOut) -> Option<Retained<Library>> {
+            self.compiled(source, options).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method(newLibraryWithSource:options:completionHandler:))]
@@ -360,33 +354,33 @@ define_class!(
         }
 
         #[unsafe(method_id(newLibraryWithURL:error:))]
-        fn library_from_url(&self, url: &NSURL, error: *mut *mut NSError) -> Option<Retained<Library>> {
-            self.library_of_file(url.path_text().unwrap_or_default()).map_or_else(|problem| fail(error, problem), Some)
+        fn library_from_url(&self, url: &NSURL, error: ErrorOut) -> Option<Retained<Library>> {
+            self.library_of_file(url.path_text().unwrap_or_default()).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method_id(newLibraryWithFile:error:))]
-        fn library_from_file(&self, path: &NSString, error: *mut *mut NSError) -> Option<Retained<Library>> {
-            self.library_of_file(&path.to_string()).map_or_else(|problem| fail(error, problem), Some)
+        fn library_from_file(&self, path: &NSString, error: ErrorOut) -> Option<Retained<Library>> {
+            self.library_of_file(&path.to_string()).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method_id(newComputePipelineStateWithFunction:error:))]
-        fn new_pipeline(&self, function: Option<&Function>, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+        fn new_pipeline(&self, function: Option<&Function>, error: ErrorOut) -> Option<Retained<Pipeline>> {
             const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:error:";
-            self.pipeline(METHOD, function, None).map_or_else(|problem| fail(error, problem), Some)
+            self.pipeline(METHOD, function, None).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method_id(newComputePipelineStateWithFunction:options:reflection:error:))]
-        fn new_reflected_pipeline(&self, function: Option<&Function>, _options: usize, reflection: *mut *mut Reflection, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+        fn new_reflected_pipeline(&self, function: Option<&Function>, _options: usize, reflection: Out<*mut Reflection>, error: ErrorOut) -> Option<Retained<Pipeline>> {
             const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:options:reflection:error:";
             let made = self.pipeline(METHOD, function, None);
-            made.map_or_else(|problem| fail(error, problem), |made| Some(reflected(made, reflection)))
+            made.map_or_else(|problem| error.fail(problem), |made| Some(reflected(made, &reflection)))
         }
 
         #[unsafe(method_id(newComputePipelineStateWithDescriptor:options:reflection:error:))]
-        fn new_described_pipeline(&self, descriptor: &PipelineDescriptor, _options: usize, reflection: *mut *mut Reflection, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+        fn new_described_pipeline(&self, descriptor: &PipelineDescriptor, _options: usize, reflection: Out<*mut Reflection>, error: ErrorOut) -> Option<Retained<Pipeline>> {
             const METHOD: &str = "MTLDevice newComputePipelineStateWithDescriptor:options:reflection:error:";
             let made = self.pipeline(METHOD, descriptor.ivars().function().as_deref(), Some(descriptor));
-            made.map_or_else(|problem| fail(error, problem), |made| Some(reflected(made, reflection)))
+            made.map_or_else(|problem| error.fail(problem), |made| Some(reflected(made, &reflection)))
         }
 
         #[unsafe(method(newComputePipelineStateWithFunction:completionHandler:))]
@@ -517,11 +511,9 @@ impl Device {
 }
 
 /// Writes a pipeline's reflection where the sender wants it.
-fn reflected(pipeline: Retained<Pipeline>, place: *mut *mut Reflection) -> Retained<Pipeline> {
-    if !place.is_null() {
-        let reflection = Reflection::of(&pipeline);
-        // SAFETY: the sender's place may be written, and takes an autoreleased object.
-        unsafe { place.write(Retained::autorelease_ptr(reflection)) };
+fn reflected(pipeline: Retained<Pipeline>, place: &Out<*mut Reflection>) -> Retained<Pipeline> {
+    if place.is_wanted() {
+        place.set(Retained::autorelease_ptr(Reflection::of(&pipeline)));
     }
     pipeline
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use anymetal::hal::encoded_commands::encodes;
 use anymetal::runtime::memory::view::BufferView as Region;
 use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, StageInRegion, Unbound};
+use objc2::Message;
 use objc2::rc::Retained;
-use objc2::{DefinedClass, Message};
 
 use super::allocation::is_exact;
 use super::buffer::Buffer;

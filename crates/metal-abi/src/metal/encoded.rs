@@ -6,7 +6,6 @@
 
 use anymetal::runtime::memory::view::BufferView as Region;
 use anymetal::{EncoderState, Error, IndirectCommandBufferDescriptor};
-use objc2::DefinedClass;
 
 use super::commands::Commands;
 use super::dispatches::{Bindings, Grid, Slot};

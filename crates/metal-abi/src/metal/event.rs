@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anymetal::Event as Monotonic;
 use block2::Block;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::device::Device;
 use super::event_listener::{Listener, Notifications};

@@ -8,14 +8,13 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use anymetal::Event as Monotonic;
 use block2::{Block, RcBlock};
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::event::Event;
-use super::violation;
 use super::worker::{Job, Worker};
-use crate::dispatch::object::{Kind, held};
+use crate::dispatch::object::{Kind, Object, QueueArgument};
 
 /// Where a listener calls blocks.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) enum ListenerIvars {
     /// On a thread of its own.
     Thread(Worker),
     /// In a queue of Grand Central Dispatch.
-    Queue(Arc<Kind>),
+    Queue(Arc<Object>),
 }
 
 impl Default for ListenerIvars {
@@ -37,7 +36,7 @@ impl ListenerIvars {
         match self {
             ListenerIvars::Thread(worker) => worker.run(job),
             ListenerIvars::Queue(queue) => {
-                if let Kind::Queue(queue) = &**queue {
+                if let Kind::Queue(queue) = &***queue {
                     // A block that panics has been reported by the panic hook; the others are still called.
                     queue.submit(Box::new(|| drop(catch_unwind(AssertUnwindSafe(job)))));
                 }
@@ -60,15 +59,9 @@ define_class!(
             crate::foundation::initialized(this, ListenerIvars::default())
         }
 
-        // The queue is no object here, so it comes as the pointer that it is.
         #[unsafe(method_id(initWithDispatchQueue:))]
-        fn init_with_queue(this: Allocated<Self>, queue: *mut AnyObject) -> Retained<Self> {
-            // SAFETY: the sender promises a queue that it has a reference of.
-            let held = unsafe { held(queue.cast_const().cast::<Kind>()) };
-            let Some(queue) = held.filter(|kind| matches!(**kind, Kind::Queue(_))) else {
-                violation("MTLSharedEventListener initWithDispatchQueue:", "the queue is nil or no queue");
-            };
-            crate::foundation::initialized(this, ListenerIvars::Queue(queue))
+        fn init_with_queue(this: Allocated<Self>, queue: QueueArgument) -> Retained<Self> {
+            crate::foundation::initialized(this, ListenerIvars::Queue(queue.0))
         }
 
         #[unsafe(method_id(sharedListener))]

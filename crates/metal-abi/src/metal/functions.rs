@@ -7,7 +7,6 @@ use anymetal::LinkedFunctions as Linked;
 use anymetal::hal::launch::functions::{ENTRY_BYTES, entry};
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 use super::allocation;
 use super::buffer::Buffer;
@@ -16,7 +15,8 @@ use super::device::Device;
 use super::library::Function;
 use super::resource_options::ResourceOptions;
 use super::size::ResourceId;
-use super::violation;
+use super::{checked_range, violation};
+use crate::arguments::List;
 use crate::foundation::dictionary::NSDictionary;
 use crate::foundation::{NSArray, NSString, Range};
 
@@ -162,12 +162,11 @@ define_class!(
         }
 
         #[unsafe(method(setFunctions:withRange:))]
-        fn set_functions(&self, functions: *const *const Handle, range: Range) {
-            for n in 0..range.length {
-                // SAFETY: the sender promises so many handles or nils.
-                let function = unsafe { (*functions.add(n)).as_ref() };
-                let index = range.location.saturating_add(n);
-                self.put("MTLVisibleFunctionTable setFunctions:withRange:", function, index);
+        fn set_functions(&self, functions: List<Option<&Handle>>, range: Range) {
+            const METHOD: &str = "MTLVisibleFunctionTable setFunctions:withRange:";
+            let range = checked_range(METHOD, range, self.ivars().count);
+            for (function, index) in functions.read(range.len()).zip(range) {
+                self.put(METHOD, function, index);
             }
         }
 

@@ -1,9 +1,9 @@
 //! `MTLHeap`.
 
 use anymetal::Heap as Block;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use super::allocation::is_exact;
 use super::buffer::{Buffer, BufferIvars};

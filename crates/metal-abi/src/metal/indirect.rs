@@ -7,9 +7,9 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anymetal::IndirectCommand as MemoryCommand;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use super::buffer::Buffer;
 use super::commands::Commands;
@@ -124,6 +124,9 @@ define_class!(
     }
 );
 
+/// The commands that an indirect command buffer may have.
+const MAX_COMMANDS: usize = 1 << 20;
+
 impl IndirectBuffer {
     /// One of so many commands, for a method that makes it.
     pub(crate) fn make(
@@ -136,13 +139,23 @@ impl IndirectBuffer {
         if properties.types() & !DISPATCHES != 0 || properties.types() == 0 {
             violation(method, "the command types are those of compute commands, and at least one");
         }
+        if count > MAX_COMMANDS {
+            violation(method, format_args!("{count} commands are more than {MAX_COMMANDS}"));
+        }
+        let bindings = [
+            ("maxKernelBufferBindCount", properties.kernel_buffers()),
+            ("maxKernelThreadgroupMemoryBindCount", properties.threadgroup_memories()),
+        ];
+        if let Some((name, bound)) = bindings.into_iter().find(|(_, bound)| *bound > MAX_BUFFERS) {
+            violation(method, format_args!("{name} is {bound}, and at most {MAX_BUFFERS}"));
+        }
         crate::foundation::object(IndirectIvars {
             device,
             label: Label::default(),
             inherits_pipeline: properties.inherits_pipeline().as_bool(),
             inherits_buffers: properties.inherits_buffers().as_bool(),
-            buffers: properties.kernel_buffers().min(MAX_BUFFERS),
-            threadgroup_memories: properties.threadgroup_memories().min(MAX_BUFFERS),
+            buffers: properties.kernel_buffers(),
+            threadgroup_memories: properties.threadgroup_memories(),
             commands: Mutex::new(vec![IndirectCommand::default(); count]),
             encoded: OnceLock::new(),
         })

@@ -2,9 +2,9 @@
 
 use anymetal::FunctionConstants;
 use block2::Block;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::argument_encoder::{ArgumentEncoder, Source};
 use super::constants::{ConstantValues, FunctionConstant};
@@ -13,8 +13,8 @@ use super::device::Device;
 use super::errors;
 use super::label::Label;
 use super::stage_input::attributes_of;
+use crate::arguments::ErrorOut;
 use crate::foundation::dictionary::NSDictionary;
-use crate::foundation::error::fail;
 use crate::foundation::{NSArray, NSError, NSString};
 
 /// `MTLFunctionTypeKernel`.
@@ -78,8 +78,8 @@ define_class!(
         }
 
         #[unsafe(method_id(newFunctionWithName:constantValues:error:))]
-        fn new_function_with(&self, name: &NSString, constants: &ConstantValues, error: *mut *mut NSError) -> Option<Retained<Function>> {
-            self.function(&name.to_string(), constants.values()).map_or_else(|problem| fail(error, problem), Some)
+        fn new_function_with(&self, name: &NSString, constants: &ConstantValues, error: ErrorOut) -> Option<Retained<Function>> {
+            self.function(&name.to_string(), constants.values()).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method(newFunctionWithName:constantValues:completionHandler:))]
@@ -89,8 +89,8 @@ define_class!(
         }
 
         #[unsafe(method_id(newFunctionWithDescriptor:error:))]
-        fn new_described_function(&self, descriptor: &FunctionDescriptor, error: *mut *mut NSError) -> Option<Retained<Function>> {
-            self.described(descriptor).map_or_else(|problem| fail(error, problem), Some)
+        fn new_described_function(&self, descriptor: &FunctionDescriptor, error: ErrorOut) -> Option<Retained<Function>> {
+            self.described(descriptor).map_or_else(|problem| error.fail(problem), Some)
         }
 
         #[unsafe(method(newFunctionWithDescriptor:completionHandler:))]

@@ -11,7 +11,6 @@ use anymetal::{LogLevel, LogMessage, Logs};
 use block2::{Block, RcBlock};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, define_class};
 
 use super::descriptor::{descriptor, locked};
 use crate::foundation::NSString;

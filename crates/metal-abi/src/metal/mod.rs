@@ -47,7 +47,7 @@ pub(crate) mod resource_options;
 pub(crate) mod sampler;
 pub(crate) mod size;
 pub(crate) mod stage_input;
-mod swizzle;
+pub(crate) mod swizzle;
 pub(crate) mod texture;
 mod texture_bindings;
 mod texture_blit;
@@ -60,10 +60,20 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+use crate::foundation::Range;
 use crate::runtime::raise;
 
 /// Stops a program that breaks a rule of Metal's, with the method and the rule.
 #[track_caller]
 pub(crate) fn violation(method: &str, rule: impl std::fmt::Display) -> ! {
     raise(&format!("-[{method}]: failed assertion: {rule}"))
+}
+
+/// The indices of a range; a failure if one is not below the limit.
+#[track_caller]
+pub(crate) fn checked_range(method: &str, range: Range, limit: usize) -> std::ops::Range<usize> {
+    range.within(limit).unwrap_or_else(|| {
+        let Range { location, length } = range;
+        violation(method, format_args!("the range of {length} from {location} is not within {limit} indices"))
+    })
 }

@@ -79,9 +79,9 @@ macro_rules! pass {
 
             /// Where the pass samples the counters.
             pub(crate) fn samples(&self) -> Vec<Samples> {
-                let attachments = objc2::DefinedClass::ivars(&*self.attachments).known();
+                let attachments = self.attachments.ivars().known();
                 let samples = attachments.iter().filter_map(|(_, attachment)| {
-                    let properties = objc2::DefinedClass::ivars(&**attachment);
+                    let properties = attachment.ivars();
                     let (start, end) = (properties.start(), properties.end());
                     Some(Samples { buffer: properties.buffer()?, start, end })
                 });
@@ -89,7 +89,7 @@ macro_rules! pass {
             }
         }
 
-        objc2::define_class!(
+        define_class!(
             // SAFETY: `NSObject` asks nothing of those below it.
             #[unsafe(super(objc2::runtime::NSObject))]
             #[name = $name]
@@ -111,7 +111,7 @@ macro_rules! pass {
 
                 #[unsafe(method_id(copyWithZone:))]
                 fn copy_with_zone(&self, _zone: *mut objc2::runtime::NSZone) -> Retained<Self> {
-                    let own = objc2::DefinedClass::ivars(self);
+                    let own = self.ivars();
                     crate::foundation::object($ivars {
                         dispatch_type: std::sync::Mutex::new(own.dispatch_type()),
                         attachments: own.attachments.duplicate(),
@@ -120,7 +120,7 @@ macro_rules! pass {
 
                 #[unsafe(method_id(sampleBufferAttachments))]
                 fn attachments(&self) -> Retained<$array> {
-                    objc2::DefinedClass::ivars(self).attachments.clone()
+                    self.ivars().attachments.clone()
                 }
 
                 $($methods)*
@@ -137,12 +137,12 @@ pass! {
     methods {
         #[unsafe(method(dispatchType))]
         fn dispatch_type(&self) -> usize {
-            objc2::DefinedClass::ivars(self).dispatch_type()
+            self.ivars().dispatch_type()
         }
 
         #[unsafe(method(setDispatchType:))]
         fn set_dispatch_type(&self, value: usize) {
-            *super::descriptor::locked(&objc2::DefinedClass::ivars(self).dispatch_type) = value;
+            *super::descriptor::locked(&self.ivars().dispatch_type) = value;
         }
     }
 }

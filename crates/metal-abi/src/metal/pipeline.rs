@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use anymetal::hal::stage_input;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, define_class};
 
 use super::binding;
 use super::device::Device;
@@ -14,7 +13,7 @@ use super::functions::{Handle, HandleIvars, PipelineFunctions, Table, TableDescr
 use super::library::Function;
 use super::size::{ResourceId, Size};
 use super::violation;
-use crate::foundation::error::fail;
+use crate::arguments::ErrorOut;
 use crate::foundation::{NSArray, NSError, NSString};
 
 /// The instance variables of a pipeline state.
@@ -100,9 +99,9 @@ define_class!(
         }
 
         #[unsafe(method_id(newComputePipelineStateWithAdditionalBinaryFunctions:error:))]
-        fn with_functions(&self, functions: &NSArray, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+        fn with_functions(&self, functions: &NSArray, error: ErrorOut) -> Option<Retained<Pipeline>> {
             const METHOD: &str = "MTLComputePipelineState newComputePipelineStateWithAdditionalBinaryFunctions:error:";
-            self.with_more(METHOD, functions).map_or_else(|problem| fail(error, problem), Some)
+            self.with_more(METHOD, functions).map_or_else(|problem| error.fail(problem), Some)
         }
 
         // `MTLShaderValidationDefault`.

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::Queue as Stream;
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::command_buffer::{CommandBuffer, CommandBufferIvars};
 use super::commands::Commands;
@@ -16,7 +16,8 @@ use super::label::Label;
 use super::log_state::{LogState, log_state_of};
 use super::residency::ResidencySet;
 use super::worker::{Job, Worker};
-use crate::foundation::{NSString, retained_from};
+use crate::arguments::List;
+use crate::foundation::NSString;
 
 /// The instance variables of a queue.
 #[derive(Debug)]
@@ -80,22 +81,19 @@ define_class!(
         }
 
         #[unsafe(method(addResidencySets:count:))]
-        fn add_sets(&self, sets: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            let sets = unsafe { retained_from(sets, count) };
-            let sets = sets.iter().filter_map(|set| set.downcast_ref::<ResidencySet>());
-            self.sets().extend(sets.map(Message::retain));
+        fn add_sets(&self, sets: List<&ResidencySet>, count: usize) {
+            let sets: Vec<_> = sets.read(count).map(Message::retain).collect();
+            self.sets().extend(sets);
         }
 
         #[unsafe(method(removeResidencySet:))]
-        fn remove_set(&self, set: &AnyObject) {
+        fn remove_set(&self, set: &ResidencySet) {
             self.take_set(set);
         }
 
         #[unsafe(method(removeResidencySets:count:))]
-        fn remove_sets(&self, sets: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            unsafe { retained_from(sets, count) }.iter().for_each(|set| self.take_set(set));
+        fn remove_sets(&self, sets: List<&ResidencySet>, count: usize) {
+            sets.read(count).for_each(|set| self.take_set(set));
         }
     }
 );
@@ -110,11 +108,10 @@ impl Queue {
         self.ivars().sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_set(&self, set: &AnyObject) {
-        let address = std::ptr::from_ref(set).cast::<ResidencySet>();
+    fn take_set(&self, set: &ResidencySet) {
         let removed = {
             let mut sets = self.sets();
-            let found = sets.iter().position(|known| std::ptr::eq(&**known, address));
+            let found = sets.iter().position(|known| std::ptr::eq(&**known, set));
             found.map(|at| sets.swap_remove(at))
         };
         // Outside the lock: it may be the last reference.

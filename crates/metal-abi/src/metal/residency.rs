@@ -7,16 +7,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anymetal::ResourceUsage;
 use anymetal::runtime::memory::view::BufferView as Region;
+use objc2::encode::{Encoding, RefEncode};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, Message, define_class, msg_send};
+use objc2::{Message, msg_send};
 
 use super::buffer::Buffer;
 use super::device::Device;
 use super::functions::Table;
 use super::heap::Heap;
+use super::indirect::IndirectBuffer;
 use super::texture::Texture;
-use crate::foundation::{NSArray, NSString, retained_from};
+use crate::arguments::{Instance, List, Referent, Site, class_name};
+use crate::foundation::{NSArray, NSString};
 
 /// The instance variables of a set.
 #[derive(Debug)]
@@ -62,6 +65,46 @@ pub(crate) fn usage_of(usage: usize) -> ResourceUsage {
     }
 }
 
+/// An `MTLAllocation`: a buffer, a texture, a heap, a function table or an indirect command buffer.
+#[repr(transparent)]
+#[derive(Debug)]
+pub(crate) struct Allocation(AnyObject);
+
+// SAFETY: it stands for an object.
+unsafe impl RefEncode for Allocation {
+    const ENCODING_REF: Encoding = Encoding::Object;
+}
+
+// SAFETY: as above.
+unsafe impl Message for Allocation {}
+
+// SAFETY: the object is valid, and its class is checked.
+unsafe impl Referent for Allocation {
+    type Pointee = Allocation;
+
+    unsafe fn at<'a>(address: *const Allocation, site: &Site) -> &'a Allocation {
+        // SAFETY: as promised, it is an object.
+        let object = unsafe { &*address.cast::<AnyObject>() };
+        let is_allocation = Buffer::is_class_of(object)
+            || Texture::is_class_of(object)
+            || Heap::is_class_of(object)
+            || Table::is_class_of(object)
+            || IndirectBuffer::is_class_of(object);
+        if !is_allocation {
+            site.refuse(format_args!("is an instance of {}, not an allocation", class_name(object)));
+        }
+        // SAFETY: as promised.
+        unsafe { &*address }
+    }
+}
+
+impl Allocation {
+    /// A reference to it as any object.
+    pub(crate) fn object(&self) -> Retained<AnyObject> {
+        self.0.retain()
+    }
+}
+
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
     #[unsafe(super(NSObject))]
@@ -96,25 +139,24 @@ define_class!(
         }
 
         #[unsafe(method(addAllocation:))]
-        fn add(&self, allocation: &AnyObject) {
-            self.insert(allocation.retain());
+        fn add(&self, allocation: &Allocation) {
+            self.insert(allocation.object());
         }
 
         #[unsafe(method(addAllocations:count:))]
-        fn add_all(&self, allocations: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            unsafe { retained_from(allocations, count) }.into_iter().for_each(|new| self.insert(new));
+        fn add_all(&self, allocations: List<&Allocation>, count: usize) {
+            let new: Vec<_> = allocations.read(count).map(Allocation::object).collect();
+            new.into_iter().for_each(|new| self.insert(new));
         }
 
         #[unsafe(method(removeAllocation:))]
-        fn remove(&self, allocation: &AnyObject) {
-            self.take(allocation);
+        fn remove(&self, allocation: &Allocation) {
+            self.take(&allocation.0);
         }
 
         #[unsafe(method(removeAllocations:count:))]
-        fn remove_some(&self, allocations: *const *mut AnyObject, count: usize) {
-            // SAFETY: the sender promises so many objects.
-            unsafe { retained_from(allocations, count) }.iter().for_each(|old| self.take(old));
+        fn remove_some(&self, allocations: List<&Allocation>, count: usize) {
+            allocations.read(count).for_each(|old| self.take(&old.0));
         }
 
         #[unsafe(method(removeAllAllocations))]
@@ -124,8 +166,8 @@ define_class!(
         }
 
         #[unsafe(method(containsAllocation:))]
-        fn contains(&self, allocation: &AnyObject) -> bool {
-            self.allocations().iter().any(|known| std::ptr::eq(&**known, allocation))
+        fn contains(&self, allocation: &Allocation) -> bool {
+            self.allocations().iter().any(|known| std::ptr::eq(&**known, &allocation.0))
         }
 
         #[unsafe(method_id(allAllocations))]

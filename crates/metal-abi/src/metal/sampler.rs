@@ -1,9 +1,9 @@
 //! `MTLSamplerDescriptor` and `MTLSamplerState`.
 
 use anymetal::{AddressMode, BorderColor, CompareFunction, Filter, MipFilter, SamplerDescriptor as State};
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{Bool, NSObject};
-use objc2::{DefinedClass, Message, define_class};
 
 use super::descriptor::descriptor;
 use super::device::Device;

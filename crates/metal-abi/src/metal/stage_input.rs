@@ -8,7 +8,6 @@ use anymetal::{
 };
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject, NSZone};
-use objc2::{DefinedClass, define_class};
 
 use super::data_type::number_of;
 use super::descriptor::{descriptor, locked};

@@ -14,6 +14,7 @@ use crate::foundation::{NSError, NSString};
 mod addresses;
 mod argument_buffers;
 mod argument_descriptors;
+mod arguments;
 mod counters;
 mod encoded;
 mod functions;

@@ -1,11 +1,8 @@
 //! `MTLTexture`. How one comes to be is in [`super::texture_make`].
 
-use std::ffi::c_void;
-
 use anymetal::Texture as Memory;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
-use objc2::{DefinedClass, define_class};
 
 use super::buffer::Buffer;
 use super::device::Device;
@@ -18,6 +15,7 @@ use super::swizzle::Channels;
 use super::texture_descriptor::TextureViewDescriptor;
 use super::texture_make::ViewRequest;
 use super::texture_memory::Place;
+use crate::arguments::Bytes;
 use crate::foundation::{NSString, Range};
 
 /// The instance variables of a texture.
@@ -150,31 +148,27 @@ define_class!(
         fn swizzle(&self) -> Channels { self.ivars().channels }
 
         #[unsafe(method(getBytes:bytesPerRow:bytesPerImage:fromRegion:mipmapLevel:slice:))]
-        fn get_slice(&self, bytes: *mut c_void, row_bytes: usize, plane_bytes: usize, region: TextureRegion, level: usize, slice: usize) {
+        fn get_slice(&self, bytes: Bytes, row_bytes: usize, plane_bytes: usize, region: TextureRegion, level: usize, slice: usize) {
             const METHOD: &str = "MTLTexture getBytes:bytesPerRow:bytesPerImage:fromRegion:mipmapLevel:slice:";
-            // SAFETY: the sender promises so many rows.
-            unsafe { self.get(METHOD, Place { region, level, slice, row_bytes, plane_bytes }, bytes) };
+            self.get(METHOD, Place { region, level, slice, row_bytes, plane_bytes }, &bytes);
         }
 
         #[unsafe(method(getBytes:bytesPerRow:fromRegion:mipmapLevel:))]
-        fn get_bytes(&self, bytes: *mut c_void, row_bytes: usize, region: TextureRegion, level: usize) {
+        fn get_bytes(&self, bytes: Bytes, row_bytes: usize, region: TextureRegion, level: usize) {
             const METHOD: &str = "MTLTexture getBytes:bytesPerRow:fromRegion:mipmapLevel:";
-            // SAFETY: the sender promises so many rows.
-            unsafe { self.get(METHOD, Place { region, level, slice: 0, row_bytes, plane_bytes: 0 }, bytes) };
+            self.get(METHOD, Place { region, level, slice: 0, row_bytes, plane_bytes: 0 }, &bytes);
         }
 
         #[unsafe(method(replaceRegion:mipmapLevel:slice:withBytes:bytesPerRow:bytesPerImage:))]
-        fn replace_slice(&self, region: TextureRegion, level: usize, slice: usize, bytes: *const c_void, row_bytes: usize, plane_bytes: usize) {
+        fn replace_slice(&self, region: TextureRegion, level: usize, slice: usize, bytes: Bytes, row_bytes: usize, plane_bytes: usize) {
             const METHOD: &str = "MTLTexture replaceRegion:mipmapLevel:slice:withBytes:bytesPerRow:bytesPerImage:";
-            // SAFETY: the sender promises so many rows.
-            unsafe { self.replace(METHOD, Place { region, level, slice, row_bytes, plane_bytes }, bytes) };
+            self.replace(METHOD, Place { region, level, slice, row_bytes, plane_bytes }, &bytes);
         }
 
         #[unsafe(method(replaceRegion:mipmapLevel:withBytes:bytesPerRow:))]
-        fn replace_bytes(&self, region: TextureRegion, level: usize, bytes: *const c_void, row_bytes: usize) {
+        fn replace_bytes(&self, region: TextureRegion, level: usize, bytes: Bytes, row_bytes: usize) {
             const METHOD: &str = "MTLTexture replaceRegion:mipmapLevel:withBytes:bytesPerRow:";
-            // SAFETY: the sender promises so many rows.
-            unsafe { self.replace(METHOD, Place { region, level, slice: 0, row_bytes, plane_bytes: 0 }, bytes) };
+            self.replace(METHOD, Place { region, level, slice: 0, row_bytes, plane_bytes: 0 }, &bytes);
         }
 
         #[unsafe(method_id(newTextureViewWithPixelFormat:))]

@@ -7,8 +7,8 @@ use anymetal::{
     Access, ArgumentInfo, BindingRole, ComputeEncoder, InlineBytes, KernelInfo, SamplerDescriptor, Unbound,
     WithPipeline,
 };
+use objc2::Message;
 use objc2::rc::Retained;
-use objc2::{DefinedClass, Message};
 
 use super::sampler::{Sampler, lod_clamp};
 use super::texture::Texture;
@@ -16,8 +16,8 @@ use super::texture_descriptor::{SHADER_READ, SHADER_WRITE};
 use super::violation;
 
 /// How many textures and samplers a kernel can have.
-const MAX_TEXTURES: usize = anymetal::hal::texture::MAX_TEXTURES as usize;
-const MAX_SAMPLERS: usize = anymetal::hal::texture::MAX_SAMPLERS as usize;
+pub(crate) const MAX_TEXTURES: usize = anymetal::hal::texture::MAX_TEXTURES as usize;
+pub(crate) const MAX_SAMPLERS: usize = anymetal::hal::texture::MAX_SAMPLERS as usize;
 
 /// Textures and samplers by index.
 #[derive(Debug, Clone, Default)]

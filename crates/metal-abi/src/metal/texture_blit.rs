@@ -1,7 +1,6 @@
 //! The blit encoder's copies from and to textures.
 
 use anymetal::TexturePart;
-use objc2::DefinedClass;
 
 use super::buffer::Buffer;
 use super::commands::Commands;

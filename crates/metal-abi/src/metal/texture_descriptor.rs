@@ -1,7 +1,6 @@
 //! `MTLTextureDescriptor` and `MTLTextureViewDescriptor`.
 
 use anymetal::TextureDescriptor as Shape;
-use objc2::DefinedClass;
 use objc2::rc::Retained;
 use objc2::runtime::Bool;
 

@@ -2,8 +2,8 @@
 
 use anymetal::hal::texture::TextureLayout;
 use anymetal::{Error, PixelFormat, Texture as Memory, TextureView};
+use objc2::Message;
 use objc2::rc::Retained;
-use objc2::{DefinedClass, Message};
 
 use super::buffer::Buffer;
 use super::device::{Device, HEAP_ALIGNMENT};

@@ -1,14 +1,12 @@
 //! Texels in memory of the program: where rows are, and the host's copies from and to textures.
 
-use std::ffi::c_void;
-
 use anymetal::{Pitch, PixelFormat, TexturePart};
-use objc2::DefinedClass;
 
 use super::resource_options::PRIVATE;
 use super::size::{Origin, Size, TextureRegion};
 use super::texture::Texture;
 use super::violation;
+use crate::arguments::Bytes;
 
 /// A box of texels of a texture, for a method that takes it.
 pub(crate) fn part(method: &str, level: usize, slice: usize, origin: Origin, size: Size) -> TexturePart {
@@ -78,36 +76,24 @@ pub(crate) struct Place {
 
 impl Texture {
     /// Copies rows of the program to texels.
-    ///
-    /// # Safety
-    ///
-    /// `bytes` is null or as many bytes as the rows have.
-    pub(crate) unsafe fn replace(&self, method: &str, place: Place, bytes: *const c_void) {
-        let (part, rows) = self.host_rows(method, place, bytes.is_null());
-        // SAFETY: as promised.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), rows.bytes) };
-        let done = self.ivars().memory.write_part(&part, bytes, rows.pitch);
+    pub(crate) fn replace(&self, method: &str, place: Place, bytes: &Bytes) {
+        let (part, rows) = self.host_rows(method, place, bytes);
+        let done = self.ivars().memory.write_part(&part, bytes.read(rows.bytes), rows.pitch);
         done.unwrap_or_else(|error| violation(method, error));
     }
 
     /// Copies texels to rows of the program.
-    ///
-    /// # Safety
-    ///
-    /// `bytes` is null or as many bytes as the rows have, that nothing else uses meanwhile.
-    pub(crate) unsafe fn get(&self, method: &str, place: Place, bytes: *mut c_void) {
-        let (part, rows) = self.host_rows(method, place, bytes.is_null());
-        // SAFETY: as promised. Bytes between rows are not written, and a program may leave them unset,
-        // which is no matter for bytes.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), rows.bytes) };
+    pub(crate) fn get(&self, method: &str, place: Place, bytes: &Bytes) {
+        let (part, rows) = self.host_rows(method, place, bytes);
+        // SAFETY: the sender lends the method the bytes of the rows. Bytes between rows are not written; a
+        // program may leave them unset, which does no harm to bytes.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.at_least(rows.bytes), rows.bytes) };
         let done = self.ivars().memory.read_part(&part, bytes, rows.pitch);
         done.unwrap_or_else(|error| violation(method, error));
     }
 
-    fn host_rows(&self, method: &str, place: Place, is_nil: bool) -> (TexturePart, Rows) {
-        if is_nil {
-            violation(method, "the bytes are nil");
-        }
+    fn host_rows(&self, method: &str, place: Place, bytes: &Bytes) -> (TexturePart, Rows) {
+        bytes.require();
         if self.ivars().options.storage_mode() >= PRIVATE {
             violation(method, "the host has no access to a texture with private storage");
         }

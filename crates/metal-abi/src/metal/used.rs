@@ -1,8 +1,8 @@
 //! What a compute encoder uses without binding it.
 
+use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::AnyObject;
-use objc2::{DefinedClass, Message};
 
 use super::buffer::Buffer;
 use super::indirect::IndirectBuffer;

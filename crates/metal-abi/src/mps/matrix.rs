@@ -1,8 +1,8 @@
 //! `MPSMatrix` and `MPSVector`, with their descriptors: shapes of what lies in a buffer.
 
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use crate::metal::buffer::Buffer;
 use crate::metal::device::Device;
@@ -85,7 +85,7 @@ impl Layout {
     /// Checks rows and matrices, for a method that takes them.
     fn check(&self, method: &str) {
         let size = self.element.size();
-        let fits = self.row_bytes >= self.columns * size;
+        let fits = self.columns.checked_mul(size).is_some_and(|row| self.row_bytes >= row);
         if !fits || !self.row_bytes.is_multiple_of(size) || !self.matrix_bytes.is_multiple_of(size) {
             violation(
                 method,
@@ -99,7 +99,8 @@ impl Layout {
 }
 
 fn recommended_row(columns: usize, data_type: u32) -> usize {
-    (columns * Element::of(data_type).size()).next_multiple_of(ROW_ALIGNMENT)
+    let bytes = columns.saturating_mul(Element::of(data_type).size());
+    bytes.checked_next_multiple_of(ROW_ALIGNMENT).unwrap_or(usize::MAX)
 }
 
 define_class!(
@@ -113,12 +114,12 @@ define_class!(
     impl MatrixDescriptor {
         #[unsafe(method_id(matrixDescriptorWithRows:columns:rowBytes:dataType:))]
         fn with_rows(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
-            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows * row_bytes, element: Element::of(data_type) })
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: Element::of(data_type) })
         }
 
         #[unsafe(method_id(matrixDescriptorWithDimensions:columns:rowBytes:dataType:))]
         fn with_dimensions(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
-            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows * row_bytes, element: Element::of(data_type) })
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: Element::of(data_type) })
         }
 
         #[unsafe(method_id(matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:))]

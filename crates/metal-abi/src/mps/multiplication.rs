@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use anymetal::Pipeline;
+use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
-use objc2::{DefinedClass, Message, define_class};
 
 use super::matrix::{Element, Matrix, Placed, Vector};
 use super::product::{Batch, Product, pipeline};

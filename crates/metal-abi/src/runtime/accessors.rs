@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::arc::{objc_autoreleaseReturnValue, objc_release, objc_retain};
 use super::message::send;
 use super::object::{Bool, Object};
-use super::raise;
 use super::selector::Sel;
+use super::{raise, raise_invalid_argument};
+use crate::arguments::{may_read, may_write};
 
 fn lock(place: *const c_void) -> MutexGuard<'static, ()> {
     static LOCKS: [Mutex<()>; 16] = [const { Mutex::new(()) }; 16];
@@ -23,7 +24,7 @@ fn lock(place: *const c_void) -> MutexGuard<'static, ()> {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_getProperty(
     object: *mut Object,
-    _selector: Sel,
+    _selector: Option<Sel>,
     offset: isize,
     is_atomic: Bool,
 ) -> *mut Object {
@@ -73,7 +74,7 @@ unsafe fn set(object: *mut Object, value: *mut Object, offset: isize, is_atomic:
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_setProperty(
     object: *mut Object,
-    _selector: Sel,
+    _selector: Option<Sel>,
     offset: isize,
     value: *mut Object,
     is_atomic: Bool,
@@ -92,7 +93,7 @@ macro_rules! setters {
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C-unwind" fn $name(
                 object: *mut Object,
-                _selector: Sel,
+                _selector: Option<Sel>,
                 value: *mut Object,
                 offset: isize,
             ) {
@@ -126,6 +127,9 @@ macro_rules! copiers {
                 is_atomic: Bool,
                 _has_strong: Bool,
             ) {
+                if !may_read(source, bytes.unsigned_abs()) || !may_write(destination, bytes.unsigned_abs()) {
+                    raise_invalid_argument(concat!(stringify!($name), ": source or destination are not memory"));
+                }
                 // A variable is the source in one call and the destination in another: one lock for
                 // all.
                 let _alone = is_atomic.is_yes().then(|| lock(std::ptr::null()));
@@ -143,5 +147,5 @@ copiers! { objc_copyStruct objc_getPropertyStruct objc_setPropertyStruct }
 /// Fails: a collection was changed while a loop went over it.
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn objc_enumerationMutation(_collection: *mut Object) {
-    raise("a collection was changed while a loop went over it")
+    raise("objc_enumerationMutation: a collection was changed while a loop went over it")
 }

@@ -249,6 +249,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_retainBlock(block: *mut Object) -> *
 /// object.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_storeStrong(place: *mut *mut Object, value: *mut Object) {
+    super::require_place("objc_storeStrong", place);
     // SAFETY: as promised; the old object goes last, because its end may look at the place.
     unsafe {
         let new = objc_retain(value);

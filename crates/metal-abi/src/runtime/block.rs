@@ -242,6 +242,7 @@ pub(crate) unsafe extern "C-unwind" fn _Block_object_assign(
     captured: *const c_void,
     flags: c_int,
 ) {
+    super::require_place("_Block_object_assign", destination.cast());
     let captured = captured.cast_mut();
     // SAFETY: as promised.
     unsafe {
@@ -274,25 +275,25 @@ pub(crate) unsafe extern "C-unwind" fn _Block_object_dispose(captured: *const c_
 
 /// # Safety
 ///
-/// `block` is a block.
+/// `block` is null or a block.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn _Block_has_signature(block: *const c_void) -> bool {
+pub(crate) unsafe extern "C-unwind" fn _Block_has_signature(block: *const c_void) -> bool {
     // SAFETY: as promised.
-    unsafe { (*block.cast::<Block>()).flags & HAS_SIGNATURE != 0 }
+    unsafe { block.cast::<Block>().as_ref() }.is_some_and(|block| block.flags & HAS_SIGNATURE != 0)
 }
 
 /// # Safety
 ///
-/// `block` is a block.
+/// `block` is null or a block.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn _Block_signature(block: *const c_void) -> *const c_char {
+pub(crate) unsafe extern "C-unwind" fn _Block_signature(block: *const c_void) -> *const c_char {
     // SAFETY: as promised; the signature follows the descriptor and its helpers if the flag says
     // so.
     unsafe {
-        let block = &*block.cast::<Block>();
-        if block.flags & HAS_SIGNATURE == 0 {
+        let Some(block) = block.cast::<Block>().as_ref().filter(|block| block.flags & HAS_SIGNATURE != 0)
+        else {
             return std::ptr::null();
-        }
+        };
         let after = block.descriptor.add(1).cast::<u8>();
         let skipped = if block.flags & HAS_HELPERS != 0 { size_of::<Helpers>() } else { 0 };
         after.add(skipped).cast::<*const c_char>().read()

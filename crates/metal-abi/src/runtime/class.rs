@@ -201,7 +201,7 @@ impl Class {
     }
 
     /// Whether it is the other or below it.
-    pub(crate) fn is_kind_of(&'static self, other: &'static Class) -> bool {
+    pub(crate) fn is_kind_of(&'static self, other: *const Class) -> bool {
         self.ancestry().any(|class| std::ptr::eq(class, other))
     }
 

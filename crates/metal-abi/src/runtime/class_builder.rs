@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use super::class::{CONSTRUCTS, COUNTS_ITSELF, Class, DESTRUCTS, IS_META, OWN_FLAGS};
+use super::instance::Head;
 use super::lists::text;
 use super::method::{Ivar, Method};
 use super::object::{Bool, Imp, OBJECT_BYTES};
@@ -83,7 +84,7 @@ pub(crate) fn add_method(class: &'static Class, selector: Sel, code: Imp, types:
 /// Gives the class's own method for the selector other code, or adds one; gives the code before.
 pub(crate) fn replace_method(class: &'static Class, selector: Sel, code: Imp, types: &CStr) -> Option<Imp> {
     if let Some(method) = class.own_method(selector) {
-        return super::method::method_setImplementation(Some(method), code);
+        return super::method::method_setImplementation(Some(method), Some(code));
     }
     add_method(class, selector, code, types);
     None
@@ -93,7 +94,7 @@ pub(crate) fn replace_method(class: &'static Class, selector: Sel, code: Imp, ty
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_allocateClassPair(
+pub(crate) unsafe extern "C-unwind" fn objc_allocateClassPair(
     superclass: Option<&'static Class>,
     name: *const c_char,
     _extra_bytes: usize,
@@ -103,7 +104,7 @@ pub(crate) unsafe extern "C" fn objc_allocateClassPair(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn objc_registerClassPair(class: Option<&'static Class>) {
+pub(crate) extern "C-unwind" fn objc_registerClassPair(class: Option<&'static Class>) {
     if let Some(class) = class {
         register_pair(class);
     }
@@ -111,42 +112,43 @@ pub(crate) extern "C" fn objc_registerClassPair(class: Option<&'static Class>) {
 
 /// Classes stay, because nothing can tell whether one is still used.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn objc_disposeClassPair(_class: Option<&'static Class>) {}
+pub(crate) extern "C-unwind" fn objc_disposeClassPair(_class: Option<&'static Class>) {}
 
 /// # Safety
 ///
 /// `types` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_addMethod(
+pub(crate) unsafe extern "C-unwind" fn class_addMethod(
     class: Option<&'static Class>,
-    selector: Sel,
-    code: Imp,
+    selector: Option<Sel>,
+    code: Option<Imp>,
     types: *const c_char,
 ) -> Bool {
     // SAFETY: as promised.
     let types = unsafe { text(types) };
-    Bool::from(class.is_some_and(|class| add_method(class, selector, code, types)))
+    let (Some(class), Some(selector), Some(code)) = (class, selector, code) else { return Bool::NO };
+    Bool::from(add_method(class, selector, code, types))
 }
 
 /// # Safety
 ///
 /// `types` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_replaceMethod(
+pub(crate) unsafe extern "C-unwind" fn class_replaceMethod(
     class: Option<&'static Class>,
-    selector: Sel,
-    code: Imp,
+    selector: Option<Sel>,
+    code: Option<Imp>,
     types: *const c_char,
 ) -> Option<Imp> {
     // SAFETY: as promised.
-    replace_method(class?, selector, code, unsafe { text(types) })
+    replace_method(class?, selector?, code?, unsafe { text(types) })
 }
 
 /// # Safety
 ///
 /// `name` and `types` are null or C strings.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_addIvar(
+pub(crate) unsafe extern "C-unwind" fn class_addIvar(
     class: Option<&'static Class>,
     name: *const c_char,
     bytes: usize,
@@ -160,15 +162,21 @@ pub(crate) unsafe extern "C" fn class_addIvar(
     if body.ivars.iter().any(|ivar| ivar.name.as_c_str() == name) {
         return Bool::NO;
     }
-    let offset = class.instance_bytes().max(OBJECT_BYTES).next_multiple_of(1 << alignment_log2);
-    class.set_instance_bytes(offset + bytes);
+    // Instances are aligned as `Head` is, and their bytes are counted in 32 bits.
+    let alignment =
+        1usize.checked_shl(alignment_log2.into()).filter(|&alignment| alignment <= align_of::<Head>());
+    let offset =
+        alignment.map(|alignment| class.instance_bytes().max(OBJECT_BYTES).next_multiple_of(alignment));
+    let end = offset.and_then(|offset| offset.checked_add(bytes)).filter(|&end| u32::try_from(end).is_ok());
+    let Some((offset, end)) = offset.zip(end) else { return Bool::NO };
+    class.set_instance_bytes(end);
     let ivar = Ivar { name: name.to_owned(), types: types.to_owned(), offset };
     body.ivars.push(Box::leak(Box::new(ivar)));
     Bool::YES
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_addProtocol(
+pub(crate) extern "C-unwind" fn class_addProtocol(
     class: Option<&'static Class>,
     protocol: Option<&'static Protocol>,
 ) -> Bool {

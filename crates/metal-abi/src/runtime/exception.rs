@@ -40,6 +40,9 @@ thread_local! {
     static CAUGHT: RefCell<Vec<*mut Exception>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The name of the exceptions of failures that have no other.
+const INTERNAL_INCONSISTENCY: &str = "NSInternalInconsistencyException";
+
 static THROWS: AtomicBool = AtomicBool::new(false);
 
 /// Makes failures of this crate exceptions from now on.
@@ -54,11 +57,30 @@ pub extern "C" fn objc_anymetal_throw_exceptions() {
 /// `catch (...)`, which cannot read it.
 #[track_caller]
 #[cold]
-#[allow(clippy::print_stderr, reason = "a program's developer sees it nowhere else")]
 pub(crate) fn raise(reason: &str) -> ! {
+    raise_named(INTERNAL_INCONSISTENCY, reason)
+}
+
+/// Raises a failure for an argument that the method's documentation excludes.
+#[track_caller]
+#[cold]
+pub(crate) fn raise_invalid_argument(reason: &str) -> ! {
+    raise_named("NSInvalidArgumentException", reason)
+}
+
+/// Raises a failure for an index or range beyond an end.
+#[track_caller]
+#[cold]
+pub(crate) fn raise_range(reason: &str) -> ! {
+    raise_named("NSRangeException", reason)
+}
+
+#[track_caller]
+#[allow(clippy::print_stderr, reason = "a program's developer sees it nowhere else")]
+fn raise_named(name: &str, reason: &str) -> ! {
     if THROWS.load(Ordering::Relaxed) {
         eprintln!("{reason}");
-        let exception = crate::foundation::exception::failure(reason);
+        let exception = crate::foundation::exception::failure(name, reason);
         // SAFETY: the exception is a live object.
         unsafe { objc_exception_throw(exception.cast()) }
     }
@@ -106,8 +128,11 @@ fn uncaught(description: &str) -> ! {
 ///
 /// # Safety
 ///
-/// The exception is one that is being unwound or handled.
+/// The exception is null or one that is being unwound or handled.
 pub(crate) unsafe fn thrown_object(exception: *mut Exception) -> Option<*mut Object> {
+    if exception.is_null() {
+        return None;
+    }
     // SAFETY: as promised, it starts with its class.
     let is_own = unsafe { (&raw const (*exception).class).read() } == CLASS;
     // SAFETY: exceptions of this class are whole.
@@ -154,6 +179,9 @@ pub(crate) unsafe extern "C-unwind" fn objc_end_catch() {
 /// `exception` is that exception.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_exception_rethrow(exception: *mut Exception) -> ! {
+    if exception.is_null() {
+        raise_invalid_argument("objc_exception_rethrow: the exception must not be NULL");
+    }
     // The handler is left through its landing pad, which calls `objc_end_catch`.
     CAUGHT.with_borrow_mut(|caught| {
         if let Some(innermost) = caught.last_mut() {

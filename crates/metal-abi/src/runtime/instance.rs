@@ -3,18 +3,19 @@
 //! Layout: a [`Head`], then the object with its class and its instance variables, all zero at
 //! first.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::class::{CONSTRUCTS, Class, DESTRUCTS};
+use super::class::{CONSTRUCTS, Class, DESTRUCTS, IS_BLOCK};
 use super::introspection::instance_variable;
 use super::lists::text;
 use super::method::Ivar;
 use super::object::{Imp, Object};
 use super::selector::Sel;
 use super::{associated, weak};
+use crate::classes;
 
 /// A weak reference to the object was made.
 pub(crate) const HAS_WEAK: u32 = 1;
@@ -58,14 +59,20 @@ impl Head {
     }
 }
 
-/// A new instance with one reference, all instance variables zero.
+/// A new instance with one reference, all instance variables zero; null where there is no memory for it.
 pub(crate) fn create(class: &'static Class, extra_bytes: usize) -> *mut Object {
-    let bytes = class.ready().instance_bytes() + extra_bytes;
-    let Ok(small) = u32::try_from(bytes) else { return std::ptr::null_mut() };
+    // Only compilers make blocks and constant strings, whose layouts are theirs.
+    if class.flags() & IS_BLOCK != 0 || class.is_kind_of(classes::constant_string()) {
+        return std::ptr::null_mut();
+    }
+    let bytes = class.ready().instance_bytes().checked_add(extra_bytes);
+    let Some((bytes, small)) = bytes.and_then(|bytes| Some((bytes, u32::try_from(bytes).ok()?))) else {
+        return std::ptr::null_mut();
+    };
     let layout = layout(bytes);
     // SAFETY: the layout has a size.
     let memory = unsafe { alloc_zeroed(layout) };
-    let Some(head) = NonNull::new(memory.cast::<Head>()) else { handle_alloc_error(layout) };
+    let Some(head) = NonNull::new(memory.cast::<Head>()) else { return std::ptr::null_mut() };
     let filled = Head { bytes: small, flags: AtomicU32::new(0), count: AtomicUsize::new(1) };
     // SAFETY: the memory is new, aligned, and has room for the head and the object.
     let object = unsafe {
@@ -149,7 +156,7 @@ unsafe fn run(code: Imp, object: *mut Object, selector: Sel) {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_createInstance(
+pub(crate) extern "C-unwind" fn class_createInstance(
     class: Option<&'static Class>,
     extra_bytes: usize,
 ) -> *mut Object {
@@ -180,7 +187,7 @@ unsafe fn variable(object: *mut Object, ivar: &Ivar) -> *mut *mut c_void {
 ///
 /// `object` is null or a live instance of a class with that variable, which is a pointer.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn object_getIvar(
+pub(crate) unsafe extern "C-unwind" fn object_getIvar(
     object: *mut Object,
     ivar: Option<&'static Ivar>,
 ) -> *mut c_void {
@@ -195,7 +202,7 @@ pub(crate) unsafe extern "C" fn object_getIvar(
 ///
 /// `object` is null or a live instance of a class with that variable, which is a pointer.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn object_setIvar(
+pub(crate) unsafe extern "C-unwind" fn object_setIvar(
     object: *mut Object,
     ivar: Option<&'static Ivar>,
     value: *mut c_void,
@@ -211,7 +218,7 @@ pub(crate) unsafe extern "C" fn object_setIvar(
 /// `object` is null or a live instance, `name` null or a C string, and a variable of that name a
 /// pointer; `value` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn object_getInstanceVariable(
+pub(crate) unsafe extern "C-unwind" fn object_getInstanceVariable(
     object: *mut Object,
     name: *const c_char,
     value: *mut *mut c_void,
@@ -230,7 +237,7 @@ pub(crate) unsafe extern "C" fn object_getInstanceVariable(
 /// `object` is null or a live instance, `name` null or a C string, and a variable of that name a
 /// pointer.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn object_setInstanceVariable(
+pub(crate) unsafe extern "C-unwind" fn object_setInstanceVariable(
     object: *mut Object,
     name: *const c_char,
     value: *mut c_void,
@@ -246,7 +253,7 @@ pub(crate) unsafe extern "C" fn object_setInstanceVariable(
 ///
 /// `object` is null or a live instance.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn object_getIndexedIvars(object: *mut Object) -> *mut c_void {
+pub(crate) unsafe extern "C-unwind" fn object_getIndexedIvars(object: *mut Object) -> *mut c_void {
     // SAFETY: as promised; the extra bytes come after the instance's own.
     unsafe {
         match object.as_ref() {

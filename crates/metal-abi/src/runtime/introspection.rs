@@ -32,32 +32,32 @@ pub(crate) fn responds(class: &'static Class, selector: Sel) -> bool {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getName(class: Option<&'static Class>) -> *const c_char {
+pub(crate) extern "C-unwind" fn class_getName(class: Option<&'static Class>) -> *const c_char {
     terminated_name(class.map(Class::name))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_isMetaClass(class: Option<&'static Class>) -> Bool {
+pub(crate) extern "C-unwind" fn class_isMetaClass(class: Option<&'static Class>) -> Bool {
     Bool::from(class.is_some_and(Class::is_meta))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getSuperclass(class: Option<&'static Class>) -> Option<&'static Class> {
+pub(crate) extern "C-unwind" fn class_getSuperclass(class: Option<&'static Class>) -> Option<&'static Class> {
     class?.ready().superclass()
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getInstanceSize(class: Option<&'static Class>) -> usize {
+pub(crate) extern "C-unwind" fn class_getInstanceSize(class: Option<&'static Class>) -> usize {
     class.map_or(0, |class| class.ready().instance_bytes())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getVersion(class: Option<&'static Class>) -> c_int {
+pub(crate) extern "C-unwind" fn class_getVersion(class: Option<&'static Class>) -> c_int {
     class.map_or(0, |class| class.version().load(Ordering::Relaxed))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_setVersion(class: Option<&'static Class>, version: c_int) {
+pub(crate) extern "C-unwind" fn class_setVersion(class: Option<&'static Class>, version: c_int) {
     if let Some(class) = class {
         class.version().store(version, Ordering::Relaxed);
     }
@@ -66,17 +66,17 @@ pub(crate) extern "C" fn class_setVersion(class: Option<&'static Class>, version
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn class_getInstanceMethod(
     class: Option<&'static Class>,
-    selector: Sel,
+    selector: Option<Sel>,
 ) -> Option<&'static Method> {
-    class?.ready().method(selector)
+    class?.ready().method(selector?)
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn class_getClassMethod(
     class: Option<&'static Class>,
-    selector: Sel,
+    selector: Option<Sel>,
 ) -> Option<&'static Method> {
-    class?.as_object().class().method(selector)
+    class?.as_object().class().method(selector?)
 }
 
 #[unsafe(no_mangle)]
@@ -91,16 +91,16 @@ pub(crate) extern "C-unwind" fn class_respondsToSelector(
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn class_getMethodImplementation(
     class: Option<&'static Class>,
-    selector: Sel,
+    selector: Option<Sel>,
 ) -> Option<Imp> {
-    Some(super::message::implementation(class?.ready(), selector))
+    Some(super::message::implementation(class?.ready(), Some(selector?)))
 }
 
 #[cfg(not(target_arch = "aarch64"))]
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn class_getMethodImplementation_stret(
     class: Option<&'static Class>,
-    selector: Sel,
+    selector: Option<Sel>,
 ) -> Option<Imp> {
     class_getMethodImplementation(class, selector)
 }
@@ -109,7 +109,7 @@ pub(crate) extern "C-unwind" fn class_getMethodImplementation_stret(
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_getInstanceVariable(
+pub(crate) unsafe extern "C-unwind" fn class_getInstanceVariable(
     class: Option<&'static Class>,
     name: *const c_char,
 ) -> Option<&'static Ivar> {
@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn class_getInstanceVariable(
 
 /// Classes have no variables of their own.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getClassVariable(
+pub(crate) extern "C-unwind" fn class_getClassVariable(
     _class: Option<&'static Class>,
     _name: *const c_char,
 ) -> Option<&'static Ivar> {
@@ -127,7 +127,7 @@ pub(crate) extern "C" fn class_getClassVariable(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_conformsToProtocol(
+pub(crate) extern "C-unwind" fn class_conformsToProtocol(
     class: Option<&'static Class>,
     protocol: Option<&'static Protocol>,
 ) -> Bool {
@@ -137,19 +137,19 @@ pub(crate) extern "C" fn class_conformsToProtocol(
 
 /// Layouts are for garbage collectors.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_getIvarLayout(_class: Option<&'static Class>) -> *const u8 {
+pub(crate) extern "C-unwind" fn class_getIvarLayout(_class: Option<&'static Class>) -> *const u8 {
     std::ptr::null()
 }
 
 /// Layouts are for garbage collectors.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn class_setIvarLayout(_class: Option<&'static Class>, _layout: *const u8) {}
+pub(crate) extern "C-unwind" fn class_setIvarLayout(_class: Option<&'static Class>, _layout: *const u8) {}
 
 /// # Safety
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_copyIvarList(
+pub(crate) unsafe extern "C-unwind" fn class_copyIvarList(
     class: Option<&'static Class>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Ivar> {
@@ -163,7 +163,7 @@ pub(crate) unsafe extern "C" fn class_copyIvarList(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_copyMethodList(
+pub(crate) unsafe extern "C-unwind" fn class_copyMethodList(
     class: Option<&'static Class>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Method> {
@@ -177,7 +177,7 @@ pub(crate) unsafe extern "C" fn class_copyMethodList(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_copyProtocolList(
+pub(crate) unsafe extern "C-unwind" fn class_copyProtocolList(
     class: Option<&'static Class>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Protocol> {

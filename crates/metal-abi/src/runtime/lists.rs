@@ -2,6 +2,9 @@
 
 use std::ffi::{CStr, c_char, c_uint};
 
+use super::raise_invalid_argument;
+use crate::arguments::may_write;
+
 /// A copy of the list with a zero after it, and its length; null if it is empty.
 ///
 /// # Safety
@@ -43,6 +46,11 @@ pub(crate) fn copied_text(text: Option<&[u8]>) -> *mut c_char {
 ///
 /// `destination` has room for `length` bytes.
 pub(crate) unsafe fn copy_text_into(text: Option<&[u8]>, destination: *mut c_char, length: usize) {
+    if !may_write(destination.cast(), length) {
+        raise_invalid_argument(&format!(
+            "method_getReturnType: the destination is not {length} bytes of memory"
+        ));
+    }
     let text = text.unwrap_or_default();
     let copied = text.len().min(length);
     // SAFETY: as promised, there is room for `length` bytes, and no more than that are written.

@@ -34,12 +34,12 @@ const DONE: u64 = u64::MAX;
 
 /// # Safety
 ///
-/// The sections are those that a compiler and a linker made of a program that stays loaded; nothing
+/// The sections are null or those that a compiler and a linker made of a program that stays loaded; nothing
 /// else uses them meanwhile.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __objc_load(sections: *mut Sections) {
     // SAFETY: as promised.
-    let sections = unsafe { &mut *sections };
+    let Some(sections) = (unsafe { sections.as_mut() }) else { return };
     if std::mem::replace(&mut sections.version, DONE) != 0 {
         return;
     }
@@ -283,10 +283,12 @@ unsafe fn load_protocol(compiled: *const CompiledProtocol) -> &'static Protocol 
 ///
 /// # Safety
 ///
-/// `object` is a class.
+/// `object` is null or a class.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn objc_send_initialize(object: &'static Object) {
-    initialize::before_first_message(object.class());
+pub(crate) unsafe extern "C-unwind" fn objc_send_initialize(object: Option<&'static Object>) {
+    if let Some(object) = object {
+        initialize::before_first_message(object.class());
+    }
 }
 
 /// Only for the shape of [`Method`]: compiled selectors are read as [`Selector`]s.

@@ -57,35 +57,39 @@ fn to_code(address: *mut c_void) -> Imp {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_getName(method: Option<&'static Method>) -> Option<Sel> {
+pub(crate) extern "C-unwind" fn method_getName(method: Option<&'static Method>) -> Option<Sel> {
     method.map(|method| method.selector)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_getTypeEncoding(method: Option<&'static Method>) -> *const c_char {
+pub(crate) extern "C-unwind" fn method_getTypeEncoding(method: Option<&'static Method>) -> *const c_char {
     method.map_or(std::ptr::null(), |method| method.types.as_ptr())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_getNumberOfArguments(method: Option<&'static Method>) -> c_uint {
+pub(crate) extern "C-unwind" fn method_getNumberOfArguments(method: Option<&'static Method>) -> c_uint {
     method.map_or(0, |method| 2 + method.selector.colons() as c_uint)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_getImplementation(method: Option<&'static Method>) -> Option<Imp> {
+pub(crate) extern "C-unwind" fn method_getImplementation(method: Option<&'static Method>) -> Option<Imp> {
     method.map(Method::implementation)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_setImplementation(method: Option<&'static Method>, code: Imp) -> Option<Imp> {
+pub(crate) extern "C-unwind" fn method_setImplementation(
+    method: Option<&'static Method>,
+    code: Option<Imp>,
+) -> Option<Imp> {
+    let (method, code) = (method?, code?);
     let change = registry::mutation();
-    let before = method?.replace(code);
+    let before = method.replace(code);
     registry::clear_caches(&change);
     Some(before)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_exchangeImplementations(
+pub(crate) extern "C-unwind" fn method_exchangeImplementations(
     first: Option<&'static Method>,
     second: Option<&'static Method>,
 ) {
@@ -96,12 +100,12 @@ pub(crate) extern "C" fn method_exchangeImplementations(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_copyReturnType(method: Option<&'static Method>) -> *mut c_char {
+pub(crate) extern "C-unwind" fn method_copyReturnType(method: Option<&'static Method>) -> *mut c_char {
     copied_text(method.and_then(|method| method.part(0)))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn method_copyArgumentType(
+pub(crate) extern "C-unwind" fn method_copyArgumentType(
     method: Option<&'static Method>,
     index: c_uint,
 ) -> *mut c_char {
@@ -112,7 +116,7 @@ pub(crate) extern "C" fn method_copyArgumentType(
 ///
 /// `destination` has room for `length` bytes.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn method_getReturnType(
+pub(crate) unsafe extern "C-unwind" fn method_getReturnType(
     method: Option<&'static Method>,
     destination: *mut c_char,
     length: usize,
@@ -126,7 +130,7 @@ pub(crate) unsafe extern "C" fn method_getReturnType(
 ///
 /// `destination` has room for `length` bytes.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn method_getArgumentType(
+pub(crate) unsafe extern "C-unwind" fn method_getArgumentType(
     method: Option<&'static Method>,
     index: c_uint,
     destination: *mut c_char,
@@ -138,16 +142,16 @@ pub(crate) unsafe extern "C" fn method_getArgumentType(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn ivar_getName(ivar: Option<&'static Ivar>) -> *const c_char {
+pub(crate) extern "C-unwind" fn ivar_getName(ivar: Option<&'static Ivar>) -> *const c_char {
     ivar.map_or(std::ptr::null(), |ivar| ivar.name.as_ptr())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn ivar_getOffset(ivar: Option<&'static Ivar>) -> isize {
+pub(crate) extern "C-unwind" fn ivar_getOffset(ivar: Option<&'static Ivar>) -> isize {
     ivar.map_or(0, |ivar| ivar.offset.cast_signed())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn ivar_getTypeEncoding(ivar: Option<&'static Ivar>) -> *const c_char {
+pub(crate) extern "C-unwind" fn ivar_getTypeEncoding(ivar: Option<&'static Ivar>) -> *const c_char {
     ivar.map_or(std::ptr::null(), |ivar| ivar.types.as_ptr())
 }

@@ -50,7 +50,15 @@ mod weak;
 mod tests;
 
 pub use exception::objc_anymetal_throw_exceptions;
-pub(crate) use exception::raise;
+pub(crate) use exception::{raise, raise_invalid_argument, raise_range};
 pub(crate) use pool::{begin as begin_pool, end as end_pool};
 pub(crate) use root::add_string_method;
 pub(crate) use selector::Sel;
+
+/// Raises a failure of a function that was called with NULL instead of the address of a variable.
+#[track_caller]
+fn require_place(function: &str, place: *mut *mut object::Object) {
+    if place.is_null() {
+        raise_invalid_argument(&format!("{function}: the address of the variable must not be NULL"));
+    }
+}

@@ -97,17 +97,17 @@ impl Object {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn object_getClass(object: Option<&Object>) -> Option<&'static Class> {
+pub(crate) extern "C-unwind" fn object_getClass(object: Option<&Object>) -> Option<&'static Class> {
     object.map(Object::class)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn object_getClassName(object: Option<&Object>) -> *const c_char {
+pub(crate) extern "C-unwind" fn object_getClassName(object: Option<&Object>) -> *const c_char {
     terminated_name(object.map(|object| object.class().name()))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn object_setClass(
+pub(crate) extern "C-unwind" fn object_setClass(
     object: Option<&Object>,
     class: Option<&'static Class>,
 ) -> Option<&'static Class> {

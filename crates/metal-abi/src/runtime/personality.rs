@@ -289,7 +289,7 @@ impl Reader {
 ///
 /// As for [`__gnustep_objc_personality_v0`].
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn __gnustep_objcxx_personality_v0(
+pub(crate) unsafe extern "C-unwind" fn __gnustep_objcxx_personality_v0(
     version: c_int,
     phase: c_int,
     class: u64,

@@ -5,6 +5,8 @@ use std::ffi::{CStr, CString, c_char, c_uint};
 use super::class::Class;
 use super::lists::{copied_list, copied_text, text};
 use super::object::Bool;
+use super::raise_invalid_argument;
+use crate::arguments::may_read;
 
 /// A declared property.
 #[derive(Debug)]
@@ -36,7 +38,10 @@ impl Property {
     ) -> &'static Property {
         let mut owned = Vec::new();
         let mut joined = Vec::new();
-        for at in 0..if attributes.is_null() { 0 } else { count as usize } {
+        if !may_read(attributes.cast(), count as usize * size_of::<PropertyAttribute>()) {
+            raise_invalid_argument(&format!("class_addProperty: the attributes are not a list of {count}"));
+        }
+        for at in 0..count as usize {
             // SAFETY: as promised, there are `count` of them, of C strings.
             let (name, value) = unsafe {
                 let attribute = *attributes.add(at);
@@ -70,7 +75,7 @@ impl Property {
 ///
 /// `name` is null or a C string; `attributes` is null or so many attributes of C strings.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_addProperty(
+pub(crate) unsafe extern "C-unwind" fn class_addProperty(
     class: Option<&'static Class>,
     name: *const c_char,
     attributes: *const PropertyAttribute,
@@ -91,7 +96,7 @@ pub(crate) unsafe extern "C" fn class_addProperty(
 ///
 /// `name` is null or a C string; `attributes` is null or so many attributes of C strings.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_replaceProperty(
+pub(crate) unsafe extern "C-unwind" fn class_replaceProperty(
     class: Option<&'static Class>,
     name: *const c_char,
     attributes: *const PropertyAttribute,
@@ -110,7 +115,7 @@ pub(crate) unsafe extern "C" fn class_replaceProperty(
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_getProperty(
+pub(crate) unsafe extern "C-unwind" fn class_getProperty(
     class: Option<&'static Class>,
     name: *const c_char,
 ) -> Option<&'static Property> {
@@ -126,7 +131,7 @@ pub(crate) unsafe extern "C" fn class_getProperty(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn class_copyPropertyList(
+pub(crate) unsafe extern "C-unwind" fn class_copyPropertyList(
     class: Option<&'static Class>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Property> {
@@ -137,12 +142,12 @@ pub(crate) unsafe extern "C" fn class_copyPropertyList(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn property_getName(property: Option<&'static Property>) -> *const c_char {
+pub(crate) extern "C-unwind" fn property_getName(property: Option<&'static Property>) -> *const c_char {
     property.map_or(std::ptr::null(), |property| property.name.as_ptr())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn property_getAttributes(property: Option<&'static Property>) -> *const c_char {
+pub(crate) extern "C-unwind" fn property_getAttributes(property: Option<&'static Property>) -> *const c_char {
     property.map_or(std::ptr::null(), |property| property.joined.as_ptr())
 }
 
@@ -150,7 +155,7 @@ pub(crate) extern "C" fn property_getAttributes(property: Option<&'static Proper
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn property_copyAttributeValue(
+pub(crate) unsafe extern "C-unwind" fn property_copyAttributeValue(
     property: Option<&'static Property>,
     name: *const c_char,
 ) -> *mut c_char {
@@ -165,7 +170,7 @@ pub(crate) unsafe extern "C" fn property_copyAttributeValue(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn property_copyAttributeList(
+pub(crate) unsafe extern "C-unwind" fn property_copyAttributeList(
     property: Option<&'static Property>,
     length: *mut c_uint,
 ) -> *mut PropertyAttribute {

@@ -1,12 +1,13 @@
 //! Protocols: named lists of methods.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::lists::{copied_list, text};
 use super::object::Bool;
 use super::property::{Property, PropertyAttribute};
+use super::raise_invalid_argument;
 use super::selector::Sel;
 
 /// A protocol.
@@ -44,7 +45,21 @@ pub(crate) struct MethodDescription {
 impl Protocol {
     pub(crate) fn leaked(name: &CStr) -> &'static Protocol {
         let name: &'static CStr = Box::leak(CString::from(name).into_boxed_c_str());
-        Box::leak(Box::new(Protocol { name, body: Mutex::default() }))
+        let protocol: &'static Protocol = Box::leak(Box::new(Protocol { name, body: Mutex::default() }));
+        known().insert(std::ptr::from_ref(protocol).expose_provenance());
+        protocol
+    }
+
+    /// The protocol at an address; a failure if there is another object.
+    pub(crate) fn at(address: *const Protocol) -> Option<&'static Protocol> {
+        if address.is_null() {
+            return None;
+        }
+        if !known().contains(&address.addr()) {
+            raise_invalid_argument("-[NSObject conformsToProtocol:]: the argument is not a protocol");
+        }
+        // SAFETY: protocols are never freed.
+        Some(unsafe { &*address })
     }
 
     /// Whether it is the other or adopts it.
@@ -84,6 +99,12 @@ impl Protocol {
     }
 }
 
+/// The addresses of all protocols.
+fn known() -> MutexGuard<'static, BTreeSet<usize>> {
+    static KNOWN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn registered() -> MutexGuard<'static, BTreeMap<&'static CStr, &'static Protocol>> {
     static PROTOCOLS: Mutex<BTreeMap<&'static CStr, &'static Protocol>> = Mutex::new(BTreeMap::new());
     PROTOCOLS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -109,7 +130,7 @@ pub(crate) fn named_or_new(name: &CStr) -> (&'static Protocol, bool) {
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_getProtocol(name: *const c_char) -> Option<&'static Protocol> {
+pub(crate) unsafe extern "C-unwind" fn objc_getProtocol(name: *const c_char) -> Option<&'static Protocol> {
     // SAFETY: as promised.
     registered().get(unsafe { text(name) }).copied()
 }
@@ -118,7 +139,9 @@ pub(crate) unsafe extern "C" fn objc_getProtocol(name: *const c_char) -> Option<
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_copyProtocolList(length: *mut c_uint) -> *mut Option<&'static Protocol> {
+pub(crate) unsafe extern "C-unwind" fn objc_copyProtocolList(
+    length: *mut c_uint,
+) -> *mut Option<&'static Protocol> {
     let list: Vec<Option<&'static Protocol>> = registered().values().copied().map(Some).collect();
     // SAFETY: as promised, and a null pointer is `None`.
     unsafe { copied_list(&list, length) }
@@ -128,7 +151,9 @@ pub(crate) unsafe extern "C" fn objc_copyProtocolList(length: *mut c_uint) -> *m
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_allocateProtocol(name: *const c_char) -> Option<&'static Protocol> {
+pub(crate) unsafe extern "C-unwind" fn objc_allocateProtocol(
+    name: *const c_char,
+) -> Option<&'static Protocol> {
     // SAFETY: as promised.
     let name = unsafe { text(name) };
     let is_new = !registered().contains_key(name);
@@ -136,19 +161,19 @@ pub(crate) unsafe extern "C" fn objc_allocateProtocol(name: *const c_char) -> Op
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn objc_registerProtocol(protocol: Option<&'static Protocol>) {
+pub(crate) extern "C-unwind" fn objc_registerProtocol(protocol: Option<&'static Protocol>) {
     if let Some(protocol) = protocol {
         register(protocol);
     }
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn protocol_getName(protocol: Option<&'static Protocol>) -> *const c_char {
+pub(crate) extern "C-unwind" fn protocol_getName(protocol: Option<&'static Protocol>) -> *const c_char {
     protocol.map_or(std::ptr::null(), |protocol| protocol.name.as_ptr())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn protocol_isEqual(
+pub(crate) extern "C-unwind" fn protocol_isEqual(
     first: Option<&'static Protocol>,
     second: Option<&'static Protocol>,
 ) -> Bool {
@@ -160,7 +185,7 @@ pub(crate) extern "C" fn protocol_isEqual(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn protocol_conformsToProtocol(
+pub(crate) extern "C-unwind" fn protocol_conformsToProtocol(
     protocol: Option<&'static Protocol>,
     other: Option<&'static Protocol>,
 ) -> Bool {
@@ -172,27 +197,30 @@ pub(crate) extern "C" fn protocol_conformsToProtocol(
 ///
 /// `types` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_addMethodDescription(
+pub(crate) unsafe extern "C-unwind" fn protocol_addMethodDescription(
     protocol: Option<&'static Protocol>,
-    selector: Sel,
+    selector: Option<Sel>,
     types: *const c_char,
     is_required: Bool,
     is_instance: Bool,
 ) {
     // SAFETY: as promised.
     let types: &'static CStr = Box::leak(CString::from(unsafe { text(types) }).into_boxed_c_str());
-    if let Some(protocol) = protocol {
+    if let (Some(protocol), Some(selector)) = (protocol, selector) {
         let kind = (is_required.is_yes(), is_instance.is_yes());
         protocol.add_method(selector, types, kind);
     }
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn protocol_addProtocol(
+pub(crate) extern "C-unwind" fn protocol_addProtocol(
     protocol: Option<&'static Protocol>,
     adopted: Option<&'static Protocol>,
 ) {
-    if let (Some(protocol), Some(adopted)) = (protocol, adopted) {
+    // A protocol that includes itself would have no end.
+    if let (Some(protocol), Some(adopted)) = (protocol, adopted)
+        && !adopted.includes(protocol)
+    {
         protocol.adopt(adopted);
     }
 }
@@ -201,7 +229,7 @@ pub(crate) extern "C" fn protocol_addProtocol(
 ///
 /// `name` is null or a C string; `attributes` is null or so many attributes of C strings.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_addProperty(
+pub(crate) unsafe extern "C-unwind" fn protocol_addProperty(
     protocol: Option<&'static Protocol>,
     name: *const c_char,
     attributes: *const PropertyAttribute,
@@ -220,7 +248,7 @@ pub(crate) unsafe extern "C" fn protocol_addProperty(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_copyMethodDescriptionList(
+pub(crate) unsafe extern "C-unwind" fn protocol_copyMethodDescriptionList(
     protocol: Option<&'static Protocol>,
     is_required: Bool,
     is_instance: Bool,
@@ -233,15 +261,15 @@ pub(crate) unsafe extern "C" fn protocol_copyMethodDescriptionList(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn protocol_getMethodDescription(
+pub(crate) extern "C-unwind" fn protocol_getMethodDescription(
     protocol: Option<&'static Protocol>,
-    selector: Sel,
+    selector: Option<Sel>,
     is_required: Bool,
     is_instance: Bool,
 ) -> MethodDescription {
     let kind = (is_required.is_yes(), is_instance.is_yes());
     let all = protocol.map(|protocol| protocol.descriptions(kind)).unwrap_or_default();
-    let found = all.into_iter().find(|description| description.selector == Some(selector));
+    let found = all.into_iter().find(|description| selector.is_some() && description.selector == selector);
     found.unwrap_or(MethodDescription { selector: None, types: std::ptr::null() })
 }
 
@@ -249,7 +277,7 @@ pub(crate) extern "C" fn protocol_getMethodDescription(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_copyPropertyList(
+pub(crate) unsafe extern "C-unwind" fn protocol_copyPropertyList(
     protocol: Option<&'static Protocol>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Property> {
@@ -266,7 +294,7 @@ pub(crate) unsafe extern "C" fn protocol_copyPropertyList(
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_getProperty(
+pub(crate) unsafe extern "C-unwind" fn protocol_getProperty(
     protocol: Option<&'static Protocol>,
     name: *const c_char,
     is_required: Bool,
@@ -282,7 +310,7 @@ pub(crate) unsafe extern "C" fn protocol_getProperty(
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn protocol_copyProtocolList(
+pub(crate) unsafe extern "C-unwind" fn protocol_copyProtocolList(
     protocol: Option<&'static Protocol>,
     length: *mut c_uint,
 ) -> *mut Option<&'static Protocol> {

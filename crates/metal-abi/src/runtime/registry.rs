@@ -70,7 +70,11 @@ impl Class {
     }
 }
 
+/// All classes but those that this crate only has a name for.
 fn all() -> Vec<&'static Class> {
+    for class in classes::ALL.iter().chain(&block_class::ALL) {
+        class.ready_if_implemented();
+    }
     registered().values().copied().collect()
 }
 
@@ -78,7 +82,7 @@ fn all() -> Vec<&'static Class> {
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_getClass(name: *const c_char) -> Option<&'static Class> {
+pub(crate) unsafe extern "C-unwind" fn objc_getClass(name: *const c_char) -> Option<&'static Class> {
     // SAFETY: as promised.
     class_named(unsafe { text(name) })
 }
@@ -87,7 +91,7 @@ pub(crate) unsafe extern "C" fn objc_getClass(name: *const c_char) -> Option<&'s
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_lookUpClass(name: *const c_char) -> Option<&'static Class> {
+pub(crate) unsafe extern "C-unwind" fn objc_lookUpClass(name: *const c_char) -> Option<&'static Class> {
     // SAFETY: as promised.
     class_named(unsafe { text(name) })
 }
@@ -96,7 +100,7 @@ pub(crate) unsafe extern "C" fn objc_lookUpClass(name: *const c_char) -> Option<
 ///
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_getMetaClass(name: *const c_char) -> Option<&'static Class> {
+pub(crate) unsafe extern "C-unwind" fn objc_getMetaClass(name: *const c_char) -> Option<&'static Class> {
     // SAFETY: as promised.
     class_named(unsafe { text(name) })?.metaclass()
 }
@@ -108,14 +112,17 @@ pub(crate) unsafe extern "C" fn objc_getMetaClass(name: *const c_char) -> Option
 pub(crate) unsafe extern "C-unwind" fn objc_getRequiredClass(name: *const c_char) -> &'static Class {
     // SAFETY: as promised.
     let name = unsafe { text(name) };
-    class_named(name).unwrap_or_else(|| super::raise(&format!("there is no class {name:?}")))
+    class_named(name)
+        .unwrap_or_else(|| super::raise(&format!("objc_getRequiredClass: there is no class {name:?}")))
 }
 
 /// # Safety
 ///
 /// `length` is null or may be written.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_copyClassList(length: *mut c_uint) -> *mut Option<&'static Class> {
+pub(crate) unsafe extern "C-unwind" fn objc_copyClassList(
+    length: *mut c_uint,
+) -> *mut Option<&'static Class> {
     let list: Vec<Option<&'static Class>> = all().into_iter().map(Some).collect();
     // SAFETY: as promised, and a null pointer is `None`.
     unsafe { copied_list(&list, length) }
@@ -125,7 +132,10 @@ pub(crate) unsafe extern "C" fn objc_copyClassList(length: *mut c_uint) -> *mut 
 ///
 /// `buffer` is null or has room for `length` classes.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn objc_getClassList(buffer: *mut &'static Class, length: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn objc_getClassList(
+    buffer: *mut &'static Class,
+    length: c_int,
+) -> c_int {
     let list = all();
     if !buffer.is_null() {
         let copied = list.len().min(usize::try_from(length).unwrap_or(0));

@@ -36,13 +36,23 @@ pub(crate) fn build() {
     });
 }
 
-/// Adds a method of a function of that type.
+/// A type whose every value a sender may pass: null is one.
+trait Passed {}
+
+impl<T> Passed for *mut T {}
+impl<T> Passed for *const T {}
+impl Passed for Option<Sel> {}
+
+const fn is_passed<T: Passed>() {}
+
+/// Adds a method of a function of that type. Its arguments after receiver and selector may be null.
 macro_rules! method {
-    ($class:expr, $selector:literal, $function:ident: ($($argument:ty),*) $(-> $result:ty)?, $types:literal) => {{
-        let code: unsafe extern "C-unwind" fn($($argument),*) $(-> $result)? = $function;
+    ($class:expr, $selector:literal, $function:ident: ($receiver:ty, $own:ty $(, $argument:ty)*) $(-> $result:ty)?, $types:literal) => {{
+        const { $(is_passed::<$argument>();)* };
+        let code: unsafe extern "C-unwind" fn($receiver, $own $(, $argument)*) $(-> $result)? = $function;
         // SAFETY: whoever calls a method's code casts it to the method's type first.
         let code = unsafe {
-            std::mem::transmute::<unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?, Imp>(code)
+            std::mem::transmute::<unsafe extern "C-unwind" fn($receiver, $own $(, $argument)*) $(-> $result)?, Imp>(code)
         };
         let selector: &CStr = $selector;
         add_method($class, Sel::of(selector), code, $types);
@@ -71,9 +81,9 @@ fn add_class_methods(class: &'static Class) {
     method!(class, c"initialize", nothing: (Id, Sel), c"v16@0:8");
     method!(class, c"load", nothing: (Id, Sel), c"v16@0:8");
     method!(class, c"instancesRespondToSelector:", instances_respond: (&'static Class, Sel, Option<Sel>) -> Bool, c"C24@0:8:16");
-    method!(class, c"isSubclassOfClass:", is_subclass: (&'static Class, Sel, &'static Class) -> Bool, c"C24@0:8#16");
-    method!(class, c"conformsToProtocol:", class_conforms: (&'static Class, Sel, Option<&'static Protocol>) -> Bool, c"C24@0:8@16");
-    method!(class, c"instanceMethodForSelector:", instance_method: (&'static Class, Sel, Sel) -> Imp, c"^?24@0:8:16");
+    method!(class, c"isSubclassOfClass:", is_subclass: (&'static Class, Sel, *const Class) -> Bool, c"C24@0:8#16");
+    method!(class, c"conformsToProtocol:", class_conforms: (&'static Class, Sel, *const Protocol) -> Bool, c"C24@0:8@16");
+    method!(class, c"instanceMethodForSelector:", instance_method: (&'static Class, Sel, Option<Sel>) -> Imp, c"^?24@0:8:16");
 }
 
 fn add_counting_methods(class: &'static Class) {
@@ -94,22 +104,22 @@ fn add_asking_methods(class: &'static Class) {
     method!(class, c"isEqual:", is_equal: (Id, Sel, Id) -> Bool, c"C24@0:8@16");
     method!(class, c"hash", hash: (Id, Sel) -> usize, c"Q16@0:8");
     method!(class, c"isProxy", no: (Id, Sel) -> Bool, c"C16@0:8");
-    method!(class, c"isKindOfClass:", is_kind: (&Object, Sel, &'static Class) -> Bool, c"C24@0:8#16");
-    method!(class, c"isMemberOfClass:", is_member: (&Object, Sel, &'static Class) -> Bool, c"C24@0:8#16");
+    method!(class, c"isKindOfClass:", is_kind: (&Object, Sel, *const Class) -> Bool, c"C24@0:8#16");
+    method!(class, c"isMemberOfClass:", is_member: (&Object, Sel, *const Class) -> Bool, c"C24@0:8#16");
     method!(class, c"respondsToSelector:", responds_to: (&Object, Sel, Option<Sel>) -> Bool, c"C24@0:8:16");
-    method!(class, c"conformsToProtocol:", conforms_to: (&Object, Sel, Option<&'static Protocol>) -> Bool, c"C24@0:8@16");
+    method!(class, c"conformsToProtocol:", conforms_to: (&Object, Sel, *const Protocol) -> Bool, c"C24@0:8@16");
 }
 
 fn add_sending_methods(class: &'static Class) {
-    method!(class, c"methodForSelector:", method_for: (&Object, Sel, Sel) -> Imp, c"^?24@0:8:16");
-    method!(class, c"doesNotRecognizeSelector:", does_not_recognize: (&Object, Sel, Sel), c"v24@0:8:16");
-    method!(class, c"performSelector:", perform: (Id, Sel, Sel) -> Id, c"@24@0:8:16");
-    method!(class, c"performSelector:withObject:", perform_with: (Id, Sel, Sel, Id) -> Id, c"@32@0:8:16@24");
+    method!(class, c"methodForSelector:", method_for: (&Object, Sel, Option<Sel>) -> Imp, c"^?24@0:8:16");
+    method!(class, c"doesNotRecognizeSelector:", does_not_recognize: (&Object, Sel, Option<Sel>), c"v24@0:8:16");
+    method!(class, c"performSelector:", perform: (Id, Sel, Option<Sel>) -> Id, c"@24@0:8:16");
+    method!(class, c"performSelector:withObject:", perform_with: (Id, Sel, Option<Sel>, Id) -> Id, c"@32@0:8:16@24");
 }
 
 extern "C-unwind" fn alloc(class: &'static Class, _: Sel) -> Id {
     let selector = Sel::of(c"allocWithZone:");
-    let code = implementation(class.as_object().class(), selector);
+    let code = implementation(class.as_object().class(), Some(selector));
     // SAFETY: a method of that name takes a zone and gives an object.
     let code = unsafe {
         std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(&'static Class, Sel, *mut c_void) -> Id>(code)
@@ -197,7 +207,7 @@ unsafe extern "C-unwind" fn mutable_copy(object: Id, _: Sel) -> Id {
 unsafe fn copy_by(object: Id, selector: &CStr) -> Id {
     let selector = Sel::of(selector);
     // SAFETY: as promised.
-    let code = implementation(unsafe { &*object }.class(), selector);
+    let code = implementation(unsafe { &*object }.class(), Some(selector));
     // SAFETY: a method of that name takes a zone and gives an object.
     let code =
         unsafe { std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(Id, Sel, *mut c_void) -> Id>(code) };
@@ -213,15 +223,15 @@ extern "C-unwind" fn hash(object: Id, _: Sel) -> usize {
     object.addr()
 }
 
-extern "C-unwind" fn is_kind(object: &Object, _: Sel, class: &'static Class) -> Bool {
+extern "C-unwind" fn is_kind(object: &Object, _: Sel, class: *const Class) -> Bool {
     Bool::from(object.class().is_kind_of(class))
 }
 
-extern "C-unwind" fn is_member(object: &Object, _: Sel, class: &'static Class) -> Bool {
+extern "C-unwind" fn is_member(object: &Object, _: Sel, class: *const Class) -> Bool {
     Bool::from(std::ptr::eq(object.class(), class))
 }
 
-extern "C-unwind" fn is_subclass(class: &'static Class, _: Sel, other: &'static Class) -> Bool {
+extern "C-unwind" fn is_subclass(class: &'static Class, _: Sel, other: *const Class) -> Bool {
     Bool::from(class.ready().is_kind_of(other))
 }
 
@@ -233,40 +243,42 @@ extern "C-unwind" fn instances_respond(class: &'static Class, _: Sel, selector: 
     Bool::from(selector.is_some_and(|selector| responds(class, selector)))
 }
 
-extern "C-unwind" fn conforms_to(object: &Object, _: Sel, protocol: Option<&'static Protocol>) -> Bool {
-    Bool::from(protocol.is_some_and(|protocol| conforms(object.class(), protocol)))
+extern "C-unwind" fn conforms_to(object: &Object, _: Sel, protocol: *const Protocol) -> Bool {
+    Bool::from(Protocol::at(protocol).is_some_and(|protocol| conforms(object.class(), protocol)))
 }
 
-extern "C-unwind" fn class_conforms(
-    class: &'static Class,
-    _: Sel,
-    protocol: Option<&'static Protocol>,
-) -> Bool {
-    Bool::from(protocol.is_some_and(|protocol| conforms(class, protocol)))
+extern "C-unwind" fn class_conforms(class: &'static Class, _: Sel, protocol: *const Protocol) -> Bool {
+    Bool::from(Protocol::at(protocol).is_some_and(|protocol| conforms(class, protocol)))
 }
 
-extern "C-unwind" fn method_for(object: &Object, _: Sel, selector: Sel) -> Imp {
+extern "C-unwind" fn method_for(object: &Object, _: Sel, selector: Option<Sel>) -> Imp {
     implementation(object.class(), selector)
 }
 
-extern "C-unwind" fn instance_method(class: &'static Class, _: Sel, selector: Sel) -> Imp {
+extern "C-unwind" fn instance_method(class: &'static Class, _: Sel, selector: Option<Sel>) -> Imp {
     implementation(class.ready(), selector)
 }
 
-extern "C-unwind" fn does_not_recognize(object: &Object, _: Sel, selector: Sel) {
+extern "C-unwind" fn does_not_recognize(object: &Object, _: Sel, selector: Option<Sel>) {
     refuse(object, selector);
 }
 
-unsafe extern "C-unwind" fn perform(object: Id, _: Sel, selector: Sel) -> Id {
-    // SAFETY: the sender promises a method without arguments.
-    unsafe { send(object, selector) }
+unsafe extern "C-unwind" fn perform(object: Id, _: Sel, selector: Option<Sel>) -> Id {
+    // SAFETY: the receiver of a message is alive.
+    let code = implementation(unsafe { &*object }.class(), selector);
+    // SAFETY: the sender promises a method without arguments, which gives an object or nothing.
+    let code =
+        unsafe { std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(Id, Option<Sel>) -> Id>(code) };
+    // SAFETY: as above.
+    unsafe { code(object, selector) }
 }
 
-unsafe extern "C-unwind" fn perform_with(object: Id, _: Sel, selector: Sel, argument: Id) -> Id {
+unsafe extern "C-unwind" fn perform_with(object: Id, _: Sel, selector: Option<Sel>, argument: Id) -> Id {
     // SAFETY: the receiver of a message is alive.
     let code = implementation(unsafe { &*object }.class(), selector);
     // SAFETY: the sender promises a method with one object as its argument.
-    let code = unsafe { std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(Id, Sel, Id) -> Id>(code) };
+    let code =
+        unsafe { std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(Id, Option<Sel>, Id) -> Id>(code) };
     // SAFETY: as above.
     unsafe { code(object, selector, argument) }
 }

@@ -81,28 +81,28 @@ impl Sel {
 
 /// # Safety
 ///
-/// `name` is a C string.
+/// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sel_registerName(name: *const c_char) -> Sel {
+pub(crate) unsafe extern "C-unwind" fn sel_registerName(name: *const c_char) -> Option<Sel> {
     // SAFETY: as promised.
-    Sel::of(unsafe { CStr::from_ptr(name) })
+    (!name.is_null()).then(|| Sel::of(unsafe { CStr::from_ptr(name) }))
 }
 
 /// # Safety
 ///
-/// `name` is a C string.
+/// `name` is null or a C string.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sel_getUid(name: *const c_char) -> Sel {
+pub(crate) unsafe extern "C-unwind" fn sel_getUid(name: *const c_char) -> Option<Sel> {
     // SAFETY: as promised.
-    Sel::of(unsafe { CStr::from_ptr(name) })
+    unsafe { sel_registerName(name) }
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn sel_getName(selector: Option<Sel>) -> *const c_char {
+pub(crate) extern "C-unwind" fn sel_getName(selector: Option<Sel>) -> *const c_char {
     selector.map_or(c"<null selector>".as_ptr(), |selector| selector.name().as_ptr())
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn sel_isEqual(first: Option<Sel>, second: Option<Sel>) -> Bool {
+pub(crate) extern "C-unwind" fn sel_isEqual(first: Option<Sel>, second: Option<Sel>) -> Bool {
     Bool::from(first == second)
 }

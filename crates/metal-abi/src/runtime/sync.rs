@@ -18,7 +18,11 @@ static RELEASED: Condvar = Condvar::new();
 
 /// Takes the object's lock; gives 0.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn objc_sync_enter(object: *mut Object) -> c_int {
+pub(crate) extern "C-unwind" fn objc_sync_enter(object: *mut Object) -> c_int {
+    // Nothing is locked for nil.
+    if object.is_null() {
+        return 0;
+    }
     let (me, key) = (std::thread::current().id(), object.addr());
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
@@ -33,7 +37,10 @@ pub(crate) extern "C" fn objc_sync_enter(object: *mut Object) -> c_int {
 
 /// Gives the object's lock back; gives 0, or -1 if the thread has it not.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn objc_sync_exit(object: *mut Object) -> c_int {
+pub(crate) extern "C-unwind" fn objc_sync_exit(object: *mut Object) -> c_int {
+    if object.is_null() {
+        return 0;
+    }
     let (me, key) = (std::thread::current().id(), object.addr());
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     match held.get_mut(&key) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 
 use objc2::rc::{Retained, Weak, autoreleasepool};
 use objc2::runtime::{AnyClass, AnyObject, AnyProtocol, ClassBuilder, NSObject, NSObjectProtocol};
-use objc2::{AnyThread, ClassType, DefinedClass, Message, define_class, msg_send, sel};
+use objc2::{AnyThread, ClassType, DefinedClass, Message, msg_send, sel};
 
 use super::class::Class;
 use super::class_builder::{add_method, allocate_pair, register_pair};
@@ -31,7 +31,7 @@ impl Drop for Drops {
     }
 }
 
-define_class!(
+objc2::define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
     #[unsafe(super(NSObject))]
     #[name = "TestCounted"]
@@ -176,7 +176,7 @@ fn a_thread_that_ends_releases_what_no_pool_did() {
     assert_eq!(dropped(&drops), 1);
 }
 
-define_class!(
+objc2::define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
     #[unsafe(super(NSObject))]
     #[name = "TestLeavesMore"]
@@ -229,7 +229,7 @@ fn constant<const N: usize>() -> Imp {
 }
 
 fn ask(class: &'static Class, selector: Sel) -> usize {
-    let code = implementation(class, selector);
+    let code = implementation(class, Some(selector));
     // SAFETY: the tests' methods have this type and do not look at the receiver.
     let code = unsafe { std::mem::transmute::<Imp, extern "C-unwind" fn(&Object, Sel) -> usize>(code) };
     code(class.as_object(), selector)
@@ -323,7 +323,7 @@ fn a_class_that_is_only_a_name_links_and_fails_with_it() {
 
 #[test]
 fn nothing_answers_every_message_with_nothing() {
-    let code = super::message::objc_msg_lookup(None, Sel::of(c"retainCount"));
+    let code = super::message::objc_msg_lookup(None, Some(Sel::of(c"retainCount")));
     // SAFETY: what answers messages to nothing gives a zero that fits any register.
     let code =
         unsafe { std::mem::transmute::<Imp, extern "C-unwind" fn(Option<&Object>, Sel) -> usize>(code) };

@@ -107,6 +107,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_initWeak(
     place: *mut *mut Object,
     object: *mut Object,
 ) -> *mut Object {
+    super::require_place("objc_initWeak", place);
     // SAFETY: as promised.
     unsafe { list(AtomicPtr::from_ptr(place), object) }
 }
@@ -119,6 +120,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_storeWeak(
     place: *mut *mut Object,
     object: *mut Object,
 ) -> *mut Object {
+    super::require_place("objc_storeWeak", place);
     // SAFETY: as promised.
     let place = unsafe { AtomicPtr::from_ptr(place) };
     unlist(place);
@@ -131,6 +133,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_storeWeak(
 /// `place` was initialised by these functions.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_destroyWeak(place: *mut *mut Object) {
+    super::require_place("objc_destroyWeak", place);
     // SAFETY: as promised.
     unlist(unsafe { AtomicPtr::from_ptr(place) });
 }
@@ -140,6 +143,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_destroyWeak(place: *mut *mut Object)
 /// `place` was initialised by these functions.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_loadWeakRetained(place: *mut *mut Object) -> *mut Object {
+    super::require_place("objc_loadWeakRetained", place);
     // SAFETY: as promised.
     load_retained(unsafe { AtomicPtr::from_ptr(place) })
 }
@@ -158,6 +162,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_loadWeak(place: *mut *mut Object) ->
 /// `to` may be written; `from` was initialised by these functions.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_copyWeak(to: *mut *mut Object, from: *mut *mut Object) {
+    super::require_place("objc_copyWeak", to);
     // SAFETY: as promised; the reference keeps the object until the place is listed.
     unsafe {
         let object = objc_loadWeakRetained(from);

@@ -120,7 +120,7 @@ fn a_listener_calls_blocks_in_its_queue() {
         let none = std::ptr::null_mut::<AnyObject>();
         let listener: objc2::rc::Allocated<AnyObject> = msg_send![class!(MTLSharedEventListener), alloc];
         let refused = failure(|| drop::<Id>(msg_send![listener, initWithDispatchQueue: none]));
-        assert!(refused.contains("the queue is nil"), "{refused}");
+        assert!(refused.contains("queue must not be nil"), "{refused}");
     }
 }
 

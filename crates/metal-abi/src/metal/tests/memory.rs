@@ -349,7 +349,7 @@ fn no_bytes_at_all_bind_nothing() {
             let () = msg_send![&*encoder, setBytes: count, length: 4usize, atIndex: 2usize];
             let () = msg_send![&*encoder, dispatchThreads: line(1), threadsPerThreadgroup: line(1)];
             let nil = failure(|| msg_send![&*encoder, setBytes: nothing, length: 4usize, atIndex: 1usize]);
-            assert!(nil.contains("the bytes are nil"), "{nil}");
+            assert!(nil.contains("bytes must not be NULL"), "{nil}");
             let () = msg_send![&*encoder, endEncoding];
         }
         assert_eq!(commit_and_wait(&commands), status);

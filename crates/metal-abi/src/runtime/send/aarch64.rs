@@ -61,6 +61,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_msgSend() {
         "b.ne 4f",
         "ldr x16, [x0]",
         "cbz x16, 4f",
+        "cbz x1, 4f",
         // x16: the table; x17: the key; x9: the mask; x10: the entry's number, as in
         // `cache::place`.
         "add x16, x16, #{cache}",

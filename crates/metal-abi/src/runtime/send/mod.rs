@@ -19,11 +19,11 @@ mod aarch64;
 mod x86_64;
 
 /// The code for a message to an object that is not null.
-extern "C-unwind" fn find(receiver: &Object, selector: Sel) -> Imp {
+extern "C-unwind" fn find(receiver: &Object, selector: Option<Sel>) -> Imp {
     implementation(receiver.class(), selector)
 }
 
 /// The code for a message to `super`.
-extern "C-unwind" fn find_super(receiver: &Super<'_>, selector: Sel) -> Imp {
+extern "C-unwind" fn find_super(receiver: Option<&Super<'_>>, selector: Option<Sel>) -> Imp {
     objc_msg_lookup_super(receiver, selector)
 }

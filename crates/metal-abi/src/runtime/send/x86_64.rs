@@ -81,6 +81,8 @@ macro_rules! send_in_registers {
                 "mov r10, [rdi]",
                 "test r10, r10",
                 "jz 4f",
+                "test rsi, rsi",
+                "jz 4f",
                 "mov [rsp - 8], rax",
                 // r10: the table; r11: the key; rax: the entry's number, as in `cache::place`.
                 "mov r10, [r10 + {cache}]",
