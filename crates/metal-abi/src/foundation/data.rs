@@ -64,8 +64,8 @@ define_class!(
 
         #[unsafe(method_id(dataWithContentsOfFile:))]
         fn with_file(path: Option<&NSString>) -> Option<Retained<NSData>> {
-            let path = path?.to_string();
-            anymetal_files::read(path.as_ref(), MAX_FILE_BYTES).ok().map(NSData::owning)
+            let read = |path: &NSString| anymetal_files::read(path.to_string().as_ref(), MAX_FILE_BYTES).ok();
+            path.and_then(read).map(NSData::owning)
         }
 
         #[unsafe(method(writeToFile:atomically:))]

@@ -35,13 +35,12 @@ define_class!(
 
         #[unsafe(method(isReadableFileAtPath:))]
         fn is_readable(&self, path: Option<&NSString>) -> bool {
-            let Some(path) = path else { return false };
             // A pipe or device is not opened: that may block and has effects.
-            match fs::metadata(path_of(path)) {
+            path.is_some_and(|path| match fs::metadata(path_of(path)) {
                 Ok(metadata) if metadata.is_dir() => fs::read_dir(path_of(path)).is_ok(),
                 Ok(metadata) => !metadata.is_file() || anymetal_files::open(&path_of(path)).is_ok(),
                 Err(_) => false,
-            }
+            })
         }
 
         #[unsafe(method_id(currentDirectoryPath))]
