@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 /// The crates whose sources decide what a compilation gives.
-const CRATES: &[&str] = &["diag", "ir", "msl", "interp", "llvm", "codegen", "compiler", "hal"];
+const CRATES: &[&str] = &["diag", "files", "ir", "msl", "interp", "llvm", "codegen", "compiler", "hal"];
 
 fn main() {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();

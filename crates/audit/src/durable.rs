@@ -13,7 +13,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.push(".new");
     let temporary = Path::new(&temporary);
     let write = || {
-        // What a failed write left, or something else: it is not written through.
+        // Remove the remains of a failed write; never write through an existing link or pipe.
         match fs::remove_file(temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -131,8 +131,8 @@ impl Foreign<'_> {
         translation
     }
 
-    /// A file in the including one's folder, or in one of the include folders. One that is refused stays out
-    /// with a warning, as headers of the host do that are not found.
+    /// A file in the folder of the including file, or in an include folder. A refused file is left out with a
+    /// warning, like headers of the host that are not found.
     fn included(&self, name: &str, from: &str, refused: &mut Vec<Diagnostic>) -> Option<(String, String)> {
         let folder_of = |path: &Path| match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

@@ -1,8 +1,8 @@
 //! Finds included files on disk and records every look-up.
 //!
 //! Owns [`FileIncludes`] and [`Probe`]. Invariants: the probes of a parse are all that its result depends on
-//! besides the source itself. A file that was looked for and not found is a probe too: if it appears later,
-//! it comes before the one that was found. Only files below the include roots are read ([`Roots`]): the
+//! besides the source itself. A look-up that found no file is a probe: a file that
+//! appears there later takes precedence. Only files below the include roots are read ([`Roots`]): the
 //! source's own folder and the include folders.
 
 use std::collections::BTreeMap;
@@ -241,7 +241,7 @@ mod tests {
             assert!(is_outside(includes.load(name, false, "main.metal")), "{name}");
             assert!(is_outside(includes.load(name, true, "main.metal")), "{name}");
         }
-        // What is refused stays out of the probes' reach, too.
+        // Probes of refused names do not look outside of the roots either.
         let roots = includes.roots.clone();
         assert_eq!(includes.load("../other/c.h", false, "main.metal").unwrap().text, "c");
         std::fs::write(outer.path().join("no-secret"), "now there").unwrap();

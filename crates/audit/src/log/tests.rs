@@ -267,7 +267,11 @@ mod unix {
         for name in ["audit.lock", "audit-000000.jsonl"] {
             let folder = tempfile::tempdir().unwrap();
             assert!(
-                std::process::Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success()
+                std::process::Command::new("mkfifo")
+                    .arg(folder.path().join(name))
+                    .status()
+                    .unwrap()
+                    .success()
             );
             let error = refused(folder.path());
             assert!(error.contains(name) && error.contains("a named pipe"), "{error}");

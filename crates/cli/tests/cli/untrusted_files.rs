@@ -43,7 +43,9 @@ fn includes_outside_of_the_roots_are_refused_and_not_shown() {
     run("#include \"inner/a.h\"").expect(0);
     let absolute = bench.path("secret").display().to_string();
     let missing = bench.path("no-secret").display().to_string();
-    for name in ["../secret", "inner/../../secret", "../no-secret", absolute.as_str(), &missing, "/etc/passwd"] {
+    for name in
+        ["../secret", "inner/../../secret", "../no-secret", absolute.as_str(), &missing, "/etc/passwd"]
+    {
         let ran = run(&format!("#include \"{name}\"")).expect(1);
         assert!(!ran.stderr.contains("password") && !ran.stderr.contains("root:x:"), "{}", ran.stderr);
         ran.says(&["error[include-outside-roots]", name, "files are read below: root"]);
@@ -63,7 +65,11 @@ fn translated_sources_stay_below_the_roots() {
     let kernel = "kernel void f(global int* x) { x[0] = NEAR; }\n";
     bench.write("root/k.cl", format!("#include \"../secret.h\"\n#include \"near.h\"\n{kernel}"));
     let ran = bench.run(&["translate", "root/k.cl"]).expect(0);
-    assert!(ran.stdout.contains("#define NEAR 2") && !ran.stdout.contains("#define SECRET"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("#define NEAR 2") && !ran.stdout.contains("#define SECRET"),
+        "{}",
+        ran.stdout
+    );
     ran.says(&["warning[include-outside-roots]", "../secret.h", "files are read below: root"]);
     let ran = bench.run(&["translate", "root/k.cl", "-I", "."]).expect(0);
     assert!(ran.stdout.contains("#define SECRET 1"), "{}", ran.stdout);
@@ -156,7 +162,9 @@ mod permissions {
 fn a_compiler_bug_is_reported_with_a_reproducer_that_replays() {
     let mut bench = Bench::new();
     bench.set("ANYMETAL_CACHE", bench.path("cache").to_str().unwrap());
-    for (stage, kernel) in [("front end", None), ("middle end", Some("saxpy")), ("code generator", Some("saxpy"))] {
+    for (stage, kernel) in
+        [("front end", None), ("middle end", Some("saxpy")), ("code generator", Some("saxpy"))]
+    {
         bench.set("ANYMETAL_TEST_COMPILER_BUG", stage);
         let ran = saxpy(&bench).expect(4).says(&[
             &format!("compiler bug in stage `{stage}`"),
@@ -168,7 +176,10 @@ fn a_compiler_bug_is_reported_with_a_reproducer_that_replays() {
         let path = after.lines().next().expect("a path").to_owned();
         let text = std::fs::read_to_string(&path).unwrap();
         let replay = kernel.map_or(" --all".to_owned(), |kernel| format!(" -k '{kernel}'"));
-        assert!(text.contains(&format!("// replay: anymetal compile THIS_FILE{replay} --math fast")), "{text}");
+        assert!(
+            text.contains(&format!("// replay: anymetal compile THIS_FILE{replay} --math fast")),
+            "{text}"
+        );
         assert!(text.contains("kernel void saxpy"), "{text}");
         let replay = ["compile", path.as_str(), "-k", "saxpy"];
         bench.run(&replay).expect(4).says(&[&format!("stage `{stage}`")]);

@@ -54,8 +54,8 @@ fn internal_of(stage: &'static str, payload: &(dyn Any + Send)) -> CompileError 
     let message = message_of(payload);
     let mut bug = CompilerBug::new(stage, message);
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    // The payload may come from another thread, so the message tells which panic it is. Two panics with one
-    // message at the same time have the same place in all likelihood.
+    // The payload may come from another thread, so the panic is identified by its message. Two simultaneous
+    // panics with the same message most likely have the same place.
     if let Some(at) = recorded.iter().position(|recorded| recorded.message == bug.message) {
         let Recorded { place, pass, .. } = recorded.remove(at);
         (bug.place, bug.pass) = (place, pass);

@@ -36,7 +36,7 @@ pub(crate) struct Reproducers {
     folders: Vec<PathBuf>,
 }
 
-/// What was compiled when the bug showed.
+/// The compile in which the bug occurred.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) source: &'a Source,
@@ -83,7 +83,7 @@ fn write_in(folder: &Path, name: &str, text: &str) -> Result<PathBuf, anymetal_f
     Ok(path)
 }
 
-/// Makes place for one more file.
+/// Makes room for another file.
 fn remove_oldest(folder: &Path) {
     let modified = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)
@@ -107,7 +107,7 @@ fn file_name(request: &Request<'_>, text: &str) -> String {
     format!("{plain}-{}.metal", &Key::of_bytes(text.as_bytes()).to_string()[..16])
 }
 
-/// What to run, and what happened, as comments.
+/// The replay command and the circumstances, as comments.
 fn header(request: &Request<'_>, bug: &CompilerBug) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
