@@ -27,8 +27,7 @@ import time
 #: Sequences of one child, and after how many of them all caches are filled.
 SEQUENCES, WARM = 150, 50
 CALLS = 25
-#: Compiling an operation for new types leaves some hundred KiB in caches and in the allocator; sequences that are
-#: repeated leave nothing. The device's pool does not count.
+#: Without the device's pool. Sequences that exceed it are repeated, since compiling leaves memory in the allocator.
 MAX_GROWTH_KIB = 64 << 10
 MAX_FINDINGS = 20
 
@@ -122,13 +121,10 @@ class Lies:
 
 
 class Long(list):
-    """A list whose length lies, and whose items do not end."""
+    """A list whose length lies."""
 
     def __len__(self):
         return 2**62
-
-    def __iter__(self):
-        return iter(int, 1)
 
 
 class Raises:
@@ -679,6 +675,9 @@ def campaign(first: int, seconds: float) -> int:
     children = 0
     while time.monotonic() - start < seconds and findings < MAX_FINDINGS:
         numbers, finding = run_child(seed)
+        if "memory grew" in finding:
+            # Compilers leave memory to their allocator; the second time kernels come from the cache on disk.
+            numbers, finding = run_child(seed)
         seed, children = seed + SEQUENCES, children + 1
         total = [one + other for one, other in zip(total, numbers)]
         grown = max(grown, numbers[3])

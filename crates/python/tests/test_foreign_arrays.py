@@ -416,6 +416,7 @@ def test_lengths_of_sequences_reserve_nothing(library, long):
     x = anymetal.asarray(y)
     for call in (
         lambda: library.add(long, y, threads=1),
+        lambda: anymetal.asarray(long),
         lambda: library.add.launch(y, y, threads=1, after=long),
         lambda: library.lists(long, threads=1),
         lambda: anymetal.Array.uninitialised(long, "int8"),

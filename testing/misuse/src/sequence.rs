@@ -10,7 +10,17 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use anymetal_ir_random::Rng;
 
-use crate::abi::*;
+use crate::abi::{
+    Argument, ArgumentInfo, Grid, Handle, LinkedFunction, anymetal_buffer_borrow, anymetal_buffer_length,
+    anymetal_buffer_make, anymetal_buffer_read, anymetal_buffer_release, anymetal_buffer_write,
+    anymetal_device_name, anymetal_device_open, anymetal_device_release, anymetal_function_table_make,
+    anymetal_function_table_release, anymetal_function_table_set, anymetal_kernel_argument,
+    anymetal_kernel_argument_count, anymetal_kernel_is_machine_code, anymetal_kernel_make,
+    anymetal_kernel_make_linked, anymetal_kernel_max_threads_per_threadgroup, anymetal_kernel_release,
+    anymetal_last_error, anymetal_launch, anymetal_library_compile, anymetal_library_release,
+    anymetal_queue_make, anymetal_queue_release, anymetal_submission_is_done, anymetal_submission_release,
+    anymetal_submission_wait,
+};
 
 const OK: c_int = 0;
 const BUG: c_int = 7;

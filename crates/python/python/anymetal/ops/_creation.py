@@ -59,6 +59,8 @@ def _of_sequence(obj: Any, dtype: Any, device: Any) -> Array:
         if not level:
             break
         level = level[0]
+    if 0 not in shape and math.prod(shape) >= 2**31:
+        raise ValueError(f"the sequences have the shape {shape}: at most 2^31 - 1 elements are allowed")
     flat = list(_flatten(obj, shape, 0))
     if dtype is not None:
         name = dtype_name(dtype)
@@ -85,7 +87,8 @@ def _flatten(obj: Any, shape: list[int], level: int) -> Iterator[Any]:
         return
     if level >= len(shape) or len(obj) != shape[level]:
         raise ValueError("the sequences have different lengths")
-    for one in obj:
+    # No more than the length says, if a sequence's iterator does not end.
+    for _, one in zip(range(shape[level]), obj):
         yield from _flatten(one, shape, level + 1)
 
 
