@@ -185,7 +185,7 @@ impl Emitter<'_> {
         let from = self.scalar(c);
         sums = sums.iter().map(|sum| arith::to_f32(&mut self.t, Width::One, from, sum)).collect();
         let (row, columns) = (self.gathered(a, Gather::Row), self.gathered(b, Gather::Columns));
-        for (left, right) in row.iter().zip(columns.chunks_exact(2)) {
+        for (left, right) in row.iter().zip(columns.as_chunks::<2>().0) {
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = self.t.intrinsic("fma", "float", "", &[left, right, sum]);
             }
