@@ -1,8 +1,8 @@
 //! What continuous integration runs, step by step; the first failure ends it.
 //!
-//! Tests come first. They run under `cargo nextest` where it is installed, with the doc tests as a separate step
-//! because nextest has none, and by the README's command otherwise. `.ci/run` runs the README's command itself,
-//! before it installs the tools that later steps need, and passes `--tested`.
+//! Tests come first. They run under `cargo nextest` where it is installed, with the doc tests as a separate
+//! step because nextest has none, and by the README's command otherwise. `.ci/run` runs the README's command
+//! itself, before it installs the tools that later steps need, and passes `--tested`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

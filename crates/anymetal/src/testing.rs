@@ -1,5 +1,5 @@
-//! Devices for tests: without execution, with planned faults, with a recorder, with a separate pool and budget;
-//! and a clock that a test moves.
+//! Devices for tests: without execution, with planned faults, with a recorder, with a separate pool and
+//! budget; and a clock that a test moves.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {

@@ -25,8 +25,8 @@ fn ops() -> &'static Ops {
     })
 }
 
-/// The product, and by which path it was made. The context is a separate one over the shared queue, because a log
-/// has the calls of all tests that share a context.
+/// The product, and by which path it was made. The context is a separate one over the shared queue, because a
+/// log has the calls of all tests that share a context.
 fn product(a: &Tensor, b: &Tensor, options: &MatmulOptions<'_>) -> (Tensor, Path) {
     let logged = Ops::on(ops().device(), ops().queue()).shaped(ops().shaping());
     let result = logged.matmul_with(a, b, options).unwrap();

@@ -22,8 +22,8 @@ use declarations::Declarations;
 /// Where headers and library go by default, under the repository's root.
 const PREFIX: &str = "target/libmetal";
 
-/// Runs the tests. All packages are selected, so that the features of dependencies are those of the other tests and
-/// nothing is built twice.
+/// Runs the tests. All packages are selected, so that the features of dependencies are those of the other
+/// tests and nothing is built twice.
 pub(crate) const TESTS: [&str; 7] =
     ["test", "--workspace", "--locked", "--features", "anymetal-libmetal/clang-tests", "--test", "programs"];
 
