@@ -1,13 +1,14 @@
 //! What continuous integration runs, step by step; the first failure ends it.
 //!
-//! Tests run under `cargo nextest` where it is installed and under `cargo test` otherwise. Doc tests
-//! always run under `cargo test`, since nextest has none.
+//! Tests come first. They run under `cargo nextest` where it is installed, with the doc tests as a separate
+//! step because nextest has none, and by the README's command otherwise. `.ci/run` runs the README's command
+//! itself, before it installs the tools that later steps need, and passes `--tested`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{apple, promtool, ptxas, report, tidy, wheel};
+use crate::{apple, libmetal, promtool, ptxas, report, tidy, wheel};
 
 /// One step of it.
 struct Step {
@@ -26,6 +27,19 @@ enum Work {
     Example,
 }
 
+/// The tests of libMetal.so are a feature, since `cargo test` runs without clang.
+const CLIPPY: [&str; 9] = [
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--features",
+    "anymetal-libmetal/clang-tests",
+    "--locked",
+    "--",
+    "-D",
+    "warnings",
+];
+
 /// Does it in the workspace's folder; false if a check failed.
 type Task = fn(&Path, &[&str]) -> Result<bool, String>;
 
@@ -42,17 +56,17 @@ const fn task(
     Step { name, work: Work::Task { shown, arguments, run } }
 }
 
-const NEXTEST: Step = cargo_step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
-const CARGO_TEST: Step =
-    cargo_step("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
-
-const BEFORE_TESTS: [Step; 3] = [
-    cargo_step("fmt", &["fmt", "--all", "--check"]),
-    task("tidy", "cargo xtask tidy", &[], |root, _| Ok(report(&tidy::check(root)) == ExitCode::SUCCESS)),
-    cargo_step("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+/// As in the README.
+const CARGO_TEST: [Step; 1] = [cargo_step("tests", &["test", "--workspace"])];
+const NEXTEST: [Step; 2] = [
+    cargo_step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]),
+    cargo_step("doc tests", &["test", "--workspace", "--doc", "--locked"]),
 ];
 
-const AFTER_TESTS: [Step; 10] = [
+const AFTER_TESTS: [Step; 13] = [
+    cargo_step("fmt", &["fmt", "--all", "--check"]),
+    cargo_step("clippy", &CLIPPY),
+    task("tidy", "cargo xtask tidy", &[], |root, _| Ok(report(&tidy::check(root)) == ExitCode::SUCCESS)),
     // Each checks its own results and fails when they are wrong.
     Step { name: "pipeline", work: Work::Example },
     Step { name: "graph_replay", work: Work::Example },
@@ -65,7 +79,8 @@ const AFTER_TESTS: [Step; 10] = [
     task("ptxas", "cargo xtask ptxas", &ptxas::SAMPLE, |root, arguments| {
         ptxas::run_program(root, &programs(root).join("ptxas"), arguments)
     }),
-    cargo_step("doc tests", &["test", "--workspace", "--doc", "--locked"]),
+    // Programs in C and Objective-C over libMetal.so, compiled by clang.
+    cargo_step("libMetal", &libmetal::TESTS),
     // The Python package, built and tested as it is installed.
     task("wheel", "cargo xtask wheel", &wheel::CHECK, |root, arguments| {
         wheel::run(root, arguments).map_err(|error| error.to_string())
@@ -106,11 +121,15 @@ const AFTER_TESTS: [Step; 10] = [
     },
 ];
 
-/// Runs the steps in `root` and prints how long each took.
-pub(crate) fn run(root: &Path) -> ExitCode {
-    let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
+/// Runs the steps in `root` and prints how long each took; without the tests if they are known to pass.
+pub(crate) fn run(root: &Path, tested: bool) -> ExitCode {
+    let tests = match tested {
+        true => Vec::new(),
+        false if has_nextest(root) => Vec::from(NEXTEST),
+        false => Vec::from(CARGO_TEST),
+    };
     let mut times = Vec::new();
-    for step in BEFORE_TESTS.into_iter().chain([tests]).chain(AFTER_TESTS) {
+    for step in tests.into_iter().chain(AFTER_TESTS) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);

@@ -178,10 +178,9 @@ fn toolchain_llvm() -> Result<PathBuf, String> {
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let folder = Path::new(&sysroot).join("lib");
     let entries = fs::read_dir(&folder).map_err(|error| at(&folder, &error))?;
-    let libraries = entries.filter_map(Result::ok).filter_map(|entry| {
-        let is_one = entry.file_name().to_string_lossy().starts_with("libLLVM");
-        Some((entry.metadata().ok()?.len(), entry.path())).filter(|_| is_one)
-    });
+    let is_llvm = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("libLLVM");
+    let libraries = entries.filter_map(Result::ok).filter(is_llvm);
+    let libraries = libraries.filter_map(|entry| Some((entry.metadata().ok()?.len(), entry.path())));
     let (_, path) = libraries.max().ok_or_else(|| format!("no libLLVM in {}", folder.display()))?;
     Ok(path)
 }

@@ -34,12 +34,13 @@ usage: cargo xtask TASK
   gen     write the generated documents (docs/diagnostics.md, docs/passes.md, docs/telemetry.md)
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
           `bless ui` (tests/ui), `bless family` (tests/family)
-  ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
+  ci      run what continuous integration runs: tests, fmt, clippy, tidy, and what needs other tools
+          (`--tested`: without the tests)
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
   libmetal  build libMetal.so and put it with its headers into target/libmetal
-          (`--prefix FOLDER`, `--release`)
+          (`--prefix FOLDER`, `--release`), or test it with clang (`--test`)
   gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu
           (docs/nvidia.md)
   wheel   build the Python package (`cargo xtask wheel --help`)
@@ -57,7 +58,8 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(&tidy::check(&root)),
         ["gen"] => generated::write(&root),
-        ["ci"] => ci::run(&root),
+        ["ci"] => ci::run(&root, false),
+        ["ci", "--tested"] => ci::run(&root, true),
         ["bless", which] if let Some(test) = BLESSED.iter().find(|(name, _)| *name == which) => {
             bless(&root, test.1)
         }
@@ -82,6 +84,9 @@ fn main() -> ExitCode {
 }
 
 fn libmetal(root: &Path, arguments: &[&str]) -> ExitCode {
+    if arguments == ["--test"] {
+        return cargo(root, &libmetal::TESTS);
+    }
     match libmetal::run(root, arguments) {
         Ok(prefix) => {
             println!("libMetal.so and its headers are in {}", prefix.display());

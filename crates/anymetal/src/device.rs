@@ -172,7 +172,11 @@ impl Device {
     /// # }
     /// ```
     pub fn with_family(&self, family: Family) -> Device {
-        let config = RuntimeConfig { family: Some(family), ..self.shared.config.clone() };
+        self.separate(RuntimeConfig { family: Some(family), ..self.shared.config.clone() })
+    }
+
+    /// The same hardware with other settings and a separate pool, budget and listing.
+    pub(crate) fn separate(&self, config: RuntimeConfig) -> Device {
         Device::from_parts(Arc::clone(&self.shared.own), config, Arc::clone(self.shared.context.clock()))
     }
 

@@ -1,5 +1,5 @@
-//! Devices for tests: one that runs nothing, one that fails by plan, one that records, and a clock that a
-//! test moves.
+//! Devices for tests: without execution, with planned faults, with a recorder, with a separate pool and
+//! budget; and a clock that a test moves.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -40,6 +40,12 @@ pub use anymetal_hal::record::recorder::{Recorder, RecorderOptions};
 pub fn null_device(clock: &Arc<ManualClock>, settings: RuntimeConfig) -> Device {
     let clock: Arc<dyn Clock> = clock.clone();
     Device::from_parts(Arc::new(NullDevice::with_clock(clock.clone())), settings, clock)
+}
+
+/// A second device over the same hardware, with the same settings and clock, and a separate pool, budget and
+/// listing. Other tests of the process, which share [`Device::system_default`], do not change its counts.
+pub fn separate(device: &Device) -> Device {
+    device.separate(device.config().clone())
 }
 
 /// A device over another that fails by plan, with the same settings and clock, and a pool and budget of its

@@ -29,10 +29,10 @@ fn a_device_is_one_for_each_set_of_settings() -> Result<(), Error> {
     let named = Device::by_name("CPU")?;
     assert!(default.is_same(&named) && default.is_same(&Device::all()?[0]));
     assert!(default.is_same(&Device::with_settings(&Layers::load(None)?)?));
-    // So what one of them holds counts for all.
-    let held = default.buffer_zeroed::<u8>(1000)?;
-    assert_eq!(named.memory().budget.reserved, default.memory().budget.reserved);
-    assert!(named.live_buffers().iter().any(|buffer| buffer.bytes == 1000));
+    // So a buffer of one handle is listed by the others.
+    let held = default.buffer_zeroed_with::<u8>(1000, "held by the default device")?;
+    let listed = named.live_buffers();
+    assert!(listed.iter().any(|buffer| (buffer.bytes, &*buffer.label) == (1000, held.label())), "{listed:?}");
     assert_eq!(held.storage_mode(), StorageMode::Shared);
 
     let small = Device::with_settings(&budget(4096))?;

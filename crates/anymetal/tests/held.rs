@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::testing::NullDevice;
+use anymetal::testing::{self, NullDevice};
 use anymetal::{BufferOptions, Device, Error, ErrorClass, HostPages};
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::error::DeviceError;
@@ -134,7 +134,7 @@ fn uploads_one_after_another_fit_a_quota_of_one() -> Result<(), Error> {
 
 #[test]
 fn the_staging_ring_is_no_leak() -> Result<(), Error> {
-    let device = Device::system_default()?;
+    let device = testing::separate(&Device::system_default()?);
     let buffer = device.buffer_zeroed::<u8>(512)?;
     let before = device.memory().budget.reserved;
     device.upload_to(&device.queue()?, &buffer.view(0..512)?, &[3; 512])?.wait()?;

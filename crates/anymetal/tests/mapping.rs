@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device};
+use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device, separate};
 use anymetal::{Device, DeviceError, Error, ErrorClass, Family, HostPages, LentMemory, RuntimeConfig};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
@@ -60,7 +60,7 @@ fn a_map_behind_a_paused_queue_is_an_error_and_no_hang() -> Result<(), Error> {
 
 #[test]
 fn imported_pages_are_a_buffer_that_does_not_count() -> Result<(), Error> {
-    let device = Device::system_default()?;
+    let device = separate(&Device::system_default()?);
     let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;
     let reserved = device.memory().budget.reserved;
     let mut pages = HostPages::zeroed(256).unwrap();
@@ -92,7 +92,7 @@ fn lent_memory_is_used_in_place() -> Result<(), Error> {
         // reference. Each dispatch below is given one loan.
         unsafe { LentMemory::new(start, 256, Box::new(Arc::clone(&words))) }
     };
-    let device = Device::system_default()?;
+    let device = separate(&Device::system_default()?);
     let reserved = device.memory().budget.reserved;
     for device in [device.clone(), device.with_family(Family::Apple7)] {
         let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;

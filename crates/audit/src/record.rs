@@ -34,8 +34,8 @@ impl Digest {
         if digits.len() != 64 {
             return None;
         }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = value(pair[0])? << 4 | value(pair[1])?;
+        for (byte, &[high, low]) in bytes.iter_mut().zip(digits.as_chunks().0) {
+            *byte = value(high)? << 4 | value(low)?;
         }
         Some(Digest(bytes))
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anymetal_harness::sanitizer_case::{SanitizerCase, findings_of};
+use rayon::prelude::*;
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the corpus is there") {
@@ -45,11 +46,12 @@ fn every_case_has_the_findings_that_it_marks() {
     collect(&folder, &mut files);
     files.sort();
     assert!(files.len() >= 340, "only {} cases", files.len());
-    let mut wrong = Vec::new();
-    for file in &files {
+    let wrong_in = |file: &PathBuf| {
         let name = file.strip_prefix(&folder).unwrap_or(file).display();
-        wrong.extend(differences(file).into_iter().map(|difference| format!("{name}: {difference}")));
-    }
+        let differences = differences(file).into_iter();
+        differences.map(|difference| format!("{name}: {difference}")).collect::<Vec<_>>()
+    };
+    let wrong: Vec<String> = files.par_iter().flat_map_iter(wrong_in).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -127,9 +127,9 @@ kernel \"k\" f0 {
     let artifact = compile(&llvm, &module, "k", &launch);
     let mut buffers = [vec![0; 2560], vec![0; 4]];
     execute(&artifact, &launch, &mut buffers, 1).expect("it runs");
-    for (thread, bytes) in (0_u32..).zip(buffers[0].chunks_exact(4)) {
+    for (thread, bytes) in (0_u32..).zip(buffers[0].as_chunks().0) {
         let group = thread / 64;
         let expected = if group % 2 == 1 { group } else { 0 };
-        assert_eq!(bytes, expected.to_le_bytes(), "thread {thread}");
+        assert_eq!(*bytes, expected.to_le_bytes(), "thread {thread}");
     }
 }

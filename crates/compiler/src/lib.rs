@@ -49,6 +49,7 @@ mod source;
 pub use anymetal_analyze as analyze;
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
+pub use anymetal_llvm::discovery::{MINIMUM_MAJOR, NEWEST_TESTED};
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};
 pub use anymetal_msl::function_number;
 pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};

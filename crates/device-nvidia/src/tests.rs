@@ -74,7 +74,7 @@ impl Bench {
 fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
     let mut bytes = vec![0; buffer.length() as usize];
     buffer.read(0, &mut bytes).unwrap();
-    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
+    bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
 }
 
 /// A kernel `twice(device uint* x, constant uint& by)`.

@@ -282,8 +282,8 @@ impl StageInRegion {
     pub fn to_bytes(self) -> [u8; REGION_BYTES] {
         let mut bytes = [0; REGION_BYTES];
         let words = self.origin.into_iter().chain(self.size);
-        for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
-            to.copy_from_slice(&word.to_le_bytes());
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
         }
         bytes
     }

@@ -205,8 +205,8 @@ impl Command {
         words[GRID..GROUP_SIZE].copy_from_slice(&grid);
         words[GROUP_SIZE..FIRST_BUFFER].copy_from_slice(&self.group_size);
         let (buffers, rest) = words[FIRST_BUFFER..].split_at_mut(2 * layout.buffers as usize);
-        for (place, &address) in buffers.chunks_exact_mut(2).zip(&self.buffers) {
-            place.copy_from_slice(&halves(address));
+        for (place, &address) in buffers.as_chunks_mut().0.iter_mut().zip(&self.buffers) {
+            *place = halves(address);
         }
         let lengths = &mut rest[..layout.threadgroup_memories as usize];
         for (place, &length) in lengths.iter_mut().zip(&self.threadgroup_memory) {

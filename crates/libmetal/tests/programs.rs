@@ -1,6 +1,6 @@
 //! Programs in C and Objective-C, compiled by clang against the installed headers and library.
 //!
-//! They fail where clang is missing: without it nothing here is tested.
+//! `cargo xtask libmetal --test` runs them. They fail where clang is missing.
 #![cfg(not(target_vendor = "apple"))]
 #![forbid(unsafe_code)]
 

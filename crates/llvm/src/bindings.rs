@@ -1,6 +1,6 @@
 //! The C functions of libLLVM that are used, as one table of function pointers.
 //!
-//! Signatures follow `llvm-c/*.h` and are the same from LLVM 18 to 22. Everything is bound when the
+//! Signatures follow `llvm-c/*.h` and are the same from LLVM 18 to 23. Everything is bound when the
 //! library is opened, so a missing function is a refusal of that library and never a surprise later.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -8,6 +8,8 @@ use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::Library;
+
+use crate::discovery::{MINIMUM_MAJOR, NEWEST_TESTED};
 
 /// Any LLVM object: the C API passes opaque pointers for all of them.
 pub(crate) type Opaque = *mut c_void;
@@ -121,7 +123,7 @@ const COMMAND_LINE: &[&CStr] =
     &[c"anymetal", c"-dag-maps-huge-region=128", c"-grow-region-complexity-budget=500"];
 
 /// The versions that are known to have the options; LLVM ends the process at one it does not know.
-const COMMAND_LINE_VERSIONS: RangeInclusive<u32> = 18..=22;
+const COMMAND_LINE_VERSIONS: RangeInclusive<u32> = MINIMUM_MAJOR..=NEWEST_TESTED;
 
 /// Initialises the named targets (`X86`, `AArch64`, `NVPTX`), those of them that the library has, and
 /// sets [`COMMAND_LINE`]. Once per library however often it is opened: LLVM refuses to be given an

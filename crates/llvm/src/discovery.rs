@@ -18,6 +18,9 @@ use std::process::Command;
 
 /// The oldest LLVM whose reader understands the text that the code generators write.
 pub const MINIMUM_MAJOR: u32 = 18;
+/// The newest LLVM that the tests pass with. Newer versions are accepted, but get no command-line options,
+/// because LLVM ends the process at an option that it does not know.
+pub const NEWEST_TESTED: u32 = 23;
 /// The newest version looked for by number; newer ones are found through unnumbered names.
 pub const NEWEST_NAMED: u32 = 24;
 
@@ -291,17 +294,21 @@ mod tests {
         touch(root, "toolchains/1.95.0-x86_64/lib/libLLVM.so.22.1-rust");
         touch(root, "toolchains/stable-x86_64/lib/libLLVM-22-rust-1.95.0-stable.so");
         touch(root, "toolchains/stable-x86_64/lib/libLLVM.so.22.1-rust-1.95.0-stable");
+        touch(root, "toolchains/1.99.1-x86_64/lib/libLLVM-23-rust-1.99.1-stable.so");
+        touch(root, "toolchains/1.99.1-x86_64/lib/libLLVM.so.23.1-rust-1.99.1-stable");
         let mut surroundings = Surroundings { rustup_home: Some(root.to_owned()), ..Default::default() };
         let expected = [
             "toolchains/stable-x86_64/lib/libLLVM.so.22.1-rust-1.95.0-stable",
             "toolchains/stable-x86_64/lib/libLLVM-22-rust-1.95.0-stable.so",
+            "toolchains/1.99.1-x86_64/lib/libLLVM.so.23.1-rust-1.99.1-stable",
+            "toolchains/1.99.1-x86_64/lib/libLLVM-23-rust-1.99.1-stable.so",
             "toolchains/1.95.0-x86_64/lib/libLLVM.so.22.1-rust",
             "toolchains/1.90.0-x86_64/lib/libLLVM.so.20.1-rust",
             "toolchains/nightly-x86_64/lib/libLLVM.so.23.0-rust",
         ];
         assert_eq!(listed(Stage::Rustup, &surroundings, root), expected);
         surroundings.rustup_toolchain = Some("1.90.0".to_owned());
-        assert_eq!(listed(Stage::Rustup, &surroundings, root)[0], expected[3]);
+        assert_eq!(listed(Stage::Rustup, &surroundings, root)[0], expected[5]);
     }
 
     #[test]
@@ -357,6 +364,8 @@ mod tests {
     fn versions_are_read_from_names() {
         assert_eq!(major_in("libLLVM.so.22.1-rust-1.95.0-stable"), Some(22));
         assert_eq!(major_in("libLLVM-19.so.1"), Some(19));
+        assert_eq!(major_in("libLLVM.so.23.1-rust-1.99.1-stable"), Some(23));
+        assert_eq!(major_in("libLLVM-23-rust-1.99.1-stable.so"), Some(23));
         assert_eq!(major_in("libLLVM.dylib"), None);
         assert!(!is_library_name("libLLVM-C.dylib"));
         assert!(!is_library_name("libLLVMCore.so"));

@@ -1,12 +1,24 @@
 //! The work of operations as metrics, read from the process's own recorder.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anymetal::{Device, Layers};
 use anymetal_ops::{DType, MatmulOptions, Ops, Path, Tensor};
 
+const CHILD: &str = "ANYMETAL_TEST_CHILD";
+
+/// Runs in a child process, because the recorder counts the operations of all tests of its process.
 #[test]
 fn work_is_counted_by_operation() {
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "work_is_counted_by_operation", "--nocapture"]).env(CHILD, "1");
+        let output = child.output().unwrap();
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+        return;
+    }
     let mut settings = Layers::default();
     settings.code.telemetry.prometheus = Some(([127, 0, 0, 1], 0).into());
     let ops = Ops::new(&Device::with_settings(&settings).unwrap()).unwrap().forced(Path::Own);

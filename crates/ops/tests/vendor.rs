@@ -25,14 +25,12 @@ fn ops() -> &'static Ops {
     })
 }
 
-/// The product, and by which path it was made. The log is shared by the tests of a program, each of which has
-/// a process of its own, or runs after the other.
+/// The product, and by which path it was made. The context is a separate one over the shared queue, because a
+/// log has the calls of all tests that share a context.
 fn product(a: &Tensor, b: &Tensor, options: &MatmulOptions<'_>) -> (Tensor, Path) {
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    drop(ops().take_calls());
-    let result = ops().matmul_with(a, b, options).unwrap();
-    let calls = ops().take_calls();
+    let logged = Ops::on(ops().device(), ops().queue()).shaped(ops().shaping());
+    let result = logged.matmul_with(a, b, options).unwrap();
+    let calls = logged.take_calls();
     let call = calls.iter().rfind(|call| call.operation == "matmul").unwrap();
     (result, call.path)
 }

@@ -195,11 +195,16 @@ impl Bulkhead {
 
     fn queue_up(&self) -> Result<Queued, BulkheadFull> {
         let BulkheadPolicy { concurrency, queue, .. } = self.shared.policy;
-        let one_more = |waiting: usize| (waiting < queue).then_some(waiting + 1);
-        match self.shared.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more) {
-            Ok(_) => Ok(Queued { bulkhead: self.clone() }),
-            Err(_) => Err(BulkheadFull::QueueFull { concurrency, queue }),
+        let count = &self.shared.waiting;
+        // Not `try_update`, which loom's atomics do not have.
+        let mut waiting = count.load(Ordering::Relaxed);
+        while waiting < queue {
+            match count.compare_exchange_weak(waiting, waiting + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Ok(Queued { bulkhead: self.clone() }),
+                Err(current) => waiting = current,
+            }
         }
+        Err(BulkheadFull::QueueFull { concurrency, queue })
     }
 }
 

@@ -119,7 +119,7 @@ mod tests {
             assert!(std::mem::take(&mut self.ready), "called without being ready");
             self.calls.fetch_add(1, Ordering::Relaxed);
             let one_less = |left: u32| left.checked_sub(1);
-            let failed = self.failures_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+            let failed = self.failures_left.try_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
             std::future::ready(if failed.is_ok() { Err(ErrorClass::Transient) } else { Ok(2 * request) })
         }
     }

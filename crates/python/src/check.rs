@@ -27,7 +27,7 @@ pub(crate) fn set_checking(on: bool) {
         CHECKING.fetch_add(1, Ordering::Relaxed);
     } else {
         let _previous =
-            CHECKING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+            CHECKING.try_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 }
 

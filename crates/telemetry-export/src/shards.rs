@@ -24,7 +24,7 @@ impl Place {
     fn take() -> Self {
         let free = |taken: u32| (taken.trailing_ones() < PLACES as u32).then(|| taken | (taken + 1));
         // Sees all that the owner before has added.
-        let before = TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, free);
+        let before = TAKEN.try_update(Ordering::Acquire, Ordering::Relaxed, free);
         Place(before.ok().map(|taken| taken.trailing_ones() as usize))
     }
 }
@@ -107,7 +107,7 @@ impl Adding {
         match self {
             Adding::Alone => cell.store(add(cell.load(Ordering::Relaxed)), Ordering::Relaxed),
             Adding::Shared => {
-                let _always = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bits| Some(add(bits)));
+                cell.update(Ordering::Relaxed, Ordering::Relaxed, add);
             }
         }
     }

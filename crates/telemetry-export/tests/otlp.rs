@@ -190,7 +190,8 @@ fn a_collector_that_never_answers_holds_up_no_span_and_the_queue_is_bounded() {
     });
     let took = start.elapsed();
     assert!(otlp.dropped() >= count - 1000 - 4096 - 512, "{}", otlp.dropped());
-    assert!(took < Duration::from_secs(2), "{took:?} for spans that are not sent");
+    // Spans that waited for requests would take minutes: 37 batches of 512, three attempts of 3 s each.
+    assert!(took < Duration::from_secs(60), "{took:?} for spans that are not sent");
     assert!(clock.now() > Duration::ZERO);
     drop(listener);
 }

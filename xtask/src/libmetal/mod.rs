@@ -22,6 +22,11 @@ use declarations::Declarations;
 /// Where headers and library go by default, under the repository's root.
 const PREFIX: &str = "target/libmetal";
 
+/// Runs the tests. All packages are selected, so that the features of dependencies are those of the other
+/// tests and nothing is built twice.
+pub(crate) const TESTS: [&str; 7] =
+    ["test", "--workspace", "--locked", "--features", "anymetal-libmetal/clang-tests", "--test", "programs"];
+
 /// Names under which programs link with parts of what is one library here.
 const OTHER_NAMES: [&str; 5] = ["objc", "Foundation", "QuartzCore", "dispatch", "BlocksRuntime"];
 

@@ -223,8 +223,8 @@ impl Tree {
     /// The cells, sorted, and the nodes that have children, by level.
     fn cells(&self) -> Result<(Vec<Cell>, Vec<usize>), Error> {
         let (nodes, count) = (self.nodes.read()?, self.node_count.read()?[0] as usize);
-        let nodes = || nodes.chunks_exact(NODE_WORDS).take(count);
-        let cell = |node: &[u32]| Cell {
+        let nodes = || nodes.as_chunks::<NODE_WORDS>().0.iter().take(count);
+        let cell = |node: &[u32; NODE_WORDS]| Cell {
             level: node[3],
             corner: [node[2] as u16, (node[2] >> 16) as u16],
             count: node[1],
@@ -306,8 +306,12 @@ impl Tree {
             self.split_in_order()?;
             let nodes = self.nodes.read()?;
             let count = self.node_count.read()?[0] as usize;
-            let too_large =
-                nodes.chunks_exact(NODE_WORDS).take(count).map(|node| node[1] > LEAF && node[3] < MAX_LEVEL);
+            let too_large = nodes
+                .as_chunks::<NODE_WORDS>()
+                .0
+                .iter()
+                .take(count)
+                .map(|node| node[1] > LEAF && node[3] < MAX_LEVEL);
             let wanted: Vec<usize> =
                 too_large.enumerate().filter(|&(_, too_large)| too_large).map(|(at, _)| at).collect();
             if wanted == self.split_nodes {

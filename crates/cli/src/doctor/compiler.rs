@@ -1,6 +1,6 @@
 //! The compiler: which libLLVM there is.
 
-use anymetal_compiler::{CompileError, Compiler};
+use anymetal_compiler::{CompileError, Compiler, MINIMUM_MAJOR, NEWEST_TESTED};
 
 use super::finding::Finding;
 
@@ -19,7 +19,10 @@ pub(super) fn check() -> Finding {
         }
         Err(error) => {
             let reason = Compiler::why_interpreted().unwrap_or_else(|| error.to_string());
-            let advice = "install libLLVM 18 to 22, or name its file in ANYMETAL_LLVM: kernels are interpreted, slowly";
+            let advice = format!(
+                "install libLLVM {MINIMUM_MAJOR} to {NEWEST_TESTED}, or name its file in ANYMETAL_LLVM: kernels are \
+                 interpreted, slowly"
+            );
             Finding::warning(PART, "LLVM", reason, advice)
         }
     }

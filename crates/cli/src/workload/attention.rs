@@ -66,7 +66,7 @@ fn head([queries, keys, elements]: [&[f16]; 3], tokens: usize, out: &mut [f32]) 
     let floats = |from: &[f16]| from.iter().map(|v| v.to_f32()).collect::<Vec<f32>>();
     let (queries, keys, elements) = (floats(queries), floats(keys), floats(elements));
     let mut turned = vec![0.0; WIDTH * tokens];
-    for (token, key) in keys.chunks_exact(WIDTH).enumerate() {
+    for (token, key) in keys.as_chunks::<WIDTH>().0.iter().enumerate() {
         for (at, value) in key.iter().enumerate() {
             turned[at * tokens + token] = *value;
         }
@@ -75,7 +75,7 @@ fn head([queries, keys, elements]: [&[f16]; 3], tokens: usize, out: &mut [f32]) 
     multiply([tokens, WIDTH, tokens], &queries, &turned, &mut scores, Threads::One);
     let sums: Vec<f32> = scores.chunks_exact_mut(tokens).map(weigh).collect();
     multiply([tokens, tokens, WIDTH], &scores, &elements, out, Threads::One);
-    for (out, sum) in out.chunks_exact_mut(WIDTH).zip(sums) {
+    for (out, sum) in out.as_chunks_mut::<WIDTH>().0.iter_mut().zip(sums) {
         out.iter_mut().for_each(|out| *out /= sum);
     }
 }

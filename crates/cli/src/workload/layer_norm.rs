@@ -52,7 +52,7 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 #[inline(always)]
 fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut sums = [0.0f32; 16];
-    for chunk in values.chunks_exact(16) {
+    for chunk in values.as_chunks::<16>().0 {
         for (sum, value) in sums.iter_mut().zip(chunk) {
             *sum += of(*value);
         }

@@ -43,9 +43,8 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 fn acceleration(columns: &[Vec<f32>; 4], here: [f32; 4]) -> [f32; 4] {
     const LANES: usize = 16;
     let mut sums = [[0.0f32; LANES]; 3];
-    let [xs, ys, zs, ms] = columns;
-    let chunks = xs.chunks_exact(LANES).zip(ys.chunks_exact(LANES));
-    let chunks = chunks.zip(zs.chunks_exact(LANES).zip(ms.chunks_exact(LANES)));
+    let [xs, ys, zs, ms] = columns.each_ref().map(|column| column.as_chunks::<LANES>().0);
+    let chunks = xs.iter().zip(ys).zip(zs.iter().zip(ms));
     for ((xs, ys), (zs, ms)) in chunks {
         for lane in 0..LANES {
             let (dx, dy, dz) = (xs[lane] - here[0], ys[lane] - here[1], zs[lane] - here[2]);

@@ -60,7 +60,7 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 #[multiversion(targets = "simd")]
 fn dot(row: &[u8], vector: &[f32]) -> f32 {
     let mut sums = [0.0f32; WEIGHTS / 2];
-    for (block, vector) in row.chunks_exact(BLOCK).zip(vector.chunks_exact(WEIGHTS)) {
+    for (block, vector) in row.as_chunks::<BLOCK>().0.iter().zip(vector.as_chunks::<WEIGHTS>().0) {
         let scale = f16::from_le_bytes([block[0], block[1]]).to_f32();
         let (low, high) = vector.split_at(WEIGHTS / 2);
         for (j, (sum, byte)) in sums.iter_mut().zip(&block[2..]).enumerate() {

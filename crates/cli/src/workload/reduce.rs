@@ -40,8 +40,8 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 fn sum(values: &[f32]) -> f32 {
     // Sixty-four running sums: what it takes for rustc to vectorise a float sum and hide latency.
     let mut sums = [0.0f32; 64];
-    let chunks = values.chunks_exact(64);
-    let rest: f32 = chunks.remainder().iter().sum();
+    let (chunks, rest) = values.as_chunks::<64>();
+    let rest: f32 = rest.iter().sum();
     for chunk in chunks {
         for (sum, value) in sums.iter_mut().zip(chunk) {
             *sum += value;

@@ -87,9 +87,8 @@ fn translated_kernels_give_the_results_of_those_written_by_hand() {
             assert!(by_hand.iter().any(|&byte| byte != 0), "{file} does nothing");
             assert_eq!(by_hand.len(), translated.len());
             let floats = |bytes: &[u8]| -> Vec<f32> {
-                let word = |word: &[u8]| u32::from_le_bytes(word.try_into().expect("four bytes"));
                 let value = |bits: u32| if *file == "histogram" { bits as f32 } else { f32::from_bits(bits) };
-                bytes.chunks_exact(4).map(|bytes| value(word(bytes))).collect()
+                bytes.as_chunks().0.iter().map(|word| value(u32::from_le_bytes(*word))).collect()
             };
             for (a, b) in floats(&by_hand).iter().zip(floats(&translated)) {
                 // Products and sums are fused where each compiler likes.
@@ -128,8 +127,8 @@ fn vectors_of_8_and_16_hold_what_each_component_says() {
             .run(&[&grid[..], &memory, &args, &["--save", "y=y.bin", "--save", "bytes=bytes.bin"]].concat())
             .expect(0);
         let floats = std::fs::read(bench.path("y.bin")).expect("it was saved");
-        let float = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-        let last: Vec<f32> = floats[floats.len() - 4 * 33..].chunks_exact(4).map(float).collect();
+        let last = floats[floats.len() - 4 * 33..].as_chunks().0;
+        let last: Vec<f32> = last.iter().map(|word| f32::from_le_bytes(*word)).collect();
         assert_eq!(last[..8], [17.0, 8.0, 23.0, 26.0, 29.0, 32.0, 35.0, 38.0], "{device}");
         assert_eq!(last[8..16], [20.0, 20.0, 23.0, 26.0, 29.0, 32.0, 35.0, 37.0], "{device}");
         let all: Vec<f32> = (0..16).map(|i| if i == 9 { 3.0 } else { i as f32 }).collect();

@@ -20,7 +20,7 @@ fn result(bench: &Bench, file: &str, call: &[&str], argument: &str, device: &str
 }
 
 fn ints(bytes: &[u8]) -> Vec<i32> {
-    bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+    bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect()
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {

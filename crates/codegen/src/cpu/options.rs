@@ -65,7 +65,7 @@ pub struct CpuDescription {
 /// The result of code generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuCode {
-    /// A module of LLVM IR text, to be read by LLVM 18 to 22.
+    /// A module of LLVM IR text, to be read by LLVM 18 to 23.
     pub llvm_ir: String,
     /// The entry's symbol.
     pub symbol: String,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: after a terminator nothing is written until the next label, so callers may go on
 //! emitting unreachable code. Integer constants fold as they are built; everything else is LLVM's.
-//! The text stays in the subset that LLVM 18 to 22 read alike.
+//! The text stays in the subset that LLVM 18 to 23 read alike.
 //!
 //! Here are the function, its blocks, and instructions on memory; `operand` has what instructions take,
 //! `types` their types' names, `atomics` those of atomic operations, `integers` and `vectors` the

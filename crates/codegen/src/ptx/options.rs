@@ -49,7 +49,7 @@ pub struct PtxDescription {
 /// The result of code generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PtxCode {
-    /// A module of LLVM IR text for `nvptx64`, to be read by LLVM 18 to 22.
+    /// A module of LLVM IR text for `nvptx64`, to be read by LLVM 18 to 23.
     pub llvm_ir: String,
     /// The entry's symbol.
     pub symbol: String,

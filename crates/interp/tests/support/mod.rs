@@ -167,9 +167,9 @@ pub(crate) fn bytes_f32(values: &[f32]) -> Vec<u8> {
 }
 
 pub(crate) fn i32s(bytes: &[u8]) -> Vec<i32> {
-    bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+    bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect()
 }
 
 pub(crate) fn f32s(bytes: &[u8]) -> Vec<f32> {
-    bytes.chunks_exact(4).map(|word| f32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+    bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect()
 }

@@ -23,8 +23,8 @@ pub(super) fn vector_facts() -> VectorFacts {
 fn vendor() -> [u8; 12] {
     let leaf = __cpuid_count(0, 0);
     let mut name = [0; 12];
-    for (part, word) in name.chunks_exact_mut(4).zip([leaf.ebx, leaf.edx, leaf.ecx]) {
-        part.copy_from_slice(&word.to_le_bytes());
+    for (part, word) in name.as_chunks_mut().0.iter_mut().zip([leaf.ebx, leaf.edx, leaf.ecx]) {
+        *part = word.to_le_bytes();
     }
     name
 }

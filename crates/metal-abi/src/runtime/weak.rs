@@ -93,7 +93,7 @@ fn load_retained(place: &AtomicPtr<Object>) -> *mut Object {
     // SAFETY: as above.
     let count = unsafe { Head::of(object) }.count();
     let more = |count: usize| (count > 0).then(|| count + 1);
-    match count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) {
+    match count.try_update(Ordering::AcqRel, Ordering::Acquire, more) {
         Ok(_) => object,
         Err(_) => null_mut(),
     }

@@ -52,13 +52,13 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::TextureTexels => self.texture_texels(values[0]),
             BuiltinOp::TextureFormat => self.texture_format(values[0]),
             BuiltinOp::Barrier(scope) => {
-                let flags = Some(values[0]).filter(|_| self.module.for_sanitizer);
+                let flags = self.module.for_sanitizer.then_some(values[0]);
                 self.b.push(ir::Op::Barrier(scope, flags));
                 return None;
             }
             BuiltinOp::Fence => {
                 let operands = [values[0], values[1], values[2]];
-                self.b.push(ir::Op::Fence(Some(operands).filter(|_| self.module.for_sanitizer)));
+                self.b.push(ir::Op::Fence(self.module.for_sanitizer.then_some(operands)));
                 return None;
             }
             BuiltinOp::AtomicStore => {

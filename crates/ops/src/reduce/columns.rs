@@ -101,11 +101,8 @@ impl Ops {
         let (kept, lanes) = (divided.kept_operand(x.offset()), LANES as usize);
         let (Some(1), Some(last)) = (divided.kept_strides.last(), divided.kept.last()) else { return None };
         let mut shape = divided.kept.clone();
-        if let Some(extent) = shape.last_mut().filter(|_| last.is_multiple_of(lanes)) {
-            *extent /= lanes;
-        } else {
-            return None;
-        }
+        let extent = shape.last_mut().filter(|_| last.is_multiple_of(lanes))?;
+        *extent /= lanes;
         // The innermost dimension's vectors are as far from each other as its elements were, after the
         // division.
         let mut strides = kept.strides.to_vec();

@@ -29,7 +29,7 @@ pub(super) fn fault(fault: &Fault, info: &LaunchInfo, findings: &mut Collector) 
         _ => FindingKind::OutOfBounds,
     };
     let is_nameless = matches!(fault.variable, Variable::Nothing | Variable::Address);
-    let variable = Some(fault.variable).filter(|_| !is_nameless);
+    let variable = (!is_nameless).then_some(fault.variable);
     findings.report(kind, &[side], variable, |findings| {
         if fault.variable == Variable::Address {
             address_text(fault)

@@ -47,7 +47,7 @@ impl<'s> Grid<'s> {
 /// `blockIdx.x`: its component.
 fn part<'s>(text: &Text<'s>, token: usize, word: &str) -> Option<&'s str> {
     let is_it = text.at(token) == word && text.at(token + 1) == "." && text.is_word(token + 2);
-    Some(text.at(token + 2)).filter(|_| is_it)
+    is_it.then_some(text.at(token + 2))
 }
 
 /// `blockIdx.x * blockDim.x` in any order and in parentheses or not: the last token and the component.

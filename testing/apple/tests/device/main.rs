@@ -86,7 +86,7 @@ fn bytes_of(values: &[u32]) -> Vec<u8> {
 fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
     let mut bytes = vec![0; buffer.length() as usize];
     buffer.read(0, &mut bytes).unwrap();
-    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
+    bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
 }
 
 /// A kernel of [`SOURCE`] as the compiler hands it over.

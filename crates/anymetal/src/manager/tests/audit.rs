@@ -8,6 +8,7 @@ use anymetal_runtime::config::{AuditConfig, AuditDurability, AuditFailing};
 use serde_json::Value;
 
 use super::*;
+use crate::notice::{Notice, NoticeKind, untaken};
 
 fn settings(folder: &Path, when_failing: AuditFailing) -> RuntimeConfig {
     let audit = AuditConfig {
@@ -144,7 +145,11 @@ fn work_goes_on_and_the_log_tells_what_it_lost_if_that_is_the_choice() {
     log.flush().unwrap();
     assert_eq!(y.read().unwrap(), [41; 64]);
     assert!(records(folder.path()).iter().any(|record| record == "lost"));
-    assert!(crate::take_notices().iter().any(|notice| notice.kind == crate::NoticeKind::Audit));
+    let notices = untaken();
+    let this_log = format!("audit log {}: ", folder.path().display());
+    let is_expected =
+        |notice: &Notice| notice.kind == NoticeKind::Audit && notice.message.starts_with(&this_log);
+    assert!(notices.iter().any(is_expected), "{notices:?}");
     drop((increment, y, log));
     bench.assert_no_leaks();
     assert!(verify(folder.path()).holds());

@@ -8,6 +8,7 @@ use anymetal_audit::session::{SetAsideReason, TuningValue};
 use super::*;
 use crate::PipelineDescriptor;
 use crate::manager::Durability;
+use crate::notice::{Notice, NoticeKind, untaken};
 
 fn with_session(path: &Path) -> Bench {
     Bench::with(&[("a", no_faults())], policies(), |builder| builder.session_file(path))
@@ -100,8 +101,9 @@ fn a_damaged_file_is_told_set_aside_and_replaced() {
     let aside = session.set_aside().unwrap();
     assert_eq!(aside.reason, SetAsideReason::Changed);
     assert!(aside.path.exists() && session.found().tuning.is_empty());
-    let told = crate::take_notices();
-    assert!(told.iter().any(|notice| notice.kind == crate::NoticeKind::Session), "{told:?}");
+    let notices = untaken();
+    let expected = Notice { kind: NoticeKind::Session, message: aside.to_string() };
+    assert!(notices.contains(&expected), "{notices:?}");
     session.save().unwrap();
     drop(bench);
     assert!(with_session(&path).manager.session().unwrap().set_aside().is_none());

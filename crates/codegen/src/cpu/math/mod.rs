@@ -6,7 +6,7 @@
 //! the reduction of huge arguments of `sin`, `cos` and `tan`, and the later steps of `fmod`.
 //!
 //! What must hold:
-//! * The text parses and means the same on LLVM 18 to 22, and uses only intrinsics that every
+//! * The text parses and means the same on LLVM 18 to 23, and uses only intrinsics that every
 //!   target lowers without a call to libm when it has fused multiply-add.
 //! * No instruction carries `nnan` or `ninf`; no conversion is made whose result could be poison.
 //!   Lanes are independent: garbage or poison in one lane does not reach another.

@@ -190,7 +190,7 @@ impl Emitter<'_> {
         sums = sums.iter().map(|sum| arith::to_f32(&mut self.t, Width::One, from, sum)).collect();
         let (row, columns) = (self.gathered(a, Gather::Row), self.gathered(b, Gather::Columns));
         assert_eq!((row.len(), columns.len()), (8, 16), "a row has 8 elements and two columns have 16");
-        for (left, right) in row.iter().zip(columns.chunks_exact(2)) {
+        for (left, right) in row.iter().zip(columns.as_chunks::<2>().0) {
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = self.t.intrinsic("fma", "float", "", &[left, right, sum]);
             }

@@ -206,7 +206,7 @@ impl Finder<'_> {
                 _ => None,
             },
             Op::Binary(BinOp::Shl, a, by) => match (of(*a)?, self.function.as_const(*by)) {
-                (Advance::ZERO, _) => Some(Advance::ZERO).filter(|_| of(*by) == Some(Advance::ZERO)),
+                (Advance::ZERO, _) => (of(*by) == Some(Advance::ZERO)).then_some(Advance::ZERO),
                 (advance, Some(by @ 0..32)) => Some(advance.scaled(1 << by)),
                 _ => None,
             },

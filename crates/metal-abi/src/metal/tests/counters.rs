@@ -44,7 +44,7 @@ fn resolved(samples: &AnyObject, location: usize, length: usize) -> Option<Vec<u
         let length: usize = msg_send![&*data, length];
         std::slice::from_raw_parts(start.cast::<u8>(), length).to_vec()
     };
-    Some(bytes.chunks_exact(8).map(|sample| u64::from_ne_bytes(sample.try_into().unwrap())).collect())
+    Some(bytes.as_chunks().0.iter().map(|sample| u64::from_ne_bytes(*sample)).collect())
 }
 
 /// A descriptor of a pass that samples at its begin and end.
@@ -124,8 +124,10 @@ fn samples_are_in_the_order_of_the_commands_and_are_resolved_on_both_sides() {
     assert!(start * 1e9 <= found[0] as f64 + 1.0 && found[6] as f64 <= end * 1e9 + 1.0, "{start} {end}");
     let words = contents(&to, 16);
     let copied: Vec<u64> = words
-        .chunks_exact(2)
-        .map(|pair| u64::from(pair[0] as u32) | u64::from(pair[1] as u32) << 32)
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&[low, high]| u64::from(low as u32) | u64::from(high as u32) << 32)
         .collect();
     assert_eq!(copied, [0, found[2], found[3], found[4], found[5], NO_SAMPLE, 0, 0]);
 }

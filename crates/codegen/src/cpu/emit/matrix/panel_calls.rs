@@ -172,9 +172,9 @@ impl Emitter<'_, '_> {
         let start = self.scratch_for_products((ScratchUse::Right, step * (steps * SIDE) as i64));
         let mut pairs = Vec::new();
         for (values, &column) in values.iter().zip(&starts) {
-            for (n, pair) in values.chunks_exact(2).enumerate() {
+            for (n, pair) in values.as_chunks().0.iter().enumerate() {
                 let at = self.t.offset(&start, &Opd::Int(column + step * (n * SIDE) as i64));
-                pairs.push(([pair[0], pair[1]], Rows { start: at, step: Opd::Int(step) }));
+                pairs.push((*pair, Rows { start: at, step: Opd::Int(step) }));
             }
         }
         self.copy_pairs(&pairs);

@@ -76,8 +76,8 @@ impl Finder<'_> {
                 row.sort_unstable();
                 row.retain(|&(_, tile)| self.found.tiles[tile].slot == usize::MAX);
                 row.dedup_by_key(|&mut (_, tile)| tile);
-                for pair in row.chunks_exact(2) {
-                    self.place_tiles(&[pair[0].1, pair[1].1]);
+                for [(_, left), (_, right)] in row.as_chunks().0 {
+                    self.place_tiles(&[*left, *right]);
                 }
             }
         }
