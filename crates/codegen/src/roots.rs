@@ -208,11 +208,20 @@ impl Roots {
         }
     }
 
-    /// Integers may be the bits of a pointer that is loaded from there: a struct copied in words.
+    /// Numbers may be the bits of a pointer that is loaded from there: an object that is copied in words or
+    /// bytes.
     fn store_bits(&mut self, to: Value, ty: Type) {
-        if ty.scalar() == Some(Scalar::I64)
-            && let Pointer { root: Root::Local(local), offset: Some(offset), .. } = self.pointers[to.index()]
-        {
+        let Pointer { root: Root::Local(local), offset, .. } = self.pointers[to.index()] else {
+            // What is loaded from other memory is looked up in any case.
+            return;
+        };
+        let Some(offset) = offset else { return self.make_opaque(Root::Local(local)) };
+        let end = offset.saturating_add(ty.size().into());
+        let overlapping = self.contents.range((local, offset.saturating_sub(7))..(local, end));
+        for place in overlapping.map(|(&place, _)| place).collect::<Vec<_>>() {
+            self.fill_unknown(place);
+        }
+        if ty.scalar() == Some(Scalar::I64) {
             for element in 0..i64::from(ty.lanes()) {
                 self.fill_unknown((local, offset.wrapping_add(8 * element)));
             }

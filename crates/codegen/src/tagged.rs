@@ -5,8 +5,7 @@
 //! [`anymetal_launch_abi::resident`]'s.
 //!
 //! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and no
-//! sum carries from the offset into the number: an offset beyond [`MAX_OFFSET`] saturates there, where no
-//! allocation has bytes.
+//! sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has bytes.
 
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
 use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
@@ -31,7 +30,7 @@ pub(crate) fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Op
     t.select(&width.of("i1"), &fits, &ty, sum, &most)
 }
 
-/// The length that an entry has for an access: of memory that is read-only no byte for a store.
+/// The length of an entry for an access; 0 for a store to read-only memory.
 pub(crate) fn entry_len(t: &mut Text, len: &Opd, stores: bool) -> Opd {
     if !stores {
         return t.value(format_args!("and i64 {len}, {}", !READ_ONLY));
@@ -53,10 +52,10 @@ pub(crate) struct Search<'a> {
     pub(crate) invariant: &'a str,
 }
 
-/// The text of `@am.pointer`: the tagged pointer of eight bytes from memory or of an integer. A bisection for
-/// the last buffer that does not begin after the address. `%first` is the number of the first resident buffer;
-/// bits that are no address may name one of the numbers from `%constants` on, `%constants.count` of them:
-/// constant data, which has no address and can only be read.
+/// The text of `@am.pointer`, which returns the tagged pointer for eight bytes from memory or an integer: a binary
+/// search for the last buffer that does not begin after the address. `%first` is the number of the first resident
+/// buffer. Bits that are not an address may be the tag of constant data, which has `%constants.count` numbers from
+/// `%constants` on and is read-only.
 pub(crate) fn search(search: Search<'_>) -> String {
     let Search { parameters, start, pointer, invariant } = search;
     format!(

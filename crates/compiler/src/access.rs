@@ -244,7 +244,7 @@ mod tests {
                 "{ device const uint* p[2] = {x, y}; y[i] = p[i % 2][0]; }",
                 [read, both],
             ),
-            ("constant ulong* x, device uint* y", "{ *(device uint*)x[i] = 1; y[i] = 1; }", [read, both]),
+            ("constant ulong* x, device uint* y", "{ *(device uint*)x[i] = 1; y[i] = 1; }", [read, written]),
             ("constant ulong* x, device uint* y", "{ y[i] = *(device uint*)x[i]; }", [read, both]),
             (
                 "device const uint* x, device uint* y",

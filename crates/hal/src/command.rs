@@ -87,8 +87,8 @@ pub struct ResidentBuffer {
     pub usage: ResourceUsage,
 }
 
-/// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. It says what others must wait for, and
-/// whether kernels may store through pointers that they load.
+/// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. Determines what other work
+/// must wait for, and whether kernels may store through pointers that they load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceUsage {
     /// They read.

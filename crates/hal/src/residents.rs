@@ -1,9 +1,9 @@
 //! The memory that the kernels of a command buffer reach through pointers in memory, and what each launch may do
 //! with it.
 //!
-//! Owns [`Residents`]. Invariant: a launch may store to memory that it binds only if one of its own arguments
-//! there may be stored to, or if the program named the memory for writing; a kernel cannot gain access to what it
-//! was given as `const` by making up the address.
+//! Owns [`Residents`]. Invariant: a launch may store through a loaded pointer to memory that it binds only if
+//! an argument of the launch may be stored to there, or if the program named the memory for writing. A kernel cannot
+//! write to a `const` argument by computing its address.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ pub struct Residents {
 }
 
 impl Residents {
-    /// Of what was `named` by `useResource` and is `bound` by the commands, each with whether it may be stored
-    /// to. Errors with [`DeviceError::TooManyResident`].
+    /// Creates the table of the memory that the program `named` and that commands have `bound`.
+    /// Errors with [`DeviceError::TooManyResident`].
     pub fn new(named: &[AddressRange], bound: &[AddressRange]) -> Result<Self, DeviceError> {
-        // Merged twice, so that the entries are the same and what was named can be told.
+        // Two merges of the same ranges have the same entries, with both kinds of access.
         let all = || named.iter().chain(bound).copied();
         let read_only = bound.iter().map(|range| AddressRange { writable: false, ..*range });
         let table = resident::merge_overlapping(all().collect());

@@ -126,7 +126,7 @@ mod tests {
 
     fn f32_of(function: MathFn, x: f32, y: f32) -> f32 {
         let args = [u64::from(x.to_bits()), u64::from(y.to_bits())];
-        f32::from_bits(library(function, Scalar::F32, &args) as u32)
+        f32::from_bits(library(function, Scalar::F32, &args[..function.arity()]) as u32)
     }
 
     #[test]

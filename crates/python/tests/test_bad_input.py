@@ -76,6 +76,48 @@ def test_a_read_only_array_is_not_written(saxpy, xy):
     saxpy(x, numpy.ones(64, "float32"), 1.0)
 
 
+STORES = {
+    "cast": "((device int*)x)[i] = 7;",
+    "address": "ulong a = (ulong)x; ((device int*)a)[i] = 7;",
+    "chosen": "device int* p = i > 100 ? y : (device int*)x; p[i] = 7;",
+    "atomic": "atomic_store_explicit((device atomic_int*)x + i, 7, memory_order_relaxed);",
+}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_what_stores_can_reach_is_written_whatever_is_declared(store, tmp_path):
+    text = f"""#include <metal_stdlib>
+using namespace metal;
+kernel void f(device const int* x, device int* y, uint i [[thread_position_in_grid]]) {{ {STORES[store]} y[i] = x[i]; }}
+kernel void reads(device int* x, device int* y, uint i [[thread_position_in_grid]]) {{ y[i] = x[i]; }}"""
+    library, y = compile_shader(text), numpy.zeros(64, "int32")
+    numpy.arange(64, dtype="int32").tofile(tmp_path / "x")
+    constant = bytes(numpy.arange(64, dtype="int32"))
+    frozen = numpy.arange(64, dtype="int32")
+    frozen.flags.writeable = False
+    mapped = numpy.memmap(tmp_path / "x", dtype="int32", mode="r")
+    for x in (mapped, numpy.frombuffer(constant, "int32"), frozen):
+        with pytest.raises(ValueError, match="read-only"):
+            library.f(x, y, threads=64)
+        assert (x == numpy.arange(64)).all() and not y.any()
+        library.reads(x, y, threads=64)
+        assert (y == x).all()
+        y[:] = 0
+
+
+def test_an_address_gives_no_access(tmp_path):
+    kernel = compile_shader("""
+kernel void f(device const int* x, device int* y, device const ulong* zero, uint i [[thread_position_in_grid]]) {
+    ulong a = (ulong)x + zero[0];
+    ((device int*)a)[i] = 7;
+}""").f
+    constant = bytes(64)
+    x, y = numpy.frombuffer(constant, "int32"), numpy.zeros(16, "int32")
+    with pytest.raises(anymetal.OutOfBoundsError):
+        kernel(x, y, numpy.zeros(1, "uint64"), threads=16)
+    assert not x.any()
+
+
 def test_misaligned_memory_is_refused():
     kernel = compile_shader("kernel void f(device float4* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }").f
     memory = numpy.zeros(17, "float32")

@@ -1,9 +1,8 @@
 //! Random programs that compute, keep, forge and follow pointers, beside a reference of memory.
 //!
-//! A program is a kernel of straight-line statements over a few pointers. The reference here knows objects and
-//! offsets as numbers of their own, so nothing that an executor does with 64 bits can fool it: it says what every
-//! buffer holds afterwards and whether an access was out of bounds. What a program was given as `const` never
-//! changes. Statements whose outcome the rules leave open (an access to another thread's part, a sum that leaves
+//! A program is a kernel of straight-line statements over a few pointers. The reference keeps object and offset
+//! separate, so no 64-bit encoding can mislead it. It predicts the contents of every buffer and whether an access is
+//! out of bounds. `const` arguments never change. Statements whose outcome the rules leave open (an access to another thread's part, a sum that leaves
 //! the range of offsets and comes back) are left out.
 
 use std::fmt::Write as _;
@@ -22,8 +21,8 @@ const RO_ELEMENTS: i64 = 64;
 const WORDS: usize = 16;
 const POINTERS: usize = 4;
 const PLACES: usize = 4;
-/// Offsets beyond it are lost: every access there is out of bounds, and nothing more is added to them.
-const FAR: i64 = 1 << 45;
+/// Pointers with larger offsets are lost: every access is out of bounds, and the generator adds nothing to them.
+const FAR: u64 = 1 << 45;
 
 /// What a pointer points to.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -176,7 +175,7 @@ pub struct PointerProgram {
     faults: bool,
 }
 
-/// Why executors or the reference differ.
+/// Returns why an executor differs from the reference, with the program.
 pub fn check_seed(seed: u64, executors: &[&dyn Executor]) -> Option<String> {
     let program = program(seed);
     executors.iter().find_map(|executor| {
@@ -478,7 +477,7 @@ fn sum(pointer: Pointer, total: Option<i64>) -> Option<Pointer> {
         Object::Null => (total == Some(0)).then_some(pointer),
         object => {
             let offset = pointer.offset.checked_add(total?)?;
-            let is_near = offset.abs() < FAR;
+            let is_near = offset.unsigned_abs() < FAR;
             Some(if is_near { Pointer { object, offset } } else { LOST })
         }
     }

@@ -54,7 +54,7 @@ impl Addresses {
             let writable = resident.writable;
             regions.push(Region { arena, variable, len, writable, is_null: false, ..Region::NOTHING });
         }
-        // Of a buffer at several arguments, one that may be stored to is found.
+        // A buffer that is bound at several arguments is found as an argument that may be stored to.
         let numbered = (1..).zip(arguments);
         let (writable, others): (Vec<_>, Vec<_>) =
             numbered.partition(|(_, argument)| argument.access != Access::Read);

@@ -1,8 +1,8 @@
 //! Memory objects: what pointers may point to, and what a function may store to.
 //!
 //! Owns [`MemoryObjects`], a flow-insensitive points-to analysis of one function. An object is a parameter (a
-//! kernel's argument) or *elsewhere*: memory that is reached through a pointer which came out of memory or an
-//! integer, so that only the launch's table of resident buffers says what it is. Invariant: a pointer that may
+//! kernel's argument) or *elsewhere*: memory that is reached through a pointer from memory or
+//! an integer, which only the launch's table of resident buffers resolves. Invariant: a pointer that may
 //! point into a parameter's binding without that table has the parameter's bit.
 
 use std::collections::BTreeMap;

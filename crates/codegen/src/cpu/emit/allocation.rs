@@ -352,8 +352,8 @@ impl Emitter<'_, '_> {
         table
     }
 
-    /// Allocation and offset of one tagged pointer to memory that lanes share. Of memory that the launch may
-    /// only read, the allocation has no bytes for what `stores`.
+    /// Allocation and offset of one tagged pointer to memory that lanes share. If the access
+    /// `stores`, read-only memory has length 0.
     pub(super) fn decode(&mut self, code: &Opd, stores: bool) -> (Place, Opd) {
         let table = self.table();
         let count = self.shared_allocations();

@@ -127,8 +127,8 @@ impl Partition {
         };
         let size = if let Holds::Scalar(scalar) = holds { scalar.size() } else { 8 };
         let parts = &mut self.locals[local.index()];
-        // What the program says of the alignment may be wrong; a unit that an access does not begin at
-        // would be another lane's.
+        // A cast may claim more alignment than the offset has. An access that begins inside a unit would
+        // touch another lane's unit.
         parts.unit = parts.unit.min(align.max(1)).min(size).min(pointer.align);
         let Some(offset) = pointer.offset else {
             parts.dynamic = true;

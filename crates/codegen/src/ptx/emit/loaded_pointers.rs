@@ -89,8 +89,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Base and length of the resident buffer of that number, if there is one; else those that are given. Of
-    /// memory that the launch may only read, there are no bytes for what `stores`.
+    /// Base and length of the resident buffer of that number, if there is one; else those that are given. If
+    /// the access `stores`, read-only memory has length 0.
     pub(super) fn resident_place(
         &mut self,
         number: &Opd,
