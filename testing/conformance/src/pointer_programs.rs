@@ -285,8 +285,8 @@ fn forged(random: &mut SplitMix64) -> u64 {
     let number = random.next_up_to(12);
     match random.next_up_to(4) {
         0 => number << 48,
-        1 => number << 48 | 1 << 47,
-        2 => number << 48 | (1 << 47) + 4 * random.next_up_to(100),
+        1 => (number << 48) | (1 << 47),
+        2 => (number << 48) | ((1 << 47) + 4 * random.next_up_to(100)),
         3 => 1 + random.next_up_to(1 << 16),
         _ => random.next_number() | 1 << 63,
     }
