@@ -92,8 +92,8 @@ pub(crate) fn write_head(folder: &Path, head: Head) -> io::Result<()> {
     durable::replace(&folder.join(HEAD), head.to_text().as_bytes())
 }
 
-/// Creates the folder if there is none, and locks it until the file is dropped. A folder that another user can
-/// change is refused: records could be replaced together with their chain.
+/// Creates the folder if there is none, and locks it until the file is dropped. A folder that another user
+/// can change is refused: records could be replaced together with their chain.
 pub(crate) fn lock(folder: &Path) -> Result<File, AuditError> {
     let unusable = |path: &Path, reason: String| AuditError::Unusable { path: path.to_owned(), reason };
     let refused = |path| move |error: FileError| unusable(path, error.reason());

@@ -4,8 +4,9 @@
 //! buffers. Both code generators keep pointers so; the rules of the table are
 //! [`anymetal_launch_abi::resident`]'s.
 //!
-//! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and no
-//! sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has bytes.
+//! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and
+//! no sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has
+//! bytes.
 
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
 use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
@@ -52,10 +53,10 @@ pub(crate) struct Search<'a> {
     pub(crate) invariant: &'a str,
 }
 
-/// The text of `@am.pointer`, which returns the tagged pointer for eight bytes from memory or an integer: a binary
-/// search for the last buffer that does not begin after the address. `%first` is the number of the first resident
-/// buffer. Bits that are not an address may be the tag of constant data, which has `%constants.count` numbers from
-/// `%constants` on and is read-only.
+/// The text of `@am.pointer`, which returns the tagged pointer for eight bytes from memory or an integer: a
+/// binary search for the last buffer that does not begin after the address. `%first` is the number of the
+/// first resident buffer. Bits that are not an address may be the tag of constant data, which has
+/// `%constants.count` numbers from `%constants` on and is read-only.
 pub(crate) fn search(search: Search<'_>) -> String {
     let Search { parameters, start, pointer, invariant } = search;
     format!(

@@ -1,8 +1,9 @@
 //! What a kernel does with the memory of its arguments, from its IR.
 //!
-//! Owns [`MemoryUse`]: whether a pointer argument's memory is read, whether it may be stored to, and whether the
-//! whole grid stores all of it. Invariants: what is not followed (a pointer in memory, as an integer, in a call)
-//! counts as read; an argument that no store can reach, whatever its declaration, counts as not stored to.
+//! Owns [`MemoryUse`]: whether a pointer argument's memory is read, whether it may be stored to, and
+//! whether the whole grid stores all of it. Invariants: what is not followed (a pointer in memory, as an
+//! integer, in a call) counts as read; an argument that no store can reach, whatever its declaration,
+//! counts as not stored to.
 
 use anymetal_hal::artifact::Overwritten;
 use anymetal_ir::analysis::{MemoryObjects, ObjectSet, walk_insts};
@@ -93,8 +94,8 @@ impl<'a> MemoryUse<'a> {
         matches!(op, Op::Return(_)) || op.blocks().into_iter().any(returns)
     }
 
-    /// The parameter and the dimensions of the grid, if the pointer is to the thread's element of the parameter
-    /// and elements are contiguous in the order of the threads.
+    /// The parameter and the dimensions of the grid, if the pointer is to the thread's element of the
+    /// parameter and elements are contiguous in the order of the threads.
     fn element_of_thread(&self, ptr: Value, stored: Type) -> Option<(usize, u8)> {
         match *self.function.def(ptr)? {
             Op::PtrAdd { base, index: Some(index), scale, offset: 0 } if scale == stored.size() => {

@@ -49,8 +49,8 @@ pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionC
     info
 }
 
-/// How a kernel uses an argument: written if a store can reach it, whatever the declaration says. The declared
-/// access of a texture is part of its type and is only exceeded.
+/// How a kernel uses an argument: written if a store can reach it, whatever the declaration says. The
+/// declared access of a texture is part of its type and is only exceeded.
 fn access(argument: &ArgumentInfo, stores: bool, only_writes: bool) -> Access {
     match (argument.access, stores) {
         (_, true) if only_writes => Access::Write,

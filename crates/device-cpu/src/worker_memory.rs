@@ -1,9 +1,9 @@
 //! The memory that a thread lends to the code it runs: threadgroup memory and scratch.
 //!
-//! Owns one growing block of each kind per thread. Invariants: a block is used by one entry call at a time (it
-//! is thread-local and borrowed for the call), and the bytes of it that an entry call can read were written
-//! by calls of the same dispatch, or are zero. The thread that submits may run kernels of several programs, devices and
-//! tenants, so nothing longer-lived than a dispatch can own the contents.
+//! Owns one growing block of each kind per thread. Invariants: a block is used by one entry call at a time
+//! (it is thread-local and borrowed for the call), and the bytes of it that an entry call can read were
+//! written by calls of the same dispatch, or are zero. The thread that submits may run kernels of several
+//! programs, devices and tenants, so nothing longer-lived than a dispatch can own the contents.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,8 +70,8 @@ impl DispatchMemory {
         DispatchMemory { needs, guard, id }
     }
 
-    /// Calls `run` with this thread's worker table. The memory in it is zero, except for bytes that an earlier
-    /// call for the same dispatch wrote.
+    /// Calls `run` with this thread's worker table. The memory in it is zero, except for bytes that an
+    /// earlier call for the same dispatch wrote.
     pub(crate) fn with_worker<R>(
         &self,
         worker_index: u32,

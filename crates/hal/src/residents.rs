@@ -1,9 +1,9 @@
-//! The memory that the kernels of a command buffer reach through pointers in memory, and what each launch may do
-//! with it.
+//! The memory that the kernels of a command buffer reach through pointers in memory, and what each launch
+//! may do with it.
 //!
-//! Owns [`Residents`]. Invariant: a launch may store through a loaded pointer to memory that it binds only if
-//! an argument of the launch may be stored to there, or if the program named the memory for writing. A kernel cannot
-//! write to a `const` argument by computing its address.
+//! Owns [`Residents`]. Invariant: a launch may store through a loaded pointer to memory that it binds only
+//! if an argument of the launch may be stored to there, or if the program named the memory for writing. A
+//! kernel cannot write to a `const` argument by computing its address.
 
 use std::borrow::Cow;
 use std::sync::Arc;

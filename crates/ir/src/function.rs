@@ -234,8 +234,8 @@ impl Function {
         self.insts[inst.index()].op = op;
     }
 
-    /// Checks the verifier's rules that are cheap to check where an operation is made: a pass that breaks a rule
-    /// is then in the backtrace.
+    /// Checks the verifier's rules that are cheap to check where an operation is made: a pass that breaks a
+    /// rule is then in the backtrace.
     fn check_operation(&self, op: &Op, result: Option<Type>) {
         debug_assert!(
             {

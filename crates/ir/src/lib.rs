@@ -23,17 +23,19 @@
 //! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly
 //! `elements × element size` contiguous bytes.
 //!
-//! A pointer in memory takes eight bytes. A pointer to a buffer is stored as the address of the byte that it
-//! points to; pointers to other memory are stored in a form of the executor's choice, which means something
-//! within the launch only. Memory may hold any bytes, so what a loaded pointer points to depends on its space:
-//! - Device: the *resident buffer* that contains the address, or else ends there, whatever argument that buffer
-//!   is bound to, with the access that the launch has to it. Any other bytes are a pointer to nothing.
+//! A pointer in memory takes eight bytes. A pointer to a buffer is stored as the address of the byte that
+//! it points to; pointers to other memory are stored in a form of the executor's choice, which means
+//! something within the launch only. Memory may hold any bytes, so what a loaded pointer points to depends
+//! on its space:
+//! - Device: the *resident buffer* that contains the address, or else ends there, whatever argument that
+//!   buffer is bound to, with the access that the launch has to it. Any other bytes are a pointer to
+//!   nothing.
 //! - Constant: the same, or constant data of the kernel.
 //! - Threadgroup, thread: the threadgroup's or the thread's own memory, or nothing.
 //!
-//! [`CastOp::PtrToInt`] and [`CastOp::IntToPtr`] convert as a store and a load do. Eight bytes of a local that
-//! only ever hold pointers to one space ([`analysis::PointerSlots`]) keep a pointer's allocation wherever it
-//! points, even out of bounds.
+//! [`CastOp::PtrToInt`] and [`CastOp::IntToPtr`] convert as a store and a load do. Eight bytes of a local
+//! that only ever hold pointers to one space ([`analysis::PointerSlots`]) keep a pointer's allocation
+//! wherever it points, even out of bounds.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
 //! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave

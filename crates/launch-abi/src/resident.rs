@@ -1,9 +1,9 @@
 //! Resident buffers: what pointers in memory lead to.
 //!
 //! Owns the rules of the table by which a loaded address becomes an allocation: its order
-//! ([`merge_overlapping`]), how an address is found in it ([`find`]), its size ([`MAX_BUFFERS`]), which eight
-//! bytes are addresses ([`is_address`]), and what a kernel may do with an entry ([`READ_ONLY`]). Generated code
-//! has the same search as text.
+//! ([`merge_overlapping`]), how an address is found in it ([`find`]), its size ([`MAX_BUFFERS`]), which
+//! eight bytes are addresses ([`is_address`]), and what a kernel may do with an entry ([`READ_ONLY`]).
+//! Generated code has the same search as text.
 
 /// The most buffers of a table: executors keep the number of an allocation in 16 bits.
 pub const MAX_BUFFERS: usize = 60_000;
@@ -47,8 +47,8 @@ impl AddressRange {
     }
 }
 
-/// The table of those buffers: by address, without empty ones. Buffers that overlap, in a heap whose memory is
-/// used twice, are one entry, which is writable if one of them is.
+/// The table of those buffers: by address, without empty ones. Buffers that overlap, in a heap whose memory
+/// is used twice, are one entry, which is writable if one of them is.
 pub fn merge_overlapping(mut ranges: Vec<AddressRange>) -> Vec<AddressRange> {
     ranges.retain(|range| range.len > 0);
     ranges.sort_unstable_by_key(|range| (range.address, range.len));

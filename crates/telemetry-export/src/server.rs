@@ -195,8 +195,8 @@ mod tests {
         assert!(request(&server, &long).starts_with("HTTP/1.1 431 "));
     }
 
-    /// A scrape takes milliseconds. Machines that run tests are busy, but a scrape that waits for a slow client
-    /// takes [`connections::READ_TIME`] at least.
+    /// A scrape takes milliseconds. Machines that run tests are busy, but a scrape that waits for a slow
+    /// client takes [`connections::READ_TIME`] at least.
     const PROMPT: Duration = Duration::from_secs(3);
 
     /// Scrapes until the time is over, and returns the longest time that one took.

@@ -1,9 +1,10 @@
 //! Random programs that compute, keep, forge and follow pointers, beside a reference of memory.
 //!
-//! A program is a kernel of straight-line statements over a few pointers. The reference keeps object and offset
-//! separate, so no 64-bit encoding can mislead it. It predicts the contents of every buffer and whether an access is
-//! out of bounds. `const` arguments never change. Statements whose outcome the rules leave open (an access to another thread's part, a sum that leaves
-//! the range of offsets and comes back) are left out.
+//! A program is a kernel of straight-line statements over a few pointers. The reference keeps object and
+//! offset separate, so no 64-bit encoding can mislead it. It predicts the contents of every buffer and
+//! whether an access is out of bounds. `const` arguments never change. Statements whose outcome the rules
+//! leave open (an access to another thread's part, a sum that leaves the range of offsets and comes back)
+//! are left out.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,8 @@ const RO_ELEMENTS: i64 = 64;
 const WORDS: usize = 16;
 const POINTERS: usize = 4;
 const PLACES: usize = 4;
-/// Pointers with larger offsets are lost: every access is out of bounds, and the generator adds nothing to them.
+/// Pointers with larger offsets are lost: every access is out of bounds, and the generator adds nothing to
+/// them.
 const FAR: u64 = 1 << 45;
 
 /// What a pointer points to.

@@ -67,7 +67,8 @@ fn assert_clean(words: &[u32], mode: CheckMode, what: &str) {
     );
 }
 
-/// Runs a probe after the victim, in each mode, on devices whose workers share memory with the caller and not.
+/// Runs a probe after the victim, in each mode, on devices whose workers share memory with the caller and
+/// not.
 fn probe(kernel: &str, modes: &[CheckMode]) {
     for threads in [1, 2] {
         let device = device(threads);

@@ -115,7 +115,10 @@ impl DiskCache {
                 None
             }
         });
-        let Some(folder) = found else { return };
+        let Some(folder) = found else {
+            // Nothing is cached; the note has the reason.
+            return;
+        };
         match self.write_whole(&self.path(folder, kind, key), bytes) {
             Ok(()) => self.sweep_if_due(folder, bytes.len() as u64),
             Err(error) => {
@@ -132,7 +135,8 @@ impl DiskCache {
         }
     }
 
-    /// The folder to use; `None` if there is none yet, which the first write changes, or others can change it.
+    /// The folder to use; `None` if there is none yet, which the first write changes, or others can change
+    /// it.
     fn existing_folder(&self) -> Option<&Path> {
         if let Some(checked) = self.checked.get() {
             return checked.as_deref();

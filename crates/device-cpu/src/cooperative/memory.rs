@@ -1,8 +1,8 @@
 //! What each threadgroup of a cooperative launch has to itself: a stack, threadgroup memory, scratch.
 //!
-//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariants: an
-//! inaccessible page lies below each stack, no two threadgroups share a byte, and threadgroups begin with
-//! threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
+//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariants:
+//! an inaccessible page lies below each stack, no two threadgroups share a byte, and threadgroups begin
+//! with threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};

@@ -184,7 +184,8 @@ unsafe fn resume(member: *mut Member) -> bool {
 unsafe extern "C" fn start(member: *mut u8) -> ! {
     let member = member.cast::<Member>();
     // SAFETY: `resume` passed the member that has this stack; its worker's memory has the bytes that
-    // `GroupMemory::to_clear` returned; the entry and its arguments are as `Cooperative::run` demands. Nothing here needs to be dropped, for this stack is left for good.
+    // `GroupMemory::to_clear` returned; the entry and its arguments are as `Cooperative::run` demands.
+    // Nothing here needs to be dropped, for this stack is left for good.
     unsafe {
         let (entry, launch, group) = ((*member).entry, (*member).launch, (*member).group);
         let WorkerNeeds { threadgroup_bytes, scratch_bytes } = (*member).to_clear;

@@ -1,8 +1,8 @@
 //! Addresses: what pointers to buffers are in memory.
 //!
 //! Owns [`Addresses`], the table of a run's resident buffers. Invariants: resident buffers have the regions
-//! that follow those of the program, in the order of [`crate::Memory::resident`]. What is bound and not resident
-//! has an address of the run's own, beyond those of any host, and what its argument allows.
+//! that follow those of the program, in the order of [`crate::Memory::resident`]. What is bound and not
+//! resident has an address of the run's own, beyond those of any host, and what its argument allows.
 
 use anymetal_ir::Access;
 use anymetal_launch_abi::resident::{self, AddressRange, is_address};

@@ -1,12 +1,12 @@
 //! Pointers as values and as bytes.
 //!
-//! As a value a pointer is two components, the region's number and the byte offset, which cannot be confused.
-//! As eight bytes it is an address, if what it points into has one ([`Addresses`]). Else it is the region in the
-//! upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and so is an argument that
-//! nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+//! As a value a pointer is two components, the region's number and the byte offset, which cannot be
+//! confused. As eight bytes it is an address, if what it points into has one ([`Addresses`]). Else it is
+//! the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and
+//! so is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
 //!
-//! Invariant: bytes may be data, so what they become is limited by the pointer's space ([`resolve`]): an address
-//! of a buffer that the launch may reach, or a region that the thread could name anyway.
+//! Invariant: bytes may be data, so what they become is limited by the pointer's space ([`resolve`]): an
+//! address of a buffer that the launch may reach, or a region that the thread could name anyway.
 
 use anymetal_ir::{CmpOp, Scalar, Space, eval::eval_compare};
 use anymetal_launch_abi::resident::{self, is_address};

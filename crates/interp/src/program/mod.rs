@@ -45,8 +45,8 @@ pub struct ProgramArgument {
     pub kind: ArgKind,
     /// Whether stores are refused (constant memory).
     pub read_only: bool,
-    /// As it is declared: through pointers that come out of memory, nothing that is declared for reading can be
-    /// stored to.
+    /// As it is declared: through pointers that come out of memory, nothing that is declared for reading
+    /// can be stored to.
     pub access: Access,
     /// False if specialisation found that it is not declared; its binding is ignored.
     pub enabled: bool,

@@ -119,7 +119,8 @@ impl MemoryObjects {
     }
 
     /// Whether a kernel's function may store to what is bound at an argument: through a pointer made of the
-    /// argument; or, where it stores through pointers that it loads, if the argument's declaration allows that.
+    /// argument; or, where it stores through pointers that it loads, if the argument's declaration allows
+    /// that.
     pub fn may_store_to(&self, kernel: &Kernel, index: usize) -> bool {
         let argument = &kernel.args[index];
         let by_address = argument.kind == ArgKind::Buffer

@@ -1,8 +1,9 @@
 //! Pointer slots: where thread memory holds pointers in a form of the executor's choice.
 //!
-//! A *pointer slot* is eight bytes of a local that hold nothing but pointers of one address space for as long
-//! as the local lives. Executors may keep their own representation of a pointer there. All other memory can be
-//! written as integers, so it holds addresses, and a pointer that is loaded from it is looked up.
+//! A *pointer slot* is eight bytes of a local that hold nothing but pointers of one address space for as
+//! long as the local lives. Executors may keep their own representation of a pointer there. All other
+//! memory can be written as integers, so it holds addresses, and a pointer that is loaded from it is looked
+//! up.
 //!
 //! Owns [`PointerSlots`]. Invariant: no operation can put bytes into a slot that are not those of a pointer
 //! value, or zeros.

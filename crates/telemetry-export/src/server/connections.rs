@@ -1,8 +1,8 @@
 //! The connections of a server, which one thread waits for.
 //!
 //! Owns [`Connections`]. Invariants: at most [`MAX_CONNECTIONS`] are open and at most [`MAX_RESPONSES`] of
-//! them hold a response that the client has not taken; each ends within the time of its state. Nothing here blocks but the wait for the next
-//! event.
+//! them hold a response that the client has not taken; each ends within the time of its state. Nothing here
+//! blocks but the wait for the next event.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};

@@ -1,8 +1,8 @@
 //! Allocations: base addresses, lengths, bounds checks, and tagged pointers.
 //!
 //! Bases and lengths are loaded once, in the entry block. A pointer with more than one possible root is
-//! *tagged* ([`crate::tagged`]): the allocation's number in the high 16 bits, the offset plus 2^47 below. 0 is
-//! the null pointer.
+//! *tagged* ([`crate::tagged`]): the allocation's number in the high 16 bits, the offset plus 2^47 below. 0
+//! is the null pointer.
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 use anymetal_launch_abi::offsets::{

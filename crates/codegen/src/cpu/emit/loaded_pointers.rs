@@ -1,11 +1,11 @@
 //! Pointers in memory: addresses where data can be, tagged pointers in slots and registers.
 //!
-//! Invariant: bits that may be data become a pointer only by [`Emitter::loaded_pointers`], which admits what a
-//! pointer to the space may point to: to device memory a resident buffer of the launch, found by its address;
-//! to constant memory also the kernel's constant data; to threadgroup memory the threadgroup's variables; to
-//! thread memory the thread's locals. The table of resident buffers is constant during a launch, so the search
-//! is a function of its arguments alone, which LLVM may hoist. Only kernels that load pointers have any of this
-//! ([`anymetal_ir::analysis::function_loads_pointers`]).
+//! Invariant: bits that may be data become a pointer only by [`Emitter::loaded_pointers`], which admits
+//! what a pointer to the space may point to: to device memory a resident buffer of the launch, found by its
+//! address; to constant memory also the kernel's constant data; to threadgroup memory the threadgroup's
+//! variables; to thread memory the thread's locals. The table of resident buffers is constant during a
+//! launch, so the search is a function of its arguments alone, which LLVM may hoist. Only kernels that load
+//! pointers have any of this ([`anymetal_ir::analysis::function_loads_pointers`]).
 
 use anymetal_ir::{ArgKind, Space, Type, Value};
 use anymetal_launch_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};

@@ -20,8 +20,8 @@ pub(super) struct Part {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holds {
     Scalar(Scalar),
-    /// A pointer to that space. Pointers to different spaces do not share a part: they are converted by way of
-    /// memory.
+    /// A pointer to that space. Pointers to different spaces do not share a part: they are converted by way
+    /// of memory.
     Pointer(Space),
 }
 

@@ -291,8 +291,8 @@ impl SliceCloner<'_> {
             Op::LocalStart(local) | Op::LocalAddr(local) => {
                 *local = *self.locals.get(local).expect("the slice has a copy of each of its variables");
             }
-            // A jump out of the slice stays one. Its condition does not depend on the position, and the thread
-            // itself has not taken it.
+            // A jump out of the slice stays one. Its condition does not depend on the position, and the
+            // thread itself has not taken it.
             Op::Break(label) | Op::Continue(label) => {
                 *label = self.labels.get(label).copied().unwrap_or(*label)
             }
