@@ -7,7 +7,8 @@ use anymetal_conformance::pointer_programs::check_seed;
 #[test]
 fn random_pointer_programs_agree_with_the_reference() {
     let (plain, optimised) = (Interpreter { unoptimised: true }, Interpreter::default());
-    for seed in 1..=40 {
+    // The last ones once differed: a pointer written in bytes, and one out of bounds in a private array.
+    for seed in (1..=40).chain([100_003, 3_001_608]) {
         if let Some(why) = check_seed(seed, &[&optimised, &plain, &Cpu]) {
             panic!("{why}");
         }

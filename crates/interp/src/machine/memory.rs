@@ -4,7 +4,7 @@
 //! and notifies observers. Usually all lanes point into one region; then the check is a few vector operations
 //! and the access a loop over one slice.
 
-use super::pointer::pack_address;
+use super::pointer::pack_element;
 use super::{Environment, Machine, UNDEFINED_BYTE};
 use crate::lanes::{Lanes, lanes_in, split};
 use crate::observer::{AccessOp, Accesses, LocalStart, State, Stored};
@@ -170,17 +170,20 @@ impl Machine {
         align: u32,
     ) {
         let program = env.program;
-        let count = if let Element::Pointer(_) = element { 1 } else { u64::from(dst.len) };
+        let count = if element.is_pointer() { 1 } else { u64::from(dst.len) };
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let (op, stored) = (AccessOp::Load, Stored::Unknown);
         let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
-        if let Element::Pointer(space) = element {
+        if element.is_pointer() {
             self.read(env, ptr, &located, element, 0, slots[1]);
             let dst = PtrSlots { region: slots[0], offset: slots[1] };
-            self.unpack_pointer(env, dst, space, slots[1]);
+            match element {
+                Element::Pointer(space) => self.unpack_pointer(env, dst, space, slots[1]),
+                _ => self.unpack_slot(dst, slots[1]),
+            }
             return;
         }
         for (n, &slot) in slots.iter().enumerate() {
@@ -223,16 +226,16 @@ impl Machine {
     ) {
         let program = env.program;
         let slots = &program.operands[src.indices()];
-        let count = if let Element::Pointer(_) = element { 1 } else { u64::from(src.len) };
+        let count = if element.is_pointer() { 1 } else { u64::from(src.len) };
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let (op, stored) = (AccessOp::Store, Stored::Components(src, element));
         let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
-        if let Element::Pointer(_) = element {
+        if element.is_pointer() {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
             let bits = std::array::from_fn(|lane| {
-                pack_address(&env.addresses, &env.regions, region[lane], offset[lane])
+                pack_element(element, &env.addresses, &env.regions, (region[lane], offset[lane]))
             });
             write(env, &mut self.private, regions, &located, element, 0, &bits);
             return;
@@ -376,7 +379,9 @@ fn read_lanes(bytes: &[u8], element: Element, located: &Located, mask: u32, add:
     match element {
         Element::Bytes(4) => read_as::<4>(bytes, located, mask, add, out),
         Element::Bytes(2) => read_as::<2>(bytes, located, mask, add, out),
-        Element::Bytes(8) | Element::Pointer(_) => read_as::<8>(bytes, located, mask, add, out),
+        Element::Bytes(8) | Element::Pointer(_) | Element::Slot => {
+            read_as::<8>(bytes, located, mask, add, out)
+        }
         Element::Bytes(_) => read_as::<1>(bytes, located, mask, add, out),
         Element::Bool => {
             read_as::<1>(bytes, located, mask, add, out);

@@ -38,11 +38,24 @@ pub(super) fn indexed(out: &mut Lanes, base: &Lanes, index: &Lanes, scale: u32, 
 }
 
 /// The eight bytes of a pointer.
-pub(crate) fn pack_address(addresses: &Addresses, regions: &[Region], region: u64, offset: u64) -> u64 {
+fn pack_address(addresses: &Addresses, regions: &[Region], region: u64, offset: u64) -> u64 {
     addresses.of(regions, region, offset).unwrap_or_else(|| pack(regions, region, offset))
 }
 
-/// The eight bytes of a pointer to what has no address.
+/// The eight bytes of a pointer in memory of that kind.
+pub(crate) fn pack_element(
+    element: Element,
+    addresses: &Addresses,
+    regions: &[Region],
+    (region, offset): (u64, u64),
+) -> u64 {
+    match element {
+        Element::Slot => pack(regions, region, offset),
+        _ => pack_address(addresses, regions, region, offset),
+    }
+}
+
+/// The eight bytes of a pointer to what has no address, or in a slot.
 fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
     let low = offset & ((1 << OFFSET_BITS) - 1);
     if unpack(low).1 != offset {
@@ -128,6 +141,15 @@ impl Machine {
             let (region, offset) = resolve(env, space, bits);
             self.registers[dst.region.index()][lane] = region;
             self.registers[dst.offset.index()][lane] = offset;
+        }
+    }
+
+    /// Of a slot, which holds nothing but pointers.
+    pub(super) fn unpack_slot(&mut self, dst: PtrSlots, bits: Slot) {
+        let bits = self.registers[bits.index()];
+        for (lane, bits) in bits.into_iter().enumerate() {
+            (self.registers[dst.region.index()][lane], self.registers[dst.offset.index()][lane]) =
+                unpack(bits);
         }
     }
 

@@ -7,7 +7,7 @@ use anymetal_ir::Loc;
 use super::{Access, AtomicKind, Bytes, Group};
 use crate::Dispatch;
 use crate::lanes::{Lanes, lanes_in};
-use crate::machine::pointer::pack_address;
+use crate::machine::pointer::pack_element;
 use crate::machine::{Addresses, thread_of};
 use crate::program::step::{Element, Slot, SlotRange};
 use crate::program::{Arena, Program, Region};
@@ -212,9 +212,9 @@ impl<'a> Accesses<'a> {
 
     fn components(&self, slots: &[Slot], element: Element, lane: usize) -> Bytes {
         let word = |slot: Slot| self.state.registers[slot.index()][lane];
-        if let Element::Pointer(_) = element {
-            let (region, offset) = (word(slots[0]), word(slots[1]));
-            let bits = pack_address(self.state.addresses, self.state.regions, region, offset);
+        if element.is_pointer() {
+            let pointer = (word(slots[0]), word(slots[1]));
+            let bits = pack_element(element, self.state.addresses, self.state.regions, pointer);
             return Bytes::new(&bits.to_le_bytes());
         }
         let size = element.size() as usize;

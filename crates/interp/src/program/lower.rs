@@ -5,6 +5,7 @@
 //! do `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
 //! region's end marker as their target once it is known.
 
+use anymetal_ir::analysis::PointerSlots;
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -126,6 +127,7 @@ pub(super) struct Lowering<'a> {
     virtuals: u32,
     open: Vec<Open>,
     pub(super) promoted: Promoted,
+    pub(super) slots: PointerSlots,
 }
 
 /// Lowers a function. A kernel's parameters are the arguments' regions.
@@ -153,6 +155,7 @@ pub(super) fn lower(
         virtuals: 0,
         open: Vec::new(),
         promoted: Promoted::default(),
+        slots: PointerSlots::of(function),
     };
     lowering.parameters();
     let fixed = lowering.promote();

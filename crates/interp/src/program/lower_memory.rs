@@ -64,7 +64,8 @@ impl Lowering<'_> {
                     return Ok(result);
                 }
                 let dst = self.tables.range(result.all());
-                let (ptr, element) = (self.pointer(*ptr), element_of(ty));
+                let element = self.element_at(*ptr, ty);
+                let ptr = self.pointer(*ptr);
                 self.emit(Step::Load { dst, ptr, element, align: *align });
                 result
             }
@@ -106,6 +107,11 @@ impl Lowering<'_> {
         self.emit(Step::Store { src: src_range, ptr, element: element_of(to), align: align(to) });
     }
 
+    /// What an access through a pointer finds in memory.
+    fn element_at(&self, ptr: Value, ty: Type) -> Element {
+        if ty.is_ptr() && self.slots.is_slot(ptr) { Element::Slot } else { element_of(ty) }
+    }
+
     /// An operation without a result.
     pub(super) fn effect(&mut self, op: &Op) -> Result<(), InterpError> {
         match op {
@@ -125,7 +131,8 @@ impl Lowering<'_> {
                     return Ok(());
                 }
                 let src = self.tables.range(value_slots.all());
-                let (ptr, element) = (self.pointer(*ptr), element_of(self.function.ty(*value)));
+                let element = self.element_at(*ptr, self.function.ty(*value));
+                let ptr = self.pointer(*ptr);
                 self.emit(Step::Store { src, ptr, element, align: *align });
             }
             Op::MemCopy { dst, src, size, align } => {

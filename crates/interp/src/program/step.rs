@@ -50,6 +50,8 @@ pub(crate) enum Element {
     Bytes(u8),
     /// Eight bytes, which become two components: a pointer to that space.
     Pointer(Space),
+    /// The same in a pointer slot ([`anymetal_ir::analysis::PointerSlots`]), which keeps the region.
+    Slot,
 }
 
 impl Element {
@@ -57,11 +59,16 @@ impl Element {
         if scalar == Scalar::Bool { Self::Bool } else { Self::Bytes(scalar.size() as u8) }
     }
 
+    /// Whether it is a pointer, which has two components.
+    pub(crate) fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer(_) | Self::Slot)
+    }
+
     pub(crate) fn size(self) -> u64 {
         match self {
             Self::Bool => 1,
             Self::Bytes(n) => u64::from(n),
-            Self::Pointer(_) => 8,
+            Self::Pointer(_) | Self::Slot => 8,
         }
     }
 }
