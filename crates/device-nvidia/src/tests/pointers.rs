@@ -1,6 +1,7 @@
 //! Kernels that load pointers: the table of resident buffers, faults through it, addresses that stay.
 
 use anymetal_hal::command::{ResidentBuffer, ResourceUsage};
+use anymetal_hal::launch::resident::READ_ONLY;
 
 use super::*;
 
@@ -14,7 +15,7 @@ fn follow(launch: &KernelLaunch<'_>, memory: &mut dyn FnMut(u64) -> *mut u8) {
         let address = memory(x).cast::<u64>().read();
         let entry = |at: u64, memory: &mut dyn FnMut(u64) -> *mut u8| {
             let entry = memory(table + 16 * at).cast::<u64>();
-            [entry.read(), entry.add(1).read()]
+            [entry.read(), entry.add(1).read() & !READ_ONLY]
         };
         let entries: Vec<[u64; 2]> = (0..count).map(|at| entry(at, memory)).collect();
         assert!(entries.is_sorted(), "the table is searched by bisection");
