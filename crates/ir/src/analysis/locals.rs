@@ -25,6 +25,71 @@ pub fn local_pointers(function: &Function) -> LocalPointers {
     pointers
 }
 
+/// The variables of a function: locals whose every access is a load or store of one size at one constant
+/// offset, and whose address does not escape.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    /// The local that a pointer leads to, by value.
+    pub pointers: LocalPointers,
+    /// By local.
+    pub is_variable: Vec<bool>,
+}
+
+impl Variables {
+    /// Finds the variables of the function.
+    pub fn of(function: &Function) -> Self {
+        let pointers = local_pointers(function);
+        let is_variable = variables(function, &pointers);
+        Self { pointers, is_variable }
+    }
+
+    /// The variable that the pointer leads to.
+    pub fn at(&self, pointer: Value) -> Option<Local> {
+        // A value that a pass has added since has no entry.
+        let (local, _) = self.pointers.get(pointer.index()).copied().flatten()?;
+        self.is_variable[local.index()].then_some(local)
+    }
+}
+
+/// Which locals are variables.
+fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
+    let mut variables: Vec<bool> =
+        local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
+    let mut places: Vec<Option<(i64, u32)>> = vec![None; function.locals.len()];
+    walk_insts(function, function.body, &mut |inst| {
+        let data = function.inst(inst);
+        let (ptr, size) = match &data.op {
+            Op::Load { ptr, .. } => (*ptr, Some(function.ty(function.result(inst)).size())),
+            Op::Store { ptr, value, .. } => (*ptr, Some(function.ty(*value).size())),
+            Op::MemCopy { dst, src, .. } => {
+                for ptr in [dst, src] {
+                    if let Some((local, _)) = pointers[ptr.index()] {
+                        variables[local.index()] = false;
+                    }
+                }
+                return;
+            }
+            Op::MemZero { dst, .. } => (*dst, None),
+            _ => return,
+        };
+        let Some((local, offset)) = pointers[ptr.index()] else {
+            // An access of other memory, or of a local that `local_uses` excludes.
+            return;
+        };
+        let room = function.locals[local.index()].size;
+        let inside = size.filter(|&size| {
+            u64::try_from(offset)
+                .is_ok_and(|start| start.checked_add(u64::from(size)).is_some_and(|end| end <= room))
+        });
+        let is_same = inside.is_some_and(|size| {
+            let place = (offset, size);
+            *places[local.index()].get_or_insert(place) == place
+        });
+        variables[local.index()] &= is_same;
+    });
+    variables
+}
+
 /// How a function uses a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LocalUse {

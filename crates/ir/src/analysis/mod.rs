@@ -4,6 +4,7 @@
 
 mod addresses;
 mod callable;
+mod counted_loops;
 mod definite_stores;
 mod linear;
 mod locals;
@@ -17,9 +18,12 @@ mod walk;
 
 pub use addresses::{function_loads_pointers, loads_pointers};
 pub use callable::{has_callable_arguments, is_callable, private_pointers};
+pub use counted_loops::{
+    ComparedCounter, ConstantTrips, CountedLoop, CountedLoops, CounterRange, ExitTest, TripCounts,
+};
 pub use definite_stores::definitely_stored;
 pub use linear::{Linear, TermClass, TermPolicy};
-pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
+pub use locals::{LocalPointers, LocalUse, Variables, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use memory_objects::{MemoryObjects, ObjectSet, StoreSummaries};
 pub use narrow::{Bounds, constants_taken_out};

@@ -85,6 +85,47 @@ pub enum CmpOp {
     FNe,
 }
 
+impl CmpOp {
+    /// The comparison of the operands in the other order.
+    #[must_use]
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::Eq | Self::Ne | Self::FEq | Self::FNe => self,
+            Self::ULt => Self::UGt,
+            Self::ULe => Self::UGe,
+            Self::UGt => Self::ULt,
+            Self::UGe => Self::ULe,
+            Self::SLt => Self::SGt,
+            Self::SLe => Self::SGe,
+            Self::SGt => Self::SLt,
+            Self::SGe => Self::SLe,
+            Self::FLt => Self::FGt,
+            Self::FLe => Self::FGe,
+            Self::FGt => Self::FLt,
+            Self::FGe => Self::FLe,
+        }
+    }
+
+    /// The comparison that holds exactly when this one does not; floats have one only for equality.
+    pub fn negated(self) -> Option<Self> {
+        Some(match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::ULt => Self::UGe,
+            Self::ULe => Self::UGt,
+            Self::UGt => Self::ULe,
+            Self::UGe => Self::ULt,
+            Self::SLt => Self::SGe,
+            Self::SLe => Self::SGt,
+            Self::SGt => Self::SLe,
+            Self::SGe => Self::SLt,
+            Self::FEq => Self::FNe,
+            Self::FNe => Self::FEq,
+            Self::FLt | Self::FLe | Self::FGt | Self::FGe => return None,
+        })
+    }
+}
+
 /// Conversions; the result type is the instruction's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CastOp {

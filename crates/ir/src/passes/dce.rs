@@ -6,18 +6,17 @@
 
 use rustc_hash::FxHashSet;
 
-use super::mem2reg::variables;
-use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
+use crate::analysis::{LocalPointers, Variables, local_uses, use_counts};
 use crate::{Block, Function, Inst, Local, Op, Value};
 
 /// Eliminates dead code of one function; returns whether anything changed.
 pub fn dce(function: &mut Function) -> bool {
     let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
-    let pointers = local_pointers(function);
+    let variables = Variables::of(function);
     let mut cleaner = Cleaner {
-        variables: variables(function, &pointers),
         counts: use_counts(function),
-        roots: local_roots(function, &pointers),
+        roots: local_roots(function, &variables.pointers),
+        variables: variables.is_variable,
         overwritten: FxHashSet::default(),
         unread,
         function,

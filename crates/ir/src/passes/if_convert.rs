@@ -1,12 +1,11 @@
 //! If-conversion: replaces a small `if` by selects, as LLVM's SimplifyCFG does.
 //!
 //! `if (c) x = a; else x = b;` becomes `x = c ? a : b`. Both arms may contain only cheap operations
-//! without effect, and stores to scalar variables (as [`super::mem2reg`] defines them) of anything
-//! but pointers. Afterwards lanes do not diverge there, and later passes see the value.
+//! without effect, and stores to scalar variables (see [`Variables`]) of anything but
+//! pointers. Afterwards lanes do not diverge there, and later passes see the value.
 
-use super::mem2reg::variables;
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
-use crate::analysis::{LocalPointers, local_pointers};
+use crate::analysis::Variables;
 use crate::{BinOp, Block, Function, Inst, Local, MathFn, Op, Type, Value};
 
 /// Operations that both arms together may execute speculatively.
@@ -17,9 +16,8 @@ const MAX_STORES: usize = 4;
 
 /// Rewrites one function; returns whether anything changed.
 pub fn if_convert(function: &mut Function) -> bool {
-    let pointers = local_pointers(function);
-    let variables = variables(function, &pointers);
-    let mut converter = IfConverter { function, pointers, variables, changed: false };
+    let variables = Variables::of(function);
+    let mut converter = IfConverter { function, variables, changed: false };
     rewrite_blocks(&mut converter);
     converter.changed
 }
@@ -35,8 +33,7 @@ struct FinalStore {
 
 struct IfConverter<'a> {
     function: &'a mut Function,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
     changed: bool,
 }
 
@@ -58,11 +55,6 @@ impl BlockRewriter for IfConverter<'_> {
 }
 
 impl IfConverter<'_> {
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
-        self.variables[local.index()].then_some(local)
-    }
-
     /// The last store to each variable in an arm and its number of operations; `None` if it does not qualify.
     fn final_stores(&self, block: Block) -> Option<(Vec<FinalStore>, usize)> {
         let mut stores: Vec<FinalStore> = Vec::new();
@@ -70,7 +62,7 @@ impl IfConverter<'_> {
         for &inst in self.function.block(block) {
             match &self.function.inst(inst).op {
                 &Op::Store { ptr, value, align, volatile: false } => {
-                    let local = self.variable(ptr)?;
+                    let local = self.variables.at(ptr)?;
                     if self.function.ty(value).is_ptr() {
                         return None;
                     }
@@ -80,7 +72,7 @@ impl IfConverter<'_> {
                 // A load reads the value from before the branch only if the arm has not stored to the
                 // variable yet.
                 &Op::Load { ptr, volatile: false, .. } => {
-                    let local = self.variable(ptr)?;
+                    let local = self.variables.at(ptr)?;
                     if stores.iter().any(|other| other.local == local) {
                         return None;
                     }

@@ -7,9 +7,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::mem2reg::variables;
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
-use crate::analysis::{LocalPointers, local_pointers, walk_insts};
+use crate::analysis::{Variables, walk_insts};
 use crate::{Block, Function, Inst, Label, Local, Op, Value};
 
 /// Instructions that may make the value of a step.
@@ -17,17 +16,15 @@ const MAX_STEP: usize = 8;
 
 /// Changes the loops of a function; returns whether anything changed.
 pub fn loop_simplify(function: &mut Function) -> bool {
-    let pointers = local_pointers(function);
-    let variables = variables(function, &pointers);
-    let mut simplifier = LoopSimplifier { function, pointers, variables, changed: false };
+    let variables = Variables::of(function);
+    let mut simplifier = LoopSimplifier { function, variables, changed: false };
     rewrite_blocks(&mut simplifier);
     simplifier.changed
 }
 
 struct LoopSimplifier<'a> {
     function: &'a mut Function,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
     changed: bool,
 }
 
@@ -66,7 +63,7 @@ impl LoopSimplifier<'_> {
         let mut behind = FxHashSet::default();
         let at = insts.iter().rposition(|&inst| {
             if let Op::Load { ptr, .. } = *op(inst) {
-                behind.extend(self.variable(ptr));
+                behind.extend(self.variables.at(ptr));
             }
             self.stored(op(inst)).is_some_and(|counter| self.is_tested(counter, insts))
                 || op(inst).has_side_effects() && self.stored(op(inst)).is_none()
@@ -90,7 +87,7 @@ impl LoopSimplifier<'_> {
     fn is_tested(&self, counter: Local, insts: &[Inst]) -> bool {
         let ops = insts.iter().map(|&inst| &self.function.inst(inst).op);
         let mut first = ops.take_while(|op| !op.has_side_effects());
-        first.any(|op| matches!(*op, Op::Load { ptr, .. } if self.variable(ptr) == Some(counter)))
+        first.any(|op| matches!(*op, Op::Load { ptr, .. } if self.variables.at(ptr) == Some(counter)))
     }
 
     /// Whether the continuing block can make the value itself.
@@ -105,7 +102,7 @@ impl LoopSimplifier<'_> {
         };
         *left = rest;
         let mut can = match *op {
-            Op::Load { ptr, volatile: false, .. } => self.variable(ptr) == Some(step.counter),
+            Op::Load { ptr, volatile: false, .. } => self.variables.at(ptr) == Some(step.counter),
             ref op => op.is_pure(),
         };
         op.for_each_operand(|operand| can = can && self.can_copy(operand, step, left));
@@ -146,13 +143,8 @@ impl LoopSimplifier<'_> {
     /// The variable that is stored to.
     fn stored(&self, op: &Op) -> Option<Local> {
         match *op {
-            Op::Store { ptr, volatile: false, .. } => self.variable(ptr),
+            Op::Store { ptr, volatile: false, .. } => self.variables.at(ptr),
             _ => None,
         }
-    }
-
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
-        self.variables[local.index()].then_some(local)
     }
 }

@@ -1,29 +1,25 @@
 //! Promotes locals to values by store-to-load forwarding: `mem2reg` without phis, for structured control
 //! flow.
 //!
-//! A *variable* is a local whose every access is a load or store of one size at one constant offset, and
-//! whose address does not escape. In textual order, the pass tracks the value that each variable has on every
-//! path to the current position; a load of such a variable is replaced by that value. There are no phis:
-//! after an `if` whose branches store different values, and after any construct that can be left in several
+//! In textual order, the pass tracks the value that each variable (see [`Variables`]) has on every path to the
+//! current position; a load of such a variable is replaced by that value. There are no phis: after an `if` whose branches store different values, and after any construct that can be left in several
 //! ways and writes the variable, its contents are unknown until the next store or load. At a loop's entry
 //! everything written in the loop is unknown. Stores that are no longer read are left to [`super::dce`].
 
 use super::substitution::Substitution;
-use crate::analysis::{LocalPointers, local_pointers, local_uses};
+use crate::analysis::Variables;
 use crate::op::CastOp;
 use crate::{Block, Function, Inst, Local, Op, Scalar, Type, Value};
 
 /// Forwards within one function; returns whether anything changed.
 pub fn mem2reg(function: &mut Function) -> bool {
-    let pointers = local_pointers(function);
-    let variables = variables(function, &pointers);
-    let order = Order::new(function, &pointers, &variables);
+    let variables = Variables::of(function);
+    let order = Order::new(function, &variables);
     let mut visible = vec![false; function.values.len()];
     for param in &function.params {
         visible[param.index()] = true;
     }
     let mut forwarder = Mem2Reg {
-        pointers,
         order,
         contents: vec![Contents::Unknown; function.locals.len()],
         variables,
@@ -43,45 +39,6 @@ pub fn mem2reg(function: &mut Function) -> bool {
     forwarder.changed
 }
 
-/// Which locals are variables.
-pub(super) fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
-    let mut variables: Vec<bool> =
-        local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
-    let mut places: Vec<Option<(i64, u32)>> = vec![None; function.locals.len()];
-    crate::analysis::walk_insts(function, function.body, &mut |inst| {
-        let data = function.inst(inst);
-        let (ptr, size) = match &data.op {
-            Op::Load { ptr, .. } => (*ptr, Some(function.ty(function.result(inst)).size())),
-            Op::Store { ptr, value, .. } => (*ptr, Some(function.ty(*value).size())),
-            Op::MemCopy { dst, src, .. } => {
-                for ptr in [dst, src] {
-                    if let Some((local, _)) = pointers[ptr.index()] {
-                        variables[local.index()] = false;
-                    }
-                }
-                return;
-            }
-            Op::MemZero { dst, .. } => (*dst, None),
-            _ => return,
-        };
-        let Some((local, offset)) = pointers[ptr.index()] else {
-            // An access of other memory, or of a local that `local_uses` excludes.
-            return;
-        };
-        let room = function.locals[local.index()].size;
-        let inside = size.filter(|&size| {
-            u64::try_from(offset)
-                .is_ok_and(|start| start.checked_add(u64::from(size)).is_some_and(|end| end <= room))
-        });
-        let is_same = inside.is_some_and(|size| {
-            let place = (offset, size);
-            *places[local.index()].get_or_insert(place) == place
-        });
-        variables[local.index()] &= is_same;
-    });
-    variables
-}
-
 /// Textual positions, to look up the variables that a construct writes.
 struct Order {
     /// Position of each instruction, and the position after its last nested one.
@@ -91,36 +48,29 @@ struct Order {
 }
 
 impl Order {
-    fn new(function: &Function, pointers: &LocalPointers, variables: &[bool]) -> Self {
+    fn new(function: &Function, variables: &Variables) -> Self {
         let mut order = Self { range: vec![(0, 0); function.insts.len()], writes: Vec::new() };
         let mut position = 0;
-        order.number(function, pointers, variables, function.body, &mut position);
+        order.number(function, variables, function.body, &mut position);
         debug_assert!(order.writes.is_sorted_by_key(|&(at, _)| at), "`written_in` searches by position");
         order
     }
 
-    fn number(
-        &mut self,
-        function: &Function,
-        pointers: &LocalPointers,
-        variables: &[bool],
-        block: Block,
-        position: &mut u32,
-    ) {
+    fn number(&mut self, function: &Function, variables: &Variables, block: Block, position: &mut u32) {
         for &inst in function.block(block) {
             let start = *position;
             *position += 1;
             let written = match &function.inst(inst).op {
-                Op::Store { ptr, .. } => pointers[ptr.index()].map(|(local, _)| local),
-                Op::LocalStart(local) => Some(*local),
+                Op::Store { ptr, .. } => variables.at(*ptr),
+                Op::LocalStart(local) => Some(*local).filter(|local| variables.is_variable[local.index()]),
                 op => {
                     for nested in op.blocks() {
-                        self.number(function, pointers, variables, nested, position);
+                        self.number(function, variables, nested, position);
                     }
                     None
                 }
             };
-            if let Some(local) = written.filter(|local| variables[local.index()]) {
+            if let Some(local) = written {
                 self.writes.push((start, local));
             }
             self.range[inst.index()] = (start, *position);
@@ -145,8 +95,7 @@ enum Contents {
 
 struct Mem2Reg<'a> {
     function: &'a mut Function,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
     order: Order,
     contents: Vec<Contents>,
     /// Earlier contents, to restore the state before a construct.
@@ -159,7 +108,10 @@ struct Mem2Reg<'a> {
 
 impl Mem2Reg<'_> {
     fn set(&mut self, local: Local, contents: Contents) {
-        assert!(self.variables[local.index()], "{local} is not a variable, its contents may change unseen");
+        assert!(
+            self.variables.is_variable[local.index()],
+            "{local} is not a variable, its contents may change unseen"
+        );
         let old = std::mem::replace(&mut self.contents[local.index()], contents);
         if old != contents {
             self.log.push((local, old));
@@ -195,13 +147,13 @@ impl Mem2Reg<'_> {
             let stays = match &data.op {
                 &Op::Load { ptr, .. } => !self.load(inst, ptr),
                 &Op::Store { ptr, value, .. } => {
-                    if let Some(local) = self.variable(ptr) {
+                    if let Some(local) = self.variables.at(ptr) {
                         self.set(local, Contents::Value(value));
                     }
                     true
                 }
                 &Op::LocalStart(local) => {
-                    let variable = self.variables[local.index()];
+                    let variable = self.variables.is_variable[local.index()];
                     let fresh = variable && self.contents[local.index()] == Contents::Undefined;
                     if variable {
                         self.set(local, Contents::Undefined);
@@ -241,14 +193,9 @@ impl Mem2Reg<'_> {
         goes_on
     }
 
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
-        self.variables[local.index()].then_some(local)
-    }
-
     /// Returns whether the load is replaced by a value.
     fn load(&mut self, inst: Inst, ptr: Value) -> bool {
-        let Some(local) = self.variable(ptr) else {
+        let Some(local) = self.variables.at(ptr) else {
             // What this memory contains is not tracked.
             return false;
         };

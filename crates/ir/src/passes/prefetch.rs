@@ -23,8 +23,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashSet;
 
 use self::hints::PrefetchBuilder;
-use super::mem2reg::variables;
-use crate::analysis::{LocalPointers, local_pointers, walk_insts};
+use crate::analysis::{CountedLoops, Variables, walk_insts};
 use crate::{
     BinOp, Block, CastOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
 };
@@ -36,9 +35,8 @@ const MATH_COST: usize = 10;
 
 /// Adds prefetches to one function; returns whether there are any.
 pub fn prefetch(function: &mut Function) -> bool {
-    let pointers = local_pointers(function);
-    let variables = variables(function, &pointers);
-    let finder = Finder { function, pointers, variables };
+    let variables = Variables::of(function);
+    let finder = Finder { function, variables };
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
     let has_site = |root| found.iter().any(|site: &PrefetchSite| site.root == root);
@@ -132,7 +130,7 @@ struct PrefetchSite {
 }
 
 /// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
-struct CountedLoop {
+struct CountedRange {
     /// `None`: the thread's position is the counter.
     counter: Option<Local>,
     start: Option<Value>,
@@ -142,8 +140,7 @@ struct CountedLoop {
 
 struct Finder<'f> {
     function: &'f Function,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
 }
 
 impl Finder<'_> {
@@ -151,7 +148,7 @@ impl Finder<'_> {
         let insts = self.function.block(block);
         for (at, &inst) in insts.iter().enumerate() {
             if let Op::Loop { label, body, .. } = self.function.inst(inst).op
-                && let Some(counted) = self.counted(label, body, &insts[..at])
+                && let Some(counted) = self.counted(inst, label, body, &insts[..at])
             {
                 let cost = self.cost(inst);
                 self.row_sites(body, &counted, cost, found);
@@ -179,25 +176,17 @@ impl Finder<'_> {
     }
 
     /// `before`: the instructions before the loop in its block.
-    fn counted(&self, label: Label, body: Block, before: &[Inst]) -> Option<CountedLoop> {
-        let function = self.function;
-        let leaves =
-            |block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
-        let cond = function.block(body).iter().find_map(|&inst| match function.inst(inst).op {
-            Op::If { cond, then, otherwise } if leaves(then) || leaves(otherwise) => Some(cond),
-            _ => None,
-        })?;
-        let (a, b) = self.compared(cond)?;
-        let (counter, bound) = match (self.variable_read(a), self.variable_read(b)) {
-            (Some(counter), None) => (counter, b),
-            (None, Some(counter)) => (counter, a),
-            _ => return None,
-        };
-        let start = before.iter().rev().find_map(|&inst| match function.inst(inst).op {
-            Op::Store { ptr, value, .. } if self.variable(ptr) == Some(counter) => Some(value),
-            _ => None,
-        })?;
-        Some(CountedLoop { counter: Some(counter), start: Some(start), times: 1, bound })
+    fn counted(&self, inst: Inst, label: Label, body: Block, before: &[Inst]) -> Option<CountedRange> {
+        let loops = CountedLoops::new(self.function, &self.variables);
+        let test = self.function.block(body).iter().find_map(|&inst| loops.as_exit_test(inst, label))?;
+        let compared = loops.compared(test, inst)?;
+        let start = loops.stored_before(compared.counter, before)?;
+        Some(CountedRange {
+            counter: Some(compared.counter),
+            start: Some(start),
+            times: 1,
+            bound: compared.limit,
+        })
     }
 
     /// The operands, if the value is a comparison.
@@ -208,22 +197,22 @@ impl Finder<'_> {
         }
     }
 
-    fn guarded_range(&self, cond: Value) -> Option<CountedLoop> {
+    fn guarded_range(&self, cond: Value) -> Option<CountedRange> {
         let (a, b) = self.compared(cond)?;
         let of_thread = |value| self.stride(value, &|op| self.is_index(op, None), MAX_DEPTH);
         match (of_thread(a)?, of_thread(b)?) {
             (Stride { value: None, times }, Stride::ZERO) if times > 0 => {
-                Some(CountedLoop { counter: None, start: None, times, bound: b })
+                Some(CountedRange { counter: None, start: None, times, bound: b })
             }
             (Stride::ZERO, Stride { value: None, times }) if times > 0 => {
-                Some(CountedLoop { counter: None, start: None, times, bound: a })
+                Some(CountedRange { counter: None, start: None, times, bound: a })
             }
             _ => None,
         }
     }
 
     /// The accesses directly in a loop's body whose range ends where the next threadgroup's data starts.
-    fn row_sites(&self, body: Block, counted: &CountedLoop, cost: usize, found: &mut Vec<PrefetchSite>) {
+    fn row_sites(&self, body: Block, counted: &CountedRange, cost: usize, found: &mut Vec<PrefetchSite>) {
         let function = self.function;
         let mut seen = FxHashSet::default();
         // Without a loop the whole row is prefetched at once, and the first-level cache has few line fill
@@ -268,7 +257,7 @@ impl Finder<'_> {
         &self,
         pointer: Value,
         loop_stride: i64,
-        counted: &CountedLoop,
+        counted: &CountedRange,
     ) -> Option<Stride> {
         let axis = Op::Query(Query::ThreadgroupPositionInGrid(0));
         let group = |op: &Op| (*op == axis).then_some(Stride::ONE);
@@ -413,8 +402,7 @@ impl Finder<'_> {
     }
 
     fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, offset) = self.pointers.get(ptr.index()).copied().flatten()?;
-        (offset == 0 && self.variables[local.index()]).then_some(local)
+        self.variables.at(ptr)
     }
 }
 

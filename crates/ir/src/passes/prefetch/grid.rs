@@ -7,7 +7,7 @@
 
 use super::hints::PrefetchBuilder;
 use super::run_ahead::AddressSlice;
-use super::{CountedLoop, Finder, MAX_DEPTH};
+use super::{CountedRange, Finder, MAX_DEPTH};
 use crate::analysis::walk_insts;
 use crate::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
@@ -152,7 +152,7 @@ impl Finder<'_> {
     pub(super) fn distance_to_next_threadgroup(
         &self,
         pointer: Value,
-        counted: Option<&CountedLoop>,
+        counted: Option<&CountedRange>,
     ) -> Option<PrefetchDistance> {
         let counter = counted.and_then(|counted| counted.counter);
         let along = |value, axis| {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::matrices::Widened;
-use super::{CountedLoop, Finder, MAX_DEPTH, PrefetchSite, Stride};
+use super::{CountedRange, Finder, MAX_DEPTH, PrefetchSite, Stride};
 use crate::analysis::Linear;
 use crate::{Block, Inst, Op, PrefetchHint, Query, Space, Type, Value};
 
@@ -54,7 +54,7 @@ impl Finder<'_> {
         for (at, &inst) in insts.iter().enumerate() {
             let op = &self.function.inst(inst).op;
             if let Op::Loop { label, body, .. } = *op
-                && let Some(counted) = self.counted(label, body, &insts[..at])
+                && let Some(counted) = self.counted(inst, label, body, &insts[..at])
             {
                 self.rows_of_loop(inst, body, &counted, has_site, found);
             }
@@ -68,7 +68,7 @@ impl Finder<'_> {
         &self,
         inst: Inst,
         body: Block,
-        counted: &CountedLoop,
+        counted: &CountedRange,
         has_site: &dyn Fn(Value) -> bool,
         found: &mut Vec<PrefetchSite>,
     ) {
@@ -109,7 +109,7 @@ impl Finder<'_> {
     fn rows_of_body(
         &self,
         body: Block,
-        counted: &CountedLoop,
+        counted: &CountedRange,
         step: i64,
     ) -> BTreeMap<Value, BTreeMap<TermMap, RowLoads>> {
         let function = self.function;

@@ -3,7 +3,7 @@
 //! The distance between iterations is the size of the grid, which no hardware prefetcher follows. The step is
 //! invariant, so the address of a later iteration is known.
 
-use super::{CountedLoop, Finder, MAX_DEPTH, PrefetchSite, Stride};
+use super::{CountedRange, Finder, MAX_DEPTH, PrefetchSite, Stride};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Inst, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef};
 
@@ -16,7 +16,7 @@ impl Finder<'_> {
         &self,
         inst: Inst,
         body: Block,
-        counted: &CountedLoop,
+        counted: &CountedRange,
         cost: usize,
         found: &mut Vec<PrefetchSite>,
     ) {

@@ -6,7 +6,7 @@
 //! other loads.
 
 use super::grid::{Advance, BufferLoads, LoadAhead};
-use super::{CountedLoop, Finder};
+use super::{CountedRange, Finder};
 use crate::{Block, Inst, Op, Space, Type, Value};
 
 /// Maximum number of rows of a tile.
@@ -32,7 +32,7 @@ impl Finder<'_> {
         for (at, &inst) in insts.iter().enumerate() {
             let op = &self.function.inst(inst).op;
             if let Op::Loop { label, body, .. } = *op {
-                let counted = self.counted(label, body, &insts[..at]);
+                let counted = self.counted(inst, label, body, &insts[..at]);
                 if let Some(counted) = counted.filter(|counted| self.is_short(inst, counted)) {
                     self.rows_of_tile(body, &counted, found);
                 }
@@ -43,14 +43,14 @@ impl Finder<'_> {
     }
 
     /// Whether a loop counts to a small constant.
-    fn is_short(&self, inst: Inst, counted: &CountedLoop) -> bool {
+    fn is_short(&self, inst: Inst, counted: &CountedRange) -> bool {
         let end = self.function.as_const(counted.bound);
         let step = counted.counter.and_then(|counter| self.step(inst, counter));
         end.is_some_and(|end| end <= MAX_ROWS) && step.is_some()
     }
 
     /// The loads in a loop's body, or in a branch of it.
-    fn rows_of_tile(&self, body: Block, counted: &CountedLoop, found: &mut Vec<LoadAhead>) {
+    fn rows_of_tile(&self, body: Block, counted: &CountedRange, found: &mut Vec<LoadAhead>) {
         for &access in self.function.block(body) {
             let data = self.function.inst(access);
             if let Op::If { then, otherwise, .. } = data.op {
@@ -71,7 +71,7 @@ impl Finder<'_> {
     }
 
     /// Whether the pointer advances by at least the minimum row pitch per iteration.
-    fn has_row_pitch(&self, pointer: Value, counted: &CountedLoop) -> bool {
+    fn has_row_pitch(&self, pointer: Value, counted: &CountedRange) -> bool {
         let advance =
             self.advance(pointer, &|op| self.is_index(op, counted.counter).map(|_| Advance::Known(1)));
         advance.is_some_and(

@@ -3,8 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Divergence, walk_all};
-use crate::analysis::{LocalPointers, local_pointers};
-use crate::passes::mem2reg::variables;
+use crate::analysis::{CountedLoops, Variables};
 use crate::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Scalar, Type, Value};
 
 /// An operation to version, and where it is.
@@ -46,8 +45,7 @@ pub(super) struct SiteSearch<'a> {
     pub(super) remainders: &'a FxHashSet<Value>,
     /// Maximum number of instructions that may be cloned.
     pub(super) room: usize,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
 }
 
 impl<'a> SiteSearch<'a> {
@@ -57,9 +55,8 @@ impl<'a> SiteSearch<'a> {
         (done, remainders): (&'a FxHashSet<Inst>, &'a FxHashSet<Value>),
         room: usize,
     ) -> Self {
-        let pointers = local_pointers(function);
-        let variables = variables(function, &pointers);
-        Self { function, threads, done, remainders, room, pointers, variables }
+        let variables = Variables::of(function);
+        Self { function, threads, done, remainders, room, variables }
     }
 
     /// The first candidate in textual order.
@@ -155,14 +152,8 @@ impl<'a> SiteSearch<'a> {
                 return self.may_copy(block, at, 2).then_some(Site { inst, place: SiteKind::Loop(looped) });
             }
             match op {
-                Op::If { then, otherwise, .. } if test.is_none() => {
-                    let is_break = |inst: Inst| self.function.inst(inst).op == Op::Break(label);
-                    let leaves =
-                        |block: Block| matches!(self.function.block(block), [only] if is_break(*only));
-                    let empty = |block: Block| self.function.block(block).is_empty();
-                    if !(leaves(*then) && empty(*otherwise) || empty(*then) && leaves(*otherwise)) {
-                        return None;
-                    }
+                Op::If { .. } if test.is_none() => {
+                    self.loops().as_exit_test(inst, label)?;
                     test = Some(place);
                 }
                 op if op.has_side_effects() => return None,
@@ -183,40 +174,20 @@ impl<'a> SiteSearch<'a> {
             match *self.function.def(value)? {
                 Op::Cast(CastOp::ZExt, narrow) => value = narrow,
                 Op::Cast(CastOp::SExt, narrow) if signed => value = narrow,
-                Op::Load { ptr, .. } => return self.variable(ptr),
+                Op::Load { ptr, .. } => return self.variables.at(ptr),
                 _ => return None,
             }
         }
     }
 
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, _) = self.pointers[ptr.index()]?;
-        self.variables[local.index()].then_some(local)
+    fn loops(&self) -> CountedLoops<'_> {
+        CountedLoops::new(self.function, &self.variables)
     }
 
     /// The value of the last store to the variable before the position.
     fn stored_before(&self, local: Local, around: &[(Block, usize)]) -> Option<Value> {
-        for &(block, end) in around.iter().rev() {
-            for &inst in self.function.block(block)[..end].iter().rev() {
-                match &self.function.inst(inst).op {
-                    &Op::Store { ptr, value, .. } if self.variable(ptr) == Some(local) => return Some(value),
-                    Op::LocalStart(started) if *started == local => return None,
-                    op if !op.blocks().is_empty() => {
-                        let mut stores = false;
-                        walk_all(self.function, &[inst], &mut |inst| {
-                            if let Op::Store { ptr, .. } = self.function.inst(inst).op {
-                                stores |= self.variable(ptr) == Some(local);
-                            }
-                        });
-                        if stores {
-                            return None;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        None
+        let before = around.iter().flat_map(|&(block, end)| &self.function.block(block)[..end]);
+        self.loops().stored_before(local, &before.copied().collect::<Vec<_>>())
     }
 }
 

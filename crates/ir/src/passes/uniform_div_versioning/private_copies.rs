@@ -5,9 +5,8 @@
 //! store to these locals is not read after them.
 
 use super::{Writer, walk_all};
-use crate::analysis::local_pointers;
+use crate::analysis::{Variables, local_pointers};
 use crate::passes::copy::Cloner;
-use crate::passes::mem2reg::variables;
 use crate::{Block, Function, Inst, Local, Op, Type, Value};
 
 /// The locals that a version gets a private copy of.
@@ -66,7 +65,7 @@ fn uses(function: &Function, insts: &[Inst]) -> Vec<Uses> {
 impl PrivateLocalPlan {
     /// The locals that start in the block, and that are read only by these last instructions of it.
     pub(super) fn of(function: &Function, block: Block, insts: &[Inst]) -> Self {
-        let variables = variables(function, &local_pointers(function));
+        let variables = Variables::of(function).is_variable;
         let everywhere = uses(function, function.block(function.body));
         let here = uses(function, insts);
         let starts_in_block = |local: Local| {

@@ -8,16 +8,14 @@
 //!
 //! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one
 //! store directly in its continuing block, and one exit test, first in the body or last in the continuing
-//! block (`trip_count`). `cost_model` decides whether it is profitable.
+//! block ([`CountedLoops::constant_trips`]). `cost_model` decides whether it is profitable.
 
 mod cost_model;
 mod stride;
-mod trip_count;
 
 use super::copy::Cloner;
-use super::mem2reg::variables;
-use crate::analysis::{LocalPointers, local_pointers, walk_insts};
-use crate::{Block, Function, Inst, Label, Local, Op, Value};
+use crate::analysis::{CountedLoops, Variables, walk_insts};
+use crate::{Block, Function, Inst, Label, Op};
 
 /// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -25,10 +23,9 @@ const MAX_GROWTH: usize = 16_384;
 /// Unrolls loops of one function; returns whether anything changed. `only_small`: only those that make the
 /// code hardly larger.
 pub fn unroll(function: &mut Function, only_small: bool) -> bool {
-    let pointers = local_pointers(function);
-    let variables = variables(function, &pointers);
+    let variables = Variables::of(function);
     let array_pointers = array_pointers(function);
-    let mut unroller = Unroller { function, pointers, variables, array_pointers, only_small, added: 0 };
+    let mut unroller = Unroller { function, variables, array_pointers, only_small, added: 0 };
     let body = unroller.function.body;
     unroller.block(body);
     unroller.added > 0
@@ -67,8 +64,7 @@ struct UnrollPlan {
 
 struct Unroller<'a> {
     function: &'a mut Function,
-    pointers: LocalPointers,
-    variables: Vec<bool>,
+    variables: Variables,
     array_pointers: Vec<bool>,
     only_small: bool,
     added: usize,
@@ -90,15 +86,14 @@ impl Unroller<'_> {
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn variable(&self, ptr: Value) -> Option<Local> {
-        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
-        self.variables[local.index()].then_some(local)
+    fn loops(&self) -> CountedLoops<'_> {
+        CountedLoops::new(self.function, &self.variables)
     }
 
     /// `before`: the instructions before the loop in its block.
     fn plan(&self, inst: Inst, before: &[Inst]) -> Option<UnrollPlan> {
         let (label, body, continuing) = self.function.as_loop(inst)?;
-        let counted_loop = self.trip_count(inst, before)?;
+        let counted_loop = self.loops().constant_trips(inst, before)?;
         let metrics = self.metrics(label, counted_loop.test, &counted_loop.loads, [body, continuing]);
         let trips = counted_loop.trip_count;
         let is_profitable = match self.only_small {
@@ -131,11 +126,11 @@ impl Unroller<'_> {
             let continuing = cloner.block(plan.continuing);
             // Grown with the value table: a cloned pointer points where the original does.
             for (old, _) in std::mem::take(&mut cloner.copied) {
-                self.pointers.push(self.pointers[old.index()]);
+                self.variables.pointers.push(self.variables.pointers[old.index()]);
                 self.array_pointers.push(self.array_pointers[old.index()]);
             }
             let values = self.function.values.len();
-            assert_eq!(self.pointers.len(), values, "the pointers have one entry for each value");
+            assert_eq!(self.variables.pointers.len(), values, "the pointers have one entry for each value");
             assert_eq!(self.array_pointers.len(), values, "the array pointers have one entry for each value");
             if plan.continues {
                 copies.push(self.scope(one, body, inst));
