@@ -75,7 +75,7 @@ other:
   br i1 %is.tagged, label %dangling, label %search
 search:
 {start}  br label %head
-head:
+head: ; lanes <= 64
   %low = phi i64 [ 0, %search ], [ %low.next, %step ]
   %high = phi i64 [ %count, %search ], [ %high.next, %step ]
   %more = icmp ult i64 %low, %high

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::llvm_text::global_names;
+
 /// Text of a part below which a part of its own costs more than it saves: a millisecond goes into the world
 /// that LLVM builds around a module.
 const MIN_BYTES: usize = 6 << 10;
@@ -50,7 +52,7 @@ impl<'a> Pieces<'a> {
             };
             let (piece, after) = left.split_at(end);
             left = after;
-            match names(&piece[..line]).next() {
+            match global_names(&piece[..line]).next() {
                 Some(name) if is_function || piece.starts_with(['@', 'd']) => {
                     let before = pieces.named.insert(
                         name,
@@ -58,7 +60,7 @@ impl<'a> Pieces<'a> {
                             text: piece,
                             is_inlined: is_function && piece[..line].contains(" alwaysinline"),
                             is_function,
-                            mentions: names(piece).filter(|mentioned| *mentioned != name).collect(),
+                            mentions: global_names(piece).filter(|mentioned| *mentioned != name).collect(),
                         },
                     );
                     assert!(before.is_none(), "{name} is defined twice");
@@ -123,13 +125,4 @@ fn declaration(definition: &str) -> String {
     let (header, _) = definition.split_once(" {\n").expect("a definition has a body");
     let header = header.strip_prefix("define ").expect("a definition starts so");
     format!("declare hidden {}\n", header.strip_prefix("internal ").unwrap_or(header))
-}
-
-/// The global names in a text, in order.
-fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split('@').skip(1).filter_map(|after| {
-        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '$' | '-'));
-        let name = &after[..end.unwrap_or(after.len())];
-        (!name.is_empty()).then_some(name)
-    })
 }

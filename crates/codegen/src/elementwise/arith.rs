@@ -17,23 +17,6 @@ pub(crate) fn flags(fp: FpMode) -> &'static str {
     }
 }
 
-/// The comparison with its operands exchanged; none for floats.
-pub(crate) fn swapped(op: CmpOp) -> Option<CmpOp> {
-    Some(match op {
-        CmpOp::Eq => CmpOp::Eq,
-        CmpOp::Ne => CmpOp::Ne,
-        CmpOp::ULt => CmpOp::UGt,
-        CmpOp::ULe => CmpOp::UGe,
-        CmpOp::UGt => CmpOp::ULt,
-        CmpOp::UGe => CmpOp::ULe,
-        CmpOp::SLt => CmpOp::SGt,
-        CmpOp::SLe => CmpOp::SGe,
-        CmpOp::SGt => CmpOp::SLt,
-        CmpOp::SGe => CmpOp::SLe,
-        _ => return None,
-    })
-}
-
 /// A float operand as `float`.
 pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     let float = width.of("float");

@@ -31,6 +31,24 @@ pub(crate) const MASK: &str = "<32 x i1>";
 /// The name of a basic block.
 pub(crate) type BlockName = u32;
 
+/// What bounds the iterations of a loop between two polls of the stop flag; see [`crate::polls::verify`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bound {
+    /// At most so many iterations, of any work.
+    Trips(u64),
+    /// So many steps of one instruction: over lanes, components or digits.
+    Lanes(u64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trips(count) => write!(f, "trips <= {count}"),
+            Self::Lanes(count) => write!(f, "lanes <= {count}"),
+        }
+    }
+}
+
 /// Text of one function under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
@@ -189,6 +207,14 @@ impl Text {
         self.current = block;
     }
 
+    /// Begins the header of a loop, which has this bound, if it does not poll.
+    pub(crate) fn loop_header(&mut self, block: BlockName, bound: Bound) {
+        self.label(block);
+        let end = self.body.pop();
+        assert_eq!(end, Some('\n'), "a label is a line");
+        let _ = writeln!(self.body, " ; {bound}");
+    }
+
     /// An unconditional branch.
     pub(crate) fn branch(&mut self, to: BlockName) {
         self.line(format_args!("br label %b{to}"));
@@ -298,4 +324,13 @@ impl Text {
 
 fn is_terminator(text: &str) -> bool {
     ["br ", "ret ", "switch ", "unreachable", "indirectbr "].iter().any(|opcode| text.starts_with(opcode))
+}
+
+/// The global names in a text, in order.
+pub(crate) fn global_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('@').skip(1).filter_map(|after| {
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '$' | '-'));
+        let name = &after[..end.unwrap_or(after.len())];
+        (!name.is_empty()).then_some(name)
+    })
 }

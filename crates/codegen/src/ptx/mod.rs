@@ -10,8 +10,7 @@
 //! | `alignment` | the alignment that an address has by its computation |
 //! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
 //! | `convergence` | the constructs after or in which the active lanes must be known |
-//! | `counted_loop` | loops with a counter and a limit |
-//! | `loop_plan` | how loops look at the stop flag |
+//! | `poll_plan` | how loops are written, and poll the stop flag |
 //! | `matrix_layout` | which lane holds which elements of matrices |
 //! | `emit/entry` | parameters, positions of threads, the exit with the fault record |
 //! | `emit/allocation` | bases, lengths, tagged pointers, bounds checks |
@@ -31,11 +30,10 @@ mod alignment;
 mod analysis;
 mod by_value;
 mod convergence;
-mod counted_loop;
 mod emit;
-mod loop_plan;
 mod matrix_layout;
 mod options;
+mod poll_plan;
 mod target;
 
 use anymetal_ir::analysis::function_loads_pointers;

@@ -1,73 +1,98 @@
-//! How loops look at the stop flag.
+//! How loops poll the stop flag.
 //!
-//! A second exit of a loop costs more than what it tests: the assembler then moves no loads and unrolls
-//! nothing. So a loop that is known to be short does not look; a counted loop runs in pieces, between which
-//! it looks; a small loop without a counter is written several times, with one look. Invariant: a thread runs
-//! no more than about [`MAX_QUIET`] rounds, of a loop and those inside, between two looks, whatever the data.
+//! A second exit keeps the assembler from moving loads and from unrolling, which costs more than the test. So a
+//! loop that is proven to be short does not poll; a counted loop runs in pieces and polls between them; a small
+//! loop without a counter is written several times with a single poll.
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::walk_insts;
-use anymetal_ir::{Block, Function, Inst, Op, Value};
+use anymetal_ir::analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, Variables, walk_insts};
+use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
 
-use super::counted_loop::{CountedLoop, CountedLoops, Counter};
 use crate::cpu::shape::queries::Geometry;
+use crate::cpu::shape::range::upper_bound;
+use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
 
-/// Rounds that a thread may run without a look.
-const MAX_QUIET: u64 = 1 << 16;
-/// Rounds of a piece of a counted loop.
+/// Most iterations of a piece of a counted loop.
 const MAX_PIECE: u64 = 256;
-/// Rounds of other loops after which they look: a power of two.
+/// Most iterations of other loops between polls: a power of two.
 const MAX_ROUNDS: u64 = 1024;
 /// Instructions of a loop that is written several times.
 const MAX_REPEATED: usize = 64;
-/// Rounds of a loop that is unrolled whole, and the instructions that it may become.
-const MAX_UNROLLED_ROUNDS: u64 = 32;
+/// Iterations of a loop that is unrolled whole, and the instructions that it may become.
+const MAX_UNROLLED_TRIPS: u64 = 32;
 const MAX_UNROLLED: u64 = 2048;
 
-/// When a loop looks.
+/// How a loop is written, and polls.
 #[derive(Clone, Debug)]
-pub(super) enum LoopPlan {
-    /// Never; if `unroll`, it is short enough to be unrolled whole.
-    Quiet { unroll: bool },
-    /// Between pieces of at most `rounds`; if `unroll`, several rounds of one are written side by side.
+pub(super) enum LoopForm {
+    /// It does not poll and has at most `trips` iterations; if `unroll`, it is unrolled completely.
+    Unpolled { trips: u64, unroll: bool },
+    /// It polls between pieces of at most `rounds` iterations; if `unroll`, several iterations of one are
+    /// written side by side.
     Pieces { counted: CountedLoop, rounds: u64, unroll: bool },
-    /// After so many rounds, of which [`GROUP`] are written one after the other.
+    /// It polls after this number of iterations; [`GROUP`] iterations are written in sequence.
     Groups(u64),
-    /// After so many rounds.
+    /// It polls after this number of iterations.
     Rounds(u64),
 }
 
-/// Rounds that are written one after the other: a power of two.
+/// Number of iterations that are written in sequence, a power of two.
 pub(super) const GROUP: u64 = 8;
 
-/// The plan of each loop.
+/// Forms, polls and counters of a function's loops.
 #[derive(Debug)]
-pub(super) struct LoopPlans {
-    plans: Vec<Option<LoopPlan>>,
+pub(super) struct LoopForms {
+    forms: BTreeMap<Inst, LoopForm>,
+    polls: PollPlan,
     bounds: Vec<Option<u64>>,
-    counters: BTreeMap<Value, Counter>,
+    counters: BTreeMap<Value, CounterRange>,
 }
 
-struct Planner<'a> {
+struct Chooser<'a> {
     function: &'a Function,
-    counted: CountedLoops<'a>,
+    trips: &'a TripCounts<'a>,
     is_tracked: &'a dyn Fn(Inst) -> bool,
-    plans: Vec<Option<LoopPlan>>,
-    bounds: Vec<Option<u64>>,
-    counters: BTreeMap<Value, Counter>,
 }
 
-impl LoopPlans {
-    /// Plans all loops. `is_tracked`: whether the lanes of a loop meet at its end; those count rounds.
+impl LoopForms {
+    /// Chooses for all loops. `is_tracked`: whether the lanes of a loop meet at its end; those count their
+    /// iterations.
     pub(super) fn new(function: &Function, geometry: Geometry, is_tracked: &dyn Fn(Inst) -> bool) -> Self {
-        let plans = vec![None; function.insts.len()];
-        let counted = CountedLoops::new(function, geometry);
-        let bounds = vec![None; function.values.len()];
-        let counters = BTreeMap::new();
-        let mut planner = Planner { function, counted, is_tracked, plans, bounds, counters };
-        planner.block(function.body);
-        Self { plans: planner.plans, bounds: planner.bounds, counters: planner.counters }
+        let variables = Variables::of(function);
+        let bound = |value| upper_bound(function, geometry, value);
+        let trips = TripCounts::new(CountedLoops::new(function, &variables), &bound);
+        let chooser = Chooser { function, trips: &trips, is_tracked };
+        let polls = PollPlan::of_kernel(function, &trips, &chooser);
+        let (bounds, counters) = (vec![None; function.values.len()], BTreeMap::new());
+        let mut forms = Self { forms: BTreeMap::new(), polls, bounds, counters };
+        forms.block(&chooser, function.body);
+        forms
+    }
+
+    /// Chooses for the loops of a block; how many iterations they may have without a poll.
+    fn block(&mut self, chooser: &Chooser<'_>, block: Block) -> u64 {
+        let function = chooser.function;
+        let mut iterations = 0u64;
+        for (at, &inst) in function.block(block).iter().enumerate() {
+            let nested = function.inst(inst).op.blocks();
+            let inside =
+                nested.into_iter().fold(0, |sum: u64, block| sum.saturating_add(self.block(chooser, block)));
+            let mut all = inside;
+            if function.as_loop(inst).is_some() {
+                let before = &function.block(block)[..at];
+                self.counters.extend(chooser.trips.counter(inst, before));
+                if let Some((value, most)) = chooser.trips.counter_bound(inst, before) {
+                    self.bounds[value.index()] = Some(most);
+                }
+                let polls = self.polls.of_loop(inst);
+                let (LoopPolls::Never { trips } | LoopPolls::Every { iterations: trips }) = polls;
+                all = trips.saturating_mul(inside.saturating_add(1));
+                self.forms.insert(inst, chooser.form(inst, polls, all));
+            }
+            iterations = iterations.saturating_add(all);
+        }
+        iterations
     }
 
     /// The largest values of loops' counters, by the value's number, at every access to memory.
@@ -75,68 +100,60 @@ impl LoopPlans {
         &self.bounds
     }
 
-    /// What is known of a loop's counter, by what it is after the test.
-    pub(super) fn counter(&self, value: Value) -> Option<&Counter> {
+    /// The range of a loop counter, by the value that the body reads.
+    pub(super) fn counter(&self, value: Value) -> Option<&CounterRange> {
         self.counters.get(&value)
     }
 
-    /// A loop's plan.
-    pub(super) fn of(&self, inst: Inst) -> LoopPlan {
-        self.plans[inst.index()].clone().unwrap_or_else(|| unreachable!("{inst} is not a loop"))
+    /// Whether a poll precedes the instruction.
+    pub(super) fn polls_before(&self, inst: Inst) -> bool {
+        self.polls.is_before(inst)
+    }
+
+    /// How a loop is written.
+    pub(super) fn of(&self, inst: Inst) -> LoopForm {
+        self.forms.get(&inst).cloned().unwrap_or_else(|| unreachable!("{inst} is not a loop"))
     }
 }
 
-impl Planner<'_> {
-    /// Plans the loops of a block; the rounds that it may run without a look.
-    fn block(&mut self, block: Block) -> u64 {
-        let mut quiet = 0u64;
-        for (at, &inst) in self.function.block(block).iter().enumerate() {
-            let op = &self.function.inst(inst).op;
-            let inside =
-                op.blocks().into_iter().fold(0, |sum: u64, block| sum.saturating_add(self.block(block)));
-            let is_loop = matches!(op, Op::Loop { .. });
-            let all =
-                if is_loop { self.plan(inst, &self.function.block(block)[..at], inside) } else { inside };
-            quiet = quiet.saturating_add(all);
+impl PollTarget for Chooser<'_> {
+    fn iterations_between_polls(&self, inst: Inst, room: u64) -> u64 {
+        match self.counted(inst) {
+            Some(_) => room.min(MAX_PIECE),
+            None => (1 << room.ilog2()).min(MAX_ROUNDS),
         }
-        quiet
     }
 
-    /// Plans a loop; `before`: what is before it in its block, `inside`: the rounds that its loops may run
-    /// without a look.
-    fn plan(&mut self, inst: Inst, before: &[Inst], inside: u64) -> u64 {
-        let each = inside.saturating_add(1);
-        self.counters.extend(self.counted.counter(inst, before));
-        if let Some((value, most)) = self.counted.counter_bound(inst, before) {
-            self.bounds[value.index()] = Some(most);
+    fn call(&self, _: FuncId) -> CallWork {
+        // Code with calls is refused when it is emitted.
+        CallWork { once: 0, times: 1, polls: false }
+    }
+}
+
+impl Chooser<'_> {
+    /// The loop as a counted loop that can run in pieces.
+    fn counted(&self, inst: Inst) -> Option<CountedLoop> {
+        if (self.is_tracked)(inst) { None } else { self.trips.loops().find(inst) }
+    }
+
+    /// `all`: the iterations of the loop and those in it between polls.
+    fn form(&self, inst: Inst, polls: LoopPolls, all: u64) -> LoopForm {
+        let is_small = self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);
+        match (polls, self.counted(inst)) {
+            (LoopPolls::Never { trips }, _) => {
+                let size = (self.size(inst) as u64).saturating_mul(all);
+                let unroll = trips <= MAX_UNROLLED_TRIPS && size <= MAX_UNROLLED;
+                LoopForm::Unpolled { trips, unroll }
+            }
+            (LoopPolls::Every { iterations }, Some(counted)) => {
+                LoopForm::Pieces { counted, rounds: iterations, unroll: is_small }
+            }
+            (LoopPolls::Every { iterations }, None) => {
+                assert!(iterations.is_power_of_two(), "iterations are counted with a mask");
+                let in_groups = is_small && iterations >= GROUP && !(self.is_tracked)(inst);
+                if in_groups { LoopForm::Groups(iterations) } else { LoopForm::Rounds(iterations) }
+            }
         }
-        let bound = self.counted.max_trips(inst, before);
-        if let Some(all) = bound.and_then(|trips| trips.checked_mul(each)).filter(|&all| all <= MAX_QUIET) {
-            assert!(self.plans[inst.index()].is_none(), "a loop is planned once");
-            let size = (self.size(inst) as u64).saturating_mul(all);
-            let unroll = bound.is_some_and(|trips| trips <= MAX_UNROLLED_ROUNDS) && size <= MAX_UNROLLED;
-            self.plans[inst.index()] = Some(LoopPlan::Quiet { unroll });
-            return all;
-        }
-        let counted = if (self.is_tracked)(inst) { None } else { self.counted.find(inst) };
-        let room = MAX_QUIET / each;
-        let (plan, rounds) = if let Some(counted) = counted {
-            let piece = room.clamp(1, MAX_PIECE);
-            let unroll = inside == 0 && self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);
-            (LoopPlan::Pieces { counted, rounds: piece, unroll }, piece)
-        } else {
-            let rounds = (1 << room.max(1).ilog2()).min(MAX_ROUNDS);
-            let is_small = inside == 0 && self.size(inst) <= MAX_REPEATED && !self.meets_others(inst);
-            let in_groups = is_small && !(self.is_tracked)(inst);
-            (if in_groups { LoopPlan::Groups(rounds) } else { LoopPlan::Rounds(rounds) }, rounds)
-        };
-        assert!(rounds >= 1, "a loop polls at least once per iteration");
-        assert!(
-            !matches!(plan, LoopPlan::Groups(_)) || rounds >= GROUP,
-            "{rounds} iterations are fewer than a group of {GROUP}"
-        );
-        self.plans[inst.index()] = Some(plan);
-        each.saturating_mul(rounds)
     }
 
     /// Instructions of a loop.

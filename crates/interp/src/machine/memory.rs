@@ -272,6 +272,10 @@ impl Machine {
         let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         for lane in lanes_in(located.good) {
+            if env.check_limits().is_err() {
+                // The machine ends before its next instructions.
+                break;
+            }
             let arena = env.region(regions[lane]).arena;
             let at = located.at[lane];
             env.bytes_mut(&mut self.private, arena)[at..at + bytes as usize].fill(0);
@@ -299,6 +303,10 @@ impl Machine {
         let (source_regions, target_regions) = (*source.0, *target.0);
         let mut scratch = std::mem::take(&mut env.scratch);
         for lane in in_order(to.good, to.order) {
+            if env.check_limits().is_err() {
+                // The machine ends before its next instructions.
+                break;
+            }
             scratch.clear();
             if from.good >> lane & 1 != 0 {
                 let (at, arena) = (from.at[lane], env.region(source_regions[lane]).arena);

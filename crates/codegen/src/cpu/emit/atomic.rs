@@ -6,7 +6,7 @@ use anymetal_launch_abi::AccessKind;
 use super::lane::Lane;
 use super::memory::{Address, Decoder, Item};
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, rmw_name, scalar_type};
+use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, Text, lanes_type, rmw_name, scalar_type};
 
 /// One lane's operation.
 struct Operation<'a> {
@@ -314,7 +314,7 @@ impl Emitter<'_, '_> {
         let bits = self.mask_bits(&mask);
         self.t.store("i32", &bits, &left_slot, 4);
         let (head, body, next, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(LANES as u64));
         let left = self.t.load("i32", &left_slot, 4);
         let some = self.t.icmp("ne", "i32", &left, &Opd::Int(0));
         self.t.branch_if(&some, body, done);

@@ -4,14 +4,14 @@
 //! an offset that is the same in all lanes, pointers to memory that threads share with one allocation:
 //! lanes that differ in these call one set after the other.
 
-use anymetal_ir::{FuncId, Scalar, Type, Value};
+use anymetal_ir::{FuncId, Inst, Scalar, Type, Value};
 use anymetal_launch_abi::resident::ADDRESS_BITS;
 
 use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::subroutine::{Passing, passed_bytes, passed_scalar};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::storage::Root;
 
 /// What one argument is passed as, up to what lanes may differ in.
@@ -61,7 +61,7 @@ impl Argument {
 }
 
 impl Emitter<'_, '_> {
-    pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
+    pub(super) fn call(&mut self, inst: Inst, callee: FuncId, args: &[Value], result: Option<Value>) {
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
         assert_eq!(
             passings.len(),
@@ -80,13 +80,21 @@ impl Emitter<'_, '_> {
         let mask = self.mask.clone();
         let bits = self.mask_bits(&mask);
         if arguments.iter().any(|argument| argument.key().is_some()) {
-            self.call_by_offsets(callee, &arguments, into.as_ref(), &bits);
+            self.call_by_offsets(inst, callee, &arguments, into.as_ref(), &bits);
         } else {
             self.call_under(callee, &arguments, None, into.as_ref(), &bits);
+            self.poll_after_call(inst);
         }
         if let (Some(result), Some(ty), Some(into)) = (result, result_ty, into) {
             let lanes = (0..usize::from(ty.lanes())).map(|k| self.load_passed(ty, &into, k)).collect();
             self.define(result, lanes);
+        }
+    }
+
+    /// Polls where the callee may have come back because it did.
+    fn poll_after_call(&mut self, inst: Inst) {
+        if self.loops.polls.is_after_call(inst) {
+            self.poll();
         }
     }
 
@@ -267,12 +275,19 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls once for each set of lanes that agree on all private offsets and allocations.
-    fn call_by_offsets(&mut self, callee: FuncId, arguments: &[Argument], into: Option<&Opd>, bits: &Opd) {
+    fn call_by_offsets(
+        &mut self,
+        inst: Inst,
+        callee: FuncId,
+        arguments: &[Argument],
+        into: Option<&Opd>,
+        bits: &Opd,
+    ) {
         self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
         let slot = self.t.alloca("i32", 4);
         self.t.store("i32", bits, &slot, 4);
         let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(LANES as u64));
         let left = self.t.load("i32", &slot, 4);
         let none = self.t.icmp("eq", "i32", &left, &Opd::Int(0));
         self.t.branch_if(&none, done, run);
@@ -289,6 +304,7 @@ impl Emitter<'_, '_> {
             same = self.t.value(format_args!("and i32 {same}, {equal}"));
         }
         self.call_under(callee, arguments, Some(&lane), into, &same);
+        self.poll_after_call(inst);
         let rest = self.t.value(format_args!("xor i32 {left}, {same}"));
         self.t.store("i32", &rest, &slot, 4);
         self.t.branch(head);

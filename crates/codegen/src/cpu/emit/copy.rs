@@ -9,10 +9,11 @@ use super::cast::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::llvm_text::{BlockName, Bound, LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::{PromotedType, Root};
+use crate::polls::MAX_UNPOLLED_PIECES;
 use crate::tagged::saturated;
 
 /// Copies larger than this many pieces are loops.
@@ -359,37 +360,20 @@ impl Emitter<'_, '_> {
         let slot = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &slot, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        // Vectors are computed outside of the loop: a pointer's definition is there.
-        let vectors: Vec<Option<Opd>> = pointers
-            .iter()
-            .map(|&pointer| (!self.shape(pointer, 0).is_uniform()).then(|| self.vector(pointer, 0)))
-            .collect();
-        let scalars: Vec<Option<Opd>> = pointers
-            .iter()
-            .map(|&pointer| self.shape(pointer, 0).is_uniform().then(|| self.uniform(pointer, 0)))
-            .collect();
-        self.t.label(head);
+        // Computed outside of the loop: a pointer's definition is there.
+        let starts: Vec<Lane> = pointers.iter().map(|&pointer| self.start_of_pieces(pointer)).collect();
+        self.begin_pieces(head, count);
         let index = self.t.load("i64", &slot, 8);
         let bytes = self.t.mul("i64", &index, &Opd::Int(step));
-        for (n, &pointer) in pointers.iter().enumerate() {
+        for (start, &pointer) in starts.iter().zip(pointers) {
             let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
-            let lane = match (&scalars[n], &vectors[n]) {
-                (Some(start), _) => {
-                    let sum = self.t.add("i64", start, &bytes);
-                    let sum = if is_tagged { saturated(&mut self.t, Width::One, start, &sum) } else { sum };
-                    Lane::uniform(sum)
-                }
-                (None, Some(start)) => {
-                    let all = self.t.splat("i64", &bytes);
-                    let sum = self.t.value(format_args!("add <32 x i64> {start}, {all}"));
-                    let sum = if is_tagged { saturated(&mut self.t, Width::All, start, &sum) } else { sum };
-                    Lane::Varying(sum)
-                }
-                (None, None) => unreachable!("a pointer has one offset or one for each lane"),
-            };
-            self.define(pointer, vec![lane]);
+            let here = self.moved(start, &bytes, is_tagged);
+            // Not `define`: where the pointer's shape was assumed, this is its vector.
+            self.defined_in[pointer.index()] = self.turn;
+            self.values[pointer.index()] = Some(vec![here]);
         }
         piece(self);
+        self.end_piece(count);
         let next = self.t.add("i64", &index, &Opd::Int(1));
         self.t.store("i64", &next, &slot, 8);
         let more = self.t.icmp("ult", "i64", &next, &Opd::Int(count));
@@ -397,6 +381,56 @@ impl Emitter<'_, '_> {
         self.t.label(done);
         for (&pointer, kept) in pointers.iter().zip(kept) {
             self.values[pointer.index()] = kept;
+        }
+    }
+
+    /// Where the first piece begins, in a form that is certain.
+    fn start_of_pieces(&mut self, pointer: Value) -> Lane {
+        if self.shape(pointer, 0).is_uniform() {
+            return Lane::uniform(self.uniform(pointer, 0));
+        }
+        let is_tagged = self.facts.storage.pointer(pointer).root == Root::Many;
+        match self.lane(pointer, 0) {
+            lane @ Lane::Affine { shape: Affine { assumed: false, .. }, .. } if !is_tagged => lane,
+            _ => Lane::Varying(self.vector(pointer, 0)),
+        }
+    }
+
+    /// A pointer so many bytes further on.
+    fn moved(&mut self, start: &Lane, bytes: &Opd, is_tagged: bool) -> Lane {
+        match start {
+            Lane::Affine { bases, shape, assumption } => {
+                let moved = bases.iter().map(|base| {
+                    let sum = self.t.add("i64", base, bytes);
+                    if is_tagged { saturated(&mut self.t, Width::One, base, &sum) } else { sum }
+                });
+                let bases = moved.collect();
+                let shape = Affine { is_constant: false, align: 0, ..shape.clone() };
+                Lane::Affine { bases, shape, assumption: assumption.clone() }
+            }
+            Lane::Varying(start) => {
+                let all = self.t.splat("i64", bytes);
+                let sum = self.t.value(format_args!("add <32 x i64> {start}, {all}"));
+                Lane::Varying(match is_tagged {
+                    true => saturated(&mut self.t, Width::All, start, &sum),
+                    false => sum,
+                })
+            }
+        }
+    }
+
+    /// Begins the loop over so many pieces of a range.
+    fn begin_pieces(&mut self, head: BlockName, count: i64) {
+        match count.unsigned_abs() {
+            count @ ..=MAX_UNPOLLED_PIECES => self.t.loop_header(head, Bound::Trips(count)),
+            _ => self.t.label(head),
+        }
+    }
+
+    /// Polls before the next piece, if there are many.
+    fn end_piece(&mut self, count: i64) {
+        if count.unsigned_abs() > MAX_UNPOLLED_PIECES {
+            self.poll();
         }
     }
 

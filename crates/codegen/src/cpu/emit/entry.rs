@@ -16,6 +16,7 @@ use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
 use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
+use super::polls::SubroutineLoops;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
@@ -25,6 +26,7 @@ use crate::cpu::shape::queries::Geometry;
 use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::storage::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
+use crate::polls::{self, Work};
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
@@ -53,7 +55,11 @@ pub(in crate::cpu) fn generate_module<'a>(
     subroutines: &Subroutines<'_>,
     facts: impl Fn(Geometry) -> (u32, Facts<'a>),
 ) -> Result<CpuCode, CodegenError> {
-    let mut shared = Shared { passings: subroutines.passings(), ..Shared::new(module, kernel, options)? };
+    let mut shared = Shared {
+        passings: subroutines.passings(),
+        loops: SubroutineLoops::of(subroutines, &options.features),
+        ..Shared::new(module, kernel, options)?
+    };
     let versions = versions(module, kernel, options);
     let mut functions = String::new();
     let mut outcomes = Vec::new();
@@ -69,9 +75,11 @@ pub(in crate::cpu) fn generate_module<'a>(
     let entry = entry_text(options, &versions, shared.fences);
     let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
     let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);
+    let llvm_ir = shared.assemble(&entry, &functions);
+    polls::verify(&llvm_ir);
     Ok(CpuCode {
         loads_pointers: shared.helpers.contains(&Helper::Pointer),
-        llvm_ir: shared.assemble(&entry, &functions),
+        llvm_ir,
         symbol: options.symbol.clone(),
         threadgroup_static_bytes: shared.threadgroup_bytes,
         scratch_bytes,
@@ -118,6 +126,7 @@ impl<'a> Shared<'a> {
             function_number: 0,
             helpers: BTreeSet::new(),
             passings: BTreeMap::new(),
+            loops: SubroutineLoops::default(),
             stores: StoreSummaries::default(),
             products: BTreeMap::new(),
             panels: Vec::new(),
@@ -218,6 +227,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     let plan = Plan::new(facts, flow);
     let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
+    let loops = Rc::new(shared.loops.of_kernel(function, facts.geometry));
     let mut emitter = Emitter {
         facts,
         flow,
@@ -253,6 +263,8 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         exit: groups.exit,
         copies_left: 1,
         plan,
+        loops,
+        group_work: Work::default(),
         layout: super::context_save::Layout::default(),
         stop: None,
         frame: Opd::text("null"),

@@ -66,7 +66,14 @@ impl Emitter<'_, '_> {
     }
 
     fn group_construct(&mut self, inst: Inst) {
+        let entered = self.group_work.enter();
+        self.group_level_construct(inst);
+        self.group_work.leave(entered);
+    }
+
+    fn group_level_construct(&mut self, inst: Inst) {
         let function = self.facts.function;
+        let begun = self.group_work;
         match &function.inst(inst).op {
             Op::If { cond, then, otherwise } => {
                 let condition = self.group_value(inst, *cond);
@@ -74,6 +81,7 @@ impl Emitter<'_, '_> {
                 self.t.branch_if(&condition, yes, no);
                 for (label, block) in [(yes, *then), (no, *otherwise)] {
                     self.t.label(label);
+                    self.group_work.begin_arm(begun);
                     self.group_block(block);
                     self.t.branch(join);
                 }
@@ -111,6 +119,7 @@ impl Emitter<'_, '_> {
                 let bodies = cases.iter().map(|case| case.body).chain([*default]);
                 for (body, label) in bodies.zip(labels) {
                     self.t.label(label);
+                    self.group_work.begin_arm(begun);
                     self.group_block(body);
                     self.t.branch(exit);
                 }

@@ -141,7 +141,7 @@ loop:
   %x32 = phi i32 [ %x.first, %first ], [ %x.next, %next ]
   %y32 = phi i32 [ %y.first, %first ], [ %y.next, %next ]
   %z32 = phi i32 [ %z.first, %first ], [ %z.next, %next ]
-  %stop = load volatile i32, ptr %stop.p, align 4
+  %stop = load volatile i32, ptr %stop.p, align 4 ; poll
   %halt = icmp ne i32 %stop, 0
   br i1 %halt, label %exit, label %go, !prof !11
 go:

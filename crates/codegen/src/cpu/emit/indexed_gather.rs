@@ -150,7 +150,7 @@ pub(super) fn scatter_indexed(name: &str, bits: u32, scale: i64, is_signed: bool
         "define internal void @{name}(ptr %values, ptr %indices, ptr %base, i32 %mask) alwaysinline nounwind {{
 entry:
   br label %loop
-loop:
+loop: ; lanes <= 32
   %left = phi i32 [ %mask, %entry ], [ %next, %lane.on ]
   %done = icmp eq i32 %left, 0
   br i1 %done, label %exit, label %lane.on

@@ -61,7 +61,7 @@ type Factors = BTreeMap<Factor, Opd>;
 impl Emitter<'_, '_> {
     /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other
     /// threadgroups; gives where that ends.
-    pub(super) fn region_interior(&mut self, number: usize) -> Option<u32> {
+    pub(super) fn region_interior(&mut self, number: usize, polls: bool) -> Option<u32> {
         assert!(self.interior_pointers.is_empty(), "regions do not nest");
         let path = self.interior_path(number)?;
         let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
@@ -82,7 +82,7 @@ impl Emitter<'_, '_> {
             let step = self.polynomial(&step, &path.max_indices, &mut factors);
             self.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
         }
-        let simdgroups = self.begin_simdgroups();
+        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
         assert_eq!(self.turn, 0, "regions do not nest");
         self.turns += 1;
         self.turn = self.turns;

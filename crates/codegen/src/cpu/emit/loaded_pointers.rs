@@ -90,7 +90,7 @@ fn each_lane(name: &str, of: &str, parameters: &str, arguments: &str) -> String 
         "define internal <32 x i64> @{name}({parameters}, <32 x i64> %all) noinline nounwind {{
 entry:
   br label %loop
-loop:
+loop: ; lanes <= 32
   %lane = phi i64 [ 0, %entry ], [ %next, %loop ]
   %result = phi <32 x i64> [ %all, %entry ], [ %with, %loop ]
   %one = extractelement <32 x i64> %all, i64 %lane

@@ -11,7 +11,6 @@ use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::may_wrap;
-use crate::elementwise::arith::swapped;
 use crate::patterns::comparison;
 
 /// What is known of a mask.
@@ -156,7 +155,7 @@ impl Emitter<'_, '_> {
         let uniform = |value: Value| self.shape(value, 0).is_uniform();
         let (affine, other, op) = match (uniform(a), uniform(b)) {
             (false, true) => (a, b, op),
-            (true, false) => (b, a, swapped(op)?),
+            (true, false) => (b, a, op.swapped()),
             _ => return None,
         };
         // The result of a comparison may come from another region without its operands.

@@ -27,7 +27,6 @@ mod allocation;
 mod assumptions;
 mod atomic;
 mod available_checks;
-mod bounded_loops;
 mod bundle;
 mod call;
 mod clamped_rows;
@@ -59,6 +58,7 @@ mod nontemporal;
 mod out_of_line;
 mod permute_gather;
 mod pointers;
+mod polls;
 mod prefetch;
 mod private;
 mod private_parts;
@@ -84,6 +84,7 @@ use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use crate::elementwise::{arith, cast};
+use crate::polls::Work;
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
@@ -113,6 +114,8 @@ pub(super) struct Shared<'a> {
     helpers: BTreeSet<out_of_line::Helper>,
     /// How arguments of the functions that are called are passed.
     passings: subroutine::Passings,
+    /// Their loops.
+    loops: polls::SubroutineLoops,
     /// What they store to.
     stores: StoreSummaries,
     /// Functions that multiply matrices, by name.
@@ -180,6 +183,9 @@ pub(super) struct Emitter<'a, 'm> {
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
     plan: group::Plan,
+    loops: Rc<polls::FunctionLoops>,
+    /// Work since the last poll, at group level.
+    group_work: Work,
     layout: context_save::Layout,
     /// The address of the stop flag, once needed.
     stop: Option<Opd>,
@@ -385,6 +391,9 @@ impl Emitter<'_, '_> {
         if self.is_put_off(inst) {
             return;
         }
+        if self.loops.polls.is_before(inst) {
+            self.poll();
+        }
         self.flush_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
@@ -409,7 +418,7 @@ impl Emitter<'_, '_> {
             }
             Op::Prefetch { ptr, bytes, access } => self.prefetch(*ptr, i64::from(*bytes), *access),
             Op::Call(callee, args) => {
-                self.with_no_available_checks(|this| this.call(*callee, args, data.result));
+                self.with_no_available_checks(|this| this.call(inst, *callee, args, data.result));
             }
             Op::Fence(_) => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {

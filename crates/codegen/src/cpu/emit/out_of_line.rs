@@ -146,7 +146,7 @@ entry:
   %fits = icmp uge i64 %all, %bytes
   %last = sub i64 %all, %bytes
   br label %loop
-loop:
+loop: ; lanes <= 32
   %left = phi i32 [ %mask, %entry ], [ %next, %more ]
   %empty = icmp eq i32 %left, 0
   br i1 %empty, label %done, label %body
@@ -209,7 +209,7 @@ entry:
   %fits = icmp uge i64 %all, {size}
   %last = sub i64 %all, {size}
   br label %loop
-loop:
+loop: ; lanes <= 64
   %element = phi i32 [ 0, %entry ], [ %next, %more ]
   %lane = and i32 %element, 31
   %second = lshr i32 %element, 5
@@ -340,7 +340,7 @@ const COPY_ROWS: &str =
     "define internal void @am.rows.copy(ptr %to, i64 %to.step, ptr %from, i64 %from.step) #1 {
 entry:
   br label %loop
-loop:
+loop: ; lanes <= 8
   %row = phi i64 [ 0, %entry ], [ %next, %loop ]
   %to.bytes = mul i64 %row, %to.step
   %to.row = getelementptr i8, ptr %to, i64 %to.bytes
@@ -359,7 +359,7 @@ exit:
 const PLACES: &str = "define internal void @am.places(ptr %places, i64 %start, i64 %step) #1 {
 entry:
   br label %loop
-loop:
+loop: ; lanes <= 32
   %lane = phi i64 [ 0, %entry ], [ %next, %loop ]
   %offset = phi i64 [ %start, %entry ], [ %further, %loop ]
   %slot = getelementptr i64, ptr %places, i64 %lane

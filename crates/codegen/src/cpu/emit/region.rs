@@ -21,14 +21,16 @@ impl Emitter<'_, '_> {
         let is_edge = self.is_edge();
         let may_be_partial = self.facts.geometry.threads().is_none_or(|threads| !threads.is_multiple_of(32));
         let single = self.facts.geometry.threads().is_some_and(|threads| threads < 32);
+        let insts = self.plan.regions[number].insts.clone();
+        let polls = self.poll_before_region(&insts);
         if no_barriers && may_be_partial && !is_edge && !single {
-            return self.region_with_tail(number);
+            return self.region_with_tail(number, polls);
         }
         if let Some(span) = self.span_of_region(number) {
-            return self.region_in_span(number, &span, !is_edge);
+            return self.region_in_span(number, &span, !is_edge, polls);
         }
-        let done = self.region_interior(number);
-        let simdgroups = self.begin_simdgroups();
+        let done = self.region_interior(number, polls);
+        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
         self.simdgroup_of_region(number, !is_edge);
         self.end_simdgroups(simdgroups);
         if let Some(done) = done {
@@ -37,7 +39,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Runs a region for those SIMD-groups that have something to do in it.
-    fn region_in_span(&mut self, number: usize, span: &Span, may_copy: bool) {
+    fn region_in_span(&mut self, number: usize, span: &Span, may_copy: bool, polls: bool) {
         let (enter, done) = (self.t.block(), self.t.block());
         let some = self.t.icmp("ult", "i32", &span.start, &span.end);
         self.t.branch_if(&some, enter, done);
@@ -46,7 +48,7 @@ impl Emitter<'_, '_> {
             self.enter_simdgroup(span.start.clone());
             self.simdgroup_of_region(number, may_copy);
         } else {
-            let simdgroups = self.begin_simdgroups_at(&span.start);
+            let simdgroups = self.begin_simdgroups_at(&span.start, polls);
             self.simdgroup_of_region(number, may_copy);
             self.end_simdgroups_at(simdgroups, &span.end);
         }
@@ -55,7 +57,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Full SIMD-groups in a loop, then the partial one.
-    fn region_with_tail(&mut self, number: usize) {
+    fn region_with_tail(&mut self, number: usize, polls: bool) {
         let threads = self.group.threads.clone();
         let full = match &threads {
             Opd::Int(threads) => Opd::Int(threads / 32),
@@ -69,18 +71,9 @@ impl Emitter<'_, '_> {
         let any_full = self.t.icmp("ne", "i32", &full, &Opd::Int(0));
         self.t.branch_if(&any_full, enter, tail);
         self.t.label(enter);
-        let slot = self.t.alloca("i32", 4);
-        self.t.store("i32", &Opd::Int(0), &slot, 4);
-        let head = self.t.block();
-        self.t.label(head);
-        let simdgroup = self.t.load("i32", &slot, 4);
-        self.enter_simdgroup(simdgroup);
+        let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
         self.lanes_of_region(number, Mask::All);
-        let current = self.t.load("i32", &slot, 4);
-        let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
-        self.t.store("i32", &next, &slot, 4);
-        let more = self.t.icmp("ult", "i32", &next, &full);
-        self.t.branch_if(&more, head, tail);
+        self.next_simdgroup(simdgroups, &full, tail);
         self.t.label(tail);
         let any_rest = self.t.icmp("ne", "i32", &rest, &Opd::Int(0));
         let partial = self.t.block();

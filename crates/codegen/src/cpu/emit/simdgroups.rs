@@ -4,22 +4,38 @@
 //! arrays are those of the SIMD-group whose turn it is.
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{Opd, vector_const};
+use crate::cpu::llvm_text::{BlockName, Bound, LANES, Opd, vector_const};
+
+/// The most SIMD-groups of a threadgroup.
+pub(super) const MAX_SIMDGROUPS: u64 = 1024 / LANES as u64;
+
+/// An open loop over SIMD-groups.
+#[derive(Debug)]
+pub(super) struct SimdgroupLoop {
+    head: BlockName,
+    /// Where the number of the SIMD-group is.
+    slot: Opd,
+    polls: bool,
+}
 
 impl Emitter<'_, '_> {
-    /// Opens a loop over the SIMD-groups; gives what [`Self::end_simdgroups`] needs.
-    pub(super) fn begin_simdgroups(&mut self) -> (u32, Opd) {
-        self.begin_simdgroups_at(&Opd::Int(0))
+    /// Opens a loop over the SIMD-groups, whose iterations are short.
+    pub(super) fn begin_simdgroups(&mut self) -> SimdgroupLoop {
+        self.begin_simdgroups_at(&Opd::Int(0), false)
     }
 
-    pub(super) fn begin_simdgroups_at(&mut self, start: &Opd) -> (u32, Opd) {
+    /// Opens a loop over the SIMD-groups from `start` on; `polls`: before each further one.
+    pub(super) fn begin_simdgroups_at(&mut self, start: &Opd, polls: bool) -> SimdgroupLoop {
         let slot = self.t.alloca("i32", 4);
         self.t.store("i32", start, &slot, 4);
         let head = self.t.block();
-        self.t.label(head);
+        match polls {
+            true => self.t.label(head),
+            false => self.t.loop_header(head, Bound::Trips(MAX_SIMDGROUPS)),
+        }
         let simdgroup = self.t.load("i32", &slot, 4);
         self.enter_simdgroup(simdgroup);
-        (head, slot)
+        SimdgroupLoop { head, slot, polls }
     }
 
     pub(super) fn enter_simdgroup(&mut self, simdgroup: Opd) {
@@ -48,20 +64,30 @@ impl Emitter<'_, '_> {
         self.find_arrays();
     }
 
-    pub(super) fn end_simdgroups(&mut self, simdgroups: (u32, Opd)) {
+    /// Closes a loop over all SIMD-groups.
+    pub(super) fn end_simdgroups(&mut self, simdgroups: SimdgroupLoop) {
         let count = self.group.simdgroups.clone();
         self.end_simdgroups_at(simdgroups, &count);
     }
 
-    pub(super) fn end_simdgroups_at(&mut self, (head, slot): (u32, Opd), end: &Opd) {
+    pub(super) fn end_simdgroups_at(&mut self, simdgroups: SimdgroupLoop, end: &Opd) {
+        let done = self.t.block();
+        self.next_simdgroup(simdgroups, end, done);
+        self.t.label(done);
+        self.at_group_level();
+    }
+
+    /// The end of an iteration: goes on to the next SIMD-group before `end`, or to `done`.
+    pub(super) fn next_simdgroup(&mut self, simdgroups: SimdgroupLoop, end: &Opd, done: BlockName) {
+        let SimdgroupLoop { head, slot, polls } = simdgroups;
+        if polls {
+            self.poll();
+        }
         let current = self.t.load("i32", &slot, 4);
         let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
         self.t.store("i32", &next, &slot, 4);
         let more = self.t.icmp("ult", "i32", &next, end);
-        let done = self.t.block();
         self.t.branch_if(&more, head, done);
-        self.t.label(done);
-        self.at_group_level();
     }
 
     /// The lanes that exist in the current SIMD-group.

@@ -4,6 +4,9 @@
 //! without masks while a scalar test shows that the last lane stays too; then the masked loop continues.
 //! Both use the same promoted variables, so no state is copied.
 
+use std::rc::Rc;
+
+use anymetal_ir::analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
 
 use super::control::Context;
@@ -13,15 +16,6 @@ use crate::cpu::llvm_text::BlockName;
 /// Loops larger than this (in instructions) are not copied.
 const MAX_LOOP_COPY: usize = 300;
 
-/// The test at the top of a loop.
-#[derive(Clone, Copy, Debug)]
-struct TopTest {
-    /// Its place in the body.
-    at: usize,
-    /// The lanes that stay are those for which the condition holds.
-    stays_if: bool,
-}
-
 impl Emitter<'_, '_> {
     /// Writes the copy, which goes on at `masked` with the lanes that are left, or at `exit`.
     pub(super) fn loop_while_all_stay(
@@ -30,27 +24,37 @@ impl Emitter<'_, '_> {
         (label, body, continuing): (Label, Block, Block),
         (masked, exit): (BlockName, BlockName),
     ) {
-        let function = self.facts.function;
+        let (function, loops) = (self.facts.function, Rc::clone(&self.loops));
         let construct = self.flow.construct(inst);
         if self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
             return;
         }
-        let Some(test) = top_test(function, label, body) else { return };
+        let Some(test) = CountedLoops::new(function, &loops.variables).exit_test(inst) else {
+            // The loop has no test at its top.
+            return;
+        };
         let insts = function.block(body);
-        let (top, rest) = (&insts[..test.at], &insts[test.at + 1..]);
+        let at = insts.iter().position(|&inst| inst == test.inst).expect("the exit test is in the body");
+        let (top, rest) = (&insts[..at], &insts[at + 1..]);
+        // What precedes the test may run twice.
+        let is_repeatable = |inst: &Inst| {
+            let op = &function.inst(*inst).op;
+            matches!(op, Op::Load { .. }) || op.only_computes()
+        };
+        if !top.iter().all(is_repeatable) {
+            return;
+        }
         let size = self.size(rest) + self.size(function.block(continuing));
         if size > MAX_LOOP_COPY || leaves(function, rest) || leaves(function, function.block(continuing)) {
             return;
         }
-        let Op::If { cond, .. } = function.inst(insts[test.at]).op else {
-            unreachable!("the test of a loop is an `if`")
-        };
+        let (cond, stays_if) = (test.cond, !test.leaves_when);
         if !self.has_lane_tests(cond) {
             return;
         }
         let (start, head) = (self.t.block(), self.t.block());
         let (go, left) = (self.t.block(), self.t.block());
-        let below = self.below(cond, test.stays_if);
+        let below = self.below(cond, stays_if);
         let covered =
             below.as_ref().map(|below| self.covered(below, rest, [body, continuing])).unwrap_or_default();
         if let Some(below) = below
@@ -60,7 +64,7 @@ impl Emitter<'_, '_> {
             self.t.branch_likely(&all, start, masked);
         }
         self.t.label(start);
-        self.t.label(head);
+        self.begin_loop(inst, head);
         self.contexts.push(Context::Construct {
             inst,
             label,
@@ -77,7 +81,7 @@ impl Emitter<'_, '_> {
             }
         }
         let (any, all) = self.lane_tests(cond).expect("the condition has tests of lanes");
-        let (some_stay, all_stay) = match test.stays_if {
+        let (some_stay, all_stay) = match stays_if {
             true => (any, all),
             false => (self.negated(&all), self.negated(&any)),
         };
@@ -90,9 +94,7 @@ impl Emitter<'_, '_> {
             this.instructions(rest);
         });
         self.block(continuing);
-        if !self.is_counted(label, body, continuing) {
-            self.poll();
-        }
+        self.end_iteration(inst);
         self.t.branch(head);
         self.bail = outer;
         let left = self.contexts.pop();
@@ -109,26 +111,6 @@ impl Emitter<'_, '_> {
         }
         uses
     }
-}
-
-/// The test with which a loop begins, if what stands before it may run twice.
-fn top_test(function: &Function, label: Label, body: Block) -> Option<TopTest> {
-    let is_break =
-        |block: Block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
-    for (at, &inst) in function.block(body).iter().enumerate() {
-        match &function.inst(inst).op {
-            Op::If { then, otherwise, .. } => {
-                let is_empty = |block: Block| function.block(block).is_empty();
-                let stays_if = is_empty(*then) && is_break(*otherwise);
-                let leaves_if = is_break(*then) && is_empty(*otherwise);
-                return (stays_if || leaves_if).then_some(TopTest { at, stays_if });
-            }
-            Op::Load { .. } => {}
-            op if op.only_computes() => {}
-            _ => return None,
-        }
-    }
-    None
 }
 
 /// Whether a jump leads out of the instructions.

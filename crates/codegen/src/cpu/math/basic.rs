@@ -70,7 +70,7 @@ fn fmod<'b>(tier: Tier, body: &'b Body, x: Val<'b>, y: Val<'b>) -> Val<'b> {
     }
     let divisor = y.abs().extend(Lane::F64);
     let start = x.abs().extend(Lane::F64);
-    let rest = body.repeat_while_any(start, |rest| {
+    let rest = body.repeat_while_any(start, 10, |rest| {
         let quotient = ((rest / divisor).bits() & !((1_i64 << 25) - 1)).as_float(Lane::F64);
         let rest = (-quotient.unary("trunc")).fma(divisor, rest);
         (rest, rest.abs().ge(divisor))

@@ -9,6 +9,7 @@ use anymetal_ir::Scalar;
 
 use super::MathDef;
 use super::value::{Operand, Val};
+use crate::llvm_text::Bound;
 
 /// Type of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,6 +194,14 @@ impl Body {
         next.clone_into(&mut state.block);
     }
 
+    /// Notes how often the block that was started is repeated at most.
+    fn bound_block(&self, bound: Bound) {
+        let mut state = self.state.borrow_mut();
+        let end = state.text.pop();
+        assert_eq!(end, Some('\n'), "a label is a line");
+        writeln!(state.text, " ; {bound}").expect("writing to a string");
+    }
+
     fn current_block(&self) -> String {
         self.state.borrow().block.clone()
     }
@@ -222,16 +231,18 @@ impl Body {
         )
     }
 
-    /// Repeats `step` from `start`, at least once, while its mask holds in any lane.
+    /// Repeats `step` from `start`, at least once and at most `most` times, while its mask holds in any lane.
     pub(super) fn repeat_while_any<'b>(
         &'b self,
         start: Val<'b>,
+        most: u64,
         step: impl FnOnce(Val<'b>) -> (Val<'b>, Val<'b>),
     ) -> Val<'b> {
         let id = self.fresh();
         let (head, done) = (format!("again{id}"), format!("done{id}"));
         let before = self.current_block();
         self.start_block(format_args!("br label %{head}"), &head);
+        self.bound_block(Bound::Lanes(most));
         let ty = self.type_name(start.lane);
         // The phi names the value of the next round, which is known only after the body: its text
         // is put in afterwards.

@@ -281,7 +281,7 @@ impl Emitter<'_> {
 
     /// The largest offset that a pointer into a variable can have.
     fn bound_of_offset(&self, pointer: Value) -> Option<u64> {
-        let known = self.loop_plans.counter_bounds();
+        let known = self.loop_forms.counter_bounds();
         offset_bound(self.input.function, self.target.geometry(), known, pointer)
     }
 

@@ -5,7 +5,7 @@
 //! that reach it meet, and the first of them arrives for the SIMD-group and waits until all SIMD-groups that
 //! have not ended have arrived. Lanes of one SIMD-group that reach barriers apart arrive one after
 //! the other. It
-//! looks at the stop flag while it waits.
+//! polls the stop flag while it waits.
 //!
 //! | byte | what |
 //! |---|---|
@@ -92,8 +92,8 @@ impl Emitter<'_> {
     }
 
     fn divergent_barrier(&mut self) {
-        let looks = self.input.options.stoppable;
-        self.helper("am.barrier", || barrier_function(looks));
+        let polls = self.input.options.stoppable;
+        self.helper("am.barrier", || barrier_function(polls));
         self.helper("am.barrier.complete", || COMPLETE.to_owned());
         for declaration in DECLARATIONS {
             self.t.declare(declaration);
@@ -149,10 +149,10 @@ syncscope(\"block\") monotonic, align 4
 }
 ";
 
-/// The lanes `mask` arrive; gives 1 if the launch is to stop, to all of them. `looks`: at the stop flag.
-fn barrier_function(looks: bool) -> String {
-    let flag = match looks {
-        true => "load volatile i32, ptr addrspace(1) %stop, align 4",
+/// The lanes `mask` arrive; gives 1 if the launch is to stop, to all of them. `polls`: whether the wait polls the stop flag.
+fn barrier_function(polls: bool) -> String {
+    let flag = match polls {
+        true => "load volatile i32, ptr addrspace(1) %stop, align 4 ; poll",
         false => "add i32 0, 0",
     };
     format!(

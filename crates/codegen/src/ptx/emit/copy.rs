@@ -9,7 +9,8 @@ use anymetal_launch_abi::AccessKind;
 use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
-use crate::llvm_text::Opd;
+use crate::llvm_text::{Bound, Opd};
+use crate::polls::MAX_UNPOLLED_PIECES;
 
 /// Numbers that are converted without a loop.
 const MAX_UNROLLED: u32 = 8;
@@ -122,9 +123,18 @@ impl Emitter<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        self.t.label(head);
+        let polls = count > MAX_UNPOLLED_PIECES && self.input.options.stoppable;
+        match polls {
+            true => self.t.label(head),
+            false => self.t.loop_header(head, Bound::Trips(count)),
+        }
         let at = self.t.load("i64", &counter, 8);
         body(self, &at);
+        if polls {
+            let on = self.t.block();
+            self.poll(on);
+            self.t.label(on);
+        }
         let next = self.t.value(format_args!("add i64 {at}, 1"));
         self.t.store("i64", &next, &counter, 8);
         let more = self.t.value(format_args!("icmp ult i64 {next}, {count}"));

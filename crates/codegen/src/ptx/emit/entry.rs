@@ -11,6 +11,7 @@ use super::Emitter;
 use super::memory::ZEROS;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
+use crate::polls;
 use crate::roots::Root;
 
 /// The number of the first metadata node of a loop; each loop has its own.
@@ -38,8 +39,12 @@ impl Emitter<'_> {
         self.end_barriers();
         self.t.terminator("ret void");
         let body = self.t.finish(&header, first);
+        let llvm_ir = self.module_text(&body);
+        if self.input.options.stoppable {
+            polls::verify(&llvm_ir);
+        }
         Ok(PtxCode {
-            llvm_ir: self.module_text(&body),
+            llvm_ir,
             symbol: self.input.options.symbol.clone(),
             threadgroup_static_bytes: self.input.static_bytes,
             value_words: self.given.into_counts(),

@@ -1,7 +1,7 @@
 //! Barriers of the grid, in a cooperative launch.
 //!
 //! The threads of a threadgroup meet at a barrier of their own; one of them arrives for the threadgroup and
-//! waits until all threadgroups that have not ended have arrived. It looks at the stop flag while it waits.
+//! waits until all threadgroups that have not ended have arrived. It polls the stop flag while it waits.
 //! The words are in global memory ([`anymetal_launch_abi::nvidia::Parameter::GridBarrier`]):
 //!
 //! | byte | what |
@@ -142,7 +142,7 @@ wait:
   %is.over = icmp ne i32 %current, %before
   br i1 %is.over, label %done, label %look
 look:
-  %flag = load volatile i32, ptr addrspace(1) %stop, align 4
+  %flag = load volatile i32, ptr addrspace(1) %stop, align 4 ; poll
   %goes.on = icmp eq i32 %flag, 0
   br i1 %goes.on, label %wait, label %stopped
 done:

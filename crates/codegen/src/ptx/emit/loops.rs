@@ -1,15 +1,15 @@
-//! Loops: lanes that leave at different times, and looks at the stop flag as `loop_plan` has them.
+//! Loops: lanes that leave at different times, and polls of the stop flag, as `poll_plan` has them.
 
 use std::collections::BTreeSet;
 
 use anymetal_ir::{Block, Inst, Label, Op};
 
-use super::super::loop_plan::{GROUP, LoopPlan};
+use super::super::poll_plan::{GROUP, LoopForm};
 use super::Emitter;
 use super::entry::FIRST_LOOP_NODE;
 use super::frames::{Exit, Frame};
 use crate::cpu::CodegenError;
-use crate::llvm_text::{BlockName, Opd};
+use crate::llvm_text::{BlockName, Bound, Opd};
 
 /// How LLVM is asked to unroll a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,41 +46,44 @@ impl Emitter<'_> {
             unreachable!("{inst} is not a loop")
         };
         let entered = tracked.then(|| self.active_lanes());
-        let plan = if self.input.options.stoppable {
-            self.loop_plans.of(inst)
+        let form = if self.input.options.stoppable {
+            self.loop_forms.of(inst)
         } else {
-            LoopPlan::Quiet { unroll: false }
+            LoopForm::Unpolled { trips: u64::MAX, unroll: false }
         };
         let (again, end) = (self.t.block(), self.t.block());
         let mut blocks = LoopBlocks { label, continuing: end, end, entered, leaving: BTreeSet::new() };
-        self.t.label(again);
         let mut head = again;
-        let is_in_pieces = if let LoopPlan::Pieces { counted, rounds, .. } = &plan {
-            self.begin_piece(counted, *rounds, again);
-            head = self.t.block();
-            self.t.label(head);
-            true
-        } else {
-            false
-        };
-        let copies = if matches!(plan, LoopPlan::Groups(_)) { GROUP } else { 1 };
+        let copies = if matches!(form, LoopForm::Groups(_)) { GROUP } else { 1 };
+        match &form {
+            LoopForm::Pieces { counted, rounds, .. } => {
+                self.t.label(again);
+                self.begin_piece(counted, *rounds, again);
+                head = self.t.block();
+                self.t.loop_header(head, Bound::Trips(*rounds));
+            }
+            LoopForm::Unpolled { trips, .. } => self.t.loop_header(again, Bound::Trips(*trips)),
+            LoopForm::Groups(rounds) | LoopForm::Rounds(rounds) => {
+                self.t.loop_header(again, Bound::Trips(*rounds));
+            }
+        }
         for _ in 0..copies {
             blocks.continuing = self.t.block();
             self.part(&mut blocks, body, Some(Exit::Continue(label)))?;
             self.t.label(blocks.continuing);
             self.part(&mut blocks, continuing, None)?;
         }
-        if is_in_pieces {
+        if matches!(form, LoopForm::Pieces { .. }) {
             let left = self.pieces.pop();
             assert!(left.is_some(), "loops in pieces nest");
         }
-        match plan {
-            LoopPlan::Quiet { unroll: true } => self.branch_unrolled(head, Unrolling::Whole),
-            LoopPlan::Pieces { unroll: true, .. } => self.branch_unrolled(head, Unrolling::ByFour),
-            LoopPlan::Quiet { .. } | LoopPlan::Pieces { .. } => self.t.branch(head),
-            LoopPlan::Groups(rounds) | LoopPlan::Rounds(rounds) => {
+        match form {
+            LoopForm::Unpolled { unroll: true, .. } => self.branch_unrolled(head, Unrolling::Whole),
+            LoopForm::Pieces { unroll: true, .. } => self.branch_unrolled(head, Unrolling::ByFour),
+            LoopForm::Unpolled { .. } | LoopForm::Pieces { .. } => self.t.branch(head),
+            LoopForm::Groups(rounds) | LoopForm::Rounds(rounds) => {
                 assert!(rounds.is_multiple_of(copies), "{copies} copies do not divide {rounds} rounds");
-                self.look_after(rounds / copies);
+                self.poll_after(rounds / copies);
                 self.t.branch(again);
             }
         }
@@ -143,8 +146,8 @@ impl Emitter<'_> {
         self.t.terminator(format_args!("br label %b{head}, !llvm.loop !{node}"));
     }
 
-    /// At the end of a round: looks at the stop flag if as many rounds, a power of two, have passed.
-    fn look_after(&mut self, rounds: u64) {
+    /// At the end of an iteration: polls if so many, a power of two, have passed.
+    fn poll_after(&mut self, rounds: u64) {
         assert!(
             rounds.is_power_of_two(),
             "iterations are counted with a mask, and {rounds} is not a power of two"
@@ -160,19 +163,19 @@ impl Emitter<'_> {
             self.t.store("i32", &now, &counter, 4);
             let low = self.t.value(format_args!("and i32 {now}, {}", rounds - 1));
             let goes_on = self.t.value(format_args!("icmp ne i32 {low}, 0"));
-            let look = self.t.block();
-            self.t.branch_likely(&goes_on, on, look);
-            self.t.label(look);
+            let due = self.t.block();
+            self.t.branch_likely(&goes_on, on, due);
+            self.t.label(due);
         }
-        self.look(on);
+        self.poll(on);
         self.t.label(on);
     }
 
     /// Ends the thread if the launch is to stop; else goes on there.
-    pub(super) fn look(&mut self, on: BlockName) {
+    pub(super) fn poll(&mut self, on: BlockName) {
         assert!(matches!(self.grid.stop, Opd::Reg(_)), "a kernel that polls the stop flag has its parameter");
         let stop = self.grid.stop.clone();
-        let flag = self.t.value(format_args!("load volatile i32, ptr addrspace(1) {stop}, align 4"));
+        let flag = self.t.value(format_args!("load volatile i32, ptr addrspace(1) {stop}, align 4 ; poll"));
         let goes_on = self.t.value(format_args!("icmp eq i32 {flag}, 0"));
         self.t.branch_likely(&goes_on, on, self.exit);
     }

@@ -37,8 +37,8 @@ use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value
 use super::alignment::{Alignment, Assumed};
 use super::analysis::Analysis;
 use super::convergence::Convergence;
-use super::loop_plan::LoopPlans;
 use super::matrix_layout::MatrixLayout;
+use super::poll_plan::LoopForms;
 use super::target::PtxTarget;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
@@ -83,7 +83,7 @@ struct Emitter<'a> {
     alignment: Alignment<'a>,
     convergence: Convergence,
     target: PtxTarget,
-    loop_plans: LoopPlans,
+    loop_forms: LoopForms,
     /// The loops in pieces around.
     pieces: Vec<Piece>,
     /// The loops written so far that are to be unrolled.
@@ -114,7 +114,7 @@ impl<'a> Emitter<'a> {
         let Input { module, kernel, function, order, options, .. } = input;
         let Analysis { pointers, convergence, value_words, matrix_layout } = analysis;
         let target = PtxTarget::new(options);
-        let loop_plans = LoopPlans::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
+        let loop_forms = LoopForms::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
         let exit = t.block();
         Self {
@@ -126,7 +126,7 @@ impl<'a> Emitter<'a> {
             pointers,
             convergence,
             target,
-            loop_plans,
+            loop_forms,
             pieces: Vec::new(),
             unrolled_loops: Vec::new(),
             values: first_values(function),
@@ -158,6 +158,11 @@ impl<'a> Emitter<'a> {
     }
 
     fn inst(&mut self, inst: Inst) -> Result<(), CodegenError> {
+        if self.input.options.stoppable && self.loop_forms.polls_before(inst) {
+            let on = self.t.block();
+            self.poll(on);
+            self.t.label(on);
+        }
         let data = self.input.function.inst(inst);
         match &data.op {
             Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {

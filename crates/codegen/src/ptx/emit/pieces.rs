@@ -1,16 +1,16 @@
-//! Counted loops in pieces, between which the thread looks at the stop flag.
+//! Counted loops in pieces, between which the thread polls the stop flag.
 //!
 //! ```text
 //! again:  start = counter; length = min(limit - start, piece)   0 if the loop is over
-//! head:   if counter - start >= length { if counter is at the limit { break } look; go to again }
+//! head:   if counter - start >= length { if counter is at the limit { break } poll; go to again }
 //!         body; counter += step; go to head
 //! ```
 //! The inner loop has one exit, and a range of counters that is part of the whole loop's: the outcome is the
 //! same whatever the counter's start, and a counter that wraps around ends a piece too.
 
+use anymetal_ir::analysis::CountedLoop;
 use anymetal_ir::{CmpOp, Inst, Space};
 
-use super::super::counted_loop::CountedLoop;
 use super::Emitter;
 use super::frames::Exit;
 use crate::elementwise::{Width, arith};
@@ -79,7 +79,7 @@ impl Emitter<'_> {
             arith::compare(&mut self.t, Width::One, counted.goes_on, counted.scalar, &current, &limit);
         self.t.branch_if(&goes_on, look, leave);
         self.t.label(look);
-        self.look(again);
+        self.poll(again);
         self.t.label(leave);
         self.jump(Exit::Break(counted.label), false);
         self.t.label(on);

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_ir::analysis::CounterRange;
 use anymetal_ir::{BinOp, CastOp, CmpOp, Op, Query, Scalar, SimdOp, Type, Value, ValueDef};
 
 use super::super::by_value::place_in_argument;
-use super::super::counted_loop::Counter;
 use super::Emitter;
 use crate::cpu::shape::range::upper_bound;
 use crate::llvm_text::Opd;
@@ -152,7 +152,7 @@ impl Emitter<'_> {
         sign: Sign,
     ) -> Option<Bounds> {
         let function = self.input.function;
-        if let Some(counter) = self.loop_plans.counter(value).cloned() {
+        if let Some(counter) = self.loop_forms.counter(value).cloned() {
             return self.counter_bounds(regions, &counter, sign);
         }
         let ValueDef::Inst(inst) = function.values[value.index()].def else {
@@ -248,7 +248,12 @@ impl Emitter<'_> {
         })
     }
 
-    fn counter_bounds(&mut self, regions: &mut Regions, counter: &Counter, sign: Sign) -> Option<Bounds> {
+    fn counter_bounds(
+        &mut self,
+        regions: &mut Regions,
+        counter: &CounterRange,
+        sign: Sign,
+    ) -> Option<Bounds> {
         let own = match counter.goes_on {
             CmpOp::ULt | CmpOp::ULe => Sign::Unsigned,
             CmpOp::SLt | CmpOp::SLe => Sign::Signed,

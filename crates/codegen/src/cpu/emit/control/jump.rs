@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     /// What the device sets when it wants kernels to stop.
     pub(in crate::cpu::emit) fn stop_flag(&mut self) -> Opd {
         let slot = self.stop_pointer();
-        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
+        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4 ; poll"))
     }
 
     pub(in crate::cpu::emit) fn stop_pointer(&mut self) -> Opd {

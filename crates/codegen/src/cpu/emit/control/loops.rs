@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             continue_slot: continue_slot.clone(),
         };
         self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
-        self.t.label(head);
+        self.begin_loop(inst, head);
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
             self.t.store(MASK, &none, waiting, 4);
@@ -54,9 +54,7 @@ impl Emitter<'_, '_> {
             self.mask = outer.clone();
         }
         self.block(continuing);
-        if !self.is_counted(label, body, continuing) {
-            self.poll();
-        }
+        self.end_iteration(inst);
         if let Some(lanes) = &lanes_slot {
             let left = self.mask.operand();
             self.t.store(MASK, &left, lanes, 4);

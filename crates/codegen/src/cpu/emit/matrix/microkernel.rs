@@ -6,10 +6,10 @@
 
 use anymetal_ir::Scalar;
 
-use super::SIDE;
+use super::{MAX_DEFERRED, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::Width;
-use crate::cpu::llvm_text::{Opd, Text};
+use crate::cpu::llvm_text::{Bound, Opd, Text};
 use crate::cpu::options::CpuFeatures;
 
 /// Bytes of a table's entry: the first row and the bytes from row to row, the fourth row and three times
@@ -133,7 +133,7 @@ impl Body<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(MAX_DEFERRED as u64));
         let current = self.t.load("i64", &counter, 8);
         let bytes = self.t.mul("i64", &current, &Opd::Int(ENTRY));
         let left = self.entry(left, &bytes);

@@ -13,7 +13,7 @@ use anymetal_ir::PrefetchHint;
 use super::SIDE;
 use crate::cpu::emit::prefetch::{LINE, prefetch_line};
 use crate::cpu::emit::tile_prefetch::Walk;
-use crate::cpu::llvm_text::{Opd, Text};
+use crate::cpu::llvm_text::{Bound, Opd, Text};
 use crate::cpu::options::CpuFeatures;
 
 /// Bytes of a row of 16 columns.
@@ -192,7 +192,7 @@ impl Writer<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(groups as u64));
         let group = self.t.load("i64", &counter, 8);
         self.write_group(pass, &group, None, &cursors);
         let more = self.t.add("i64", &group, &Opd::Int(1));

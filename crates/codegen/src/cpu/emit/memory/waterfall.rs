@@ -3,7 +3,7 @@
 use super::{Address, Item};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{Bound, LANES, MASK, Opd, lanes_type, scalar_type};
 
 /// How tagged pointers are taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
         let numbers = self.t.value(format_args!("lshr <32 x i64> {codes}, splat (i64 48)"));
         let offsets = self.decode_offset(Width::All, codes);
         let (head, done) = (self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(LANES as u64));
         let left = self.t.load(MASK, &left_slot, 8);
         self.mask = Mask::Some(left.clone());
         let lane = self.first_lane();

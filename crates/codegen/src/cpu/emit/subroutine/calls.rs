@@ -1,10 +1,10 @@
 //! Calls of a subroutine from another one, for the lanes of a batch.
 
-use anymetal_ir::{FuncId, Space, Type, Value};
+use anymetal_ir::{FuncId, Inst, Op, Space, Type, Value};
 
 use super::memory::Memory;
 use super::{Emitter, Passing, passed_bytes};
-use crate::cpu::llvm_text::Opd;
+use crate::cpu::llvm_text::{Bound, Opd};
 
 /// What an argument of a call is passed as, but for what follows from a pointer's allocation.
 enum Passed {
@@ -16,7 +16,7 @@ enum Passed {
 
 impl Emitter<'_, '_> {
     /// Calls another subroutine for this batch.
-    pub(super) fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
+    pub(super) fn call(&mut self, inst: Inst, callee: FuncId, args: &[Value], result: Option<Value>) {
         let function = self.sub.function;
         let is_private = |arg: Value| function.ty(arg) == Type::Ptr(Space::Thread);
         let varying: Vec<Value> =
@@ -40,8 +40,9 @@ impl Emitter<'_, '_> {
             let mask = self.mask_operand();
             let offsets: Vec<Opd> = args.iter().map(|&arg| self.component(arg, 0)).collect();
             self.call_under(callee, args, &operands, &offsets, into.as_ref(), &mask);
+            self.poll_after_call(inst);
         } else {
-            self.call_by_offsets(callee, args, &operands, &varying, into.as_ref());
+            self.call_by_offsets(inst, args, &operands, &varying, into.as_ref());
         }
         if let (Some(result), Some(ty), Some(into)) = (result, result_ty, into) {
             let components = (0..usize::from(ty.lanes())).map(|k| {
@@ -49,6 +50,13 @@ impl Emitter<'_, '_> {
                 self.load_passed(ty, &place)
             });
             self.values[result.index()] = Some(components.collect());
+        }
+    }
+
+    /// Polls where the callee may have come back because it did.
+    fn poll_after_call(&mut self, inst: Inst) {
+        if self.loops.polls.is_after_call(inst) {
+            self.poll();
         }
     }
 
@@ -119,18 +127,21 @@ impl Emitter<'_, '_> {
     /// Calls once for each set of lanes that agree on the offsets of all pointers.
     fn call_by_offsets(
         &mut self,
-        callee: FuncId,
+        inst: Inst,
         args: &[Value],
         operands: &[Passed],
         varying: &[Value],
         into: Option<&Opd>,
     ) {
+        let Op::Call(callee, _) = self.sub.function.inst(inst).op else {
+            unreachable!("{inst} is not a call")
+        };
         let (ty, lanes) = (self.mask_type(), self.lanes);
         let slot = self.t.alloca(&ty, 4);
         let mask = self.mask_operand();
         self.t.store(&ty, &mask, &slot, 4);
         let (head, run, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
+        self.t.loop_header(head, Bound::Lanes(lanes as u64));
         let left = self.t.load(&ty, &slot, 4);
         let any = self.any(&left);
         self.t.branch_if(&any, run, done);
@@ -146,6 +157,7 @@ impl Emitter<'_, '_> {
             same = self.both(&same, &equal);
         }
         self.call_under(callee, args, operands, &offsets, into, &same);
+        self.poll_after_call(inst);
         let others = self.not(&same);
         let rest = self.both(&left, &others);
         self.t.store(&ty, &rest, &slot, 4);

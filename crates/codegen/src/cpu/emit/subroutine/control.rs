@@ -7,8 +7,9 @@
 use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value, analysis::walk_insts};
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Opd};
+use crate::cpu::llvm_text::{BlockName, Bound, Opd};
 use crate::elementwise::Width;
+use crate::polls::LoopPolls;
 
 /// A construct with a label around the position.
 #[derive(Clone, Debug)]
@@ -38,9 +39,9 @@ impl Emitter<'_, '_> {
         match &function.inst(inst).op {
             Op::If { cond, then, otherwise } => self.if_else(*cond, *then, *otherwise),
             Op::Loop { label, body, continuing } if self.is_direct_loop(*label, *body, *continuing) => {
-                self.direct_loop(*label, *body, *continuing);
+                self.direct_loop(inst, *label, *body, *continuing);
             }
-            Op::Loop { label, body, continuing } => self.masked_loop(*label, *body, *continuing),
+            Op::Loop { label, body, continuing } => self.masked_loop(inst, *label, *body, *continuing),
             Op::Scope { label, body } => self.scope(*label, *body),
             Op::Switch { label, selector, cases, default } => {
                 self.switch(*label, *selector, cases, *default);
@@ -315,10 +316,10 @@ impl Emitter<'_, '_> {
 
     // --- loops
 
-    fn direct_loop(&mut self, label: Label, body: Block, continuing: Block) {
+    fn direct_loop(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let before = self.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
+        self.begin_loop(inst, head);
         self.constructs.push(Construct {
             label,
             is_direct: true,
@@ -331,7 +332,7 @@ impl Emitter<'_, '_> {
         self.t.label(next);
         self.mask = before.clone();
         self.block(continuing);
-        self.poll();
+        self.end_iteration(inst);
         self.t.branch(head);
         let left = self.constructs.pop();
         assert!(left.is_some_and(|left| left.label == label), "constructs nest");
@@ -339,7 +340,7 @@ impl Emitter<'_, '_> {
         self.mask = before;
     }
 
-    fn masked_loop(&mut self, label: Label, body: Block, continuing: Block) {
+    fn masked_loop(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let changes = self.changes_mask(&[body, continuing]);
         let before = self.mask.clone();
         let none = Opd::text("zeroinitializer");
@@ -347,7 +348,7 @@ impl Emitter<'_, '_> {
         let (on, exit_slot) = (self.new_mask(&mask), self.new_mask(&none));
         let continue_slot = self.new_mask(&none);
         let (head, run, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.label(head);
+        self.begin_loop(inst, head);
         let lanes = self.kept_mask(&on);
         let ty = self.mask_type();
         self.t.store(&ty, &none, &continue_slot, 4);
@@ -376,15 +377,30 @@ impl Emitter<'_, '_> {
         let left = self.constructs.pop();
         assert!(left.is_some_and(|left| left.label == label), "constructs nest");
         self.keep_mask(Some(&on));
-        self.poll();
+        self.end_iteration(inst);
         self.t.branch(head);
         self.start(exit);
         self.mask = if changes { Mask::Some(self.kept_mask(&exit_slot)) } else { before };
     }
 
+    /// Begins the header of a loop of the program.
+    fn begin_loop(&mut self, inst: Inst, head: BlockName) {
+        match self.loops.polls.of_loop(inst) {
+            LoopPolls::Never { trips } => self.t.loop_header(head, Bound::Trips(trips)),
+            LoopPolls::Every { .. } => self.t.label(head),
+        }
+    }
+
+    /// Polls before the next iteration, where the loop does.
+    fn end_iteration(&mut self, inst: Inst) {
+        if let LoopPolls::Every { .. } = self.loops.polls.of_loop(inst) {
+            self.poll();
+        }
+    }
+
     /// Leaves soon after the device asks.
-    fn poll(&mut self) {
-        let stop = self.t.value(format_args!("load volatile i32, ptr {}, align 4", self.stop));
+    pub(super) fn poll(&mut self) {
+        let stop = self.t.value(format_args!("load volatile i32, ptr {}, align 4 ; poll", self.stop));
         let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
         let go = self.t.block();
         let exit = self.exit;

@@ -25,9 +25,12 @@ mod plan;
 mod pure;
 mod shared;
 
+use std::rc::Rc;
+
 use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::polls::FunctionLoops;
 use super::{Shared, zero_of};
 use crate::cpu::llvm_text::{BlockName, LANES, Opd, Text, scalar_type};
 use crate::cpu::options::{CpuFeatures, FaultSite};
@@ -42,7 +45,7 @@ pub(super) use plan::{Passing, Passings};
 pub(in crate::cpu) const UNIT: u32 = 4;
 
 /// How many lanes a subroutine works on.
-fn batch_lanes(features: &CpuFeatures) -> usize {
+pub(super) fn batch_lanes(features: &CpuFeatures) -> usize {
     match features {
         CpuFeatures { avx512: true, .. } => 16,
         CpuFeatures { avx2: true, .. } => 8,
@@ -88,6 +91,7 @@ struct Emitter<'a, 'm> {
     /// Where lanes that are off wait, innermost last.
     arms: Vec<BlockName>,
     exit: BlockName,
+    loops: Rc<FunctionLoops>,
 }
 
 /// Writes all subroutines.
@@ -134,7 +138,16 @@ fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
     assert!(LANES.is_multiple_of(batch_lanes(&shared.options.features)), "batches divide a SIMD-group");
     let lanes = batch_lanes(&shared.options.features);
     assert_eq!(sub.passing().len(), sub.function.params.len(), "every parameter has a passing convention");
-    let number = sub.id.0;
+    let (number, batches) = (sub.id.0, LANES / lanes);
+    // Where the flag is set the other batches are left out.
+    let after = match shared.loops.of_function(sub.id).polls.has_polls() {
+        true => {
+            "  %flag = load volatile i32, ptr %stop, align 4 ; poll
+  %goes.on = icmp eq i32 %flag, 0
+  br i1 %goes.on, label %more, label %done"
+        }
+        false => "  br label %more",
+    };
     let (mut parameters, mut arguments, mut places) = (String::new(), String::new(), String::new());
     let types = sub.function.params.iter().map(|param| sub.function.ty(*param));
     let passed = types.zip(sub.passing().iter().copied());
@@ -157,7 +170,7 @@ fn batches(shared: &Shared<'_>, sub: &Subroutine<'_>) -> String {
         "define internal void @am.call.{number}(i32 %mask, ptr %record, i32 %first, ptr %stop{parameters}) noinline #0 {{
 entry:
   br label %loop
-loop:
+loop: ; lanes <= {batches}
   %lane = phi i32 [ 0, %entry ], [ %next, %more ]
   %bits = lshr i32 %mask, %lane
   %batch = trunc i32 %bits to i{lanes}
@@ -167,7 +180,7 @@ run:
   %lane64 = zext i32 %lane to i64
 {places}  %thread = add i32 %first, %lane
   call void @am.sub.{number}(i{lanes} %batch, ptr %record, i32 %thread, ptr %stop{arguments})
-  br label %more
+{after}
 more:
   %next = add i32 %lane, {lanes}
   %again = icmp ult i32 %next, {LANES}
@@ -200,6 +213,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
     header.push_str(") noinline #0");
     let entry_mask = t.entry_value(format_args!("bitcast i{lanes} {bits} to <{lanes} x i1>"));
     let (begin, exit) = (t.block(), t.block());
+    let loops = Rc::clone(shared.loops.of_function(sub.id));
     let mut emitter = Emitter {
         sub,
         shared,
@@ -217,6 +231,7 @@ fn text<'m>(shared: &mut Shared<'m>, sub: &Subroutine<'m>) -> String {
         constructs: Vec::new(),
         arms: Vec::new(),
         exit,
+        loops,
     };
     emitter.t.label(begin);
     emitter.load_parameters();
@@ -396,6 +411,9 @@ impl Emitter<'_, '_> {
 
     /// Emits one instruction.
     fn inst(&mut self, inst: Inst) {
+        if self.loops.polls.is_before(inst) {
+            self.poll();
+        }
         let function = self.sub.function;
         let data = function.inst(inst);
         if self.shared.options.comments {
@@ -411,7 +429,7 @@ impl Emitter<'_, '_> {
             Op::Store { ptr, value, .. } => self.store(inst, *ptr, *value),
             Op::MemCopy { dst, src, size, align } => self.copy(inst, *dst, *src, *size, *align),
             Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
-            Op::Call(callee, args) => self.call(*callee, args, data.result),
+            Op::Call(callee, args) => self.call(inst, *callee, args, data.result),
             op if !op.blocks().is_empty() || op.is_terminator() => self.control(inst),
             op => {
                 assert!(op.only_computes(), "{op:?} does not occur in called functions");

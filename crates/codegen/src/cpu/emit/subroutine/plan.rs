@@ -87,8 +87,8 @@ impl Room {
 /// One function that is called.
 #[derive(Debug)]
 pub(in crate::cpu) struct Subroutine<'m> {
-    pub(super) id: FuncId,
-    pub(super) function: &'m Function,
+    pub(in crate::cpu::emit) id: FuncId,
+    pub(in crate::cpu::emit) function: &'m Function,
     pointers: Vec<Pointer>,
     uniformity: Uniformity,
     locals: Vec<LocalKind>,
@@ -140,7 +140,7 @@ impl<'m> Subroutines<'m> {
         self.all.iter().map(|sub| (sub.id, sub.passing.clone())).collect()
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Subroutine<'m>> {
+    pub(in crate::cpu::emit) fn all(&self) -> impl Iterator<Item = &Subroutine<'m>> {
         self.all.iter()
     }
 

@@ -18,6 +18,7 @@ use crate::cpu::emit::matrix::Fit;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
+use crate::polls::LoopPolls;
 
 /// Notes of a SIMD-group; one more is overwritten by all that come later.
 const CAPACITY: usize = 16;
@@ -97,8 +98,12 @@ impl Emitter<'_, '_> {
                     trip_counts.insert(ptr, around);
                 }
                 Op::Matrix(MatrixOp::MultiplyAccumulate, _) => *products = true,
-                Op::Loop { label, body, continuing } => {
-                    let trips = self.trips(label, body, continuing).unwrap_or(0);
+                Op::Loop { body, continuing, .. } => {
+                    // The last iteration that begins only leaves.
+                    let trips = match self.loops.polls.of_loop(inst) {
+                        LoopPolls::Never { trips } => usize::try_from(trips - 1).unwrap_or(0),
+                        LoopPolls::Every { .. } => 0,
+                    };
                     // More notes than there is room for are none.
                     let times = trips.checked_mul(around.1).filter(|&times| times <= CAPACITY).unwrap_or(0);
                     let inner = (Some(inst), times);

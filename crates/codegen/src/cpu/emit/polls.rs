@@ -1,0 +1,113 @@
+//! Loops and polls of a kernel's version and of the functions that it calls.
+//!
+//! A region is a loop over SIMD-groups, which polls if all SIMD-groups together may exceed the budget.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables};
+use anymetal_ir::{FuncId, Function, Inst};
+
+use super::subroutine::{Subroutines, batch_lanes};
+use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
+use crate::cpu::llvm_text::{BlockName, Bound, LANES};
+use crate::cpu::options::CpuFeatures;
+use crate::cpu::shape::queries::Geometry;
+use crate::cpu::shape::range::upper_bound;
+use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
+
+/// The variables and polls of a function.
+#[derive(Debug)]
+pub(super) struct FunctionLoops {
+    pub(super) variables: Variables,
+    pub(super) polls: PollPlan,
+}
+
+/// Loops and polls of the functions that a kernel calls.
+#[derive(Debug, Default)]
+pub(super) struct SubroutineLoops {
+    by_function: BTreeMap<FuncId, Rc<FunctionLoops>>,
+    batch_lanes: usize,
+}
+
+impl SubroutineLoops {
+    pub(super) fn of(subroutines: &Subroutines<'_>, features: &CpuFeatures) -> Self {
+        let mut this = Self { by_function: BTreeMap::new(), batch_lanes: batch_lanes(features) };
+        // Callers precede callees in the list.
+        let all: Vec<_> = subroutines.all().collect();
+        for sub in all.into_iter().rev() {
+            let calls = Calls { loops: &this, batches: 1, sets: this.batch_lanes };
+            let variables = Variables::of(sub.function);
+            let bound = |value| upper_bound(sub.function, Geometry::Any, value);
+            let trips = TripCounts::new(CountedLoops::new(sub.function, &variables), &bound);
+            let polls = PollPlan::of_subroutine(sub.function, &trips, &calls);
+            this.by_function.insert(sub.id, Rc::new(FunctionLoops { variables, polls }));
+        }
+        this
+    }
+
+    /// Those of a called function.
+    pub(super) fn of_function(&self, id: FuncId) -> &Rc<FunctionLoops> {
+        self.by_function.get(&id).unwrap_or_else(|| unreachable!("{id:?} is not called"))
+    }
+
+    /// Those of the kernel's function.
+    pub(super) fn of_kernel(&self, function: &Function, geometry: Geometry) -> FunctionLoops {
+        let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
+        let variables = Variables::of(function);
+        let bound = |value| upper_bound(function, geometry, value);
+        let trips = TripCounts::new(CountedLoops::new(function, &variables), &bound);
+        let polls = PollPlan::of_kernel(function, &trips, &calls);
+        FunctionLoops { variables, polls }
+    }
+}
+
+/// Emitted calls: for each batch of each set of lanes with the same pointer arguments.
+struct Calls<'a> {
+    loops: &'a SubroutineLoops,
+    batches: usize,
+    sets: usize,
+}
+
+impl PollTarget for Calls<'_> {
+    fn iterations_between_polls(&self, _: Inst, _: u64) -> u64 {
+        1
+    }
+
+    fn call(&self, callee: FuncId) -> CallWork {
+        let polls = &self.loops.of_function(callee).polls;
+        let batches = if polls.has_polls() { 1 } else { self.batches as u64 };
+        CallWork { once: polls.work_of_call() * batches, times: self.sets as u64, polls: polls.has_polls() }
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Begins the header of a loop of the program.
+    pub(super) fn begin_loop(&mut self, inst: Inst, head: BlockName) {
+        match self.loops.polls.of_loop(inst) {
+            LoopPolls::Never { trips } => self.t.loop_header(head, Bound::Trips(trips)),
+            LoopPolls::Every { .. } => self.t.label(head),
+        }
+    }
+
+    /// Polls before the next iteration, where the loop does.
+    pub(super) fn end_iteration(&mut self, inst: Inst) {
+        if let LoopPolls::Every { .. } = self.loops.polls.of_loop(inst) {
+            self.poll();
+        }
+    }
+
+    /// Polls before a region if the work since the last poll would exceed the budget. Returns whether the region's
+    /// loop over SIMD-groups also has to poll.
+    pub(super) fn poll_before_region(&mut self, insts: &[Inst]) -> bool {
+        let each = insts.iter().fold(0u64, |sum, &inst| sum.saturating_add(self.loops.polls.work_of(inst)));
+        let all = each.saturating_mul(MAX_SIMDGROUPS);
+        let polls = all > PollPlan::LIMIT;
+        let work = if polls { each.min(PollPlan::LIMIT) } else { all };
+        if self.group_work.kernel_polls_before(work) {
+            self.poll();
+        }
+        self.group_work.add(work);
+        polls
+    }
+}
