@@ -20,6 +20,7 @@ pub mod exec_file;
 pub mod execute;
 pub mod expectation;
 pub mod foreign;
+pub mod hostile_programs;
 pub mod llama;
 pub mod machine;
 pub mod metal_examples;
