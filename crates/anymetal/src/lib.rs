@@ -138,7 +138,7 @@ pub use anymetal_hal::artifact::{
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 pub use anymetal_hal::clock::{Clock, SystemClock};
-pub use anymetal_hal::command::{BoundResource, Grid, ResourceUsage, Timestamps};
+pub use anymetal_hal::command::{BoundResource, Deadline, Grid, ResourceUsage, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
