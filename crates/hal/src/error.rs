@@ -80,6 +80,9 @@ pub enum DeviceError {
         /// The deadline.
         after: Duration,
     },
+    /// The wait was interrupted ([`crate::interruption`]); the work goes on.
+    #[error("the wait was interrupted; the work goes on until it ends or its deadline stops it")]
+    WaitInterrupted,
     /// An argument of the kernel was not given.
     #[error("kernel `{kernel}`: {} `{name}` is missing", describe_argument(*index))]
     MissingArgument {
@@ -512,6 +515,7 @@ impl DeviceError {
             E::CommandBufferFailed { failure, .. } => failure.class(),
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
+            | E::WaitInterrupted
             | E::KernelRefused { .. }
             | E::TooManyResident { .. }
             | E::LogFault { .. }
