@@ -37,7 +37,7 @@ typedef enum anymetal_status {
     ANYMETAL_TRANSIENT = 4,     /* trying again may help */
     ANYMETAL_EXHAUSTED = 5,     /* memory or another resource is used up */
     ANYMETAL_LOST = 6,          /* the device is lost, or a part of this machine is missing */
-    ANYMETAL_BUG = 7            /* a bug of this library */
+    ANYMETAL_BUG = 7            /* a bug of this library; the text names the reproducer to report */
 } anymetal_status;
 
 typedef struct anymetal_device anymetal_device;

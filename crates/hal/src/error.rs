@@ -476,7 +476,15 @@ pub enum DeviceError {
         /// The device's own words.
         reason: String,
     },
-    /// A bug in the device or its interpreter: a worker panicked while it ran the work.
+    /// A bug of the interpreter showed while it ran a kernel.
+    #[error("kernel `{kernel}` was not run to its end: {report}")]
+    InterpreterBug {
+        /// The kernel.
+        kernel: String,
+        /// Stage, kernel, message and reproducer.
+        report: String,
+    },
+    /// A bug of the device: a worker panicked while it ran the work.
     #[error("a worker panicked while it ran {}: {message}", describe_work(kernel))]
     WorkerPanicked {
         /// The kernel that ran, if any.
@@ -513,7 +521,7 @@ impl DeviceError {
             // Slow because the machine was busy, or an endless loop: one more try can tell.
             E::DeadlineExceeded { .. } | E::Busy { .. } | E::BufferInUse { .. } => ErrorClass::Transient,
             E::CommandBufferFailed { failure, .. } => failure.class(),
-            E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
+            E::DeviceLost { .. } | E::WorkerPanicked { .. } | E::InterpreterBug { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::WaitInterrupted
             | E::KernelRefused { .. }
