@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anymetal_hal::blit;
 use anymetal_hal::command::{Deadline, ResourceUsage, Timestamps};
@@ -43,9 +42,10 @@ impl CommandBuffer {
         CommandBuffer { inner: self.inner.label(label) }
     }
 
-    /// Stops it when it has run that long.
-    pub fn deadline(self, after: Duration) -> Self {
-        CommandBuffer { inner: self.inner.deadline(Deadline::After(after)) }
+    /// Stops it when it has run for that [`Duration`](std::time::Duration), in place of the default (the setting
+    /// `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
+    pub fn deadline(self, deadline: impl Into<Deadline>) -> Self {
+        CommandBuffer { inner: self.inner.deadline(deadline.into()) }
     }
 
     /// What to measure.

@@ -279,9 +279,15 @@ impl Device {
         StreamOptions { tenant: self.tenant.clone(), ..options }
     }
 
-    /// A queue with a label, limits, a priority, a tenant.
+    /// A queue with a label, limits, a priority, a tenant, a default deadline.
     pub fn queue_with(&self, options: StreamOptions) -> Result<Queue, Error> {
+        let options = self.with_default_deadline(options);
         Ok(Queue::new(self.clone(), self.shared.context.stream(options)?))
+    }
+
+    /// The options with the deadline of the settings, if they have the default one.
+    fn with_default_deadline(&self, options: StreamOptions) -> StreamOptions {
+        StreamOptions { deadline: options.deadline.or(self.shared.config.streams.deadline), ..options }
     }
 
     /// So many queues, at least one; `None`: as many as this device was measured to be worth.
@@ -295,7 +301,8 @@ impl Device {
         count: impl Into<Option<usize>>,
         options: &StreamOptions,
     ) -> Result<QueueGroup, Error> {
-        Ok(QueueGroup::new(self.clone(), StreamGroup::new(&self.shared.context, count.into(), options)?))
+        let options = self.with_default_deadline(options.clone());
+        Ok(QueueGroup::new(self.clone(), StreamGroup::new(&self.shared.context, count.into(), &options)?))
     }
 
     /// An event from the device's pool, with the value 0.

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use anymetal_compiler::CompileError;
 use anymetal_compiler::sanitizer::FilterError;
+use anymetal_compiler::{CompileError, CompilerBug};
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::record::file::RecordingError;
 use anymetal_hal::record::replay::ReplayError;
@@ -205,6 +205,16 @@ impl Error {
         matches!(self, Error::Exec(error) if error.is_cancelled())
     }
 
+    /// Whether a bug of the compiler or of the interpreter is the reason. The text has stage, kernel, message and
+    /// the reproducer to report.
+    pub fn is_bug(&self) -> bool {
+        match self {
+            Error::Compile(failure) => failure.compiler_bug().is_some(),
+            Error::Device(error) => matches!(error, DeviceError::InterpreterBug { .. }),
+            _ => false,
+        }
+    }
+
     /// The class, by which retry policies decide.
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -345,6 +355,14 @@ impl CompileFailure {
     /// A stable name of the kind of failure.
     pub fn id(&self) -> &'static str {
         self.0.id()
+    }
+
+    /// The bug, if one of the compiler is the reason.
+    pub fn compiler_bug(&self) -> Option<&CompilerBug> {
+        match &*self.0 {
+            CompileError::Internal(bug) => Some(bug),
+            _ => None,
+        }
     }
 
     /// Whether the user's input is at fault, rather than the machine or the compiler.

@@ -2,8 +2,6 @@
 //!
 //! Owns [`Launch`]. Invariant: the first mistake is kept and told by [`Launch::submit`]; nothing runs then.
 
-use std::time::Duration;
-
 use anymetal_hal::command::{
     Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
 };
@@ -136,9 +134,10 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Stops the kernel when it has run that long.
-    pub fn deadline(mut self, after: Duration) -> Self {
-        self.deadline = Deadline::After(after);
+    /// Stops the kernel when it has run for that [`Duration`](std::time::Duration), in place of the default (the
+    /// setting `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
+    pub fn deadline(mut self, deadline: impl Into<Deadline>) -> Self {
+        self.deadline = deadline.into();
         self
     }
 

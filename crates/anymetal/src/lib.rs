@@ -118,7 +118,7 @@ pub mod tuning;
 
 /// The audit log and the session's file, for [`Manager::audit`] and [`Manager::session`].
 pub use anymetal_audit as audit;
-pub use anymetal_compiler::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
+pub use anymetal_compiler::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, CompilerBug};
 /// The traits of devices, below everything here: for devices of a program's own, and for what
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
@@ -138,7 +138,7 @@ pub use anymetal_hal::artifact::{
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 pub use anymetal_hal::clock::{Clock, SystemClock};
-pub use anymetal_hal::command::{BoundResource, Grid, ResourceUsage, Timestamps};
+pub use anymetal_hal::command::{BoundResource, Deadline, Grid, ResourceUsage, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};

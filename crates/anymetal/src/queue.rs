@@ -64,10 +64,15 @@ impl Queue {
         Submission::accepted(graph.inner().submit_to(&self.stream)?)
     }
 
-    /// As [`Queue::submit_graph`], with a limit for the time that the device takes for all of the graph; one
-    /// that is not done by then ends with [`crate::DeviceError::DeadlineExceeded`].
-    pub fn submit_graph_within(&self, graph: &Executable, limit: Duration) -> Result<Submission, Error> {
-        Submission::accepted(graph.inner().submit_within(&self.stream, Deadline::After(limit))?)
+    /// As [`Queue::submit_graph`], with a limit for the time that the device takes for all of the graph, or
+    /// [`Deadline::Never`]; a graph that is not done by then ends with
+    /// [`crate::DeviceError::DeadlineExceeded`].
+    pub fn submit_graph_within(
+        &self,
+        graph: &Executable,
+        limit: impl Into<Deadline>,
+    ) -> Result<Submission, Error> {
+        Submission::accepted(graph.inner().submit_within(&self.stream, limit.into())?)
     }
 
     /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.

@@ -37,7 +37,7 @@ typedef enum anymetal_status {
     ANYMETAL_TRANSIENT = 4,     /* trying again may help */
     ANYMETAL_EXHAUSTED = 5,     /* memory or another resource is used up */
     ANYMETAL_LOST = 6,          /* the device is lost, or a part of this machine is missing */
-    ANYMETAL_BUG = 7            /* a bug of this library */
+    ANYMETAL_BUG = 7            /* a bug of this library; the text names the reproducer to report */
 } anymetal_status;
 
 typedef struct anymetal_device anymetal_device;
@@ -198,11 +198,20 @@ typedef struct anymetal_grid {
 
 /*
  * Launches a kernel with its arguments in the order of their Metal indices, no more than the kernel declares. With
- * `submission` NULL the call returns when the kernel has ended, with its status; otherwise it returns at once.
+ * `submission` NULL the call returns when the kernel has ended, with its status; otherwise it returns at once. A
+ * kernel that runs longer than the default deadline (60 s, or the setting `streams.deadline`, which
+ * ANYMETAL_STREAMS_DEADLINE sets) is stopped, and the launch ends with ANYMETAL_TRANSIENT.
  */
 anymetal_status anymetal_launch(const anymetal_queue *queue, const anymetal_kernel *kernel,
                                 const anymetal_argument *arguments, size_t argument_count, anymetal_grid grid,
                                 anymetal_submission **submission);
+/*
+ * As anymetal_launch, with a deadline in seconds; 0 turns the deadline off. Negative numbers, infinity and NaN are
+ * refused.
+ */
+anymetal_status anymetal_launch_within(const anymetal_queue *queue, const anymetal_kernel *kernel,
+                                       const anymetal_argument *arguments, size_t argument_count, anymetal_grid grid,
+                                       double deadline_seconds, anymetal_submission **submission);
 
 /* Waits until it has ended; `device_seconds`, if not NULL, gets the time that the device was at it. */
 anymetal_status anymetal_submission_wait(const anymetal_submission *submission, double *device_seconds);

@@ -3,7 +3,9 @@
 use std::ffi::c_int;
 
 use anymetal::hal::command::BoundResource;
-use anymetal::{ArgumentTarget, BufferView, DeviceError, Scalar, Submission, Unbound, VisibleFunctionTable};
+use anymetal::{
+    ArgumentTarget, BufferView, Deadline, DeviceError, Scalar, Submission, Unbound, VisibleFunctionTable,
+};
 
 use crate::buffer::BufferHandle;
 use crate::device::QueueHandle;
@@ -96,22 +98,23 @@ impl Argument {
     }
 }
 
-/// `anymetal_launch`.
-///
-/// # Safety
-///
-/// `arguments` has `argument_count` arguments as the header describes them, `submission` is NULL or a
-/// place for the result.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn anymetal_launch(
+/// The parameters of a launch.
+struct LaunchCall {
     queue: Handle<QueueHandle>,
     kernel: Handle<KernelHandle>,
     arguments: List<Argument>,
     argument_count: usize,
     grid: Grid,
     submission: Place<Handle<SubmissionHandle>>,
-) -> Status {
-    run(|| {
+}
+
+impl LaunchCall {
+    /// # Safety
+    ///
+    /// `arguments` has `argument_count` arguments as the header describes them, `submission` is NULL or a
+    /// place for the result.
+    unsafe fn launch(self, deadline: Deadline) -> Result<(), Failure> {
+        let LaunchCall { queue, kernel, arguments, argument_count, grid, submission } = self;
         let (queue, kernel) = (queue.object("queue")?, kernel.object("kernel")?);
         // SAFETY: the caller's promise.
         let place = unsafe { submission.optional() }?;
@@ -120,7 +123,7 @@ pub(crate) unsafe extern "C" fn anymetal_launch(
         let arguments = unsafe { arguments.slice(argument_count, declared, "kernel's arguments") }?;
         let max_bytes = queue.queue.device().capabilities().max_inline_bytes;
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads);
+        let mut launch = queue.queue.launch(&kernel.pipeline).threads(grid.threads).deadline(deadline);
         for argument in arguments {
             // SAFETY: the caller's promise.
             launch = match unsafe { argument.given(max_bytes) }? {
@@ -136,6 +139,49 @@ pub(crate) unsafe extern "C" fn anymetal_launch(
             Some(place) => place.write(Handle::of(SubmissionHandle { submission: launch.submit()? })?),
         }
         Ok(())
+    }
+}
+
+/// `anymetal_launch`.
+///
+/// # Safety
+///
+/// As of [`LaunchCall::launch`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn anymetal_launch(
+    queue: Handle<QueueHandle>,
+    kernel: Handle<KernelHandle>,
+    arguments: List<Argument>,
+    argument_count: usize,
+    grid: Grid,
+    submission: Place<Handle<SubmissionHandle>>,
+) -> Status {
+    let call = LaunchCall { queue, kernel, arguments, argument_count, grid, submission };
+    // SAFETY: the caller's promise.
+    run(|| unsafe { call.launch(Deadline::Default) })
+}
+
+/// `anymetal_launch_within`.
+///
+/// # Safety
+///
+/// As of [`LaunchCall::launch`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn anymetal_launch_within(
+    queue: Handle<QueueHandle>,
+    kernel: Handle<KernelHandle>,
+    arguments: List<Argument>,
+    argument_count: usize,
+    grid: Grid,
+    deadline_seconds: f64,
+    submission: Place<Handle<SubmissionHandle>>,
+) -> Status {
+    let call = LaunchCall { queue, kernel, arguments, argument_count, grid, submission };
+    run(|| {
+        let deadline =
+            Deadline::from_secs_f64(deadline_seconds).map_err(|error| Failure::caller(error.to_string()))?;
+        // SAFETY: the caller's promise.
+        unsafe { call.launch(deadline) }
     })
 }
 

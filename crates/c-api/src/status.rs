@@ -58,6 +58,7 @@ impl From<Error> for Failure {
         let status = match &error {
             Error::Compile(failure) if failure.is_users() => Status::CompileError,
             Error::Device(DeviceError::OutOfBounds(_)) => Status::OutOfBounds,
+            _ if error.is_bug() => Status::Bug,
             _ => match error.class() {
                 ErrorClass::Transient => Status::Transient,
                 ErrorClass::Exhausted => Status::Exhausted,

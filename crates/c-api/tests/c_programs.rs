@@ -2,7 +2,7 @@
 
 mod compiled;
 
-use compiled::{root, run};
+use compiled::{root, run, run_in};
 
 #[test]
 fn the_example_computes_and_tells_of_the_access_outside() {
@@ -18,6 +18,23 @@ fn functions_are_linked_and_put_into_tables() {
     let ended = run(&root().join("tests/functions.c"), &["-std=c11", "-pedantic"]);
     let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     assert!(ended.status.success(), "{out}\n{err}");
+}
+
+/// Builds with debug assertions have compiler bugs on request.
+#[cfg(debug_assertions)]
+#[test]
+fn a_compiler_bug_is_a_status_with_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let variables =
+        [("ANYMETAL_TEST_COMPILER_BUG", "middle end"), ("ANYMETAL_CACHE", cache.to_str().unwrap())];
+    let ended = run_in(&root().join("tests/compiler_bug.c"), &["-std=c11", "-pedantic"], &variables);
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success() && !err.contains("panicked"), "{out}\n{err}");
+    assert!(out.contains("compiler bug in stage `middle end`, kernel `f`"), "{out}");
+    let reproducer =
+        out.lines().next().and_then(|line| line.split_once("the reproducer ")).expect("a path").1;
+    assert!(std::fs::read_to_string(reproducer).unwrap().contains("kernel void f"), "{reproducer}");
 }
 
 #[test]

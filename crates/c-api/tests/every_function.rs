@@ -49,6 +49,10 @@ const VALID: &[(&str, &str)] = &[
     ("anymetal_launch.arguments", "arguments"),
     ("anymetal_launch.argument_count", "3"),
     ("anymetal_launch.grid", "GRID"),
+    ("anymetal_launch_within.arguments", "arguments"),
+    ("anymetal_launch_within.argument_count", "3"),
+    ("anymetal_launch_within.grid", "GRID"),
+    ("anymetal_launch_within.deadline_seconds", "10.0"),
 ];
 
 /// The parameters for which NULL has a meaning.
@@ -56,6 +60,7 @@ const OPTIONAL: &[&str] = &[
     "anymetal_device_open.name",
     "anymetal_function_table_set.name",
     "anymetal_launch.submission",
+    "anymetal_launch_within.submission",
     "anymetal_submission_wait.device_seconds",
 ];
 
@@ -176,6 +181,9 @@ fn hostile(function: &Function, kind: &str, name: &str) -> Vec<(String, bool)> {
             add("(void *)((char *)arguments + 1)", false);
             // 13 and three of each of the lengths.
             (0..28).for_each(|at| add(&format!("bad_arguments[{at}]"), false));
+        }
+        "double" => {
+            ["-1.0", "1e300", "1.0 / 0.0", "-1.0 / 0.0", "0.0 / 0.0"].iter().for_each(|one| add(one, true));
         }
         "anymetal_grid" => {
             add("(anymetal_grid){{0, 0, 0}, {0, 0, 0}}", false);

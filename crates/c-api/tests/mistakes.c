@@ -1,4 +1,5 @@
 /* Calls with mistakes: each must give the status and a text with the word that is listed with it. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,17 @@ int main(void) {
     expect("fine", anymetal_launch(queue, kernel, arguments, 2, grid, NULL), ANYMETAL_OK, "");
     expect("read", anymetal_buffer_read(buffer, 4, &number, 4), ANYMETAL_OK, "");
     if (number != 7) failures++;
+    const double refused[] = {-1.0, 1e300, NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        anymetal_submission *none = NULL;
+        expect("deadline", anymetal_launch_within(queue, kernel, arguments, 2, grid, refused[i], &none), ANYMETAL_CALLER,
+               "deadline");
+        if (none != NULL) failures++;
+    }
+    arguments[1] = anymetal_arg_integer(8);
+    expect("no deadline", anymetal_launch_within(queue, kernel, arguments, 2, grid, 0.0, NULL), ANYMETAL_OK, "");
+    expect("read", anymetal_buffer_read(buffer, 4, &number, 4), ANYMETAL_OK, "");
+    if (number != 8) failures++;
     arguments[0].kind = (anymetal_argument_kind)9;
     expect("no kind", anymetal_launch(queue, kernel, arguments, 2, grid, NULL), ANYMETAL_CALLER, "9");
     anymetal_argument_info info;
@@ -76,6 +88,14 @@ int main(void) {
     expect("index", anymetal_launch(queue, kernel, local, 2, pair, NULL), ANYMETAL_CALLER, "-1");
     local[0] = anymetal_arg_threadgroup(0, 4);
     expect("short", anymetal_launch(queue, kernel, local, 2, pair, NULL), ANYMETAL_OUT_OF_BOUNDS, "");
+    anymetal_kernel_release(kernel);
+    anymetal_library_release(library);
+    kernel = NULL;
+    library = NULL;
+    expect("endless", COMPILE("kernel void f(device int* x) { while (true) x[0]++; }"), ANYMETAL_OK, "");
+    if (anymetal_kernel_make(library, "f", &kernel) != ANYMETAL_OK) return 1;
+    anymetal_argument endless[] = {anymetal_arg_buffer(buffer)};
+    expect("stopped", anymetal_launch_within(queue, kernel, endless, 1, grid, 0.2, NULL), ANYMETAL_TRANSIENT, "0.2 s");
     anymetal_buffer_release(NULL);
     anymetal_buffer_release(buffer);
     anymetal_queue_release(queue);

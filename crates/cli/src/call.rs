@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{ArgumentKind, Family, KernelInfo, Logs, Pipeline, Queue, TensorShape};
+use anymetal::{ArgumentKind, Deadline, Family, KernelInfo, Logs, Pipeline, Queue, TensorShape};
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_compiler::hal::command::Grid;
 use anymetal_compiler::{CompileError, Library, Specialisation};
@@ -78,9 +78,10 @@ pub(crate) struct KernelCall {
     /// Refuse what GPUs of that family refuse, see `anymetal devices --families`
     #[arg(long, value_name = "FAMILY")]
     pub(crate) family: Option<Family>,
-    /// Stop each launch after that many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
-    timeout: Duration,
+    /// Stop each launch after that many seconds; 0: no deadline (default: the setting streams.deadline,
+    /// ANYMETAL_STREAMS_DEADLINE, or else 60)
+    #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
+    timeout: Option<Deadline>,
 }
 
 /// A kernel compiled for the call's threadgroup size.
@@ -257,7 +258,8 @@ impl Launch<'_> {
         logs: &mut Vec<Arc<Logs>>,
     ) -> Result<(), Failure> {
         let launch = queue.launch(&self.compiled.pipeline);
-        let mut launch = launch.group_size(self.compiled.group).deadline(self.call.timeout);
+        let mut launch =
+            launch.group_size(self.compiled.group).deadline(self.call.timeout.unwrap_or_default());
         launch = match (&self.call.threads, &self.call.groups) {
             (Some(threads), _) => launch.threads(threads.to_array()),
             (None, groups) => launch.groups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
@@ -291,6 +293,12 @@ impl Launch<'_> {
         times.push(start.elapsed(), timing.device_time());
         Ok(())
     }
+}
+
+/// A number of seconds; 0: no deadline.
+fn parse_deadline(text: &str) -> Result<Deadline, String> {
+    let seconds = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    Deadline::from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// A number of seconds above 0.
@@ -341,7 +349,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_positive_numbers() {
+    fn deadlines_are_numbers_and_zero_turns_them_off() {
+        assert_eq!(parse_deadline("0.5"), Ok(Deadline::After(Duration::from_millis(500))));
+        assert_eq!((parse_deadline("0"), parse_deadline("-0.0")), (Ok(Deadline::Never), Ok(Deadline::Never)));
+        for text in ["-1", "nan", "inf", "-inf", "x", "", "1e300"] {
+            assert!(parse_deadline(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn budgets_are_positive_numbers() {
         assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
         for text in ["0", "-1", "nan", "inf", "x", "1e300"] {
             assert!(parse_seconds(text).is_err(), "{text}");

@@ -16,6 +16,7 @@ use anymetal_llvm::Llvm;
 use anymetal_telemetry::record::{self, Cache};
 
 use crate::big_stack;
+use crate::bug::RunBoundary;
 use crate::cache::disk::Kind;
 use crate::compiler::{Compiler, CompilerState};
 use crate::error::CompileError;
@@ -35,6 +36,8 @@ pub(crate) trait Subject: Sync {
     /// The kernel's name.
     fn name(&self) -> String;
     fn specialisation(&self) -> &Specialisation;
+    /// The boundary for runs of the kernel by the interpreter.
+    fn run_boundary(&self) -> RunBoundary;
     /// Changes whenever the artifact for that target may change, as far as is known before parsing.
     fn key(&self, target: &str) -> Key;
     /// The module for executors, and the function constants for reflection.
@@ -176,7 +179,11 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
             info.specialised_group = subject.specialisation().group_size;
             Ok(Arc::new(Artifact {
                 target: ArtifactTarget::Interpreter,
-                code: ArtifactCode::Interpreter(Arc::new(Executor::new(module, found)?)),
+                code: ArtifactCode::Interpreter(Arc::new(Executor::new(
+                    module,
+                    found,
+                    subject.run_boundary(),
+                )?)),
                 kernels: vec![info],
                 fault_sites: Vec::new(),
                 fingerprint: key.to_string(),

@@ -5,12 +5,14 @@
 
 mod panics;
 mod reproducer;
+mod run;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub(crate) use panics::catch;
 pub(crate) use reproducer::{Reproducers, Request};
+pub(crate) use run::RunBoundary;
 
 use crate::error::CompileError;
 

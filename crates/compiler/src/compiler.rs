@@ -50,7 +50,7 @@ pub(crate) struct CompilerState {
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
     pub(crate) counts: Counts,
     /// Where bugs are written down.
-    pub(crate) reproducers: Reproducers,
+    pub(crate) reproducers: Arc<Reproducers>,
     libraries: SharedCache<Arc<LibraryState>>,
     /// The processor and the user's choice of LLVM; part of every object's key.
     machine: OnceLock<Result<Machine, CompileError>>,
@@ -84,7 +84,7 @@ impl Compiler {
             artifacts: SharedCache::new(cache.artifacts_in_memory),
             prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
             counts: Counts::default(),
-            reproducers: Reproducers::beside(cache.folder.as_deref()),
+            reproducers: Arc::new(Reproducers::beside(cache.folder.as_deref())),
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
         };

@@ -15,12 +15,14 @@ use anymetal_interp::{
 };
 use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 
+use crate::bug::RunBoundary;
 use crate::error::CompileError;
 
 /// One kernel, ready to be interpreted.
 pub(crate) struct Executor {
     program: Program,
     bindings: Bindings,
+    boundary: RunBoundary,
 }
 
 /// A kernel's arguments and how dispatches number them.
@@ -87,8 +89,22 @@ impl fmt::Debug for Executor {
 
 impl Executor {
     /// Prepares a kernel of a verified and specialised module.
-    pub(crate) fn new(module: &Module, kernel: &Kernel) -> Result<Self, CompileError> {
-        Ok(Executor { program: program(module, &kernel.name)?, bindings: Bindings::new(kernel) })
+    pub(crate) fn new(module: &Module, kernel: &Kernel, boundary: RunBoundary) -> Result<Self, CompileError> {
+        Ok(Executor { program: program(module, &kernel.name)?, bindings: Bindings::new(kernel), boundary })
+    }
+
+    fn run(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+        let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
+        let mut memory = self.bindings.memory(&mut request);
+        let limits = Limits { stop: Some(request.stop), max_reported: 1, ..Limits::default() };
+        match run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver) {
+            Ok(report) => match report.faults.first() {
+                Some(fault) => Err(self.describe_fault(fault, &request)),
+                None => Ok(()),
+            },
+            Err(InterpError::Stopped) => Err(InterpreterFault::Stopped),
+            Err(error) => Err(self.refused(&error)),
+        }
     }
 
     fn describe_fault(&self, fault: &Fault, request: &InterpreterDispatch<'_>) -> InterpreterFault {
@@ -147,20 +163,10 @@ impl Executor {
 }
 
 impl DispatchInterpreter for Executor {
-    fn dispatch(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+    fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
         if request.kernel != self.program.kernel() {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
-        let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
-        let mut memory = self.bindings.memory(&mut request);
-        let limits = Limits { stop: Some(request.stop), max_reported: 1, ..Limits::default() };
-        match run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver) {
-            Ok(report) => match report.faults.first() {
-                Some(fault) => Err(self.describe_fault(fault, &request)),
-                None => Ok(()),
-            },
-            Err(InterpError::Stopped) => Err(InterpreterFault::Stopped),
-            Err(error) => Err(self.refused(&error)),
-        }
+        self.boundary.run(request.kernel, || self.run(request))
     }
 }

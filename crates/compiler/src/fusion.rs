@@ -18,6 +18,7 @@ use anymetal_ir::passes::optimise;
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;
+use crate::bug::RunBoundary;
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::key::{Key, KeyBuilder};
@@ -233,6 +234,11 @@ impl Subject for Fusion<'_> {
 
     fn specialisation(&self) -> &Specialisation {
         &self.specialisation
+    }
+
+    fn run_boundary(&self) -> RunBoundary {
+        let reproducers = Arc::clone(&self.shared().reproducers);
+        RunBoundary { reproducers, source: None, specialisation: self.specialisation.clone() }
     }
 
     fn key(&self, target: &str) -> Key {

@@ -30,7 +30,7 @@ use anymetal_telemetry::record::Stage;
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
-use crate::bug::{Request, caught};
+use crate::bug::{Request, RunBoundary, caught};
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
 use crate::compiler::CompilerState;
@@ -162,7 +162,7 @@ pub struct Library {
 /// State that clones of a library share.
 pub(crate) struct LibraryState {
     shared: Arc<CompilerState>,
-    source: Source,
+    source: Arc<Source>,
     source_key: Key,
     manifest: Manifest,
     front: OnceLock<Result<Arc<Front>, CompileError>>,
@@ -237,6 +237,7 @@ impl LibraryState {
                 }
             };
         let modules = Mutex::new(Modules::default());
+        let source = Arc::new(source);
         Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
     }
 
@@ -609,6 +610,15 @@ impl Library {
         self.key(kernel, &specialisation, name)
     }
 
+    /// The boundary for runs of a kernel by the interpreter.
+    pub(crate) fn run_boundary(&self, specialisation: &Specialisation) -> RunBoundary {
+        RunBoundary {
+            reproducers: Arc::clone(&self.shared().reproducers),
+            source: Some(Arc::clone(&self.state.source)),
+            specialisation: specialisation.clone(),
+        }
+    }
+
     pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
         let content = includes::content_key(&self.state.source_key, &self.state.current_manifest().probes);
         let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
@@ -635,6 +645,10 @@ impl Subject for OneKernel<'_> {
 
     fn specialisation(&self) -> &Specialisation {
         self.specialisation
+    }
+
+    fn run_boundary(&self) -> RunBoundary {
+        self.library.run_boundary(self.specialisation)
     }
 
     fn key(&self, target: &str) -> Key {

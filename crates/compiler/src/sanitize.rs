@@ -14,6 +14,7 @@ use anymetal_sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, ResidentInfo, 
 
 use crate::artifacts::kernel_of;
 use crate::big_stack;
+use crate::bug::RunBoundary;
 use crate::error::CompileError;
 use crate::executor::{self, Bindings};
 use crate::library::{Library, Specialisation};
@@ -42,6 +43,7 @@ struct Sanitized {
     session: SharedSession,
     /// Called after each launch.
     after: Option<AfterLaunch>,
+    boundary: RunBoundary,
 }
 
 /// What is done after each launch: reports to the terminal, files.
@@ -75,6 +77,7 @@ impl Library {
                 bindings: Bindings::new(found),
                 session: session.clone(),
                 after,
+                boundary: self.run_boundary(specialisation),
             };
             Ok(Arc::new(Artifact {
                 target: ArtifactTarget::Interpreter,
@@ -127,10 +130,16 @@ impl Sanitized {
 }
 
 impl DispatchInterpreter for Sanitized {
-    fn dispatch(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+    fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
         if request.kernel != self.program.kernel() {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
+        self.boundary.run(request.kernel, || self.run(request))
+    }
+}
+
+impl Sanitized {
+    fn run(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
         let mut memory = self.bindings.memory(&mut request);
         let info = self.info(&request, &memory);
         let dispatch = Dispatch::threads(request.grid_threads, request.group_size);

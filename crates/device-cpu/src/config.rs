@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use anymetal_hal::command::DEFAULT_DEADLINE;
 use anymetal_hal::error::DeviceError;
 
 use crate::guarded::Guard;
@@ -41,7 +42,7 @@ impl Default for CpuDeviceOptions {
             threads: None,
             pin_workers: None,
             vector_extension: None,
-            default_deadline: Duration::from_secs(60),
+            default_deadline: DEFAULT_DEADLINE,
             lend_waiting_threads: true,
             guard: None,
         }

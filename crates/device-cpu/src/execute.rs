@@ -503,6 +503,7 @@ fn interpreter_error(
         InterpreterFault::UnknownKernel { kernel: name } => {
             Err(DeviceError::UnknownKernel { name, existing: vec![kernel] })
         }
+        InterpreterFault::Bug { report } => Err(DeviceError::InterpreterBug { kernel, report }),
         InterpreterFault::Refused { what, file, line } => {
             Err(DeviceError::KernelRefused { kernel, what, file, line })
         }

@@ -126,8 +126,9 @@ impl Queue for CpuQueue {
         let deadline = submission.deadline.after(device.default_deadline);
         let expected = inline_policy::expect(&submission, &tables);
         let stop = StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) };
-        let command_buffer = CommandBuffer::new(submission, tables, source, stop, deadline, submitted_ns);
-        self.core.enqueue(command_buffer, &completion, expected)?;
+        let command_buffer =
+            CommandBuffer::new(submission, tables, source, stop, deadline, expected, submitted_ns);
+        self.core.enqueue(command_buffer, &completion)?;
         Ok(completion)
     }
 
@@ -181,8 +182,8 @@ impl QueueCore {
         self: &Arc<Self>,
         command_buffer: CommandBuffer,
         completion: &Completion,
-        expected: Expected,
     ) -> Result<(), DeviceError> {
+        let expected = command_buffer.expected;
         let mut state = self.wait_for_space()?;
         state.pending.push_back(command_buffer);
         state.in_flight += 1;
@@ -371,6 +372,21 @@ struct Assistance(Arc<QueueCore>);
 impl WaitAssist for Assistance {
     fn assist(&self, completion: &Completion) -> bool {
         self.0.try_lead(Some(completion));
+        self.is_elsewhere()
+    }
+
+    fn assist_briefly(&self, completion: &Completion) -> bool {
+        let is_short = self.0.lock().pending.iter().all(|pending| pending.expected != Expected::Unknown);
+        if is_short {
+            self.0.try_lead(Some(completion));
+        }
+        self.is_elsewhere()
+    }
+}
+
+impl Assistance {
+    /// Whether the queue is led on another processor.
+    fn is_elsewhere(&self) -> bool {
         affinity::current_processor().is_none_or(|here| here != self.0.leads_on.load(Ordering::Relaxed))
     }
 }

@@ -12,7 +12,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::code_cache::CodeCache;
-use anymetal_hal::command::Command;
+use anymetal_hal::command::{Command, DEFAULT_DEADLINE};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -54,7 +54,7 @@ impl NvidiaOptions {
 
 impl Default for NvidiaOptions {
     fn default() -> Self {
-        NvidiaOptions { default_deadline: Duration::from_secs(60), code_cache: None }
+        NvidiaOptions { default_deadline: DEFAULT_DEADLINE, code_cache: None }
     }
 }
 

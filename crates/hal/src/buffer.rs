@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::buffer_uses::{BufferUses, MapMode};
 use crate::error::DeviceError;
+use crate::interruption;
 
 /// Where a buffer's memory is and who may touch it, in Metal's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -110,12 +111,18 @@ pub trait Buffer: Send + Sync + fmt::Debug {
 
     /// As [`Buffer::wait_unused`], as an error: [`DeviceError::HeldByPause`] at once if work that uses the
     /// buffer is held by a paused queue, [`DeviceError::BufferInUse`] when the time is over. Work that waits
-    /// for an event ends by its deadline at the latest.
+    /// for an event ends by its deadline at the latest. A wait without a timeout can be interrupted
+    /// ([`crate::interruption`]).
     fn wait_for_work(&self, timeout: Option<Duration>) -> Result<(), DeviceError> {
-        match self.uses().wait_unless_blocked(timeout)? {
-            true => Ok(()),
-            false => Err(DeviceError::BufferInUse { label: self.label().to_owned() }),
-        }
+        let uses = self.uses();
+        let is_unused = match timeout {
+            Some(_) => uses.wait_unless_blocked(timeout)?,
+            None => interruption::wait(|limit| match uses.wait_unless_blocked(limit) {
+                Ok(false) => None,
+                ended => Some(ended),
+            })??,
+        };
+        if is_unused { Ok(()) } else { Err(DeviceError::BufferInUse { label: self.label().to_owned() }) }
     }
 
     /// Whether no submitted and no held work uses the buffer; never blocks. Pools ask before they hand a

@@ -122,26 +122,61 @@ pub enum Timestamps {
     EachCommand,
 }
 
+/// The deadline of a command buffer for which neither the program nor the settings specify one, on every device
+/// that supports deadlines.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+
 /// How long a command buffer may run, counted from the start of its first command, event waits included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Deadline {
-    /// The device's default.
+    /// The queue's default: the setting `streams.deadline`, or else [`DEFAULT_DEADLINE`].
     #[default]
     Default,
     /// That long.
     After(Duration),
-    /// As long as it takes.
+    /// No deadline.
     Never,
 }
 
+/// A number that is not a length of time.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("`{0}` is not a deadline: a number of seconds from 0 (no deadline) to {max}", max = u64::MAX)]
+pub struct InvalidDeadline(pub f64);
+
 impl Deadline {
-    /// How long it is, with the device's default; `None`: without end.
-    pub fn after(self, default: std::time::Duration) -> Option<std::time::Duration> {
+    /// The deadline for a number of seconds as command lines, Python and C specify it: 0 means no deadline.
+    ///
+    /// # Errors
+    /// NaN, negative numbers, and numbers beyond [`Duration::MAX`].
+    pub fn from_secs_f64(seconds: f64) -> Result<Deadline, InvalidDeadline> {
+        match Duration::try_from_secs_f64(seconds) {
+            // A positive number below a nanosecond is rounded to 0, but it is not a request for no deadline.
+            Ok(Duration::ZERO) if seconds != 0.0 => Ok(Deadline::After(Duration::from_nanos(1))),
+            Ok(Duration::ZERO) => Ok(Deadline::Never),
+            Ok(after) => Ok(Deadline::After(after)),
+            Err(_) => Err(InvalidDeadline(seconds)),
+        }
+    }
+
+    /// How long it is, with the device's default; `None`: no deadline.
+    pub fn after(self, default: Duration) -> Option<Duration> {
         match self {
             Deadline::Default => Some(default),
             Deadline::After(after) => Some(after),
             Deadline::Never => None,
         }
+    }
+
+    /// This deadline, or `default` where it is [`Deadline::Default`].
+    #[must_use]
+    pub fn or(self, default: Deadline) -> Deadline {
+        if self == Deadline::Default { default } else { self }
+    }
+}
+
+impl From<Duration> for Deadline {
+    fn from(after: Duration) -> Self {
+        Deadline::After(after)
     }
 }
 

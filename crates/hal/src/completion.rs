@@ -55,6 +55,11 @@ pub trait WaitAssist: Send + Sync {
     /// on another processor, so that looking for its end does not keep it from ending.
     fn assist(&self, completion: &Completion) -> bool;
 
+    /// As [`WaitAssist::assist`], but only work that is expected to be short: the thread must come back soon.
+    fn assist_briefly(&self, _completion: &Completion) -> bool {
+        true
+    }
+
     /// Why the completion cannot end by itself for now, such as a paused queue; `None`: nothing is known.
     fn obstacle(&self) -> Option<DeviceError> {
         None
@@ -192,11 +197,20 @@ impl Completion {
         }
     }
 
-    /// Blocks until it has ended, at most that long in real time; `None` if the time is over. The calling
-    /// thread may run work of the same queue meanwhile, so a timeout is kept only as exactly as that work is
-    /// short.
+    /// Blocks until it has ended, at most that long in real time; `None` if the time is over.
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
         self.wait_within(Instant::now().checked_add(timeout))
+    }
+
+    /// As [`Completion::wait_timeout`], but lends the thread to work that is expected to be short.
+    pub fn wait_lending_briefly(&self, timeout: Duration) -> Option<Outcome> {
+        if !self.is_done() {
+            let assist = self.lock().assist.clone();
+            if let Some(assist) = assist {
+                assist.assist_briefly(self);
+            }
+        }
+        self.wait_timeout(timeout)
     }
 
     fn wait_within(&self, limit: Option<Instant>) -> Option<Outcome> {

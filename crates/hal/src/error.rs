@@ -80,6 +80,9 @@ pub enum DeviceError {
         /// The deadline.
         after: Duration,
     },
+    /// The wait was interrupted ([`crate::interruption`]); the work goes on.
+    #[error("the wait was interrupted; the work goes on until it ends or its deadline stops it")]
+    WaitInterrupted,
     /// An argument of the kernel was not given.
     #[error("kernel `{kernel}`: {} `{name}` is missing", describe_argument(*index))]
     MissingArgument {
@@ -473,7 +476,15 @@ pub enum DeviceError {
         /// The device's own words.
         reason: String,
     },
-    /// A bug in the device or its interpreter: a worker panicked while it ran the work.
+    /// A bug of the interpreter showed while it ran a kernel.
+    #[error("kernel `{kernel}` was not run to its end: {report}")]
+    InterpreterBug {
+        /// The kernel.
+        kernel: String,
+        /// Stage, kernel, message and reproducer.
+        report: String,
+    },
+    /// A bug of the device: a worker panicked while it ran the work.
     #[error("a worker panicked while it ran {}: {message}", describe_work(kernel))]
     WorkerPanicked {
         /// The kernel that ran, if any.
@@ -510,8 +521,9 @@ impl DeviceError {
             // Slow because the machine was busy, or an endless loop: one more try can tell.
             E::DeadlineExceeded { .. } | E::Busy { .. } | E::BufferInUse { .. } => ErrorClass::Transient,
             E::CommandBufferFailed { failure, .. } => failure.class(),
-            E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
+            E::DeviceLost { .. } | E::WorkerPanicked { .. } | E::InterpreterBug { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
+            | E::WaitInterrupted
             | E::KernelRefused { .. }
             | E::TooManyResident { .. }
             | E::LogFault { .. }

@@ -118,6 +118,12 @@ pub enum InterpreterFault {
         /// The linear index of the thread in its threadgroup.
         thread_in_group: u32,
     },
+    /// A bug of the interpreter.
+    #[error("{report}")]
+    Bug {
+        /// Stage, kernel, message and reproducer.
+        report: String,
+    },
     /// The kernel does what the interpreter refuses: divergent barriers, a budget exceeded.
     #[error("{what}")]
     Refused {

@@ -44,6 +44,7 @@ pub mod fence;
 pub mod heap;
 pub mod host_pages;
 pub mod indirect;
+pub mod interruption;
 pub mod launch;
 pub mod logging;
 pub mod matrix_product;

@@ -27,16 +27,16 @@ impl Residents {
     /// Creates the table of the memory that the program `named` and that commands have `bound`.
     /// Errors with [`DeviceError::TooManyResident`].
     pub fn new(named: &[AddressRange], bound: &[AddressRange]) -> Result<Self, DeviceError> {
-        // Two merges of the same ranges have the same entries, with both kinds of access.
-        let all = || named.iter().chain(bound).copied();
-        let read_only = bound.iter().map(|range| AddressRange { writable: false, ..*range });
-        let table = resident::merge_overlapping(all().collect());
-        let named = resident::merge_overlapping(named.iter().copied().chain(read_only).collect());
-        debug_assert_eq!(table.len(), named.len(), "merging does not depend on what may be stored to");
+        let table = resident::merge_overlapping(named.iter().chain(bound).copied().collect());
         if table.len() > resident::MAX_BUFFERS {
             return Err(DeviceError::TooManyResident { count: table.len(), limit: resident::MAX_BUFFERS });
         }
-        Ok(Residents { table, named: named.into_iter().map(|range| range.writable).collect() })
+        let mut named_for_writing = vec![false; table.len()];
+        for range in named.iter().filter(|range| range.writable && range.len > 0) {
+            let number = resident::find(&table, range.address).expect("the table covers each of its ranges");
+            named_for_writing[number] = true;
+        }
+        Ok(Residents { table, named: named_for_writing })
     }
 
     /// The table for all launches that bind none of its memory.
@@ -109,5 +109,13 @@ mod tests {
         assert_eq!(access(&given), [true, false, false, false]);
         assert_eq!(access(&[range(20, true), range(30, false), range(35, true)]), [true, true, true, false]);
         assert!(matches!(residents.for_launch([range(30, true)]), Cow::Borrowed(_)));
+
+        // An entry that several ranges make is for writing if the program named one of them so.
+        let named =
+            [range(10, false), range(15, true), range(50, true), AddressRange { len: 0, ..range(90, true) }];
+        let merged = Residents::new(&named, &[range(12, false), range(50, false), range(70, true)]).unwrap();
+        let access = |own| merged.for_launch([own]).iter().map(|range| range.writable).collect::<Vec<_>>();
+        assert_eq!(access(range(12, false)), [true, true, true]);
+        assert_eq!(access(range(70, false)), [true, true, false]);
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::{Buffer, CountedWork, Device, DeviceKind, Pipeline, Queue, Submission};
+use anymetal::{Buffer, CountedWork, Device, DeviceError, DeviceKind, Error, Pipeline, Queue, Submission};
 
 use crate::counted::{CallLog, CallRecord, Path};
 use crate::error::OpError;
@@ -52,6 +52,14 @@ impl Pending {
         if !check.is_pending.swap(true, Ordering::Relaxed) {
             self.indices.push(Arc::clone(check));
         }
+    }
+
+    /// Puts back what a wait took, before what was added since.
+    fn put_back(&mut self, mut taken: Pending) {
+        taken.submissions.append(&mut self.submissions);
+        self.submissions = taken.submissions;
+        self.failed = taken.failed.or(self.failed.take());
+        taken.indices.iter().for_each(|check| self.add_check(check));
     }
 
     /// Drops what has ended; of a queue that is the oldest.
@@ -133,14 +141,19 @@ impl Ops {
 
     /// Waits for all work so far; what went wrong with it is told here.
     pub fn wait(&self) -> Result<(), OpError> {
-        let Pending { submissions, failed, indices } = std::mem::take(&mut *self.pending());
+        let Pending { mut submissions, failed, indices } = std::mem::take(&mut *self.pending());
         for check in &indices {
             check.is_pending.store(false, Ordering::Relaxed);
         }
         // All are waited for, whatever the first one says.
         let mut outcome = failed.map_or(Ok(()), Err);
-        for submission in submissions {
+        while let Some(submission) = submissions.front() {
             let ended = submission.wait();
+            if let Err(Error::Device(DeviceError::WaitInterrupted)) = ended {
+                self.pending().put_back(Pending { submissions, failed: outcome.err(), indices });
+                return Err(Error::from(DeviceError::WaitInterrupted).into());
+            }
+            submissions.pop_front();
             if outcome.is_ok() {
                 outcome = ended.map(drop).map_err(OpError::from);
             }

@@ -17,7 +17,7 @@ use crate::element::{Element, Kind, dtype_name, dtype_named};
 use crate::errors::Raise;
 use crate::export;
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::items::Items;
 use crate::lend::{Loans, Place, Region};
 
@@ -75,12 +75,11 @@ impl PyArray {
     pub(crate) fn settled_start(&self, py: Python<'_>) -> PyResult<NonNull<u8>> {
         fork::check()?;
         let buffer = self.tensor.buffer();
-        detach(py, || {
+        wait(py, || {
             self.state.ops.wait()?;
             buffer.hal().wait_for_work(None).map_err(anymetal::Error::from)?;
             Ok::<_, anymetal_ops::OpError>(())
-        })
-        .or_raise()?;
+        })?;
         if !self.state.device.capabilities().unified_memory {
             return Err(PyBufferError::new_err(format!(
                 "the memory of device `{}` is not the host's; copy the array with `numpy()` or `tolist()`",
@@ -241,7 +240,7 @@ impl PyArray {
     /// Its elements in row-major order, once all work before is done.
     fn tobytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         fork::check()?;
-        detach(py, || {
+        wait(py, || {
             let ops = &self.state.ops;
             let contiguous = ops.contiguous(&self.tensor)?;
             ops.wait()?;
@@ -250,13 +249,12 @@ impl PyArray {
             contiguous.buffer().read_into(offset, &mut bytes)?;
             Ok::<_, anymetal_ops::OpError>(bytes)
         })
-        .or_raise()
     }
 
     /// Waits for the work that makes it.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        detach(py, || self.state.ops.wait()).or_raise()
+        wait(py, || self.state.ops.wait())
     }
 
     #[getter]

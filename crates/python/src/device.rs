@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::errors::Raise;
 use crate::event::PyEvent;
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::{detach, wait};
 use crate::queue::PyQueue;
 
 /// A device with its default queue.
@@ -31,7 +31,7 @@ impl DeviceState {
     /// The state of the device of that name, or of the default one.
     pub(crate) fn named(py: Python<'_>, name: Option<&str>) -> PyResult<Arc<DeviceState>> {
         fork::note_use()?;
-        detach(py, || {
+        wait(py, || {
             let device = match name {
                 Some(name) => Device::by_name(name),
                 None => Device::system_default(),
@@ -46,7 +46,6 @@ impl DeviceState {
             states.push(Arc::clone(&state));
             Ok::<_, anymetal::Error>(state)
         })
-        .or_raise()
     }
 }
 
@@ -125,8 +124,8 @@ impl PyDevice {
     /// Waits for all work of the default queue; what went wrong with operations is told here.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        detach(py, || self.state.ops.wait()).or_raise()?;
-        detach(py, || self.state.queue.drain()).or_raise()
+        wait(py, || self.state.ops.wait())?;
+        wait(py, || self.state.queue.drain())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -162,7 +161,7 @@ pub(crate) fn executor_words(executor: &anymetal::Executor) -> String {
 #[pyfunction]
 pub(crate) fn device_names(py: Python<'_>) -> PyResult<Vec<String>> {
     fork::note_use()?;
-    let devices = detach(py, Device::all).or_raise()?;
+    let devices = wait(py, Device::all)?;
     Ok(devices.iter().map(|device| device.name().to_owned()).collect())
 }
 

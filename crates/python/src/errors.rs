@@ -78,6 +78,12 @@ impl<T> Raise<T> for Result<T, Error> {
     }
 }
 
+impl<T> Raise<T> for Result<T, DeviceError> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(Error::from).or_raise()
+    }
+}
+
 impl<T> Raise<T> for Result<T, OpError> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| raised_by_op(&error))

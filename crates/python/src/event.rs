@@ -1,10 +1,13 @@
 //! Events: values that only rise, for queues and the host to wait for.
 
+use std::time::Duration;
+
+use anymetal::hal::interruption;
 use anymetal::{Event, SystemClock};
 use pyo3::prelude::*;
 
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::{detach, wait};
 use crate::kernel::seconds;
 
 /// A value that only rises.
@@ -31,13 +34,13 @@ impl PyEvent {
     fn wait(&self, py: Python<'_>, value: u64, timeout: Option<f64>) -> PyResult<bool> {
         fork::check()?;
         let timeout = timeout.map(seconds).transpose()?;
-        Ok(detach(py, || match timeout {
-            None => {
-                self.event.wait(value);
-                true
-            }
-            Some(timeout) => self.event.wait_timeout(value, timeout, &*SystemClock::shared()),
-        }))
+        let clock = SystemClock::shared();
+        let reached = |step| self.event.wait_timeout(value, step, &*clock).then_some(());
+        let waited = wait(py, || match timeout {
+            None => interruption::wait(|limit| reached(limit.unwrap_or(Duration::MAX))).map(Some),
+            Some(timeout) => interruption::wait_timeout(timeout, reached),
+        });
+        Ok(waited?.is_some())
     }
 
     fn __repr__(&self) -> String {

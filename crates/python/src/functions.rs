@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{Raise, mistake};
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::items::items_of;
 use crate::lend::Region;
 use crate::library::{LibraryState, PyLibrary, constants_dictionary};
@@ -74,7 +74,7 @@ impl PyFunction {
     /// Its type in MSL, such as `float(float)`.
     #[getter]
     fn r#type(&self, py: Python<'_>) -> PyResult<String> {
-        detach(py, || self.linked.library.library().function_type(&self.linked.name)).or_raise()
+        wait(py, || self.linked.library.library().function_type(&self.linked.name))
     }
 
     fn __repr__(&self) -> String {
@@ -160,7 +160,7 @@ impl PyFunctionTable {
 
     fn __setitem__(&self, py: Python<'_>, index: isize, name: Option<String>) -> PyResult<()> {
         let at = self.position(index)?;
-        detach(py, || {
+        wait(py, || {
             let mut names = self.names();
             match name {
                 Some(name) => {
@@ -174,7 +174,6 @@ impl PyFunctionTable {
             }
             Ok::<_, Error>(())
         })
-        .or_raise()
     }
 
     fn __repr__(&self) -> String {

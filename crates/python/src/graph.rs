@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 use crate::call::{Call, LaunchShape};
 use crate::errors::Raise;
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::kernel::PyKernel;
 use crate::lend::Loans;
 use crate::queue::PyQueue;
@@ -121,8 +121,7 @@ impl PyGraph {
         for &(index, bytes) in call.threadgroup_memory() {
             node = node.threadgroup_memory(index, bytes);
         }
-        let node =
-            detach(py, || node.threads(call.threads()).group_size(call.group_size()).build()).or_raise()?;
+        let node = wait(py, || node.threads(call.threads()).group_size(call.group_size()).build())?;
         let name = name.unwrap_or_else(|| kernel.plain_pipeline().name());
         self.with(|builder| builder.kernel(name, node).map(drop).or_raise())?;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,11 +137,11 @@ impl PyGraph {
             self.builder.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(built)?;
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or_else(|| PyRuntimeError::new_err("the graph has no kernels"))?;
-        let executable = detach(py, || {
+        let executable = wait(py, || {
             builder.order_as_added();
             Executable::new(&builder.build()?, PlanOptions::default())
         });
-        Ok(PyExecutable { executable: Mutex::new(executable.or_raise()?), queue })
+        Ok(PyExecutable { executable: Mutex::new(executable?), queue })
     }
 }
 
@@ -153,13 +152,13 @@ impl PyExecutable {
     fn run(&self, py: Python<'_>, queue: Option<&Bound<'_, PyQueue>>) -> PyResult<f64> {
         fork::check()?;
         let queue = queue.map_or(&self.queue, |queue| &queue.get().queue);
-        let outcome = detach(py, || {
+        let outcome = wait(py, || {
             let executable = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
             let submission = queue.submit_graph(&executable)?;
             drop(executable);
             submission.wait()
         });
-        Ok(outcome.or_raise()?.device_time().as_secs_f64())
+        Ok(outcome?.device_time().as_secs_f64())
     }
 
     /// Starts the graph and returns its submission.
@@ -167,11 +166,11 @@ impl PyExecutable {
     fn submit(&self, py: Python<'_>, queue: Option<&Bound<'_, PyQueue>>) -> PyResult<PySubmission> {
         fork::check()?;
         let queue = queue.map_or(&self.queue, |queue| &queue.get().queue);
-        let submission = detach(py, || {
+        let submission = wait(py, || {
             let executable = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
             queue.submit_graph(&executable)
         });
-        Ok(PySubmission::new(submission.or_raise()?, Loans::default()))
+        Ok(PySubmission::new(submission?, Loans::default()))
     }
 
     /// Sets a value for the runs from now on.
@@ -182,8 +181,7 @@ impl PyExecutable {
         number_: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let (id, number) = (value.get().id, number(number_)?);
-        detach(py, || self.executable.lock().unwrap_or_else(PoisonError::into_inner).set_value(id, number))
-            .or_raise()
+        wait(py, || self.executable.lock().unwrap_or_else(PoisonError::into_inner).set_value(id, number))
     }
 
     /// Launches that became one with the one before.

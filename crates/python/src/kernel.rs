@@ -7,15 +7,16 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anymetal::{ArgumentInfo, ArgumentKind, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue};
+use anymetal::{
+    ArgumentInfo, ArgumentKind, Deadline, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::call::{Call, Callee, LaunchShape, declaration};
-use crate::errors::Raise;
 use crate::functions::{Linked, PyFunctionTable};
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::items::Items;
 use crate::library::{LibraryState, constants_dictionary};
 use crate::profile::PyProfile;
@@ -45,12 +46,12 @@ impl PyKernel {
         constants: FunctionConstants,
         linked: Vec<Linked>,
     ) -> PyResult<PyKernel> {
-        let pipeline = detach(py, || {
+        let pipeline = wait(py, || {
             let functions = functions::linked_functions(&linked, false)?;
             let descriptor = PipelineDescriptor::new(name).constants(constants.clone());
             library.library().pipeline(descriptor.linked_functions(functions))
         });
-        let pipeline = pipeline.or_raise()?;
+        let pipeline = pipeline?;
         let is_bound = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
         let mut arguments: Vec<ArgumentInfo> =
             pipeline.kernel().arguments.iter().filter(is_bound).cloned().collect();
@@ -160,11 +161,10 @@ impl PyKernel {
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
         let call = Call::new(&this.callee(), args, &shape)?;
         let queue = this.queue_or_default(queue)?;
-        detach(slf.py(), || {
+        wait(slf.py(), || {
             call.launch(queue, this.pipeline()?).run()?;
             call.loans.write_back()
         })
-        .or_raise()
     }
 
     /// Starts the kernel and returns its submission, which can be waited for or awaited.
@@ -191,18 +191,15 @@ impl PyKernel {
         let call = Call::new(&self.callee(), args, &shape)?;
         let queue = self.queue_or_default(queue)?;
         let after: Vec<_> = after.0.iter().map(|other| other.get().submission().clone()).collect();
-        let deadline = deadline.map(seconds).transpose()?;
-        let submission = detach(py, || {
+        let deadline = deadline.map(deadline_of).transpose()?.unwrap_or_default();
+        let submission = wait(py, || {
             let mut launch = call.launch(queue, self.pipeline()?).label(label.unwrap_or_default());
             for other in &after {
                 launch = launch.after(other);
             }
-            if let Some(deadline) = deadline {
-                launch = launch.deadline(deadline);
-            }
-            launch.submit()
+            launch.deadline(deadline).submit()
         });
-        Ok(PySubmission::new(submission.or_raise()?, call.loans))
+        Ok(PySubmission::new(submission?, call.loans))
     }
 
     /// Runs the kernel again and again over the same arguments and measures each run by the
@@ -232,12 +229,12 @@ impl PyKernel {
         let queue = self.queue_or_default(queue)?;
         let work = anymetal::CountedWork { flop, bytes };
         let rounds = crate::profile::Rounds { iterations, warm_up, work };
-        let profile = detach(py, || {
+        let profile = wait(py, || {
             let profile = rounds.run(&call, queue, self.pipeline()?)?;
             call.loans.write_back()?;
             Ok::<_, Error>(profile)
         });
-        Ok(PyProfile::new(self.pipeline.name(), profile.or_raise()?))
+        Ok(PyProfile::new(self.pipeline.name(), profile?))
     }
 
     #[getter]
@@ -300,7 +297,7 @@ impl PyKernel {
     fn warm_up(&self, py: Python<'_>, group_size: &Bound<'_, PyAny>) -> PyResult<()> {
         fork::check()?;
         let size = crate::extent::Extents::of(group_size, "group_size")?.sizes();
-        detach(py, || self.pipeline.warm_up([size])).or_raise()
+        wait(py, || self.pipeline.warm_up([size]))
     }
 
     fn __repr__(&self) -> String {
@@ -318,6 +315,11 @@ impl PyKernel {
         let parts = (source, device, options, self.pipeline.name(), constants, linked);
         Ok((rebuild, parts.into_pyobject(py)?))
     }
+}
+
+/// A deadline that Python gives in seconds; 0: none.
+fn deadline_of(given: f64) -> PyResult<Deadline> {
+    Deadline::from_secs_f64(given).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A time that Python gives in seconds.

@@ -14,7 +14,7 @@ use crate::device::{DeviceState, PyDevice};
 use crate::errors::Raise;
 use crate::fork;
 use crate::functions::{Linked, PyFunction, linked_in};
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::items::Items;
 use crate::kernel::PyKernel;
 
@@ -106,7 +106,7 @@ impl PyLibrary {
             math_mode: math_mode_named(math_mode)?,
             ..CompileOptions::default()
         };
-        let library = detach(py, || device.device.library_from_source_with(source, &options)).or_raise()?;
+        let library = wait(py, || device.device.library_from_source_with(source, &options))?;
         let (source, checked) = (source.to_owned(), OnceLock::new());
         let conventions = Conventions { strided, torch };
         let state = LibraryState { device, source, options, conventions, library, checked };

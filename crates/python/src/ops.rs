@@ -12,9 +12,8 @@ use pyo3::prelude::*;
 
 use crate::array::{PyArray, dtype_of};
 use crate::device::{DeviceState, PyDevice};
-use crate::errors::Raise;
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::wait;
 use crate::items::Items;
 
 /// Runs an operation over one array.
@@ -47,7 +46,7 @@ fn on_all(
         }
     }
     let tensors: Vec<&Tensor> = arrays.iter().map(|array| array.tensor()).collect();
-    let result = detach(py, || run(&state.ops, &tensors)).or_raise()?;
+    let result = wait(py, || run(&state.ops, &tensors))?;
     Ok(PyArray::made_from(&arrays, state, result))
 }
 
@@ -222,7 +221,7 @@ fn triangle(py: Python<'_>, name: &str, x: &Bound<'_, PyArray>, diagonal: i32) -
 fn unique(py: Python<'_>, x: &Bound<'_, PyArray>) -> PyResult<(PyArray, PyArray)> {
     fork::check()?;
     let (x, state) = (x.get(), x.get().state());
-    let (values, counts) = detach(py, || state.ops.unique(x.tensor())).or_raise()?;
+    let (values, counts) = wait(py, || state.ops.unique(x.tensor()))?;
     Ok((PyArray::made_from(&[x], state, values), PyArray::made_from(&[x], state, counts)))
 }
 
@@ -316,14 +315,14 @@ fn arange(
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<PyArray> {
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
-    let tensor = detach(py, || state.ops.arange(count, first, step, dtype)).or_raise()?;
+    let tensor = wait(py, || state.ops.arange(count, first, step, dtype))?;
     Ok(PyArray::new(state, tensor))
 }
 
 #[pyfunction]
 fn eye(py: Python<'_>, size: usize, dtype: &str, device: Option<&Bound<'_, PyDevice>>) -> PyResult<PyArray> {
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
-    let tensor = detach(py, || state.ops.eye(size, dtype)).or_raise()?;
+    let tensor = wait(py, || state.ops.eye(size, dtype))?;
     Ok(PyArray::new(state, tensor))
 }
 
@@ -341,12 +340,12 @@ fn random(
     let (dtype, state) = (dtype_of(dtype)?, state(py, device)?);
     let (first, second) = parameters;
     let generator = Generator::new(&state.ops, seed);
-    let tensor = detach(py, || match name {
+    let tensor = wait(py, || match name {
         "uniform" => generator.uniform(&shape.0, first, second, dtype).map(Some),
         "normal" => generator.normal(&shape.0, first, second, dtype).map(Some),
         _ => Ok(None),
     });
-    let tensor = tensor.or_raise()?.ok_or_else(|| unknown("distribution", name))?;
+    let tensor = tensor?.ok_or_else(|| unknown("distribution", name))?;
     Ok(PyArray::new(state, tensor))
 }
 

@@ -6,10 +6,9 @@ use anymetal::Queue;
 use pyo3::prelude::*;
 
 use crate::device::{DeviceState, PyDevice};
-use crate::errors::Raise;
 use crate::event::PyEvent;
 use crate::fork;
-use crate::interpreter::detach;
+use crate::interpreter::{detach, wait};
 use crate::lend::Loans;
 use crate::submission::PySubmission;
 
@@ -41,31 +40,31 @@ impl PyQueue {
     /// Waits until everything submitted has ended.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         fork::check()?;
-        detach(py, || self.queue.drain()).or_raise()
+        wait(py, || self.queue.drain())
     }
 
     /// What follows in the queue waits until the event reaches the value.
     fn wait_event(&self, py: Python<'_>, event: &Bound<'_, PyEvent>, value: u64) -> PyResult<PySubmission> {
         fork::check()?;
         let event = event.get().event.clone();
-        let submission = detach(py, || {
+        let submission = wait(py, || {
             let mut commands = self.queue.command_buffer()?;
             commands.wait_event(&event, value)?;
             commands.commit()
         });
-        Ok(PySubmission::new(submission.or_raise()?, Loans::default()))
+        Ok(PySubmission::new(submission?, Loans::default()))
     }
 
     /// Raises the event once everything submitted before is done.
     fn signal_event(&self, py: Python<'_>, event: &Bound<'_, PyEvent>, value: u64) -> PyResult<PySubmission> {
         fork::check()?;
         let event = event.get().event.clone();
-        let submission = detach(py, || {
+        let submission = wait(py, || {
             let mut commands = self.queue.command_buffer()?;
             commands.signal_event(&event, value)?;
             commands.commit()
         });
-        Ok(PySubmission::new(submission.or_raise()?, Loans::default()))
+        Ok(PySubmission::new(submission?, Loans::default()))
     }
 
     /// Hands nothing more to the device until `resume`.

@@ -3,13 +3,13 @@
 //! Owns [`PySubmission`]. Invariant: it holds the arrays that the work uses until it is dropped or
 //! has ended; a thread that waits does not hold the interpreter's lock.
 
+use anymetal::hal::interruption;
 use anymetal::{Submission, Timing};
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 
-use crate::errors::Raise;
 use crate::fork;
-use crate::interpreter::{call_back, detach};
+use crate::interpreter::{call_back, detach, wait};
 use crate::kernel::seconds;
 use crate::lend::Loans;
 
@@ -29,10 +29,9 @@ impl PySubmission {
         &self.submission
     }
 
-    fn told(&self, py: Python<'_>, outcome: Result<Timing, anymetal::Error>) -> PyResult<f64> {
-        let timing = outcome.or_raise()?;
+    fn told(&self, py: Python<'_>, timing: Timing) -> PyResult<f64> {
         if self.loans.has_copies() {
-            detach(py, || self.loans.write_back()).or_raise()?;
+            wait(py, || self.loans.write_back())?;
         }
         Ok(timing.device_time().as_secs_f64())
     }
@@ -46,12 +45,15 @@ impl PySubmission {
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<f64> {
         fork::check()?;
         let timeout = timeout.map(seconds).transpose()?;
-        let outcome = detach(py, || match timeout {
-            None => Some(self.submission.wait()),
-            Some(timeout) => self.submission.wait_timeout(timeout),
+        let ended = wait(py, || match timeout {
+            None => self.submission.wait().map(Some),
+            Some(timeout) => {
+                let step = |step| self.submission.wait_timeout(step);
+                interruption::wait_timeout(timeout, step)?.transpose()
+            }
         });
-        match outcome {
-            Some(outcome) => self.told(py, outcome),
+        match ended? {
+            Some(timing) => self.told(py, timing),
             None => Err(PyTimeoutError::new_err("the work has not ended yet; it goes on")),
         }
     }
@@ -87,8 +89,8 @@ impl PySubmission {
 
     /// Its result once it has ended.
     fn _result(&self, py: Python<'_>) -> PyResult<f64> {
-        let outcome = detach(py, || self.submission.wait());
-        self.told(py, outcome)
+        let timing = wait(py, || self.submission.wait())?;
+        self.told(py, timing)
     }
 
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

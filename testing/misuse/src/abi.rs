@@ -107,6 +107,15 @@ unsafe extern "C" {
         grid: Grid,
         submission: *mut Handle,
     ) -> c_int;
+    pub(crate) fn anymetal_launch_within(
+        queue: Handle,
+        kernel: Handle,
+        arguments: *const Argument,
+        count: usize,
+        grid: Grid,
+        deadline_seconds: f64,
+        submission: *mut Handle,
+    ) -> c_int;
     pub(crate) fn anymetal_submission_wait(submission: Handle, device_seconds: *mut f64) -> c_int;
     pub(crate) fn anymetal_submission_is_done(submission: Handle) -> bool;
     pub(crate) fn anymetal_submission_release(submission: Handle);

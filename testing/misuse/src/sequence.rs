@@ -17,9 +17,9 @@ use crate::abi::{
     anymetal_function_table_release, anymetal_function_table_set, anymetal_kernel_argument,
     anymetal_kernel_argument_count, anymetal_kernel_is_machine_code, anymetal_kernel_make,
     anymetal_kernel_make_linked, anymetal_kernel_max_threads_per_threadgroup, anymetal_kernel_release,
-    anymetal_last_error, anymetal_launch, anymetal_library_compile, anymetal_library_release,
-    anymetal_queue_make, anymetal_queue_release, anymetal_submission_is_done, anymetal_submission_release,
-    anymetal_submission_wait,
+    anymetal_last_error, anymetal_launch, anymetal_launch_within, anymetal_library_compile,
+    anymetal_library_release, anymetal_queue_make, anymetal_queue_release, anymetal_submission_is_done,
+    anymetal_submission_release, anymetal_submission_wait,
 };
 
 const OK: c_int = 0;
@@ -478,10 +478,16 @@ impl World {
             let given = self.objects.iter_mut().filter(|one| one.handle == argument.buffer);
             given.for_each(|one| one.bytes = None);
         }
+        let deadline = self.rng.one_in(4).then(|| self.rng.pick(&[0.0, 60.0, -1.0, 1e300, f64::NAN]));
+        // Without a deadline the largest grid would not end.
+        let deadline = deadline.filter(|seconds| *seconds > 0.0 || grid.threads[0] != u32::MAX);
         // SAFETY: four arguments are there, and no kernel here declares more; their bytes are there, or
         // their lengths are refused; the place is NULL or may be written.
         self.made("launch", Kind::Submission, |place| unsafe {
-            anymetal_launch(queue, kernel, start, count, grid, place)
+            match deadline {
+                None => anymetal_launch(queue, kernel, start, count, grid, place),
+                Some(seconds) => anymetal_launch_within(queue, kernel, start, count, grid, seconds, place),
+            }
         });
     }
 

@@ -174,6 +174,35 @@ fn files_rotate_and_old_ones_are_removed_as_the_log_says() {
 }
 
 #[test]
+fn the_closing_record_is_the_last_one_where_it_begins_a_file() {
+    let options = AuditOptions {
+        rotate_bytes: 4096,
+        keep_files: std::num::NonZeroU32::new(2),
+        ..options(WhenFailing::Stop)
+    };
+    let mut began_a_file = 0;
+    for records in 60..100 {
+        let folder = tempfile::tempdir().unwrap();
+        let log = AuditLog::open(folder.path(), options.clone(), ManualClock::new()).unwrap();
+        for number in 0..records {
+            log.record(event(number)).unwrap();
+            // Each record is a chunk, so that files are full after the same record in each run.
+            log.flush().unwrap();
+        }
+        let files = || crate::folder::files(folder.path()).unwrap();
+        let before = files();
+        log.close().unwrap();
+        began_a_file += u32::from(files() != before);
+        let report = verify(folder.path());
+        assert!(report.holds(), "{records}: {:?}", report.broken());
+        let notes = report.notes();
+        assert!(notes.iter().all(|note| matches!(note, Note::Removed { .. })), "{records}: {notes:?}");
+        assert!(report.files().len() <= 2, "{records}");
+    }
+    assert!(began_a_file > 0, "no log was closed with a full file");
+}
+
+#[test]
 fn a_log_that_was_cut_off_is_continued_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let open = || AuditLog::open(folder.path(), options(WhenFailing::Stop), ManualClock::new()).unwrap();

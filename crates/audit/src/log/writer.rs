@@ -73,6 +73,7 @@ impl<S: Storage> Writer<S> {
     /// The records that a run begins with, and the head.
     pub(super) fn begin(&mut self, unix_time_at_zero: Option<Duration>) -> io::Result<()> {
         let now = self.clock.now();
+        self.rotate_if_full()?;
         let mut chunk = self.chunk();
         for TornEnd { file, bytes, .. } in std::mem::take(&mut self.torn) {
             chunk.add(now, &ChainEvent::Recovered { file, torn_bytes: bytes })?;
@@ -117,6 +118,7 @@ impl<S: Storage> Writer<S> {
 
     /// Writes the first records of a batch, at most a chunk; they leave the batch when they are written.
     fn write_some(&mut self, batch: &mut VecDeque<Waiting>, lost: u64) -> io::Result<usize> {
+        self.rotate_if_full()?;
         let mut chunk = self.chunk();
         if lost > self.told_lost {
             let time = batch.front().map_or(self.time, |first| first.time);
@@ -144,15 +146,22 @@ impl<S: Storage> Writer<S> {
     }
 
     fn finish(&mut self, shared: &Shared) {
-        let now = self.clock.now();
-        let mut chunk = self.chunk();
-        let lost = shared.lost_in_all() - self.told_lost;
-        let told = if lost > 0 { chunk.add(now, &ChainEvent::Lost { count: lost }) } else { Ok(()) };
-        let told = told.and_then(|()| chunk.add(now, &ChainEvent::Closed));
-        match told.and_then(|()| self.write(chunk)).and_then(|()| self.save_head()) {
+        match self.close(shared.lost_in_all()) {
             Ok(()) => shared.ended(self.head),
             Err(error) => drop(shared.failed(VecDeque::new(), error.to_string())),
         }
+    }
+
+    fn close(&mut self, lost: u64) -> io::Result<()> {
+        let now = self.clock.now();
+        self.rotate_if_full()?;
+        let mut chunk = self.chunk();
+        if lost > self.told_lost {
+            chunk.add(now, &ChainEvent::Lost { count: lost - self.told_lost })?;
+        }
+        chunk.add(now, &ChainEvent::Closed)?;
+        self.write(chunk)?;
+        self.save_head()
     }
 
     fn chunk(&self) -> Chunk {
@@ -160,30 +169,29 @@ impl<S: Storage> Writer<S> {
     }
 
     fn write(&mut self, chunk: Chunk) -> io::Result<()> {
-        if self.storage.length(self.file) >= self.rotate_bytes {
-            self.rotate(chunk)
-        } else {
-            self.storage.append(self.file, chunk.text.as_bytes()).map(|()| self.take(chunk))
-        }
+        self.storage.append(self.file, chunk.text.as_bytes()).map(|()| self.take(chunk))
     }
 
     fn take(&mut self, chunk: Chunk) {
         (self.head, self.time) = (chunk.head, chunk.time);
     }
 
-    /// Begins a new file with the chunk, and removes the oldest ones.
-    fn rotate(&mut self, chunk: Chunk) -> io::Result<()> {
-        let next = self.file + 1;
-        self.storage.append(next, chunk.text.as_bytes())?;
-        self.file = next;
-        self.take(chunk);
-        self.remove_old()
+    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records are
+    /// chained to the head: the record of the removal comes first, so that the record that closes the log remains
+    /// the last one.
+    fn rotate_if_full(&mut self) -> io::Result<()> {
+        if self.storage.length(self.file) >= self.rotate_bytes {
+            self.file += 1;
+            self.remove_old()?;
+        }
+        Ok(())
     }
 
+    /// Leaves room for the current file, which is new, among those that are kept.
     fn remove_old(&mut self) -> io::Result<()> {
         let Some(keep) = self.keep_files else { return Ok(()) };
         let files = self.storage.files()?;
-        let surplus = files.len().saturating_sub(keep.get() as usize);
+        let surplus = (files.len() + 1).saturating_sub(keep.get() as usize);
         let Some(last) = files[..surplus].iter().rev().find_map(|&file| self.storage.last_of(file)) else {
             return Ok(());
         };

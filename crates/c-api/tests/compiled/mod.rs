@@ -34,6 +34,11 @@ fn flags(package: &str, prefix: &Path, field: &str) -> Vec<String> {
 }
 
 pub(crate) fn run(source: &Path, extra: &[&str]) -> Output {
+    run_in(source, extra, &[])
+}
+
+/// As [`run`], with variables of the program's environment set.
+pub(crate) fn run_in(source: &Path, extra: &[&str], variables: &[(&str, &str)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let package = install(folder.path());
     let binary = folder.path().join("program");
@@ -49,5 +54,7 @@ pub(crate) fn run(source: &Path, extra: &[&str]) -> Output {
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Command::new(&binary).env("LD_LIBRARY_PATH", folder.path().join("lib")).output().unwrap()
+    let mut program = Command::new(&binary);
+    program.env("LD_LIBRARY_PATH", folder.path().join("lib")).envs(variables.iter().copied());
+    program.output().unwrap()
 }

@@ -1,8 +1,10 @@
 //! `anymetal run`: results, reports, and every kind of mistake.
 
+use std::time::Duration;
+
 use serde_json::json;
 
-use crate::support::{Bench, source};
+use crate::support::{Bench, Ran, source};
 
 const DEVICES: [&str; 2] = ["cpu", "interpreter"];
 
@@ -304,7 +306,9 @@ fn wrong_usage_is_exit_code_2() {
         &["run", &file, "-k", "saxpy", "--threads", "1", "--arg", "0=f64:1"],
         &["run", &file, "-k", "saxpy", "--threads", "1", "--arg", "nothing"],
         &["run", &file, "-k", "saxpy", "--threads", "1", "--math", "wild"],
-        &["run", &file, "-k", "saxpy", "--threads", "1", "--timeout", "0"],
+        &["run", &file, "-k", "saxpy", "--threads", "1", "--timeout=-1"],
+        &["run", &file, "-k", "saxpy", "--threads", "1", "--timeout", "nan"],
+        &["run", &file, "-k", "saxpy", "--threads", "1", "--timeout", "1e300"],
         &["run", &file, "-k", "saxpy", "--threads", "1", "-D", "1X"],
         &["fly"],
         &[],
@@ -368,6 +372,29 @@ fn an_endless_loop_is_stopped_by_the_deadline() {
         assert_eq!(ran.json()["status"], "timeout");
         assert!(ran.time.as_secs() < 20, "{:?}", ran.time);
     }
+}
+
+/// Runs a kernel that only a deadline stops; the program itself is ended after `limit` seconds.
+fn run_endless(bench: &Bench, device: &str, options: &[&str], limit: u64) -> Ran {
+    let file = source("faults.metal");
+    let base = ["run", file.as_str(), "-k", "endless", "--threads", "64", "--arg", "0=zeros:u32:1"];
+    let arguments = [&base[..], &["--json", "--device", device], options].concat();
+    bench.run_limited(&arguments, Duration::from_secs(limit))
+}
+
+#[test]
+fn the_default_deadline_has_a_setting_that_an_option_replaces() {
+    let mut bench = Bench::new();
+    bench.set("ANYMETAL_STREAMS_DEADLINE", "300 ms");
+    for device in DEVICES {
+        let ran = run_endless(&bench, device, &[], 20).expect(4).says(&["deadline", "0.3 s"]);
+        assert_eq!(ran.json()["status"], "timeout");
+        run_endless(&bench, device, &["--timeout", "0.2"], 20).expect(4).says(&["deadline", "0.2 s"]);
+        let ran = run_endless(&bench, device, &["--timeout", "0"], 3);
+        assert_eq!(ran.code, None, "without a deadline it runs until it is ended: {}", ran.stderr);
+    }
+    bench.set("ANYMETAL_STREAMS_DEADLINE", "0 s");
+    assert_eq!(run_endless(&bench, DEVICES[0], &[], 3).code, None, "the setting turns it off");
 }
 
 #[test]

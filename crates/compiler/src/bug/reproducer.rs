@@ -15,7 +15,7 @@ use anymetal_hal::artifact::ScalarType;
 use anymetal_msl::CompileOptions;
 use anymetal_msl::token::MathMode;
 
-use super::{CompilerBug, catch};
+use super::{CompilerBug, catch, run};
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::includes::FileIncludes;
 use crate::key::Key;
@@ -116,7 +116,12 @@ fn header(request: &Request<'_>, bug: &CompilerBug) -> String {
         }
     };
     line("reproducer", &format!("a bug of anymetal {}", env!("CARGO_PKG_VERSION")));
-    line("replay", &format!("anymetal compile THIS_FILE{}", arguments(request)));
+    match bug.stage {
+        run::STAGE => {
+            line("replay", "a launch of the kernel by the interpreter, with the arguments that it had")
+        }
+        _ => line("replay", &format!("anymetal compile THIS_FILE{}", arguments(request))),
+    }
     line("stage", bug.stage);
     line("pass", bug.pass.unwrap_or_default());
     line("kernel", bug.kernel.as_deref().unwrap_or_default());

@@ -25,13 +25,13 @@ use crate::pipeline::cpu_pipeline;
 use crate::pool::SchedulePlace;
 use crate::stack;
 
-/// The deadline of runs: all that have one have the device's default.
+/// The deadline of the run in progress, and the alarm that watches it.
 #[derive(Debug, Default)]
 pub(super) struct RunWatch {
-    /// When the run in progress began, by the device's clock.
-    began: Option<Duration>,
-    /// Whether an alarm is set, which goes off when the deadline of a run may have passed.
-    is_armed: bool,
+    /// When the run in progress is to be stopped, by the device's clock.
+    until: Option<Duration>,
+    /// When the alarm that is set goes off; never later than `until`.
+    armed_at: Option<Duration>,
     /// The latest alarm.
     alarm: Option<AlarmId>,
 }
@@ -56,8 +56,7 @@ impl QueueCore {
             [Command::Dispatch(dispatch)] => inline_policy::has_streak(&dispatch.pipeline),
             _ => false,
         };
-        let is_plain = matches!(submission.deadline, Deadline::Default | Deadline::Never)
-            && submission.timestamps == Timestamps::CommandBuffer;
+        let is_plain = submission.timestamps == Timestamps::CommandBuffer;
         if !may_be_short || !is_plain || !self.device.account.gate.is_free_to_share() {
             return None;
         }
@@ -122,7 +121,9 @@ impl<'a> Lead<'a> {
         match executor.dispatch(pipeline, &dispatch.bindings, prepared, tables, reach)? {
             Ended::Completely => Ok(()),
             Ended::Stopped => {
-                Err(deadline_exceeded(Some(&dispatch.pipeline.kernel().name), device.default_deadline))
+                let after = submission.deadline.after(device.default_deadline);
+                let after = after.expect("only a run with a deadline is watched, and so stopped");
+                Err(deadline_exceeded(Some(&dispatch.pipeline.kernel().name), after))
             }
         }
     }
@@ -132,7 +133,7 @@ impl Drop for Lead<'_> {
     fn drop(&mut self) {
         let core = self.core;
         let mut state = core.lock();
-        state.watch.began = None;
+        state.watch.until = None;
         state.spare_tables = std::mem::take(&mut self.tables);
         let more = !state.pending.is_empty();
         state.role = if more { Role::Scheduled } else { Role::Idle };
@@ -176,38 +177,50 @@ impl QueueCore {
         let now = self.device.clock.now();
         self.run_stop.store(0, Ordering::Relaxed);
         if let Some(after) = deadline.after(self.device.default_deadline) {
+            let until = now.saturating_add(after);
             let mut state = self.lock();
-            state.watch.began = Some(now);
-            let was_armed = std::mem::replace(&mut state.watch.is_armed, true);
-            drop(state);
-            if !was_armed {
-                self.watch_until(now.saturating_add(after));
+            state.watch.until = Some(until);
+            if state.watch.armed_at.is_none_or(|at| at > until) {
+                state.watch.armed_at = Some(until);
+                drop(state);
+                self.set_alarm(until);
             }
         }
         self.device.ns_at(now).max(1)
     }
 
-    fn watch_until(self: &Arc<Self>, at: Duration) {
-        let waker = Waker::from(Arc::new(Watch(Arc::downgrade(self))));
-        // Outside the lock: a waker of a time that has passed is woken at once. It may even be over before
-        // its alarm is kept here; to clear that one is harmless.
+    /// Sets the alarm that [`RunWatch::armed_at`] announces, in place of a later one.
+    fn set_alarm(self: &Arc<Self>, at: Duration) {
+        let waker = Waker::from(Arc::new(Watch { core: Arc::downgrade(self), at }));
+        // Outside the lock: a waker of a time that has passed is woken at once.
         let alarm = self.device.clock.set_alarm(at, waker);
-        self.lock().watch.alarm = Some(alarm);
+        let mut state = self.lock();
+        // Meanwhile it may have gone off, or a run with an earlier deadline may have begun.
+        let is_current = state.watch.armed_at == Some(at);
+        let unused = if is_current { state.watch.alarm.replace(alarm) } else { Some(alarm) };
+        drop(state);
+        if let Some(unused) = unused {
+            self.device.clock.clear_alarm(unused);
+        }
     }
 
     /// The deadline of the run that set the alarm has passed; another may be in progress.
-    fn look_at_run(self: &Arc<Self>) {
-        let deadline = self.device.default_deadline;
+    fn check_run(self: &Arc<Self>, alarm_at: Duration) {
         let mut state = self.lock();
-        state.watch.is_armed = false;
-        let Some(until) = state.watch.began.map(|began| began.saturating_add(deadline)) else { return };
+        if state.watch.armed_at != Some(alarm_at) {
+            // An alarm that was replaced while it went off.
+            return;
+        }
+        state.watch.armed_at = None;
+        // Without a run, or without a deadline for it, nothing is to be watched.
+        let Some(until) = state.watch.until else { return };
         if until <= self.device.clock.now() {
             self.run_stop.store(1, Ordering::Relaxed);
             return;
         }
-        state.watch.is_armed = true;
+        state.watch.armed_at = Some(until);
         drop(state);
-        self.watch_until(until);
+        self.set_alarm(until);
     }
 }
 
@@ -221,12 +234,15 @@ impl Drop for QueueCore {
 }
 
 /// The alarm of runs.
-struct Watch(Weak<QueueCore>);
+struct Watch {
+    core: Weak<QueueCore>,
+    at: Duration,
+}
 
 impl Wake for Watch {
     fn wake(self: Arc<Self>) {
-        if let Some(core) = self.0.upgrade() {
-            core.look_at_run();
+        if let Some(core) = self.core.upgrade() {
+            core.check_run(self.at);
         }
     }
 }

@@ -23,8 +23,9 @@ use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
 use crate::device::DeviceShared;
 use crate::execute::{Ended, Executor, Reach};
 use crate::indirect::cpu_indirect;
+use crate::inline_policy::{self, Expected};
 use crate::pipeline::cpu_pipeline;
-use crate::{inline_policy, stack};
+use crate::stack;
 
 /// A command buffer with its execution state.
 pub(super) struct CommandBuffer {
@@ -33,6 +34,7 @@ pub(super) struct CommandBuffer {
     pub(super) source: CompletionSource,
     pub(super) stop: Arc<StopSignal>,
     deadline: Option<Duration>,
+    pub(super) expected: Expected,
     pub(super) timing: Timing,
     pub(super) armed: Option<AlarmId>,
     /// The next command.
@@ -71,6 +73,7 @@ impl CommandBuffer {
         source: CompletionSource,
         stop: StopSignal,
         deadline: Option<Duration>,
+        expected: Expected,
         submitted_ns: u64,
     ) -> Self {
         CommandBuffer {
@@ -79,6 +82,7 @@ impl CommandBuffer {
             source,
             stop: Arc::new(stop),
             deadline,
+            expected,
             timing: Timing { submitted_ns, ..Timing::default() },
             armed: None,
             position: 0,

@@ -51,17 +51,20 @@ fn only_what_is_known_to_be_short_runs_at_once() {
         queue.run_at_once(&work(3))
     });
     let timing = taken.unwrap().unwrap();
+    for deadline in [Deadline::After(Duration::from_secs(1)), Deadline::Never] {
+        until_at_once(&queue, || Submission { deadline, ..work(3) });
+    }
+    let before = read_words(counter.as_ref())[0];
     assert!(timing.submitted_ns > 0 && timing.started_ns <= timing.ended_ns);
-    assert_eq!((read_words(counter.as_ref())[0], queue.in_flight()), (before + 3, 0));
+    assert_eq!(queue.in_flight(), 0);
     let refused = [
-        Submission { deadline: Deadline::After(Duration::from_secs(1)), ..work(3) },
         submission(vec![dispatch(&tally, vec![bind(0, &counter)], 1 << 30, 1)]),
         submission(vec![work(3).commands.remove(0), work(3).commands.remove(0)]),
     ];
     for submission in refused {
         assert!(queue.run_at_once(&submission).is_none());
     }
-    assert_eq!(read_words(counter.as_ref())[0], before + 3);
+    assert_eq!(read_words(counter.as_ref())[0], before);
 }
 
 #[test]
@@ -121,6 +124,45 @@ fn a_run_that_does_not_end_is_stopped_at_its_deadline_and_holds_nothing_up() {
         next.wait().unwrap();
     });
     assert!(set.uses().are_done());
+}
+
+#[test]
+fn each_run_has_its_own_deadline() {
+    let clock = ManualClock::new();
+    let options = CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() };
+    let device = CpuDevice::with_clock(&options, Arc::<ManualClock>::clone(&clock)).unwrap();
+    let (queue, kernel, set) = (queue(&device), pipeline(&device, "while_set"), words(&device, &[0]));
+    until_at_once(&queue, || run_while_set(&kernel, &set));
+    assert_eq!(clock.next_alarm(), Some(options.default_deadline));
+    set.write(0, &1u32.to_le_bytes()).unwrap();
+    let second = Duration::from_secs(1);
+    let outcome = |deadline, run: &mut dyn FnMut()| {
+        let endless = Submission { deadline, ..run_while_set(&kernel, &set) };
+        std::thread::scope(|scope| {
+            let runs = scope.spawn(|| queue.run_at_once(&endless));
+            while set.uses().are_done() {
+                std::thread::yield_now();
+            }
+            // The run is counted as a use of the buffer before its deadline is watched.
+            std::thread::sleep(Duration::from_millis(20));
+            run();
+            runs.join().unwrap().expect("it was taken at once")
+        })
+    };
+    // Earlier than the alarm that is set.
+    let stopped = outcome(Deadline::After(second), &mut || clock.advance(second));
+    assert_eq!(
+        stopped,
+        Err(DeviceError::DeadlineExceeded { kernel: Some("while_set".into()), after: second })
+    );
+    // Without one, only the kernel's own end ends it.
+    let ended = outcome(Deadline::Never, &mut || {
+        clock.advance(100 * options.default_deadline);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!set.uses().are_done());
+        set.write(0, &0u32.to_le_bytes()).unwrap();
+    });
+    assert!(ended.is_ok(), "{ended:?}");
 }
 
 #[test]

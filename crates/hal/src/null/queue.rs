@@ -16,7 +16,7 @@ use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
 use crate::artifact::KernelInfo;
 use crate::clock::AlarmId;
-use crate::command::{Command, Submission};
+use crate::command::{Command, DEFAULT_DEADLINE, Submission};
 use crate::completion::{Completion, CompletionSource, Timing};
 use crate::error::DeviceError;
 use crate::fence::HostFence;
@@ -26,9 +26,6 @@ use crate::queue::{Cancellation, Queue, QueueDescriptor, admit, take_back};
 use crate::semaphore::Semaphore;
 use crate::single_runner::SingleRunner;
 use crate::validate;
-
-/// The deadline of submissions that do not give one.
-pub(super) const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A queue's handle. Dropping it lets submitted work end.
 pub(super) struct NullQueue(Arc<QueueCore>);

@@ -2,12 +2,25 @@
 
 use std::time::Duration;
 
-use super::queue::DEFAULT_DEADLINE;
 use super::*;
 use crate::clock::ManualClock;
-use crate::command::{BufferFill, Command, Submission};
+use crate::command::{BufferFill, Command, DEFAULT_DEADLINE, Deadline, InvalidDeadline, Submission};
 use crate::completion::Completion;
 use crate::queue::{Cancellation, WhenFull};
+
+#[test]
+fn deadlines_of_clients_are_numbers_of_seconds_and_zero_is_none() {
+    let deadline = Deadline::from_secs_f64;
+    assert_eq!(deadline(1.5), Ok(Deadline::After(Duration::from_millis(1500))));
+    assert_eq!((deadline(0.0), deadline(-0.0)), (Ok(Deadline::Never), Ok(Deadline::Never)));
+    assert_eq!(deadline(1e-300), Ok(Deadline::After(Duration::from_nanos(1))));
+    for refused in [-1.0, -1e-300, 1e300, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(deadline(refused), Err(InvalidDeadline(refused)));
+    }
+    assert!(deadline(f64::NAN).is_err());
+    let never = Deadline::Never;
+    assert_eq!((Deadline::Default.or(never), never.or(Deadline::After(Duration::ZERO))), (never, never));
+}
 
 fn waits(event: &Arc<dyn Event>, value: u64) -> Submission {
     let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];

@@ -72,6 +72,7 @@ pub(crate) fn of_command_buffer(error: &Error) -> Retained<NSError> {
         Error::Device(DeviceError::DeadlineExceeded { .. }) => BUFFER_TIMEOUT,
         Error::Device(DeviceError::OutOfMemory { .. }) | Error::Memory(_) => BUFFER_OUT_OF_MEMORY,
         error if error.is_cancelled() => BUFFER_NOT_PERMITTED,
+        error if error.is_bug() => BUFFER_INTERNAL,
         error => match error.class() {
             ErrorClass::Lost => BUFFER_DEVICE_REMOVED,
             ErrorClass::Exhausted => BUFFER_OUT_OF_MEMORY,

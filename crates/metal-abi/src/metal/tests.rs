@@ -15,6 +15,8 @@ mod addresses;
 mod argument_buffers;
 mod argument_descriptors;
 mod arguments;
+#[cfg(debug_assertions)]
+mod compiler_bugs;
 mod counters;
 mod encoded;
 mod functions;

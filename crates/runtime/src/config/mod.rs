@@ -326,6 +326,8 @@ pub struct RuntimeConfig {
 mod tests {
     use std::time::Duration;
 
+    use anymetal_hal::command::Deadline;
+
     use super::*;
     use crate::memory::budget::Budget;
     use crate::stream::StreamOptions;
@@ -363,7 +365,7 @@ mod tests {
         assert_eq!(memory, expected);
         assert_eq!(memory.pool_options(Budget::new(1)).limits.max_buffers, 200);
         assert_eq!(Layers::default().resolve(), Ok(RuntimeConfig::default()));
-        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\nreplayable = true\n";
+        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\ndeadline = '5 min'\n[history]\nentries = 5\nreplayable = true\n";
         let mut layers = file(settings).unwrap();
         layers.environment = environment(&[("ANYMETAL_STREAMS_IN_FLIGHT", "3")]).unwrap();
         let config = layers.resolve().unwrap();
@@ -373,6 +375,9 @@ mod tests {
         let options = config.streams.options(StreamOptions::default());
         assert_eq!((options.max_command_buffers, options.max_in_flight), (7, 3));
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
+        assert_eq!(options.deadline, Deadline::After(Duration::from_secs(300)));
+        layers.environment = environment(&[("ANYMETAL_STREAMS_DEADLINE", "0 s")]).unwrap();
+        assert_eq!(layers.resolve().unwrap().streams.deadline, Deadline::Never);
         assert_eq!((config.history.entries, config.history.replayable), (5, true));
         assert_eq!(config.device.as_deref(), Some("cpu"));
     }

@@ -6,7 +6,7 @@
 //! [`SingleRunner`]: anymetal_hal::single_runner::SingleRunner
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -89,9 +89,9 @@ impl StreamCore {
     pub(crate) fn one_done(self: &Arc<Self>) {
         let mut state = self.lock();
         state.load -= 1;
-        let drainers = if state.load == 0 { std::mem::take(&mut state.drainers) } else { Vec::new() };
+        let drainers = if state.load == 0 { std::mem::take(&mut state.drainers) } else { BTreeMap::new() };
         drop(state);
-        drainers.into_iter().for_each(Waker::wake);
+        drainers.into_values().for_each(Waker::wake);
     }
 
     pub(crate) fn note_end(&self, entry: EntryId, outcome: &Outcome) {

@@ -17,7 +17,7 @@ mod dispatcher;
 pub mod group;
 pub(crate) mod permit;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -27,8 +27,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anymetal_hal::clock::{Clock, wait_for};
-use anymetal_hal::command::Command;
+use anymetal_hal::command::{Command, Deadline};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::interruption;
 use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
 use anymetal_hal::semaphore::Semaphore;
 use anymetal_hal::single_runner::SingleRunner;
@@ -53,6 +54,8 @@ pub struct StreamOptions {
     pub when_exhausted: WhenFull,
     /// How many submissions the device is given at once.
     pub max_in_flight: usize,
+    /// The deadline of work that has [`Deadline::Default`], on devices that support deadlines.
+    pub deadline: Deadline,
     /// Whose account the work is on.
     pub tenant: Option<Tenant>,
 }
@@ -65,6 +68,7 @@ impl Default for StreamOptions {
             max_command_buffers: 1024,
             when_exhausted: WhenFull::Wait(Duration::from_secs(10)),
             max_in_flight: 64,
+            deadline: Deadline::Default,
             tenant: None,
         }
     }
@@ -99,7 +103,9 @@ struct State {
     /// Committed and not ended.
     load: usize,
     paused: bool,
-    drainers: Vec<Waker>,
+    /// Of futures that wait for an empty stream, by their numbers.
+    drainers: BTreeMap<u64, Waker>,
+    drainers_made: u64,
 }
 
 impl Stream {
@@ -172,7 +178,10 @@ impl Stream {
     /// Refuses if the stream is paused and work waits in it.
     pub fn drain(&self) -> Result<(), ExecError> {
         self.check_not_stuck()?;
-        wait_for(self.core().clock(), None, self.drained());
+        let clock = self.core().clock();
+        interruption::wait(|limit| {
+            wait_for(clock, limit.map(|limit| clock.now().saturating_add(limit)), self.drained())
+        })?;
         Ok(())
     }
 
@@ -185,7 +194,7 @@ impl Stream {
 
     /// A future that is ready when everything committed has ended.
     pub fn drained(&self) -> Drained<'_> {
-        Drained { core: self.core() }
+        Drained { core: self.core(), number: None }
     }
 
     /// A point in the stream: ends when everything committed before has ended, and can be depended on.
@@ -270,20 +279,34 @@ impl fmt::Debug for StreamCore {
 #[derive(Debug)]
 pub struct Drained<'a> {
     core: &'a Arc<StreamCore>,
+    /// Its number among the waiting ones, once it has waited.
+    number: Option<u64>,
 }
 
 impl Future for Drained<'_> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
-        let mut state = self.core.lock();
+    fn poll(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
+        let core = self.core;
+        let mut state = core.lock();
         if state.load == 0 {
             return Poll::Ready(());
         }
-        if !state.drainers.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.drainers.push(context.waker().clone());
-        }
+        let number = *self.number.get_or_insert_with(|| {
+            state.drainers_made += 1;
+            state.drainers_made
+        });
+        state.drainers.insert(number, context.waker().clone());
         Poll::Pending
+    }
+}
+
+impl Drop for Drained<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = self.core.lock().drainers.remove(&number);
+            drop(waker);
+        }
     }
 }
 
@@ -294,6 +317,15 @@ impl StreamCore {
 
     pub(crate) fn queue(&self) -> &Arc<dyn Queue> {
         &self.queue
+    }
+
+    /// The deadline of work that has [`Deadline::Default`].
+    pub(crate) fn default_deadline(&self) -> Deadline {
+        match self.context.inner.device.capabilities().supports_deadlines {
+            true => self.options.deadline,
+            // Such a device refuses submissions with a deadline; the system has one for them.
+            false => Deadline::Default,
+        }
     }
 
     pub(crate) fn same_device(&self, other: &StreamCore) -> bool {

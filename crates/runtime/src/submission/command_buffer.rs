@@ -71,7 +71,7 @@ impl CommandBuffer {
             permit,
             charge,
             staging_charge: None,
-            commands: Commands::default(),
+            commands: Commands { deadline: stream.default_deadline(), ..Commands::default() },
             dependencies: Vec::new(),
             callbacks: Vec::new(),
             bridges: Vec::new(),
@@ -85,9 +85,9 @@ impl CommandBuffer {
         self
     }
 
-    /// When to stop the work, counted from its start.
+    /// When to stop the work, counted from its start; [`Deadline::Default`]: the stream's.
     pub fn deadline(mut self, deadline: Deadline) -> Self {
-        self.commands.deadline = deadline;
+        self.commands.deadline = deadline.or(self.stream.default_deadline());
         self
     }
 

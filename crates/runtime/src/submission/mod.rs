@@ -25,6 +25,7 @@ use std::time::Duration;
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::interruption;
 use anymetal_hal::logging::{CommandLog, Logs};
 use anymetal_hal::queue::Cancellation;
 use anymetal_hal::record::recorder::EntryId;
@@ -123,14 +124,27 @@ impl SubmissionCore {
         change(&mut self.attached.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// Blocks until it has ended.
+    /// Blocks until it has ended; not interruptible.
     fn wait(&self) -> Outcome {
+        self.wait_within(None).expect("a wait without a limit ends with the work")
+    }
+
+    /// Blocks until it has ended, or until each step of its wait has taken `limit`; then `None`.
+    fn wait_within(&self, limit: Option<Duration>) -> Option<Outcome> {
         loop {
             match self.stages.look() {
-                Look::Ended(outcome) => return outcome,
-                Look::Forwarded(completion) => self.settle(&completion, completion.wait()),
+                Look::Ended(outcome) => return Some(outcome),
+                Look::Forwarded(completion) => {
+                    let outcome = match limit {
+                        None => completion.wait(),
+                        Some(limit) => completion.wait_lending_briefly(limit)?,
+                    };
+                    self.settle(&completion, outcome);
+                }
                 Look::Waiting => {
-                    wait_for(self.stream.clock(), None, LeavesStream { core: self, place: None });
+                    let clock = self.stream.clock();
+                    let until = limit.map(|limit| clock.now().saturating_add(limit));
+                    wait_for(clock, until, LeavesStream { core: self, place: None })?;
                 }
             }
         }
@@ -316,9 +330,12 @@ impl Submission {
         }
     }
 
-    /// Blocks until it has ended. The thread may run work of the same queue meanwhile.
+    /// Blocks until it has ended. The thread may run work of the same queue meanwhile. On a thread whose waits
+    /// can be interrupted ([`anymetal_hal::interruption`]) this may be [`DeviceError::WaitInterrupted`]; the work
+    /// goes on then, and can be waited for again.
     pub fn wait(&self) -> Outcome {
-        self.core.wait()
+        interruption::wait(|limit| self.core.wait_within(limit))
+            .unwrap_or_else(|error| Err(ExecError::Device(error)))
     }
 
     /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The

@@ -1,5 +1,7 @@
 //! The kernel around its body: parameters by the launch ABI, the start, the end, and the module.
 
+mod threadgroup_memory;
+
 use std::fmt::Write as _;
 
 use anymetal_ir::analysis::definitely_stored;
@@ -27,6 +29,7 @@ impl Emitter<'_> {
         let first = self.t.block();
         self.t.label(first);
         self.start_grid();
+        self.clear_threadgroup_memory();
         self.start_barriers();
         self.start_grid_barriers();
         self.start_values();

@@ -3,7 +3,7 @@
 //!
 //! Invariant: with checks no access leaves its allocation; what would is left out and noted.
 
-use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_ir::{Inst, Local, Scalar, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::plan::{LocalKind, Room};
@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
                     LocalKind::Uniform => Form::Single,
                     LocalKind::Lanes(lanes) => Form::Interleaved(lanes),
                 };
-                let base = self.local_memory(local.index(), size, form);
+                let base = self.local_memory(local);
                 Memory { form, is_own: true, ..single(base, Opd::Int(size as i64)) }
             }
             Root::Unset | Root::Null | Root::Many | Root::Threadgroup(_) => {
@@ -89,15 +89,12 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn local_memory(&mut self, local: usize, size: u64, form: Form) -> Opd {
-        if let Some(memory) = &self.locals[local] {
+    fn local_memory(&mut self, local: Local) -> Opd {
+        if let Some(memory) = &self.locals[local.index()] {
             return memory.clone();
         }
-        let unit = u64::from(UNIT);
-        let lanes = if let Form::Interleaved(lanes) = form { lanes } else { 1 };
-        let bytes = size.next_multiple_of(unit) * lanes as u64;
-        let memory = self.t.alloca(&format!("[{bytes} x i8]"), 64);
-        self.locals[local] = Some(memory.clone());
+        let memory = self.t.alloca(&format!("[{} x i8]", self.sub.local_bytes(local)), 64);
+        self.locals[local.index()] = Some(memory.clone());
         memory
     }
 

@@ -1,0 +1,76 @@
+//! Clearing of threadgroup memory where a kernel begins: it still holds data of other kernels and programs.
+//!
+//! Invariant: no thread of the threadgroup passes the barrier before all of the memory that the kernel can reach
+//! is zero. Private memory has a proof that it is written first (`definitely_stored`); whether other threads have
+//! written an element is rarely decidable, so threadgroup memory is always cleared.
+
+use anymetal_ir::{ArgKind, Space, ThreadgroupId};
+
+use crate::llvm_text::Opd;
+use crate::ptx::emit::Emitter;
+use crate::roots::Root;
+
+/// The widest store of a thread, and the alignment of each variable and argument.
+const WIDEST: u64 = 16;
+
+impl Emitter<'_> {
+    /// The threads that exist clear the memory together. To be called once threads beyond the grid's edge have
+    /// ended, and before the barriers are set up: their setup ends with a barrier of the hardware.
+    pub(super) fn clear_threadgroup_memory(&mut self) {
+        let sizes: Vec<u64> = self.input.module.threadgroup_vars.iter().map(|var| var.size).collect();
+        let arguments: Vec<usize> = (0..self.input.kernel.args.len())
+            .filter(|&index| {
+                let argument = &self.input.kernel.args[index];
+                argument.enabled && argument.kind == ArgKind::ThreadgroupMemory
+            })
+            .collect();
+        if arguments.is_empty() && sizes.iter().all(|&size| size == 0) {
+            return;
+        }
+        for (index, size) in sizes.into_iter().enumerate().filter(|(_, size)| *size > 0) {
+            let base = self.place(Root::Threadgroup(ThreadgroupId(index as u32)), Space::Threadgroup).base;
+            // Whole stores only: nothing after the variable may be written.
+            let bytes = WIDEST.min(1 << size.trailing_zeros());
+            self.clear_together(&base, &Opd::Int((size / bytes) as i64), bytes);
+        }
+        for index in arguments {
+            let place = self.place(Root::Argument(index), Space::Threadgroup);
+            // Launches place arguments at multiples of 16, and pad the last one.
+            let padded = self.t.add("i64", &place.len, &Opd::Int(WIDEST as i64 - 1));
+            let units = self.t.value(format_args!("lshr i64 {padded}, {}", WIDEST.ilog2()));
+            let units = self.t.value(format_args!("trunc i64 {units} to i32"));
+            self.clear_together(&place.base, &units, WIDEST);
+        }
+        if !self.convergence.barriers_diverge() {
+            self.call_void("llvm.nvvm.barrier0", &[]);
+        }
+    }
+
+    /// Each thread clears every `count`th unit of `bytes` bytes, from its own on.
+    fn clear_together(&mut self, base: &Opd, units: &Opd, bytes: u64) {
+        let ty = match bytes {
+            16 => "<4 x i32>",
+            8 => "i64",
+            4 => "i32",
+            2 => "i16",
+            1 => "i8",
+            other => unreachable!("{other} bytes are not a power of two up to {WIDEST}"),
+        };
+        let (linear, count) = (self.grid.linear.clone(), self.grid.count());
+        let counter = self.t.alloca("i32", 4);
+        self.t.store("i32", &linear, &counter, 4);
+        let [head, clear, done] = std::array::from_fn(|_| self.t.block());
+        self.t.label(head);
+        let unit = self.t.load("i32", &counter, 4);
+        let more = self.t.value(format_args!("icmp ult i32 {unit}, {units}"));
+        self.t.branch_if(&more, clear, done);
+        self.t.label(clear);
+        let offset = self.t.mul("i32", &unit, &Opd::Int(bytes as i64));
+        let at = self.t.value(format_args!("getelementptr i8, ptr addrspace(3) {base}, i32 {offset}"));
+        self.t.line(format_args!("store {ty} zeroinitializer, ptr addrspace(3) {at}, align {bytes}"));
+        let next = self.t.add("i32", &unit, &count);
+        self.t.store("i32", &next, &counter, 4);
+        self.t.branch(head);
+        self.t.label(done);
+    }
+}
