@@ -118,7 +118,9 @@ impl<S: Storage> Writer<S> {
 
     /// Writes the first records of a batch, at most a chunk; they leave the batch when they are written.
     fn write_some(&mut self, batch: &mut VecDeque<Waiting>, lost: u64) -> io::Result<usize> {
-        self.rotate_if_full()?;
+        if lost > self.told_lost || !batch.is_empty() {
+            self.rotate_if_full()?;
+        }
         let mut chunk = self.chunk();
         if lost > self.told_lost {
             let time = batch.front().map_or(self.time, |first| first.time);
