@@ -178,9 +178,9 @@ impl<S: Storage> Writer<S> {
         (self.head, self.time) = (chunk.head, chunk.time);
     }
 
-    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records are
-    /// chained to the head: the record of the removal comes first, so that the record that closes the log remains
-    /// the last one.
+    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records
+    /// are chained to the head: the record of the removal comes first, so that the record that closes the log
+    /// remains the last one.
     fn rotate_if_full(&mut self) -> io::Result<()> {
         if self.storage.length(self.file) >= self.rotate_bytes {
             self.file += 1;
