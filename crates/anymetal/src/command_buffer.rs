@@ -42,8 +42,8 @@ impl CommandBuffer {
         CommandBuffer { inner: self.inner.label(label) }
     }
 
-    /// Stops it when it has run for that [`Duration`](std::time::Duration), in place of the default (the setting
-    /// `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
+    /// Stops it when it has run for that [`Duration`](std::time::Duration), in place of the default (the
+    /// setting `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
     pub fn deadline(self, deadline: impl Into<Deadline>) -> Self {
         CommandBuffer { inner: self.inner.deadline(deadline.into()) }
     }

@@ -205,8 +205,8 @@ impl Error {
         matches!(self, Error::Exec(error) if error.is_cancelled())
     }
 
-    /// Whether a bug of the compiler or of the interpreter is the reason. The text has stage, kernel, message and
-    /// the reproducer to report.
+    /// Whether a bug of the compiler or of the interpreter is the reason. The text has stage, kernel, message
+    /// and the reproducer to report.
     pub fn is_bug(&self) -> bool {
         match self {
             Error::Compile(failure) => failure.compiler_bug().is_some(),

@@ -134,8 +134,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Stops the kernel when it has run for that [`Duration`](std::time::Duration), in place of the default (the
-    /// setting `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
+    /// Stops the kernel when it has run for that [`Duration`](std::time::Duration), in place of the default
+    /// (the setting `streams.deadline`, or else 60 s); [`Deadline::Never`] turns the deadline off.
     pub fn deadline(mut self, deadline: impl Into<Deadline>) -> Self {
         self.deadline = deadline.into();
         self

@@ -1,6 +1,7 @@
 //! A bug of the compiler, or of the interpreter, is an error with a report, and the process goes on.
 //!
-//! Builds with debug assertions have bugs on request (`ANYMETAL_TEST_COMPILER_BUG`); others have none to test.
+//! Builds with debug assertions have bugs on request (`ANYMETAL_TEST_COMPILER_BUG`); others have none to
+//! test.
 #![cfg(debug_assertions)]
 
 use std::path::Path;

@@ -122,8 +122,8 @@ pub enum Timestamps {
     EachCommand,
 }
 
-/// The deadline of a command buffer for which neither the program nor the settings specify one, on every device
-/// that supports deadlines.
+/// The deadline of a command buffer for which neither the program nor the settings specify one, on every
+/// device that supports deadlines.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a command buffer may run, counted from the start of its first command, event waits included.

@@ -1,9 +1,9 @@
 //! Interruption of waits: how a host language ends a wait of its thread, as Python does at Ctrl-C.
 //!
-//! Owns [`interruptible`], which installs a check for the calling thread, and [`wait`], by which the waits for
-//! submissions, queues, events and buffers honour it. Invariant: an interruption ends a wait and nothing else.
-//! The work goes on, and keeps its resources, until its end or its deadline. Waits that guard memory (the end of
-//! a buffer, of a loan) are not interruptible: they do not go through [`wait`].
+//! Owns [`interruptible`], which installs a check for the calling thread, and [`wait`], by which the waits
+//! for submissions, queues, events and buffers honour it. Invariant: an interruption ends a wait and nothing
+//! else. The work goes on, and keeps its resources, until its end or its deadline. Waits that guard memory
+//! (the end of a buffer, of a loan) are not interruptible: they do not go through [`wait`].
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -63,8 +63,8 @@ pub fn is_interruptible() -> bool {
     !matches!(STATE.get(), State::Uninterruptible)
 }
 
-/// Waits by `attempt`, which waits as long as it is given and returns `None` when the time is over; it is given
-/// no limit on a thread whose waits cannot be interrupted.
+/// Waits by `attempt`, which waits as long as it is given and returns `None` when the time is over; it is
+/// given no limit on a thread whose waits cannot be interrupted.
 ///
 /// # Errors
 /// [`DeviceError::WaitInterrupted`].

@@ -195,9 +195,22 @@ mod tests {
         assert!(request(&server, &long).starts_with("HTTP/1.1 431 "));
     }
 
-    /// The documented bound. A scrape takes milliseconds; one that waits for a slow client takes
-    /// [`connections::READ_TIME`] at least.
+    /// The documented bound.
     const PROMPT: Duration = Duration::from_secs(1);
+    /// A scrape that waits for a slow client takes [`connections::READ_TIME`] at least.
+    const BLOCKED: Duration = Duration::from_secs(3);
+
+    /// Scrapes are within the documented bound. On a machine with several times more runnable threads than
+    /// processors the scheduler alone delays a scrape by more now and then (1 of 25 runs), so one of three
+    /// periods counts; no scrape of any period may wait for a client.
+    fn assert_prompt(server: &Server, period: Duration) {
+        let within = |_| {
+            let longest = scrape_for(server, period);
+            assert!(longest < BLOCKED, "a scrape took {longest:?}");
+            longest < PROMPT
+        };
+        assert!((0..3).any(within), "in three periods a scrape took more than {PROMPT:?}");
+    }
 
     /// Scrapes until the time is over, and returns the longest time that one took.
     fn scrape_for(server: &Server, time: Duration) -> Duration {
@@ -228,7 +241,7 @@ mod tests {
                     idle.pop_front();
                 }
             }
-            assert!(scrape_for(&server, Duration::from_millis(300)) < PROMPT, "{count}");
+            assert_prompt(&server, Duration::from_millis(300));
         }
         let address = server.address();
         drop(server);
@@ -265,7 +278,7 @@ mod tests {
         for byte in b"GET " {
             // Refusals are for those that were closed meanwhile.
             slow.retain_mut(|stream| stream.write_all(&[*byte]).is_ok());
-            assert!(scrape_for(&server, Duration::from_millis(250)) < PROMPT);
+            assert_prompt(&server, Duration::from_millis(250));
         }
         assert!(!slow.is_empty(), "slow clients have their time");
     }

@@ -173,33 +173,61 @@ fn files_rotate_and_old_ones_are_removed_as_the_log_says() {
     assert!(matches!(broken, BreakReason::MissingStart { .. }), "{broken}");
 }
 
+/// A folder whose files are full after each append, so that each chunk of records begins a file.
+struct FullFiles(FolderStorage);
+
+impl Storage for FullFiles {
+    fn append(&mut self, file: u32, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(file, bytes)
+    }
+
+    fn length(&mut self, file: u32) -> u64 {
+        if self.0.length(file) > 0 { u64::MAX } else { 0 }
+    }
+
+    fn write_head(&mut self, head: Head) -> io::Result<()> {
+        self.0.write_head(head)
+    }
+
+    fn files(&mut self) -> io::Result<Vec<u32>> {
+        self.0.files()
+    }
+
+    fn last_of(&mut self, file: u32) -> Option<Head> {
+        self.0.last_of(file)
+    }
+
+    fn remove(&mut self, file: u32) -> io::Result<()> {
+        self.0.remove(file)
+    }
+}
+
 #[test]
 fn the_closing_record_is_the_last_one_where_it_begins_a_file() {
-    let options = AuditOptions {
-        rotate_bytes: 4096,
-        keep_files: std::num::NonZeroU32::new(2),
-        ..options(WhenFailing::Stop)
-    };
-    let mut began_a_file = 0;
-    for records in 60..100 {
+    for (keep, records) in [(1, 0), (1, 1), (1, 5), (2, 0), (2, 1), (2, 5), (3, 5)] {
         let folder = tempfile::tempdir().unwrap();
-        let log = AuditLog::open(folder.path(), options.clone(), ManualClock::new()).unwrap();
+        let keep_files = std::num::NonZeroU32::new(keep);
+        let options = AuditOptions { keep_files, ..options(WhenFailing::Stop) };
+        let storage = FullFiles(FolderStorage::new(folder.path(), options.durability));
+        let path = folder.path().to_owned();
+        let log = AuditLog::start(path, options, ManualClock::new(), None, storage).unwrap();
         for number in 0..records {
             log.record(event(number)).unwrap();
-            // Each record is a chunk, so that files are full after the same record in each run.
             log.flush().unwrap();
         }
-        let files = || crate::folder::files(folder.path()).unwrap();
-        let before = files();
+        let before = crate::folder::files(folder.path()).unwrap();
         log.close().unwrap();
-        began_a_file += u32::from(files() != before);
+        let after = crate::folder::files(folder.path()).unwrap();
+        assert!(after.last() > before.last(), "the closing record begins a file: {before:?}, {after:?}");
+        assert_eq!(after.len(), (keep as usize).min(records as usize + 2));
         let report = verify(folder.path());
-        assert!(report.holds(), "{records}: {:?}", report.broken());
+        assert!(report.holds(), "{keep}, {records}: {:?}", report.broken());
         let notes = report.notes();
-        assert!(notes.iter().all(|note| matches!(note, Note::Removed { .. })), "{records}: {notes:?}");
-        assert!(report.files().len() <= 2, "{records}");
+        assert!(
+            notes.iter().all(|note| matches!(note, Note::Removed { .. })),
+            "{keep}, {records}: {notes:?}"
+        );
     }
-    assert!(began_a_file > 0, "no log was closed with a full file");
 }
 
 #[test]

@@ -118,7 +118,9 @@ impl<S: Storage> Writer<S> {
 
     /// Writes the first records of a batch, at most a chunk; they leave the batch when they are written.
     fn write_some(&mut self, batch: &mut VecDeque<Waiting>, lost: u64) -> io::Result<usize> {
-        self.rotate_if_full()?;
+        if lost > self.told_lost || !batch.is_empty() {
+            self.rotate_if_full()?;
+        }
         let mut chunk = self.chunk();
         if lost > self.told_lost {
             let time = batch.front().map_or(self.time, |first| first.time);
@@ -176,9 +178,9 @@ impl<S: Storage> Writer<S> {
         (self.head, self.time) = (chunk.head, chunk.time);
     }
 
-    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records are
-    /// chained to the head: the record of the removal comes first, so that the record that closes the log remains
-    /// the last one.
+    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records
+    /// are chained to the head: the record of the removal comes first, so that the record that closes the log
+    /// remains the last one.
     fn rotate_if_full(&mut self) -> io::Result<()> {
         if self.storage.length(self.file) >= self.rotate_bytes {
             self.file += 1;

@@ -1,7 +1,7 @@
 //! Bugs that show while a kernel is interpreted.
 //!
-//! Owns [`RunBoundary`]. Invariant: a panic of the interpreter ends the dispatch with a report and nothing else,
-//! as a panic of a stage ends a compile.
+//! Owns [`RunBoundary`]. Invariant: a panic of the interpreter ends the dispatch with a report and nothing
+//! else, as a panic of a stage ends a compile.
 
 use std::sync::Arc;
 

@@ -119,7 +119,9 @@ impl OutOfBounds {
             ),
             Some(LoadedPointer::ReadOnly { .. }) => write!(
                 formatter,
-                " at byte {}: it is bound to `const` or `constant` arguments, or named for reading, only",
+                " at byte {}: the launch may only read it, as it is bound to `const` or `constant` arguments, or \
+                 `use_resource` names it with usage `Read` (`MTLResourceUsageRead`), which forbids stores; name it with \
+                 usage `Write` or `ReadWrite`",
                 self.byte_offset
             ),
             Some(LoadedPointer::Buffer { .. }) | None => {

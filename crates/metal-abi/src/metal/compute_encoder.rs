@@ -30,6 +30,9 @@ use super::{checked_range, violation};
 use crate::arguments::{Bytes, List};
 use crate::foundation::{NSString, Range};
 
+/// The most bytes of `setBytes:length:atIndex:`, as in Metal.
+const MAX_INLINE_BYTES: usize = 4096;
+
 /// The instance variables of a compute encoder.
 #[derive(Debug)]
 pub(crate) struct ComputeIvars {
@@ -180,6 +183,9 @@ define_class!(
             if length == 0 {
                 self.put(METHOD, index, Slot::Empty);
                 return;
+            }
+            if length > MAX_INLINE_BYTES {
+                violation(METHOD, format_args!("a length of {length} is above {MAX_INLINE_BYTES}: use a buffer"));
             }
             let bytes: Arc<[u8]> = bytes.read(length).into();
             self.put(METHOD, index, Slot::Bytes(bytes));

@@ -1,5 +1,5 @@
-//! The section `[streams]`: how much work a stream may hold, how long a request for more waits, and the default
-//! deadline.
+//! The section `[streams]`: how much work a stream may hold, how long a request for more waits, and the
+//! default deadline.
 
 use std::time::Duration;
 

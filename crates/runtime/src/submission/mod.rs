@@ -330,9 +330,9 @@ impl Submission {
         }
     }
 
-    /// Blocks until it has ended. The thread may run work of the same queue meanwhile. On a thread whose waits
-    /// can be interrupted ([`anymetal_hal::interruption`]) this may be [`DeviceError::WaitInterrupted`]; the work
-    /// goes on then, and can be waited for again.
+    /// Blocks until it has ended. The thread may run work of the same queue meanwhile. On a thread whose
+    /// waits can be interrupted ([`anymetal_hal::interruption`]) this may be
+    /// [`DeviceError::WaitInterrupted`]; the work goes on then, and can be waited for again.
     pub fn wait(&self) -> Outcome {
         interruption::wait(|limit| self.core.wait_within(limit))
             .unwrap_or_else(|error| Err(ExecError::Device(error)))

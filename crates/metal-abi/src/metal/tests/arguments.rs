@@ -98,6 +98,11 @@ fn lengths_counts_and_ranges_are_checked_before_memory_is_read_or_reserved() {
         let encoder: Id = msg_send![&*commands, computeCommandEncoder];
         let byte = 0u8;
         let bytes: *const std::ffi::c_void = (&raw const byte).cast();
+        let most = [7u8; 4096];
+        let longest: *const std::ffi::c_void = most.as_ptr().cast();
+        let () = msg_send![&*encoder, setBytes: longest, length: 4096usize, atIndex: 0usize];
+        let refused = failure(|| msg_send![&*encoder, setBytes: longest, length: 4097usize, atIndex: 0usize]);
+        assert!(refused.contains("4097") && refused.contains("4096"), "{refused}");
         for length in [1usize << 40, 1 << 62, usize::MAX] {
             let refused = failure(|| msg_send![&*encoder, setBytes: bytes, length: length, atIndex: 0usize]);
             assert!(

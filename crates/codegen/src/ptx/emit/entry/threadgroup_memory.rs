@@ -1,8 +1,8 @@
 //! Clearing of threadgroup memory where a kernel begins: it still holds data of other kernels and programs.
 //!
-//! Invariant: no thread of the threadgroup passes the barrier before all of the memory that the kernel can reach
-//! is zero. Private memory has a proof that it is written first (`definitely_stored`); whether other threads have
-//! written an element is rarely decidable, so threadgroup memory is always cleared.
+//! Invariant: no thread of the threadgroup passes the barrier before all of the memory that the kernel can
+//! reach is zero. Private memory has a proof that it is written first (`definitely_stored`); whether other
+//! threads have written an element is rarely decidable, so threadgroup memory is always cleared.
 
 use anymetal_ir::{ArgKind, Space, ThreadgroupId};
 
@@ -14,8 +14,8 @@ use crate::roots::Root;
 const WIDEST: u64 = 16;
 
 impl Emitter<'_> {
-    /// The threads that exist clear the memory together. To be called once threads beyond the grid's edge have
-    /// ended, and before the barriers are set up: their setup ends with a barrier of the hardware.
+    /// The threads that exist clear the memory together. To be called once threads beyond the grid's edge
+    /// have ended, and before the barriers are set up: their setup ends with a barrier of the hardware.
     pub(super) fn clear_threadgroup_memory(&mut self) {
         let sizes: Vec<u64> = self.input.module.threadgroup_vars.iter().map(|var| var.size).collect();
         let arguments: Vec<usize> = (0..self.input.kernel.args.len())

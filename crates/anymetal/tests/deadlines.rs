@@ -1,0 +1,71 @@
+//! Deadlines: the default, its setting, those of a queue and of a launch, and none.
+
+use std::time::Duration;
+
+use anymetal::{
+    Deadline, Device, DeviceError, Error, Executable, GraphBuilder, Layers, Outcome, PlanOptions,
+    QueueOptions, Span,
+};
+
+const SOURCE: &str = "kernel void until_set(device const volatile uint* flag) { while (*flag == 0) {} }";
+
+/// A device with the setting; zero is no deadline.
+fn device(deadline: Duration) -> Result<Device, Error> {
+    let mut settings = Layers::default();
+    settings.code.streams.deadline = Some(Span(deadline));
+    Device::with_settings(&settings)
+}
+
+fn stopped_after(outcome: Outcome) -> Duration {
+    match outcome {
+        Err(Error::Device(DeviceError::DeadlineExceeded { after, .. })) => after,
+        other => panic!("it was not stopped: {other:?}"),
+    }
+}
+
+#[test]
+fn the_nearest_deadline_counts() -> Result<(), Error> {
+    let (setting, of_queue, of_launch) =
+        (Duration::from_millis(70), Duration::from_millis(60), Duration::from_millis(50));
+    let device = device(setting)?;
+    let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
+    let flag = device.buffer(&[0u32])?;
+    let queue = device.queue()?;
+    let with_options = device.queue_with(QueueOptions::default())?;
+    let own = device.queue_with(QueueOptions { deadline: of_queue.into(), ..QueueOptions::default() })?;
+    for (queue, default) in [(&queue, setting), (&with_options, setting), (&own, of_queue)] {
+        let launch = || queue.launch(&until_set).arg(&flag).threads(1);
+        assert_eq!(stopped_after(launch().submit()?.wait()), default);
+        assert_eq!(stopped_after(launch().run()), default);
+        assert_eq!(stopped_after(launch().deadline(Deadline::Default).submit()?.wait()), default);
+        assert_eq!(stopped_after(launch().deadline(of_launch).submit()?.wait()), of_launch);
+        let mut graph = GraphBuilder::new("endless");
+        graph.kernel("loop", until_set.node().arg(&flag).threads(1).build()?)?;
+        let graph = Executable::new(&graph.build()?, PlanOptions::default())?;
+        assert_eq!(stopped_after(queue.submit_graph(&graph)?.wait()), default);
+        assert_eq!(stopped_after(queue.submit_graph_within(&graph, of_launch)?.wait()), of_launch);
+    }
+    Ok(())
+}
+
+#[test]
+fn without_a_deadline_work_runs_to_its_end() -> Result<(), Error> {
+    for (setting, deadline) in
+        [(Duration::from_millis(50), Deadline::Never), (Duration::ZERO, Deadline::Default)]
+    {
+        let device = device(setting)?;
+        let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
+        let event = device.event()?;
+        let x = device.buffer(&[1u32])?;
+        let queue = device.queue()?;
+        let mut commands = queue.command_buffer()?.deadline(deadline);
+        commands.wait_event(&event, 1)?;
+        let waits = commands.commit()?;
+        let launch = queue.launch(&until_set).arg(&x).threads(1).deadline(deadline).submit()?;
+        assert!(waits.wait_timeout(Duration::from_millis(300)).is_none(), "{setting:?}: it was stopped");
+        event.signal(1);
+        waits.wait()?;
+        launch.wait()?;
+    }
+    Ok(())
+}
