@@ -244,7 +244,7 @@ fn included_files_are_found_by_this_process() {
 fn linked_and_fused_kernels_equal_those_of_this_process() {
     let functions = "[[visible]] float twice(float x) { return 2 * x; }";
     let caller = "
-        extern float twice(float);
+        [[visible]] float twice(float);
         kernel void k(device float* y, uint t [[thread_position_in_grid]]) { y[t] = twice(y[t]); }";
     let pair = "
         kernel void first(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
@@ -353,7 +353,7 @@ fn a_worker_killed_between_compiles_is_replaced() {
     let memory_bytes = (4 << 30) + 2;
     let compiler = isolated(IsolateSettings { memory_bytes, ..settings() });
     works(&compiler);
-    for signal in [Signal::KILL, Signal::TERM, Signal::SEGV] {
+    for signal in [Signal::KILL, Signal::TERM, Signal::ABORT] {
         let [worker] = workers(memory_bytes)[..] else { panic!("one worker") };
         kill_process(worker, signal).expect("it runs");
         let folder = PathBuf::from(format!("/proc/{}", worker.as_raw_nonzero()));
@@ -381,8 +381,6 @@ fn threads_share_a_bounded_number_of_workers() {
         }
     });
     assert!((1..=2).contains(&workers(memory_bytes).len()));
-    drop(compiler);
-    assert_eq!(workers(memory_bytes), []);
 }
 
 #[test]
