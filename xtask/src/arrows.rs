@@ -27,6 +27,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // What kernels do, from their IR; compares itself with runs of the interpreter.
     ("anymetal-analyze", &["anymetal-ir", "anymetal-interp"]),
     ("anymetal-llvm", &[]),
+    // Processes and messages; what they are about is the compiler's.
+    ("anymetal-isolate", &[]),
     ("anymetal-codegen", &["anymetal-ir", "anymetal-launch-abi"]),
     (
         "anymetal-compiler",
@@ -41,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-analyze",
             "anymetal-sanitizer",
             "anymetal-hal",
+            "anymetal-isolate",
             "anymetal-telemetry",
         ],
     ),

@@ -227,6 +227,7 @@ impl Error {
                 ReplayError::Device { source, .. } => source.class(),
                 _ => ErrorClass::Caller,
             },
+            Error::Compile(failure) if failure.is_transient() => ErrorClass::Transient,
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
             Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
             Error::NoMachineCode { .. } => ErrorClass::Lost,
@@ -368,6 +369,11 @@ impl CompileFailure {
     /// Whether the user's input is at fault, rather than the machine or the compiler.
     pub fn is_users(&self) -> bool {
         self.0.is_users()
+    }
+
+    /// Whether the same compile may succeed when it is repeated: its worker was killed from outside.
+    pub fn is_transient(&self) -> bool {
+        self.0.is_transient()
     }
 }
 

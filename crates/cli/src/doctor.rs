@@ -8,6 +8,7 @@ mod compiler;
 mod device;
 mod finding;
 mod host;
+mod isolation;
 mod settings;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let (devices, all_work) = device::check();
     let mut findings = devices;
     findings.push(compiler::check());
+    findings.push(isolation::check());
     findings.extend(cache::check());
     findings.extend(host::Host::of(&PathBuf::from("/")).check());
     findings.extend(settings::check());

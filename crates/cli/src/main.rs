@@ -31,6 +31,7 @@ mod top;
 mod trace;
 mod translate;
 mod tune;
+mod worker;
 mod workload;
 
 use std::ffi::OsString;
@@ -88,6 +89,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Check an audit log
     Audit(audit::AuditArgs),
+    #[command(hide = true, name = anymetal_compiler::WORKER_SUBCOMMAND)]
+    Worker(worker::WorkerArgs),
 }
 
 /// The subcommand that `check` is for a workload.
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
         Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Audit(args) => audit::audit(&args),
+        Command::Worker(args) => worker::worker(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };

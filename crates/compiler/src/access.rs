@@ -148,7 +148,7 @@ mod tests {
 
     /// Access and, if it is overwritten, bytes for each thread and dimensions, of the arguments.
     fn told(parameters_and_body: &str) -> Vec<(Access, Option<(u64, u8)>)> {
-        let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+        let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
         let text =
             format!("#include <metal_stdlib>\nusing namespace metal;\nkernel void k({parameters_and_body}");
         let library =

@@ -21,6 +21,7 @@ use crate::cache::disk::Kind;
 use crate::compiler::{Compiler, CompilerState};
 use crate::error::CompileError;
 use crate::executor::Executor;
+use crate::isolated::Wanted;
 use crate::key::Key;
 use crate::library::{Specialisation, Target};
 use crate::machine_code;
@@ -46,6 +47,8 @@ pub(crate) trait Subject: Sync {
     fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError>;
     /// The source for a device that compiles it.
     fn metal_source(&self) -> Result<MetalSource, CompileError>;
+    /// The artifact of a worker; `None` where sources are compiled in this process.
+    fn isolated(&self, target: Target, wanted: Wanted) -> Option<Result<Artifact, CompileError>>;
 }
 
 /// The artifact for a target.
@@ -126,12 +129,15 @@ fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, Com
     };
     let fingerprint = shared.fingerprint(target)?;
     let key = || subject.key(&fingerprint);
-    kept(shared, &name, key, || big_stack::run("code generator", make))
+    kept(shared, &name, key, || {
+        let isolated = subject.isolated(target, Wanted::Code);
+        isolated.unwrap_or_else(|| big_stack::run("code generator", make))
+    })
 }
 
 /// The description of the kernel that its artifact would have, cached like an artifact. No code is generated.
 pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
-    let (shared, name) = (subject.shared(), subject.name());
+    let (shared, name, requested) = (subject.shared(), subject.name(), target);
     let make = || {
         let (llvm, prepared) = prepared_beside_llvm(subject, target)?;
         let (module, specialisation) = (&prepared.module, subject.specialisation());
@@ -153,7 +159,15 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
         Ok(Artifact { target, code, kernels: vec![kernel], fault_sites, fingerprint })
     };
     let fingerprint = format!("description for {}", shared.fingerprint(target)?);
-    kept(shared, &name, || subject.key(&fingerprint), || big_stack::run("code generator", make))
+    kept(
+        shared,
+        &name,
+        || subject.key(&fingerprint),
+        || {
+            let isolated = subject.isolated(requested, Wanted::Description);
+            isolated.unwrap_or_else(|| big_stack::run("code generator", make))
+        },
+    )
 }
 
 fn prepared_beside_llvm(
@@ -196,10 +210,9 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory.
 /// That ends with the call: a process that exits under it would take the library's own data away from it.
 pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
-    static WARM: Once = Once::new();
     let prepare = match Llvm::loaded() {
         None => || drop(Compiler::llvm()),
-        Some(Ok(_)) if !WARM.is_completed() => || WARM.call_once(warm_up),
+        Some(Ok(_)) if !WARM.is_completed() => warm_up,
         Some(loaded) => return (loaded.map_err(CompileError::from), work()),
     };
     std::thread::scope(|scope| {
@@ -215,11 +228,16 @@ pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, Compi
     })
 }
 
-/// With one processor the first compile pays for it anyway.
-fn warm_up() {
-    if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
-        llvm.warm_up();
-    }
+/// Completed once libLLVM is in memory.
+static WARM: Once = Once::new();
+
+/// Brings libLLVM into memory. With one processor the first compile pays for it anyway.
+pub(crate) fn warm_up() {
+    WARM.call_once(|| {
+        if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
+            llvm.warm_up();
+        }
+    });
 }
 
 /// The kernel of that name, which must be there.

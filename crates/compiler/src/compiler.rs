@@ -7,8 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::code_cache::CodeCache;
+use anymetal_isolate::{Isolate, Pool};
 use anymetal_llvm::discovery::Surroundings;
 use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
+use anymetal_msl::pp::IncludeLoader;
 
 use crate::bug::Reproducers;
 use crate::cache::device_code::DeviceCode;
@@ -16,6 +18,8 @@ use crate::cache::disk::DiskCache;
 use crate::cache::shared::SharedCache;
 use crate::config::CacheConfig;
 use crate::error::CompileError;
+use crate::isolated::Isolation;
+use crate::key::Key;
 use crate::library::{Library, LibraryState, Target};
 use crate::note::{Note, Notes};
 use crate::prepared::{Counts, MAX_INSTRUCTIONS_KEPT, Prepared, StageCounts};
@@ -26,12 +30,19 @@ use crate::source::Source;
 pub struct CompilerOptions {
     /// Where results are kept.
     pub cache: CacheConfig,
+    /// Whether sources are compiled in worker processes.
+    pub isolate: Isolate,
 }
 
 impl CompilerOptions {
     /// The configuration of the user's environment.
     pub fn from_environment() -> Self {
-        CompilerOptions { cache: CacheConfig::from_environment() }
+        CompilerOptions { cache: CacheConfig::from_environment(), isolate: Isolate::from_environment() }
+    }
+
+    /// With that cache, in this process.
+    pub fn with_cache(cache: CacheConfig) -> Self {
+        CompilerOptions { cache, isolate: Isolate::Off }
     }
 }
 
@@ -49,6 +60,7 @@ pub(crate) struct CompilerState {
     /// What descriptions leave for the compiles that follow.
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
     pub(crate) counts: Counts,
+    isolation: Isolation,
     /// Where bugs are written down.
     pub(crate) reproducers: Arc<Reproducers>,
     libraries: SharedCache<Arc<LibraryState>>,
@@ -84,7 +96,11 @@ impl Compiler {
             artifacts: SharedCache::new(cache.artifacts_in_memory),
             prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
             counts: Counts::default(),
-            reproducers: Arc::new(Reproducers::beside(cache.folder.as_deref())),
+            reproducers: Arc::new(Reproducers::beside(
+                cache.folder.as_deref(),
+                options.isolate == Isolate::Off,
+            )),
+            isolation: Isolation::new(&options.isolate),
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
         };
@@ -106,10 +122,22 @@ impl Compiler {
     /// As [`Compiler::library`], for kernels whose artifacts for a target will be requested next: libLLVM is
     /// loaded while the source is parsed.
     pub fn library_for(&self, source: Source, target: Option<Target>) -> Result<Library, CompileError> {
+        self.shared.isolation()?;
         let key = source.key();
         let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);
         let state = self.shared.libraries.get_or_make(key, |state| state.still_holds(), make)?;
         Ok(Library::new(state))
+    }
+
+    /// A source whose included files are found by `includes`; `key` stands for the source with these files.
+    pub(crate) fn library_with<I: IncludeLoader + Send>(
+        &self,
+        source: Source,
+        includes: &mut I,
+        key: impl FnOnce(&mut I) -> Key,
+    ) -> Result<Library, CompileError> {
+        let state = LibraryState::with_includes(source, Arc::clone(&self.shared), includes, key)?;
+        Ok(Library::new(Arc::new(state)))
     }
 
     /// Where devices keep what their drivers compile; `None` without a disk cache.
@@ -166,6 +194,11 @@ impl CompilerState {
             Target::Metal => "metal".to_owned(),
             Target::Cpu | Target::CpuLlvm | Target::Interpreter => format!("{processor};llvm={llvm}"),
         })
+    }
+
+    /// Where sources are compiled, if not in this process.
+    pub(crate) fn isolation(&self) -> Result<Option<&Pool>, CompileError> {
+        self.isolation.pool()
     }
 
     /// Notes that kernels are interpreted.

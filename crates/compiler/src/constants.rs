@@ -10,13 +10,14 @@ use anymetal_diag::suggest;
 use anymetal_hal::artifact::{ElementType, FunctionConstantInfo, ScalarType};
 use anymetal_ir::{FunctionConstant, FunctionConstantId, Module};
 use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
 
 use crate::error::CompileError;
 use crate::key::KeyBuilder;
 use crate::reflection::scalar_type;
 
 /// Which function constant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ConstantKey {
     /// By `[[function_constant(index)]]`.
     Index(u32),
@@ -63,14 +64,14 @@ impl fmt::Display for ConstantKey {
 }
 
 /// The value of a function constant.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ConstantValue {
     /// For `bool` only.
     Bool(bool),
     /// For integer types that hold it, and floating-point types that hold it exactly.
     Integer(i128),
     /// For floating-point types, rounded to the nearest value.
-    Float(f64),
+    Float(#[serde(with = "crate::isolated::wire::bits")] f64),
     /// For exactly that type: the value's bits, zero-extended.
     Typed(ScalarType, u64),
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::FunctionConstantInfo;
 use anymetal_hal::family::FamilyRefusal;
+use anymetal_isolate::IsolationError;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 
@@ -112,6 +113,9 @@ pub enum CompileError {
         /// What the system says.
         message: String,
     },
+    /// The isolated compile failed; the program goes on.
+    #[error(transparent)]
+    Isolation(IsolationError),
     /// A bug of the compiler.
     #[error("{0}")]
     Internal(Box<CompilerBug>),
@@ -163,13 +167,29 @@ impl CompileError {
             CompileError::NoLlvm(_) => "no-llvm",
             CompileError::CpuLevel(_) => "cpu-level",
             CompileError::NoThread { .. } => "no-thread",
+            CompileError::Isolation(error) => error.id(),
             CompileError::Internal(_) => "compiler-bug",
         }
     }
 
+    /// Whether the same request may succeed when it is repeated.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, CompileError::Isolation(IsolationError::Killed))
+    }
+
     /// Whether the user's input is at fault, rather than the machine or the compiler.
     pub fn is_users(&self) -> bool {
-        !matches!(self, CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal(_))
+        match self {
+            CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal(_) => false,
+            CompileError::Isolation(error) => error.is_of_input(),
+            _ => true,
+        }
+    }
+}
+
+impl From<IsolationError> for CompileError {
+    fn from(error: IsolationError) -> Self {
+        CompileError::Isolation(error)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::big_stack;
 use crate::bug::RunBoundary;
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
+use crate::isolated::{AskedFusion, Wanted};
 use crate::key::{Key, KeyBuilder};
 use crate::library::{Library, Specialisation, Target};
 use crate::pipeline::check;
@@ -148,7 +149,11 @@ impl<'a> Fusion<'a> {
         let name = self.name();
         // Kept like an artifact, without code; the refusal is stored in place of the symbol.
         let prove = || {
-            let refusal = self.module(threads)?.err().unwrap_or_default();
+            let refusal = match self.shared().isolation()? {
+                Some(pool) => self.asked(threads).verdict(pool)?,
+                None => self.module(threads)?.err(),
+            };
+            let refusal = refusal.unwrap_or_default();
             Ok(Artifact {
                 target: ArtifactTarget::Interpreter,
                 code: ArtifactCode::Object(Arc::from(Vec::new())),
@@ -201,8 +206,13 @@ impl<'a> Fusion<'a> {
         (launched, self.parts.iter().map(of_part).collect())
     }
 
+    /// The kernels as workers are asked about them.
+    fn asked(&self, threads: Option<[u32; 3]>) -> AskedFusion<'_> {
+        AskedFusion { parts: &self.parts, group_size: self.specialisation.group_size, threads }
+    }
+
     /// The fused kernel's module as executors take it, or the reason for the refusal.
-    fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
+    pub(crate) fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
         let prepared =
             self.parts.iter().map(|part| part.library.prepared(&part.kernel.name, part.specialisation));
         let prepared = prepared.collect::<Result<Vec<Arc<Prepared>>, CompileError>>()?;
@@ -246,6 +256,9 @@ impl Subject for Fusion<'_> {
     }
 
     fn prepared(&self) -> Result<Arc<Prepared>, CompileError> {
+        if let Some(pool) = Subject::shared(self).isolation()? {
+            return self.asked(self.threads).prepared(pool).map(Arc::new);
+        }
         let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
         let module = self.module(self.threads)?.map_err(unproved)?;
         Ok(Arc::new(Prepared { module, constants: Vec::new(), depends_on_group_size: true }))
@@ -258,6 +271,12 @@ impl Subject for Fusion<'_> {
     fn metal_source(&self) -> Result<MetalSource, CompileError> {
         let reason = "fused kernels have no source".to_owned();
         Err(CompileError::Unsupported { kernel: Fusion::name(self), reason })
+    }
+
+    fn isolated(&self, target: Target, wanted: Wanted) -> Option<Result<Artifact, CompileError>> {
+        let pool = Subject::shared(self).isolation().transpose()?;
+        let name = Fusion::name(self);
+        Some(pool.and_then(|pool| self.asked(self.threads).artifact(pool, &name, target, wanted)))
     }
 }
 

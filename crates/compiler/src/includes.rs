@@ -107,6 +107,11 @@ impl FileIncludes {
     }
 
     /// Every look-up so far, in order.
+    pub(crate) fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// Every look-up so far, in order.
     pub(crate) fn into_probes(self) -> Vec<Probe> {
         self.probes
     }

@@ -33,6 +33,7 @@ mod injected_bug;
 #[cfg(not(debug_assertions))]
 #[path = "injected_bug_off.rs"]
 mod injected_bug;
+mod isolated;
 mod key;
 mod library;
 mod machine_code;
@@ -49,6 +50,10 @@ mod source;
 pub use anymetal_analyze as analyze;
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
+pub use anymetal_isolate::sandbox::missing as missing_sandbox_parts;
+pub use anymetal_isolate::{
+    Isolate, IsolationError, SUBCOMMAND as WORKER_SUBCOMMAND, Settings as IsolateSettings,
+};
 pub use anymetal_llvm::discovery::{MINIMUM_MAJOR, NEWEST_TESTED};
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};
 pub use anymetal_msl::function_number;
@@ -62,6 +67,7 @@ pub use config::CacheConfig;
 pub use constants::{ConstantKey, ConstantValue};
 pub use error::CompileError;
 pub use fusion::{FusedArgument, Fusion, FusionPart};
+pub use isolated::worker::serve as serve_worker;
 pub use library::{Emit, FunctionNumber, Library, LinkedFunction, PrintAfter, Specialisation, Target};
 pub use machine_code::cpu_features;
 pub use note::Note;

@@ -14,10 +14,10 @@ pub use printing::{Emit, PrintAfter};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anymetal_diag::suggest;
+use anymetal_diag::{SourceFile, suggest};
 use anymetal_hal::artifact::{ArgumentInfo, Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
-use anymetal_hal::family::Family;
+use anymetal_hal::family::{Family, FamilyRefusal};
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_hal::texture::BindingRole;
@@ -25,8 +25,10 @@ use anymetal_ir::Module;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::group_size::depends_on_group_size;
 use anymetal_msl::hir::{ArgumentLayout, argument_layout};
+use anymetal_msl::pp::IncludeLoader;
 use anymetal_sanitizer::Session;
 use anymetal_telemetry::record::Stage;
+use serde::{Deserialize, Serialize};
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
@@ -38,6 +40,7 @@ use crate::constants::{self, ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes, roots_of};
+use crate::isolated::{self, ModuleStage, ParsedElsewhere, Wanted};
 use crate::key::{Key, KeyBuilder};
 use crate::metal;
 use crate::observe::stage;
@@ -51,7 +54,7 @@ use crate::source::Source;
 const MODULES_KEPT: usize = 8;
 
 /// Specialisation of a kernel, besides its source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Specialisation {
     /// Values for function constants; a later value for the same constant counts.
     pub constants: Vec<(ConstantKey, ConstantValue)>,
@@ -109,7 +112,7 @@ impl Specialisation {
 }
 
 /// The target of a compile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
     /// This processor: machine code, or the interpreter with a note if there is no LLVM.
     Cpu,
@@ -173,10 +176,27 @@ pub(crate) struct LibraryState {
 
 /// A parsed source.
 struct Front {
-    library: anymetal_msl::Library,
+    parsed: Parsed,
     manifest: Manifest,
     /// The source as one text, once needed.
     text: OnceLock<Arc<str>>,
+}
+
+/// What the front end made of a source.
+enum Parsed {
+    Here(anymetal_msl::Library),
+    /// Workers have it.
+    Elsewhere(ParsedElsewhere),
+}
+
+impl Front {
+    /// The front end's library. Not to be called where sources are compiled in workers.
+    fn library(&self) -> &anymetal_msl::Library {
+        match &self.parsed {
+            Parsed::Here(library) => library,
+            Parsed::Elsewhere(_) => panic!("a source that is compiled in workers is read in this process"),
+        }
+    }
 }
 
 /// Unspecialised modules, and when each was last used.
@@ -222,12 +242,13 @@ impl LibraryState {
             match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes, &roots_of(&source))) {
                 Some(manifest) => (manifest, OnceLock::new()),
                 None => {
-                    let needs_llvm = target.is_some_and(Target::needs_llvm);
+                    let is_here = shared.isolation()?.is_none();
+                    let needs_llvm = is_here && target.is_some_and(Target::needs_llvm);
                     let is_disabled = shared.llvm_disabled()?.is_some();
                     let request = Request { source: &source, kernel: None, specialisation: None, target };
                     let parsed = caught(&shared.reproducers, &request, || match needs_llvm && !is_disabled {
-                        true => with_llvm(|| parse(&source)).1,
-                        false => parse(&source),
+                        true => with_llvm(|| parse(&shared, &source, &source_key)).1,
+                        false => parse(&shared, &source, &source_key),
                     });
                     let front = Arc::new(parsed?);
                     if let (Some(disk), Some(bytes)) = (&shared.disk, front.manifest.to_bytes()) {
@@ -239,6 +260,41 @@ impl LibraryState {
         let modules = Mutex::new(Modules::default());
         let source = Arc::new(source);
         Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
+    }
+
+    /// By parsing now, with files that a loader finds; the key is known after that.
+    pub(crate) fn with_includes<I: IncludeLoader + Send>(
+        source: Source,
+        shared: Arc<CompilerState>,
+        includes: &mut I,
+        key: impl FnOnce(&mut I) -> Key,
+    ) -> Result<Self, CompileError> {
+        let front = stage(Stage::Parse, &source.name, || {
+            big_stack::run("front end", || parse_with(&source, includes))
+        })?;
+        let (manifest, source_key) = (front.manifest.clone(), key(includes));
+        let (front, modules) = (OnceLock::from(Ok(Arc::new(front))), Mutex::new(Modules::default()));
+        Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn source_key(&self) -> &Key {
+        &self.source_key
+    }
+
+    pub(crate) fn linked(&self) -> &[LinkedFunction] {
+        &self.linked
+    }
+
+    /// The source as workers know it; one parses it if none has.
+    pub(crate) fn parsed_elsewhere(&self) -> Result<&ParsedElsewhere, CompileError> {
+        match &self.front()?.parsed {
+            Parsed::Elsewhere(parsed) => Ok(parsed),
+            Parsed::Here(_) => panic!("a source that was read in this process is asked of a worker"),
+        }
     }
 
     /// Does work for one kernel; a bug that shows in it is an error with a reproducer.
@@ -268,7 +324,8 @@ impl LibraryState {
 
     /// The parsed source.
     fn front(&self) -> Result<&Arc<Front>, CompileError> {
-        self.front.get_or_init(|| parse(&self.source).map(Arc::new)).as_ref().map_err(Clone::clone)
+        let parse = || parse(&self.shared, &self.source, &self.source_key).map(Arc::new);
+        self.front.get_or_init(parse).as_ref().map_err(Clone::clone)
     }
 
     /// The kernel's module as the front end made it.
@@ -304,34 +361,42 @@ impl LibraryState {
     }
 }
 
-fn parse(source: &Source) -> Result<Front, CompileError> {
-    stage(Stage::Parse, &source.name, || parse_now(source))
+fn parse(shared: &CompilerState, source: &Source, key: &Key) -> Result<Front, CompileError> {
+    stage(Stage::Parse, &source.name, || {
+        if let Some(pool) = shared.isolation()? {
+            let (parsed, manifest) = isolated::parse(pool, source, key)?;
+            return Ok(Front { parsed: Parsed::Elsewhere(parsed), manifest, text: OnceLock::new() });
+        }
+        big_stack::run("front end", || {
+            let mut includes = FileIncludes::new(source);
+            let mut front = parse_with(source, &mut includes)?;
+            front.manifest.probes = includes.into_probes();
+            Ok(front)
+        })
+    })
 }
 
-fn parse_now(source: &Source) -> Result<Front, CompileError> {
-    big_stack::run("front end", || {
-        let options = anymetal_msl::CompileOptions {
-            definitions: source.options.definitions.clone(),
-            math_mode: source.options.math_mode,
-            metal_version: source.options.language_version,
-            logging: source.options.logging,
-        };
-        let mut includes = FileIncludes::new(source);
-        let (library, diagnostics) =
-            anymetal_msl::Library::parse(&source.name, &source.bytes, &options, &mut includes);
-        let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {
-            debug_assert!(diagnostics.has_errors(), "a source that is refused has an error");
-            return Err(CompileError::Source(Arc::new(diagnostics)));
-        };
-        let names = |functions: &[anymetal_msl::KernelName]| {
-            functions.iter().map(|function| function.name.clone()).collect()
-        };
-        let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
-        let warnings =
-            if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
-        let manifest = Manifest { probes: includes.into_probes(), kernels, visible_functions, warnings };
-        Ok(Front { library, manifest, text: OnceLock::new() })
-    })
+/// Parses a source in this process. To be called on a large stack. The manifest has no probes.
+fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Result<Front, CompileError> {
+    let options = anymetal_msl::CompileOptions {
+        definitions: source.options.definitions.clone(),
+        math_mode: source.options.math_mode,
+        metal_version: source.options.language_version,
+        logging: source.options.logging,
+    };
+    let (library, diagnostics) =
+        anymetal_msl::Library::parse(&source.name, &source.bytes, &options, includes);
+    let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {
+        debug_assert!(diagnostics.has_errors(), "a source that is refused has an error");
+        return Err(CompileError::Source(Arc::new(diagnostics)));
+    };
+    let names = |functions: &[anymetal_msl::KernelName]| {
+        functions.iter().map(|function| function.name.clone()).collect()
+    };
+    let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
+    let warnings = if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
+    let manifest = Manifest { probes: Vec::new(), kernels, visible_functions, warnings };
+    Ok(Front { parsed: Parsed::Here(library), manifest, text: OnceLock::new() })
 }
 
 impl Library {
@@ -353,6 +418,9 @@ impl Library {
     /// nothing. Runs the front end for the kernel if that has not happened.
     pub fn kernel_warnings(&self, kernel: &str) -> Result<String, CompileError> {
         self.check_name(kernel)?;
+        if let Some(pool) = self.shared().isolation()? {
+            return self.state.caught(kernel, None, None, || isolated::warnings(pool, self, kernel));
+        }
         self.state.caught(kernel, None, None, || self.state.module(kernel))?;
         let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
@@ -361,6 +429,9 @@ impl Library {
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
+        if let Some(pool) = self.shared().isolation()? {
+            return self.state.caught(kernel, None, None, || isolated::reflect(pool, self, kernel));
+        }
         let made = self.state.caught(kernel, None, None, || self.state.module(kernel))?;
         let reflect = || {
             let constants = made.constants(kernel).to_vec();
@@ -385,9 +456,13 @@ impl Library {
         path: &[u32],
     ) -> Result<Option<ArgumentLayout>, CompileError> {
         self.check_name(kernel)?;
+        if let Some(pool) = self.shared().isolation()? {
+            let layout = || isolated::layout(pool, self, kernel, index, path);
+            return self.state.caught(kernel, None, None, layout);
+        }
         let layout = || {
             let front = self.state.front()?;
-            let program = front.library.program(kernel, &self.state.handles()?);
+            let program = front.library().program(kernel, &self.state.handles()?);
             let program = program.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
             Ok(argument_layout(&program, index, path))
         };
@@ -473,6 +548,12 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<Module, CompileError> {
         self.check_name(kernel)?;
+        if let Some(pool) = self.shared().isolation()? {
+            let stage = ModuleStage::Sanitizer;
+            let prepared = || isolated::prepared(pool, self, kernel, specialisation, stage);
+            let prepared = self.state.caught(kernel, Some(specialisation), None, prepared)?;
+            return Ok(prepared.module);
+        }
         let prepare = || {
             let (module, _) = self.state.linked_module(kernel, true)?;
             prepare_for_sanitizer(&module, kernel, specialisation)
@@ -493,14 +574,27 @@ impl Library {
         family: Family,
     ) -> Result<(), CompileError> {
         self.state.caught(kernel, Some(specialisation), None, || {
-            let prepared = self.prepared(kernel, specialisation)?;
-            let made = self.state.module(kernel)?;
-            let found = kernel_of(&prepared.module, kernel)?;
-            match family::refusal(&prepared.module, found, &LibraryCalls::of(&made.module), family) {
+            let refusal = match self.shared().isolation()? {
+                Some(pool) => isolated::family_refusal(pool, self, kernel, specialisation, family)?,
+                None => self.family_refusal(kernel, specialisation, family)?,
+            };
+            match refusal {
                 Some(refusal) => Err(CompileError::Family(Box::new(refusal))),
                 None => Ok(()),
             }
         })
+    }
+
+    fn family_refusal(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        family: Family,
+    ) -> Result<Option<FamilyRefusal>, CompileError> {
+        let prepared = self.prepared(kernel, specialisation)?;
+        let made = self.state.module(kernel)?;
+        let found = kernel_of(&prepared.module, kernel)?;
+        Ok(family::refusal(&prepared.module, found, &LibraryCalls::of(&made.module), family))
     }
 
     /// Tells a session of the user's sources and their marks.
@@ -508,13 +602,29 @@ impl Library {
         for linked in &self.state.linked {
             linked.library.add_sources(session)?;
         }
-        let library = &self.state.front()?.library;
-        let marks = library.marks();
-        for file in library.files().into_iter().filter_map(|id| library.source_map().file(id)) {
-            let of_file = marks.iter().filter(|mark| mark.file == file.name);
-            session.add_source(&file.name, &file.text, of_file.map(|mark| (mark.lines, mark.text.as_str())));
+        let files = match self.shared().isolation()? {
+            Some(pool) => isolated::sources(pool, self)?,
+            None => self.own_sources()?,
+        };
+        for MarkedFile { name, text, marks } in &files {
+            session.add_source(name, text, marks.iter().map(|(lines, text)| (*lines, text.as_str())));
         }
         Ok(())
+    }
+
+    /// The user's files of this library, without those of linked ones.
+    pub(crate) fn own_sources(&self) -> Result<Vec<MarkedFile>, CompileError> {
+        let library = self.state.front()?.library();
+        let all = library.marks();
+        let file = |file: &Arc<SourceFile>| {
+            let marks = all.iter().filter(|mark| mark.file == file.name);
+            MarkedFile {
+                name: file.name.clone(),
+                text: file.text.clone(),
+                marks: marks.map(|mark| (mark.lines, mark.text.clone())).collect(),
+            }
+        };
+        Ok(library.files().into_iter().filter_map(|id| library.source_map().file(id)).map(file).collect())
     }
 
     fn check_name(&self, kernel: &str) -> Result<(), CompileError> {
@@ -527,6 +637,10 @@ impl Library {
             existing: names.to_vec(),
             suggestion: suggest(kernel, names.iter().map(String::as_str)).map(str::to_owned),
         })
+    }
+
+    pub(crate) fn state(&self) -> &LibraryState {
+        &self.state
     }
 
     /// State that all libraries of the compiler share.
@@ -578,6 +692,13 @@ impl Library {
         specialisation: &Specialisation,
         calls: Calls,
     ) -> Result<Prepared, CompileError> {
+        if let Some(pool) = self.shared().isolation()? {
+            let stage = match calls {
+                Calls::Kept => ModuleStage::Prepared,
+                Calls::Inlined => ModuleStage::Inlined,
+            };
+            return isolated::prepared(pool, self, kernel, specialisation, stage);
+        }
         let made = self.state.module(kernel)?;
         self.shared().counts.add_prepared();
         let prepare = || {
@@ -627,6 +748,40 @@ impl Library {
     }
 }
 
+/// A source file with the lines that its marks are about and their texts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct MarkedFile {
+    name: String,
+    text: String,
+    marks: Vec<((u32, u32), String)>,
+}
+
+impl Library {
+    /// The source for a device that compiles it.
+    pub(crate) fn metal_source(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<MetalSource, CompileError> {
+        if let Some(pool) = self.shared().isolation()? {
+            return isolated::metal_source(pool, self, kernel, specialisation);
+        }
+        let state = &self.state;
+        let front = state.front()?;
+        let text = front.text.get_or_init(|| front.library().resolved_source().into());
+        let module = &state.module(kernel)?.module;
+        let is_table = |arg: &anymetal_ir::KernelArg| arg.type_name.starts_with("visible_function_table<");
+        let has_table = kernel_of(module, kernel)?.args.iter().any(is_table);
+        if has_table || !state.linked.is_empty() {
+            let reason =
+                "tables of visible functions and linked functions are not passed on to Metal".to_owned();
+            return Err(CompileError::Unsupported { kernel: kernel.to_owned(), reason });
+        }
+        let options = metal::options(&state.source.options, module, kernel, specialisation)?;
+        Ok(MetalSource { text: Arc::clone(text), options })
+    }
+}
+
 /// A kernel of a library, as artifacts are made of it.
 struct OneKernel<'a> {
     library: &'a Library,
@@ -664,18 +819,13 @@ impl Subject for OneKernel<'_> {
     }
 
     fn metal_source(&self) -> Result<MetalSource, CompileError> {
-        let state = &self.library.state;
-        let front = state.front()?;
-        let text = front.text.get_or_init(|| front.library.resolved_source().into());
-        let module = &state.module(self.kernel)?.module;
-        let is_table = |arg: &anymetal_ir::KernelArg| arg.type_name.starts_with("visible_function_table<");
-        let has_table = kernel_of(module, self.kernel)?.args.iter().any(is_table);
-        if has_table || !state.linked.is_empty() {
-            let reason =
-                "tables of visible functions and linked functions are not passed on to Metal".to_owned();
-            return Err(CompileError::Unsupported { kernel: self.kernel.to_owned(), reason });
-        }
-        let options = metal::options(&state.source.options, module, self.kernel, self.specialisation)?;
-        Ok(MetalSource { text: Arc::clone(text), options })
+        self.library.metal_source(self.kernel, self.specialisation)
+    }
+
+    fn isolated(&self, target: Target, wanted: Wanted) -> Option<Result<Artifact, CompileError>> {
+        let pool = self.shared().isolation().transpose()?;
+        let made =
+            |pool| isolated::artifact(pool, self.library, self.kernel, self.specialisation, target, wanted);
+        Some(pool.and_then(made))
     }
 }

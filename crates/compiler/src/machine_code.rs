@@ -135,7 +135,7 @@ fn object(llvm: &Llvm, code: &CpuCode) -> Result<Vec<u8>, CompileError> {
     join(objects).map_err(internal)
 }
 
-/// Makes something of each part, each on a thread of its own; this thread has the last.
+/// Makes something of each part, each on a separate thread where there are threads; this one has the last.
 fn side_by_side(
     parts: &[String],
     make: &(impl Fn(&str) -> Result<Vec<u8>, CompileError> + Sync),
@@ -148,8 +148,11 @@ fn side_by_side(
         heap::reserve();
         make(first)
     };
-    let (first, rest) = both(aside, || side_by_side(rest, make))
-        .map_err(|error| CompileError::NoThread { message: error.to_string() })?;
+    let (first, rest) = match both(aside, || side_by_side(rest, make)) {
+        Ok(made) => made,
+        // No thread, or no memory for its stack, as in a worker with a limit: one after the other.
+        Err(_) => (make(first), side_by_side(rest, make)),
+    };
     let mut objects = vec![first?];
     objects.extend(rest?);
     Ok(objects)

@@ -38,7 +38,7 @@ kernel void sized(device float* x [[buffer(0)]], uint i [[thread_position_in_gri
 ";
 
 fn compiler() -> Compiler {
-    Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() })
+    Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()))
 }
 
 fn library(compiler: &Compiler, text: &str) -> Library {

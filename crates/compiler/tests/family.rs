@@ -15,7 +15,7 @@ use anymetal_compiler::{
 const FOLDER: &str = "../../tests/family";
 
 fn library(path: &Path) -> Library {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let name = path.file_name().unwrap().to_str().unwrap();
     let text = std::fs::read(path).unwrap();
     compiler.library(Source::from_text(name, text, SourceOptions::default())).unwrap()

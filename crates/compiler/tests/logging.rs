@@ -29,7 +29,7 @@ kernel void k(device float* x [[buffer(0)]], uint i [[thread_position_in_grid]])
 ";
 
 fn library(text: &str, logging: bool) -> Library {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let options = SourceOptions { logging, ..SourceOptions::default() };
     compiler.library(Source::from_text("test.metal", text, options)).unwrap()
 }

@@ -54,7 +54,7 @@ fn specialisation() -> Specialisation {
 fn an_artifact_has_the_whole_source_its_options_and_a_reflection() {
     let folder = tempfile::tempdir().unwrap();
     let cache = CacheConfig { folder: Some(folder.path().join("cache")), ..CacheConfig::memory_only() };
-    let compiler = Compiler::new(&CompilerOptions { cache });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(cache));
     let library = library(folder.path(), &compiler);
     let first = library.artifact("first", &specialisation(), Target::Metal).unwrap();
     let known = source(&first);
@@ -87,7 +87,7 @@ fn an_artifact_has_the_whole_source_its_options_and_a_reflection() {
 #[test]
 fn a_description_tells_the_reflection_and_mistakes_are_the_front_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let library = library(folder.path(), &compiler);
     let described = library.description("first", &specialisation(), Target::Metal).unwrap();
     assert!(described.code.is_empty());
@@ -100,7 +100,7 @@ fn a_description_tells_the_reflection_and_mistakes_are_the_front_ends() {
 
 #[test]
 fn headers_that_metal_lacks_are_refused_with_the_way_out() {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let text = "#include <anymetal_groups>
 kernel void meet(device uint* x) { anymetal::this_grid().sync(); x[0] = 1; }";
     let source = Source::from_text("meet.metal", text, SourceOptions::default());

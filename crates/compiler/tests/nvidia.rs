@@ -29,7 +29,7 @@ kernel void huge(device float* x [[buffer(0)]], uint i [[thread_index_in_threadg
 const SM_80: Target = Target::Nvidia { sm: 80 };
 
 fn library(cache: CacheConfig) -> Library {
-    let compiler = Compiler::new(&CompilerOptions { cache });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(cache));
     compiler.library(Source::from_text("test.metal", KERNELS, SourceOptions::default())).unwrap()
 }
 
@@ -107,7 +107,7 @@ fn the_disk_keeps_ptx() {
     let cache = || CacheConfig { folder: Some(folder.clone()), ..CacheConfig::memory_only() };
     let specialisation = Specialisation::default();
     let first = library(cache()).artifact("reverse", &specialisation, SM_80).unwrap();
-    let compiler = Compiler::new(&CompilerOptions { cache: cache() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(cache()));
     let source = Source::from_text("test.metal", KERNELS, SourceOptions::default());
     let again = compiler.library(source).unwrap().artifact("reverse", &specialisation, SM_80).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
@@ -135,7 +135,7 @@ fn attributes_of_stage_in_data_are_loads_of_their_formats() {
         kernel void store(In in [[stage_in]], device float4* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
             y[i] = in.color + float4(float2(in.at), 0, 0);
         }";
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let library =
         compiler.library(Source::from_text("test.metal", source, SourceOptions::default())).unwrap();
     let described = StageInputDescriptor::new()

@@ -113,7 +113,7 @@ impl Outcome {
 
 /// Compiles all kernels of the file.
 fn compile(name: &str, text: &str) -> Outcome {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let mut outcome = Outcome::default();
     let include_folders = vec![Path::new(FOLDER).join("include")];
     let options = SourceOptions { include_folders, ..SourceOptions::default() };

@@ -209,8 +209,13 @@ impl SourceMap {
         }
     }
 
+    /// What `#line` directives of a file said, in the order of the bytes.
+    pub fn line_marks(&self, id: FileId) -> &[LineMark] {
+        self.line_marks.get(&id).map_or(&[], Vec::as_slice)
+    }
+
     fn line_mark(&self, id: FileId, offset: u32) -> Option<&LineMark> {
-        let marks = self.line_marks.get(&id)?;
+        let marks = self.line_marks(id);
         marks.get(marks.partition_point(|mark| mark.from <= offset).checked_sub(1)?)
     }
 

@@ -6,10 +6,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::host::CpuLevelError;
 
 /// Why no libLLVM is available in this process.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum LlvmError {
     /// `ANYMETAL_LLVM` says that LLVM shall not be used.
     #[error("LLVM is switched off by ANYMETAL_LLVM={value}")]
@@ -41,7 +43,7 @@ pub enum LlvmError {
 }
 
 /// One place looked at, and why it was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// File or folder.
     pub path: PathBuf,
@@ -50,7 +52,7 @@ pub struct Refusal {
 }
 
 /// Why one candidate for libLLVM was passed over.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum RefusalReason {
     /// Nothing is there.
     #[error("not there")]
@@ -63,7 +65,7 @@ pub enum RefusalReason {
     Open(String),
     /// A function this crate needs is not exported.
     #[error("exports no {0}")]
-    MissingSymbol(&'static str),
+    MissingSymbol(String),
     /// Older than the oldest accepted version.
     #[error("is LLVM {0}, too old")]
     TooOld(u32),

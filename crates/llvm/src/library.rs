@@ -176,12 +176,13 @@ fn open_library(path: &Path) -> Result<(ManuallyDrop<Library>, Bindings, LlvmVer
     let library = ManuallyDrop::new(library);
     // SAFETY: the file is called libLLVM or was named by the user as one.
     let (get_version, (major, minor, patch)) = unsafe { bindings::version(&library) }
-        .ok_or(RefusalReason::MissingSymbol("LLVMGetVersion (LLVM 16 and newer have it)"))?;
+        .ok_or(RefusalReason::MissingSymbol("LLVMGetVersion (LLVM 16 and newer have it)".to_owned()))?;
     if major < MINIMUM_MAJOR {
         return Err(RefusalReason::TooOld(major));
     }
     // SAFETY: it answered as libLLVM of a version whose functions have the written types.
-    let bindings = unsafe { Bindings::resolve(&library) }.map_err(RefusalReason::MissingSymbol)?;
+    let bindings = unsafe { Bindings::resolve(&library) }
+        .map_err(|name| RefusalReason::MissingSymbol(name.to_owned()))?;
     let targets = [Architecture::X86_64, Architecture::Aarch64, Architecture::Nvptx64];
     // SAFETY: as above.
     unsafe { bindings::prepare(&library, major, get_version, &targets.map(Architecture::llvm_name)) };

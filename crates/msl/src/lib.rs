@@ -41,4 +41,4 @@ pub mod token;
 
 pub use compile::{CompileOptions, Diagnostics, KernelName, Library, MarkedLines, resolve_includes};
 pub use functions::{FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
-pub use stack::{both, on_large_stack};
+pub use stack::{BYTES as LARGE_STACK_BYTES, both, on_large_stack};

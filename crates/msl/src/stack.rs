@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 /// Address space reserved for the stack. Pages are taken as they are touched.
-const BYTES: usize = 1 << 29;
+pub const BYTES: usize = 1 << 29;
 
 thread_local! {
     /// Whether this thread has the large stack.

@@ -21,7 +21,7 @@ pub struct Stage {
 impl Stage {
     /// Opens a file.
     pub fn new(file: &CorpusFile) -> Self {
-        let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+        let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
         let options =
             SourceOptions { include_folders: file.include_dirs.clone(), ..SourceOptions::default() };
         let library = std::fs::read(&file.path).map_err(|error| error.to_string()).and_then(|bytes| {

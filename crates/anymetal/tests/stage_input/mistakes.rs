@@ -116,7 +116,7 @@ fn code_that_was_made_without_a_description_is_refused() -> Result<(), Error> {
     use anymetal_compiler::{
         CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
     };
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let source = Source::from_text("source.metal", SOURCE, SourceOptions::default());
     let library = compiler.library(source).expect("the source is right");
     let artifact = library.artifact("store", &Specialisation::default(), Target::Interpreter);

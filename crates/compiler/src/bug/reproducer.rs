@@ -34,6 +34,8 @@ const FOLDER: &str = "anymetal-reproducers";
 pub(crate) struct Reproducers {
     /// The first that can be used is used.
     folders: Vec<PathBuf>,
+    /// Whether the text has the files that the source includes: reading it is the front end's work.
+    resolves: bool,
 }
 
 /// The compile in which the bug occurred.
@@ -46,15 +48,20 @@ pub(crate) struct Request<'a> {
 }
 
 impl Reproducers {
-    /// For a compiler with that cache folder.
-    pub(crate) fn beside(cache: Option<&Path>) -> Self {
+    /// For a compiler with that cache folder, which reads sources in this process or does not.
+    pub(crate) fn beside(cache: Option<&Path>, resolves: bool) -> Self {
         let beside = cache.and_then(Path::parent).map(|parent| parent.join(FOLDER));
-        Reproducers { folders: beside.into_iter().chain([std::env::temp_dir().join(FOLDER)]).collect() }
+        let folders = beside.into_iter().chain([std::env::temp_dir().join(FOLDER)]).collect();
+        Reproducers { folders, resolves }
     }
 
     /// Writes a file, and returns its path or the reason why there is none.
     pub(super) fn write(&self, request: &Request<'_>, bug: &CompilerBug) -> Result<PathBuf, String> {
-        let text = format!("{}{}", header(request, bug), source_text(request.source));
+        let source = match self.resolves {
+            true => source_text(request.source),
+            false => String::from_utf8_lossy(&request.source.bytes).into_owned(),
+        };
+        let text = header(request, bug) + &source;
         if text.len() > MAX_BYTES {
             return Err(format!("the source with its includes has more than {MAX_BYTES} bytes"));
         }
@@ -251,7 +258,7 @@ mod tests {
             group_size: Some([32, 1, 1]),
             ..Specialisation::default()
         };
-        let reproducers = Reproducers::beside(Some(&folder.path().join("cache")));
+        let reproducers = Reproducers::beside(Some(&folder.path().join("cache")), true);
         let bug = bug_of(&reproducers, &source, &specialisation);
         assert_eq!(bug.kernel.as_deref(), Some("scale"));
         let path = bug.reproducer.clone().unwrap().unwrap();
@@ -280,7 +287,7 @@ mod tests {
     #[test]
     fn files_are_bounded_in_number_and_size() {
         let folder = tempfile::tempdir().unwrap();
-        let reproducers = Reproducers::beside(Some(&folder.path().join("cache")));
+        let reproducers = Reproducers::beside(Some(&folder.path().join("cache")), true);
         for number in 0..MAX_FILES + 3 {
             let source = source(folder.path(), &format!("// {number}\n"));
             assert!(bug_of(&reproducers, &source, &Specialisation::default()).reproducer.unwrap().is_ok());
@@ -296,7 +303,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let blocked = folder.path().join("file");
         fs::write(&blocked, "not a folder").unwrap();
-        let reproducers = Reproducers { folders: vec![blocked.clone()] };
+        let reproducers = Reproducers { folders: vec![blocked.clone()], resolves: true };
         let bug = bug_of(&reproducers, &source(folder.path(), ""), &Specialisation::default());
         let reason = bug.reproducer.clone().unwrap().unwrap_err();
         assert!(reason.contains(&blocked.display().to_string()), "{reason}");

@@ -39,7 +39,7 @@ const LINE: Launch = Launch { parameters: PARAMETERS, group_size: [64, 1, 1], th
 impl Launch {
     /// Does something with the fusion of two kernels; the first's `y` is the second's `x`.
     fn fused<T>(&self, first: &str, second: &str, with: impl FnOnce(&Fusion<'_>) -> T) -> T {
-        let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+        let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
         let library = library(&compiler, self.parameters, first, second);
         let specialisation = Specialisation::default();
         let kernels =
@@ -206,7 +206,7 @@ fn rows_of_a_plane_are_proved_where_they_do_not_overlap() {
 /// A verdict for one grid is none for another, and neither is its code.
 #[test]
 fn proofs_for_different_grids_are_cached_separately() {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let body = "uint i = p.y * n + p.x; y[i] = x[i];";
     let library = library(&compiler, PLANE, body, body);
     let specialisation = Specialisation::default();
@@ -260,7 +260,7 @@ fn the_disk_cache_keeps_proofs_and_refusals() {
     for second in [MAP, "y[i] = x[0];"] {
         let verdicts = [0, 1].map(|_| {
             let cache = CacheConfig { folder: Some(folder.path().to_owned()), ..CacheConfig::memory_only() };
-            let compiler = Compiler::new(&CompilerOptions { cache });
+            let compiler = Compiler::new(&CompilerOptions::with_cache(cache));
             let library = library(&compiler, PARAMETERS, MAP, second);
             let specialisation = Specialisation::default();
             let kernel = library.reflect_specialised("second", &specialisation).unwrap();

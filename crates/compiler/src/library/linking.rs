@@ -15,6 +15,7 @@ use super::{Library, LibraryState, Modules};
 use crate::constants::{self, ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::includes;
+use crate::isolated;
 use crate::key::KeyBuilder;
 
 /// How many numbers the functions of one library may have besides those of handles.
@@ -65,8 +66,16 @@ impl Library {
 
     /// The type of a visible function, in MSL.
     pub fn function_type(&self, name: &str) -> Result<String, CompileError> {
-        let key = self.state.function_type(name)?;
+        let key = match self.shared().isolation()? {
+            Some(pool) => isolated::function_type(pool, self, name)?,
+            None => self.function_key(name)?,
+        };
         Ok(key.split('#').next().expect("a text has a first part").to_owned())
+    }
+
+    /// The type of a visible function as it is compared: in MSL, and what the text does not tell.
+    pub(crate) fn function_key(&self, name: &str) -> Result<String, CompileError> {
+        self.state.function_type(name)
     }
 
     /// The same source, whose kernels may call these functions of other libraries, too: by their names, where
@@ -137,7 +146,7 @@ impl LibraryState {
     }
 
     fn function_type(&self, name: &str) -> Result<String, CompileError> {
-        self.front()?.library.function_type(name).map_err(source_error)
+        self.front()?.library().function_type(name).map_err(source_error)
     }
 
     /// Adds what is linked to a key.
@@ -197,7 +206,7 @@ impl LibraryState {
         for_sanitizer: bool,
     ) -> Result<(Module, Diagnostics), CompileError> {
         let functions = self.handles()?;
-        let made = self.front()?.library.unlinked_module(kernel, &functions, for_sanitizer);
+        let made = self.front()?.library().unlinked_module(kernel, &functions, for_sanitizer);
         let (unlinked, warnings) = made.map_err(source_error)?;
         let UnlinkedModule { mut module, linked, .. } = unlinked;
         let mut linker = Linker { state: self, kernel, for_sanitizer, done: Vec::new() };
@@ -243,7 +252,7 @@ impl Linker<'_> {
         }
         self.done.push((position, place));
         let functions = self.state.handles_seen_by(Some(position))?;
-        let library = &linked.library.state.front()?.library;
+        let library = linked.library.state.front()?.library();
         let made = library.unlinked_function(&linked.name, &functions, self.for_sanitizer);
         let unlinked = made.map_err(source_error)?;
         if unlinked.needs_kernel {

@@ -7,18 +7,20 @@ use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
+use serde::{Deserialize, Serialize};
 
 use super::{Library, Specialisation, Target};
 use crate::artifacts::kernel_of;
 use crate::big_stack;
 use crate::compiler::Compiler;
 use crate::error::CompileError;
+use crate::isolated;
 use crate::machine_code;
 use crate::nvidia;
 use crate::pipeline::{Calls, prepare};
 
 /// The stage of compilation to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Emit {
     /// The IR as the front end made it; function constants stay open.
@@ -42,7 +44,7 @@ pub enum Emit {
 }
 
 /// After which passes the IR is printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PrintAfter {
     /// Every one that changes something.
     All,
@@ -108,8 +110,10 @@ impl Library {
         emit: Emit,
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
-        self.state
-            .caught(kernel, Some(specialisation), None, || self.emit_stage(kernel, specialisation, emit))
+        self.state.caught(kernel, Some(specialisation), None, || match self.shared().isolation()? {
+            Some(pool) => isolated::emit(pool, self, kernel, specialisation, emit),
+            None => self.emit_stage(kernel, specialisation, emit),
+        })
     }
 
     fn emit_stage(
@@ -174,6 +178,10 @@ impl Library {
         passes: &PrintAfter,
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
+        if let Some(pool) = self.shared().isolation()? {
+            let print = || isolated::print_after(pool, self, kernel, specialisation, target, passes);
+            return self.state.caught(kernel, Some(specialisation), Some(target), print);
+        }
         let print = || {
             let made = self.state.module(kernel)?;
             let mut text = String::new();

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Family;
 use super::table::Feature;
 
 /// A place in a kernel's source that uses a feature.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeatureUse {
     /// The feature.
     pub feature: Feature,
@@ -19,7 +21,7 @@ pub struct FeatureUse {
 }
 
 /// What a kernel uses that GPUs of a family lack.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub struct FamilyRefusal {
     /// The kernel.
     pub kernel: String,

@@ -6,11 +6,13 @@
 //! the single GPU (the largest buffer) is not here, except for the paravirtual device, whose properties are
 //! those that programs printed on hosted runners.
 
+use serde::{Deserialize, Serialize};
+
 use super::Family;
 use crate::capabilities::Capabilities;
 
 /// Something that a kernel can use and that not every family has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Feature {
     /// `quad_shuffle`, `quad_broadcast` and their like.

@@ -12,7 +12,7 @@ use super::{VectorFacts, processor};
 pub const LEVEL_VARIABLE: &str = "ANYMETAL_CPU_LEVEL";
 
 /// A level of the x86-64 psABI; the second, without wider vectors than the first, is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum CpuLevel {
     /// SSE2: every 64-bit x86 processor.
     X86_64,
@@ -80,7 +80,7 @@ impl fmt::Display for CpuLevel {
 }
 
 /// `ANYMETAL_CPU_LEVEL` requests a level that does not exist, or that this processor lacks.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("`{value}` is no valid value for {LEVEL_VARIABLE}: {}", expected(*.is_level, .available))]
 pub struct CpuLevelError {
     /// The value.

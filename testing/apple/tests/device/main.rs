@@ -91,7 +91,7 @@ fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
 
 /// A kernel of [`SOURCE`] as the compiler hands it over.
 fn artifact(kernel: &str) -> Arc<Artifact> {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let library = compiler.library(Source::from_text("tests.metal", SOURCE, SourceOptions::default()));
     let constants = vec![(ConstantKey::Index(3), ConstantValue::Integer(40))];
     let specialisation =

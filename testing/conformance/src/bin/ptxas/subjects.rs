@@ -34,7 +34,7 @@ impl Subject {
 
 /// All kernels; of the corpora every `every`-th.
 pub(crate) fn all(every: usize) -> Result<Vec<Subject>, String> {
-    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     let mut subjects = Vec::new();
     for file in demo::FILES {
         subjects.extend(kernels(&compiler, "demo", &demo::source(file))?);

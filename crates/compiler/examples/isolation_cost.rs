@@ -1,0 +1,82 @@
+//! What isolation costs: once per process, and per compile.
+//!
+//! `cargo run --release -p anymetal-compiler --example isolation_cost -- WORKER [ROUNDS]`, where `WORKER` is the
+//! `anymetal` executable of the same build. Each round runs this program twice, isolated and not, in turns. A run
+//! compiles one kernel from a fresh start, then others of about its size, all with LLVM and without a disk
+//! cache. The cost is the difference of the medians.
+#![allow(clippy::print_stdout, reason = "it prints what it measured")]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anymetal_compiler::{
+    CacheConfig, Compiler, CompilerOptions, Isolate, IsolateSettings, Source, SourceOptions, Specialisation,
+    Target,
+};
+
+/// Compiles of a run after the first.
+const COMPILES: u32 = 30;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--here"] => measure(Isolate::Off),
+        ["--isolated", worker] => {
+            let worker = Some(PathBuf::from(worker));
+            measure(Isolate::Compile(IsolateSettings { worker, ..IsolateSettings::default() }));
+        }
+        [worker] => compare(worker, 15),
+        [worker, rounds] => compare(worker, rounds.parse().expect("a number of rounds")),
+        _ => println!("usage: isolation_cost WORKER [ROUNDS]"),
+    }
+}
+
+/// Prints microseconds: of the first compile, and the median of the others.
+fn measure(isolate: Isolate) {
+    let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only(), isolate });
+    let compile = |number: u32| {
+        let text = format!(
+            "#include <metal_stdlib>
+            using namespace metal;
+            kernel void k(device float* y, device const float* x, constant float& a, uint t [[thread_position_in_grid]]) {{
+                y[t] = a * x[t] + y[t] * {number}.0f;
+            }}"
+        );
+        let started = Instant::now();
+        let library = compiler
+            .library_for(Source::from_text("k.metal", text, SourceOptions::default()), Some(Target::CpuLlvm));
+        let artifact =
+            library.and_then(|library| library.artifact("k", &Specialisation::default(), Target::CpuLlvm));
+        artifact.expect("the kernel compiles");
+        started.elapsed().as_micros()
+    };
+    let first = compile(0);
+    println!("{first} {}", median((1..=COMPILES).map(compile).collect()));
+}
+
+fn compare(worker: &str, rounds: u32) {
+    let mut times = [const { (Vec::new(), Vec::new()) }; 2];
+    for _ in 0..rounds {
+        for (arguments, times) in [vec!["--here"], vec!["--isolated", worker]].into_iter().zip(&mut times) {
+            let program = std::env::current_exe().expect("this program has a path");
+            let output = Command::new(program).args(arguments).output().expect("this program runs");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let (first, others) = text.trim().split_once(' ').unwrap_or_else(|| panic!("{output:?}"));
+            times.0.push(first.parse().expect("microseconds"));
+            times.1.push(others.parse().expect("microseconds"));
+        }
+    }
+    let [here, isolated] = times.map(|(first, others)| [median(first), median(others)]);
+    for (name, here, isolated) in
+        [("first compile", here[0], isolated[0]), ("later compiles", here[1], isolated[1])]
+    {
+        let cost = isolated as f64 - here as f64;
+        println!("{name}: {here} us in this process, {isolated} us isolated, cost {:.2} ms", cost / 1000.0);
+    }
+}
+
+fn median(mut values: Vec<u128>) -> u128 {
+    values.sort_unstable();
+    values[values.len() / 2]
+}

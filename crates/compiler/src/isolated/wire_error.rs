@@ -1,0 +1,339 @@
+//! Errors and diagnostics of a worker.
+//!
+//! Owns [`WireError`], which every [`CompileError`] of a worker becomes and is made from again. Invariant: the
+//! source map that arrives has the files and macro expansions that the diagnostics show, and its chains of
+//! expansions and includes end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anymetal_diag::{
+    Diagnostic, Expansion, ExpansionId, FileId, Label, LineMark, Note, Severity, SourceMap, Span,
+    catalogue_entry,
+};
+use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_hal::family::FamilyRefusal;
+use anymetal_ir::passes::pipeline::pass_names;
+use anymetal_isolate::IsolationError;
+use anymetal_llvm::{CpuLevelError, LlvmError};
+use anymetal_msl::Diagnostics;
+use serde::{Deserialize, Serialize};
+
+use crate::bug::CompilerBug;
+use crate::error::CompileError;
+
+/// The stages that bugs are found in.
+const STAGES: &[&str] = &[
+    "LLVM",
+    "analysis",
+    "cache",
+    "code generator",
+    "compiler",
+    "front end",
+    "fusion",
+    "inliner",
+    "interpreter",
+    "middle end",
+    "optimiser",
+    "printing",
+    "reflection",
+    "sanitizer",
+];
+
+/// A [`CompileError`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum WireError {
+    Source(WireDiagnostics),
+    UnknownKernel {
+        name: String,
+        existing: Vec<String>,
+        suggestion: Option<String>,
+    },
+    UnknownFunction {
+        name: String,
+        existing: Vec<String>,
+    },
+    FunctionConflict {
+        names: [String; 2],
+    },
+    MissingConstants {
+        kernel: String,
+        missing: Vec<FunctionConstantInfo>,
+    },
+    UnknownConstant {
+        kernel: String,
+        constant: String,
+        existing: Vec<FunctionConstantInfo>,
+        suggestion: Option<String>,
+    },
+    ConstantType {
+        kernel: String,
+        constant: String,
+        expected: String,
+        got: String,
+    },
+    ArgumentCondition {
+        message: String,
+    },
+    TooLarge {
+        kernel: String,
+        reason: String,
+    },
+    Unsupported {
+        kernel: String,
+        reason: String,
+    },
+    Family(Box<FamilyRefusal>),
+    NoLlvm(LlvmError),
+    CpuLevel(CpuLevelError),
+    NoThread {
+        message: String,
+    },
+    /// The request cannot be answered.
+    Malformed {
+        reason: String,
+    },
+    Bug {
+        stage: String,
+        pass: Option<String>,
+        kernel: Option<String>,
+        message: String,
+        place: Option<String>,
+    },
+}
+
+impl From<CompileError> for WireError {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::Source(diagnostics) => Self::Source(WireDiagnostics::of(&diagnostics)),
+            CompileError::UnknownKernel { name, existing, suggestion } => {
+                Self::UnknownKernel { name, existing, suggestion }
+            }
+            CompileError::UnknownFunction { name, existing } => Self::UnknownFunction { name, existing },
+            CompileError::FunctionConflict { names } => Self::FunctionConflict { names },
+            CompileError::MissingConstants { kernel, missing } => Self::MissingConstants { kernel, missing },
+            CompileError::UnknownConstant { kernel, constant, existing, suggestion } => {
+                Self::UnknownConstant { kernel, constant, existing, suggestion }
+            }
+            CompileError::ConstantType { kernel, constant, expected, got } => {
+                Self::ConstantType { kernel, constant, expected, got }
+            }
+            CompileError::ArgumentCondition { message } => Self::ArgumentCondition { message },
+            CompileError::TooLarge { kernel, reason } => Self::TooLarge { kernel, reason },
+            CompileError::Unsupported { kernel, reason } => Self::Unsupported { kernel, reason },
+            CompileError::Family(refusal) => Self::Family(refusal),
+            CompileError::NoLlvm(error) => Self::NoLlvm(error),
+            CompileError::CpuLevel(error) => Self::CpuLevel(error),
+            CompileError::NoThread { message } => Self::NoThread { message },
+            CompileError::Isolation(error) => Self::Malformed { reason: error.to_string() },
+            CompileError::Internal(bug) => {
+                // The host writes the reproducer: a worker has no files.
+                let CompilerBug { stage, pass, kernel, message, place, reproducer: _ } = *bug;
+                let (stage, pass) = (stage.to_owned(), pass.map(str::to_owned));
+                Self::Bug { stage, pass, kernel, message, place }
+            }
+        }
+    }
+}
+
+impl WireError {
+    /// The error that it was made from.
+    pub(super) fn error(self) -> CompileError {
+        match self {
+            Self::Source(diagnostics) => match diagnostics.diagnostics() {
+                Ok(diagnostics) => CompileError::Source(Arc::new(diagnostics)),
+                Err(error) => error.into(),
+            },
+            Self::UnknownKernel { name, existing, suggestion } => {
+                CompileError::UnknownKernel { name, existing, suggestion }
+            }
+            Self::UnknownFunction { name, existing } => CompileError::UnknownFunction { name, existing },
+            Self::FunctionConflict { names } => CompileError::FunctionConflict { names },
+            Self::MissingConstants { kernel, missing } => CompileError::MissingConstants { kernel, missing },
+            Self::UnknownConstant { kernel, constant, existing, suggestion } => {
+                CompileError::UnknownConstant { kernel, constant, existing, suggestion }
+            }
+            Self::ConstantType { kernel, constant, expected, got } => {
+                CompileError::ConstantType { kernel, constant, expected, got }
+            }
+            Self::ArgumentCondition { message } => CompileError::ArgumentCondition { message },
+            Self::TooLarge { kernel, reason } => CompileError::TooLarge { kernel, reason },
+            Self::Unsupported { kernel, reason } => CompileError::Unsupported { kernel, reason },
+            Self::Family(refusal) => CompileError::Family(refusal),
+            Self::NoLlvm(error) => CompileError::NoLlvm(error),
+            Self::CpuLevel(error) => CompileError::CpuLevel(error),
+            Self::NoThread { message } => CompileError::NoThread { message },
+            Self::Malformed { reason } => IsolationError::malformed(reason).into(),
+            Self::Bug { stage, pass, kernel, message, place } => {
+                let known = STAGES.iter().find(|known| **known == stage);
+                let mut bug = CompilerBug::new(known.copied().unwrap_or("worker"), message);
+                bug.pass = pass.and_then(|pass| pass_names().find(|known| *known == pass));
+                (bug.kernel, bug.place) = (kernel, place);
+                CompileError::Internal(Box::new(bug))
+            }
+        }
+    }
+}
+
+/// Diagnostics with the parts of their source map that they show.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct WireDiagnostics {
+    files: Vec<WireFile>,
+    expansions: Vec<WireExpansion>,
+    list: Vec<WireDiagnostic>,
+}
+
+/// File, first byte, one past the last byte, expansion.
+type WireSpan = (u32, u32, u32, u32);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireFile {
+    name: String,
+    text: String,
+    included_from: WireSpan,
+    /// From which byte, the shift, the name.
+    line_marks: Vec<(u32, i64, Option<String>)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireExpansion {
+    macro_name: String,
+    call_site: WireSpan,
+    definition: WireSpan,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireDiagnostic {
+    is_error: bool,
+    id: String,
+    message: String,
+    span: WireSpan,
+    label: String,
+    labels: Vec<(WireSpan, String)>,
+    notes: Vec<(WireSpan, String)>,
+    hints: Vec<String>,
+}
+
+/// The files and expansions that spans lead to.
+#[derive(Default)]
+struct Reached {
+    files: BTreeMap<FileId, Span>,
+    expansions: BTreeMap<ExpansionId, Expansion>,
+}
+
+impl Reached {
+    fn add(&mut self, map: &SourceMap, span: Span) {
+        let mut spans = vec![span];
+        while let Some(span) = spans.pop() {
+            if map.file(span.file).is_some() && !self.files.contains_key(&span.file) {
+                let included_from = map.included_from(span.file);
+                self.files.insert(span.file, included_from);
+                spans.push(included_from);
+            }
+            if let Some(expansion) = map.expansion(span.expansion)
+                && !self.expansions.contains_key(&span.expansion)
+            {
+                self.expansions.insert(span.expansion, expansion.clone());
+                spans.extend([expansion.call_site, expansion.definition]);
+            }
+        }
+    }
+
+    /// The span with the numbers of the reached files and expansions.
+    fn renumbered(&self, span: Span) -> WireSpan {
+        let position = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX);
+        let file = position(self.files.keys().position(|file| *file == span.file));
+        let expansion = position(self.expansions.keys().position(|known| *known == span.expansion));
+        (file, span.lo, span.hi, expansion)
+    }
+}
+
+fn span((file, lo, hi, expansion): WireSpan) -> Span {
+    Span { file: FileId(file), lo, hi, expansion: ExpansionId(expansion) }
+}
+
+impl WireDiagnostics {
+    fn of(diagnostics: &Diagnostics) -> Self {
+        let Diagnostics { map, list } = diagnostics;
+        let mut reached = Reached::default();
+        for diagnostic in list {
+            reached.add(map, diagnostic.span);
+            diagnostic.labels.iter().for_each(|label| reached.add(map, label.span));
+            diagnostic.notes.iter().for_each(|note| reached.add(map, note.span));
+        }
+        let file = |(id, included_from): (&FileId, &Span)| {
+            let file = map.file(*id).expect("the file was found before");
+            let mark = |mark: &LineMark| (mark.from, mark.shift, mark.name.as_deref().map(str::to_owned));
+            WireFile {
+                name: file.name.clone(),
+                text: file.text.clone(),
+                included_from: reached.renumbered(*included_from),
+                line_marks: map.line_marks(*id).iter().map(mark).collect(),
+            }
+        };
+        let expansion = |expansion: &Expansion| WireExpansion {
+            macro_name: expansion.macro_name.to_string(),
+            call_site: reached.renumbered(expansion.call_site),
+            definition: reached.renumbered(expansion.definition),
+        };
+        let diagnostic = |diagnostic: &Diagnostic| {
+            let label = |label: &Label| (reached.renumbered(label.span), label.text.clone());
+            let note = |note: &Note| (reached.renumbered(note.span), note.text.clone());
+            WireDiagnostic {
+                is_error: diagnostic.severity == Severity::Error,
+                id: diagnostic.id.to_owned(),
+                message: diagnostic.message.clone(),
+                span: reached.renumbered(diagnostic.span),
+                label: diagnostic.label.clone(),
+                labels: diagnostic.labels.iter().map(label).collect(),
+                notes: diagnostic.notes.iter().map(note).collect(),
+                hints: diagnostic.hints.clone(),
+            }
+        };
+        Self {
+            files: reached.files.iter().map(file).collect(),
+            expansions: reached.expansions.values().map(expansion).collect(),
+            list: list.iter().map(diagnostic).collect(),
+        }
+    }
+
+    fn diagnostics(self) -> Result<Diagnostics, IsolationError> {
+        let mut map = SourceMap::new();
+        for WireFile { name, text, included_from, line_marks } in self.files {
+            let id = map.add_file(name, text);
+            map.set_included_from(id, span(included_from));
+            for (from, shift, name) in line_marks {
+                map.add_line_mark(id, LineMark { from, shift, name: name.map(Arc::from) });
+            }
+        }
+        for (number, WireExpansion { macro_name, call_site, definition }) in (0..).zip(self.expansions) {
+            // A macro is used before it is expanded, so chains of expansions end.
+            if call_site.3 != ExpansionId::NONE.0 && call_site.3 >= number {
+                return Err(IsolationError::malformed("a macro expansion that leads to itself"));
+            }
+            let (call_site, definition) = (span(call_site), span(definition));
+            map.add_expansion(Expansion { macro_name: macro_name.into(), call_site, definition });
+        }
+        let list = self.list.into_iter().map(WireDiagnostic::diagnostic).collect::<Result<Vec<_>, _>>()?;
+        Ok(Diagnostics { map, list })
+    }
+}
+
+impl WireDiagnostic {
+    fn diagnostic(self) -> Result<Diagnostic, IsolationError> {
+        let entry = catalogue_entry(&self.id);
+        let id = entry
+            .ok_or_else(|| IsolationError::malformed(format!("no diagnostic has the id `{}`", self.id)))?
+            .id;
+        Ok(Diagnostic {
+            severity: if self.is_error { Severity::Error } else { Severity::Warning },
+            id,
+            message: self.message,
+            span: span(self.span),
+            label: self.label,
+            labels: self.labels.into_iter().map(|(at, text)| Label { span: span(at), text }).collect(),
+            notes: self.notes.into_iter().map(|(at, text)| Note { span: span(at), text }).collect(),
+            hints: self.hints,
+        })
+    }
+}
