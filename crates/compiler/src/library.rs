@@ -274,7 +274,15 @@ impl LibraryState {
         })?;
         let (manifest, source_key) = (front.manifest.clone(), key(includes));
         let (front, modules) = (OnceLock::from(Ok(Arc::new(front))), Mutex::new(Modules::default()));
-        Ok(LibraryState { shared, source, source_key, manifest, front, modules, linked: Vec::new() })
+        Ok(LibraryState {
+            shared,
+            source: Arc::new(source),
+            source_key,
+            manifest,
+            front,
+            modules,
+            linked: Vec::new(),
+        })
     }
 
     pub(crate) fn source(&self) -> &Source {
