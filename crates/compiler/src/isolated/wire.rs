@@ -1,7 +1,7 @@
 //! The messages between a compiler and its workers.
 //!
-//! A message is JSON, and bytes that it refers to by [`Bytes`]. Invariant: what comes from a worker is checked
-//! where it is turned into values of this process; nothing in it makes that panic.
+//! A message is JSON, and bytes that it refers to by [`Bytes`]. Invariant: what comes from a worker is
+//! checked where it is turned into values of this process; nothing in it makes that panic.
 
 use anymetal_hal::artifact::{FunctionConstantInfo, KernelInfo};
 use anymetal_hal::family::{Family, FamilyRefusal};

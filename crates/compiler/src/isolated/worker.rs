@@ -72,22 +72,12 @@ pub fn serve(memory_bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Does what the first compile would do with files: loads libLLVM and brings it into memory, while the Metal
-/// library is parsed.
+/// Does what the first compile would do with files: loads libLLVM, while the Metal library is parsed.
 fn prepare() {
-    let source = Source::from_text("nothing.metal", "kernel void nothing() {}", SourceOptions::default());
+    let source = Source::from_text("nothing.metal", "", SourceOptions::default());
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
-    std::thread::scope(|scope| {
-        // Without a thread, libLLVM is loaded below.
-        let thread = std::thread::Builder::new().name("anymetal-llvm".to_owned());
-        let loading = thread.spawn_scoped(scope, artifacts::warm_up);
-        // Errors of either are found again by the first request.
-        let _ = compiler.library(source).and_then(|library| library.reflect("nothing"));
-        match loading {
-            Ok(loading) => drop(loading.join()),
-            Err(_) => artifacts::warm_up(),
-        }
-    });
+    // Errors of either are found again by the first request.
+    let _ = artifacts::with_llvm(|| compiler.library(source));
 }
 
 /// A thread that was joined may be listed a moment longer.
