@@ -12,6 +12,7 @@ use anymetal_msl::pp::{Definition, NotLoaded};
 use anymetal_msl::token::MathMode;
 use serde::{Deserialize, Serialize};
 
+use super::module::Positions;
 use super::wire_error::WireError;
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::library::{Emit, MarkedFile, PrintAfter, Specialisation, Target};
@@ -261,6 +262,7 @@ pub(super) enum Answer {
     Module {
         constants: Vec<FunctionConstantInfo>,
         depends_on_group_size: bool,
+        positions: Option<Positions>,
     },
     Family(Option<FamilyRefusal>),
     Sources(Vec<MarkedFile>),
