@@ -160,14 +160,14 @@ fn compiles_equal_those_of_this_process() {
         "exec/types/nested-struct-layout.metal",
         "exec/pointers/argument-buffer.metal",
         "exec/constants/function-constants.metal",
-        "exec/constants/constant-tables.metal",
+        "exec/types/constant-tables.metal",
         "exec/atomics/threadgroup.metal",
         "exec/vectors/swizzles.metal",
         "exec/matrices/arithmetic.metal",
     ];
     let targets = [Target::Cpu, Target::Nvidia { sm: 80 }, Target::Metal, Target::Interpreter];
     let (isolated, here) = (isolated(settings()), here());
-    for name in files.into_iter().filter(|name| tests().join(name).exists()) {
+    for name in files {
         let [isolated, here] = [&isolated, &here].map(|compiler| compiler.library(file(name)).expect(name));
         compare(name, &isolated, &here, &targets);
     }
@@ -392,4 +392,34 @@ fn settings_that_cannot_be_followed_refuse_every_compile() {
     let isolate = Isolate::Refused(IsolationError::Unsupported { what: "ANYMETAL_ISOLATE=run".to_owned() });
     let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only(), isolate });
     assert_eq!(isolation_error(compiler.library(text(SMALL))).id(), "isolation-unsupported");
+}
+
+#[test]
+fn the_command_line_isolates_on_request() {
+    let run = |arguments: &str, isolate: &str| {
+        let worker = env!("CARGO_BIN_EXE_anymetal");
+        let output = std::process::Command::new(worker)
+            .args(arguments.split(' '))
+            .current_dir(tests().join("cli"))
+            .envs([
+                ("ANYMETAL_CACHE", "off"),
+                ("ANYMETAL_ISOLATE", isolate),
+                ("ANYMETAL_ISOLATE_WORKER", worker),
+            ])
+            .output()
+            .expect("the command runs");
+        let [out, err] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        (output.status.code(), out, err)
+    };
+    for arguments in [
+        "check faults.metal -k past_the_end --threads 8 --arg 0=zeros:f32:4 --arg 1=zeros:f32:4",
+        "compile saxpy.metal -k doubled --emit llvm",
+        "compile saxpy.metal -k doubledd",
+        "analyze saxpy.metal -k doubled",
+    ] {
+        assert_eq!(run(arguments, "compile"), run(arguments, "off"), "{arguments}");
+    }
+    let (code, _, error) = run("compile saxpy.metal -k doubled", "run");
+    assert_eq!(code, Some(4), "{error}");
 }

@@ -1,9 +1,9 @@
 //! What isolation costs: once per process, and per compile.
 //!
-//! `cargo run --release -p anymetal-compiler --example isolation_cost -- WORKER [ROUNDS]`, where `WORKER` is the
-//! `anymetal` executable of the same build. Each round runs this program twice, isolated and not, in turns. A run
-//! compiles one kernel from a fresh start, then others of about its size, all with LLVM and without a disk
-//! cache. The cost is the difference of the medians.
+//! `cargo run --release -p anymetal-compiler --example isolation_cost -- WORKER [ROUNDS]`, where `WORKER` is
+//! the `anymetal` executable of the same build. Each round runs this program twice, isolated and not, in
+//! turns. A run compiles one kernel from a fresh start, then others of about its size, all with LLVM and
+//! without a disk cache. The cost is the difference of the medians.
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::path::PathBuf;
@@ -39,7 +39,8 @@ fn measure(isolate: Isolate) {
         let text = format!(
             "#include <metal_stdlib>
             using namespace metal;
-            kernel void k(device float* y, device const float* x, constant float& a, uint t [[thread_position_in_grid]]) {{
+            kernel void k(device float* y, device const float* x, constant float& a,
+                          uint t [[thread_position_in_grid]]) {{
                 y[t] = a * x[t] + y[t] * {number}.0f;
             }}"
         );
@@ -67,6 +68,8 @@ fn compare(worker: &str, rounds: u32) {
             times.1.push(others.parse().expect("microseconds"));
         }
     }
+    let least = times.each_ref().map(|(first, others)| [least(first), least(others)]);
+    println!("least, first and later: {:?} us in this process, {:?} us isolated", least[0], least[1]);
     let [here, isolated] = times.map(|(first, others)| [median(first), median(others)]);
     for (name, here, isolated) in
         [("first compile", here[0], isolated[0]), ("later compiles", here[1], isolated[1])]
@@ -74,6 +77,10 @@ fn compare(worker: &str, rounds: u32) {
         let cost = isolated as f64 - here as f64;
         println!("{name}: {here} us in this process, {isolated} us isolated, cost {:.2} ms", cost / 1000.0);
     }
+}
+
+fn least(values: &[u128]) -> u128 {
+    values.iter().copied().min().expect("there are rounds")
 }
 
 fn median(mut values: Vec<u128>) -> u128 {

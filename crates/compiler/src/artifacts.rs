@@ -210,9 +210,10 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory.
 /// That ends with the call: a process that exits under it would take the library's own data away from it.
 pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
+    static WARM: Once = Once::new();
     let prepare = match Llvm::loaded() {
         None => || drop(Compiler::llvm()),
-        Some(Ok(_)) if !WARM.is_completed() => warm_up,
+        Some(Ok(_)) if !WARM.is_completed() => || WARM.call_once(warm_up),
         Some(loaded) => return (loaded.map_err(CompileError::from), work()),
     };
     std::thread::scope(|scope| {
@@ -228,16 +229,11 @@ pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, Compi
     })
 }
 
-/// Completed once libLLVM is in memory.
-static WARM: Once = Once::new();
-
-/// Brings libLLVM into memory. With one processor the first compile pays for it anyway.
-pub(crate) fn warm_up() {
-    WARM.call_once(|| {
-        if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
-            llvm.warm_up();
-        }
-    });
+/// With one processor the first compile pays for it anyway.
+fn warm_up() {
+    if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
+        llvm.warm_up();
+    }
 }
 
 /// The kernel of that name, which must be there.

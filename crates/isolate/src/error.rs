@@ -46,13 +46,19 @@ pub enum IsolationError {
         reason: String,
     },
     /// The worker is of another build, whose results would be cached as this one's.
-    #[error("the worker {} is of another build of anymetal; set {WORKER_VARIABLE} to that of this build", .worker.display())]
+    #[error(
+        "the worker {} is of another build of anymetal; set {WORKER_VARIABLE} to that of this build",
+        .worker.display()
+    )]
     OtherBuild {
         /// The executable.
         worker: PathBuf,
     },
     /// The kernel lacks a part of the sandbox.
-    #[error("this system has no {}, so compiles are not isolated fully; {INCOMPLETE_VARIABLE}=allow goes on without", .missing.join(" and no "))]
+    #[error(
+        "this system has no {}, so compiles are not isolated fully; {INCOMPLETE_VARIABLE}=allow goes on without",
+        .missing.join(" and no ")
+    )]
     Sandbox {
         /// The missing parts.
         missing: Vec<String>,
@@ -70,7 +76,10 @@ pub enum IsolationError {
         limit: Duration,
     },
     /// The worker made a system call that its filter denies.
-    #[error("the isolated compile made a system call that its sandbox denies, and was ended{}", printed(.report))]
+    #[error(
+        "the isolated compile made a system call that its sandbox denies, and was ended{}",
+        printed(.report)
+    )]
     Denied {
         /// The end of what it printed.
         report: String,

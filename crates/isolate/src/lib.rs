@@ -7,7 +7,7 @@
 //! Invariants:
 //! - the host believes nothing that a worker sends: lengths are bounded, and each failure of a worker is an
 //!   [`IsolationError`], after which the next request gets another worker;
-//! - a worker takes its first request after its sandbox is closed, and has no thread then that started before;
+//! - a worker takes its first request after its sandbox is closed; no thread from before exists then;
 //! - a worker ends when its host does.
 //!
 //! Linux only: elsewhere a pool returns [`IsolationError::Unsupported`].

@@ -1,8 +1,8 @@
 //! The workers of a process.
 //!
-//! Owns [`Pool`]. Invariants: a worker has one request at a time; one that broke gets no other; a process that
-//! was forked does not use the workers of its parent. Concurrency: the list of idle workers is locked for
-//! look-ups only.
+//! Owns [`Pool`]. Invariants: a worker has one request at a time; one that broke gets no other; a process
+//! that was forked does not use the workers of its parent. Concurrency: the list of idle workers is locked
+//! for look-ups only.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

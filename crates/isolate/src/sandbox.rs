@@ -28,8 +28,9 @@ pub fn missing() -> Vec<String> {
     parts.filter(|(exists, _)| !exists).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Closes the sandbox of this process, in which `memory_bytes` more can be allocated from now on. To be called
-/// while no other thread exists: Landlock is a property of threads. Returns the parts that the system lacks.
+/// Closes the sandbox of this process, in which `memory_bytes` more can be allocated from now on. To be
+/// called while no other thread exists: Landlock is a property of threads. Returns the parts that the system
+/// lacks.
 ///
 /// # Panics
 /// A limit or a filter that the system has is refused: nothing may run then.

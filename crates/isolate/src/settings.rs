@@ -40,7 +40,7 @@ impl Default for Settings {
             memory_bytes: 4 << 30,
             time: Duration::from_secs(60),
             allow_incomplete: false,
-            workers: processors.min(Self::MOST_WORKERS),
+            workers: processors.min(Self::MAX_WORKERS),
         }
     }
 }
@@ -75,7 +75,7 @@ impl Isolate {
 
 impl Settings {
     /// Compiles beyond that at a time are rare, and each worker has its own LLVM.
-    const MOST_WORKERS: usize = 4;
+    const MAX_WORKERS: usize = 4;
 
     fn from_variables(
         given: &impl Fn(&'static str) -> Option<String>,

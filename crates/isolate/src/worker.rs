@@ -122,8 +122,8 @@ impl Worker {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends a request and waits for its answer; `reply` answers the worker's own questions, and returns `None`
-    /// for the answer.
+    /// Sends a request and waits for its answer; `reply` answers the worker's own questions, and returns
+    /// `None` for the answer.
     pub(crate) fn call(
         &mut self,
         request: &Frame,

@@ -6,6 +6,7 @@
 //! is checked. Modules arrive as text and are verified, artifacts in the encoding of the disk cache. Machine
 //! code cannot be checked: it runs in this process with this process's rights.
 
+mod module;
 pub(crate) mod wire;
 mod wire_error;
 pub(crate) mod worker;
@@ -17,7 +18,6 @@ use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::encoding;
 use anymetal_hal::family::{Family, FamilyRefusal};
 use anymetal_hal::metal_source::MetalSource;
-use anymetal_ir::{Module, parse_module, verify};
 use anymetal_isolate::{Frame, Isolate, IsolationError, Pool};
 use anymetal_msl::hir::ArgumentLayout;
 use anymetal_msl::pp::IncludeLoader;
@@ -325,18 +325,11 @@ pub(crate) fn prepared(
 
 /// The module of an answer, verified.
 fn prepared_of(answer: (Answer, Vec<u8>)) -> Result<Prepared, CompileError> {
-    let (Answer::Module { constants, depends_on_group_size }, text) = answer else {
+    let (Answer::Module { constants, depends_on_group_size, positions }, text) = answer else {
         return Err(unexpected());
     };
     let text = text_of(text)?;
-    let module = big_stack::run("reader", || {
-        let refused = |reason: String| CompileError::from(IsolationError::malformed(reason));
-        let module: Module = parse_module(&text).map_err(|error| refused(error.to_string()))?;
-        match verify(&module) {
-            Ok(()) => Ok(module),
-            Err(errors) => Err(refused(errors.first().map(ToString::to_string).unwrap_or_default())),
-        }
-    })?;
+    let module = big_stack::run("reader", || Ok(module::read(&text, positions)?))?;
     Ok(Prepared { module, constants, depends_on_group_size })
 }
 

@@ -1,7 +1,7 @@
 //! The messages between a compiler and its workers.
 //!
-//! A message is JSON, and bytes that it refers to by [`Bytes`]. Invariant: what comes from a worker is checked
-//! where it is turned into values of this process; nothing in it makes that panic.
+//! A message is JSON, and bytes that it refers to by [`Bytes`]. Invariant: what comes from a worker is
+//! checked where it is turned into values of this process; nothing in it makes that panic.
 
 use anymetal_hal::artifact::{FunctionConstantInfo, KernelInfo};
 use anymetal_hal::family::{Family, FamilyRefusal};
@@ -12,6 +12,7 @@ use anymetal_msl::pp::{Definition, NotLoaded};
 use anymetal_msl::token::MathMode;
 use serde::{Deserialize, Serialize};
 
+use super::module::Positions;
 use super::wire_error::WireError;
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::library::{Emit, MarkedFile, PrintAfter, Specialisation, Target};
@@ -261,6 +262,7 @@ pub(super) enum Answer {
     Module {
         constants: Vec<FunctionConstantInfo>,
         depends_on_group_size: bool,
+        positions: Option<Positions>,
     },
     Family(Option<FamilyRefusal>),
     Sources(Vec<MarkedFile>),

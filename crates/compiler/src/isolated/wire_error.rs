@@ -1,8 +1,8 @@
 //! Errors and diagnostics of a worker.
 //!
-//! Owns [`WireError`], which every [`CompileError`] of a worker becomes and is made from again. Invariant: the
-//! source map that arrives has the files and macro expansions that the diagnostics show, and its chains of
-//! expansions and includes end.
+//! Owns [`WireError`], which every [`CompileError`] of a worker becomes and is made from again. Invariant:
+//! the source map that arrives has the files and macro expansions that the diagnostics show, and its chains
+//! of expansions and includes end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,13 +9,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anymetal_hal::artifact::Artifact;
+use anymetal_hal::artifact::{Artifact, FunctionConstantInfo};
 use anymetal_hal::encoding;
-use anymetal_ir::print_module;
+use anymetal_ir::Module;
 use anymetal_isolate::{Channel, Frame, IsolationError, sandbox};
 use anymetal_msl::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{LARGE_STACK_BYTES, on_large_stack};
 
+use super::module;
 use super::wire::{
     Answer, Ask, Include, Included, Kind, ModuleStage, OfFusion, Request, Wanted, WireLayout, WireLibrary,
     WirePart,
@@ -72,22 +73,12 @@ pub fn serve(memory_bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Does what the first compile would do with files: loads libLLVM and brings it into memory, while the Metal
-/// library is parsed.
+/// Does what the first compile would do with files: loads libLLVM, while the Metal library is parsed.
 fn prepare() {
-    let source = Source::from_text("nothing.metal", "kernel void nothing() {}", SourceOptions::default());
+    let source = Source::from_text("nothing.metal", "", SourceOptions::default());
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
-    std::thread::scope(|scope| {
-        // Without a thread, libLLVM is loaded below.
-        let thread = std::thread::Builder::new().name("anymetal-llvm".to_owned());
-        let loading = thread.spawn_scoped(scope, artifacts::warm_up);
-        // Errors of either are found again by the first request.
-        let _ = compiler.library(source).and_then(|library| library.reflect("nothing"));
-        match loading {
-            Ok(loading) => drop(loading.join()),
-            Err(_) => artifacts::warm_up(),
-        }
-    });
+    // Errors of either are found again by the first request.
+    let _ = artifacts::with_llvm(|| compiler.library(source));
 }
 
 /// A thread that was joined may be listed a moment longer.
@@ -270,7 +261,7 @@ fn of_library(library: &Library, ask: Ask, blob: &mut Vec<u8>) -> Result<Answer,
             encoded(&artifact, blob)?
         }
         Ask::Module { kernel, specialisation, stage } => {
-            module(library, &kernel, &specialisation, stage, blob)?
+            module_of(library, &kernel, &specialisation, stage, blob)?
         }
         Ask::Emit { kernel, specialisation, emit } => {
             Answer::Text(library.emit(&kernel, &specialisation, emit)?)
@@ -312,7 +303,7 @@ fn encoded(artifact: &Artifact, blob: &mut Vec<u8>) -> Result<Answer, CompileErr
     Ok(Answer::Artifact)
 }
 
-fn module(
+fn module_of(
     library: &Library,
     kernel: &str,
     specialisation: &Specialisation,
@@ -323,13 +314,26 @@ fn module(
         ModuleStage::Prepared => library.prepared(kernel, specialisation)?,
         ModuleStage::Inlined => library.prepared_inlined(kernel, specialisation)?,
         ModuleStage::Sanitizer => {
-            *blob = print_module(&library.module_for_sanitizer(kernel, specialisation)?).into_bytes();
-            return Ok(Answer::Module { constants: Vec::new(), depends_on_group_size: true });
+            return Ok(module_answer(
+                &library.module_for_sanitizer(kernel, specialisation)?,
+                &[],
+                true,
+                blob,
+            ));
         }
     };
-    *blob = print_module(&prepared.module).into_bytes();
-    let (constants, depends_on_group_size) = (prepared.constants.clone(), prepared.depends_on_group_size);
-    Ok(Answer::Module { constants, depends_on_group_size })
+    Ok(module_answer(&prepared.module, &prepared.constants, prepared.depends_on_group_size, blob))
+}
+
+fn module_answer(
+    module: &Module,
+    constants: &[FunctionConstantInfo],
+    depends_on_group_size: bool,
+    blob: &mut Vec<u8>,
+) -> Answer {
+    let (text, positions) = module::write(module);
+    *blob = text.into_bytes();
+    Answer::Module { constants: constants.to_vec(), depends_on_group_size, positions }
 }
 
 fn fusion(
@@ -362,8 +366,7 @@ fn fusion(
         OfFusion::Verdict => Answer::Refusal(fusion.module(threads)?.err()),
         OfFusion::Module => {
             let prepared = artifacts::Subject::prepared(&fusion)?;
-            *blob = print_module(&prepared.module).into_bytes();
-            Answer::Module { constants: Vec::new(), depends_on_group_size: true }
+            module_answer(&prepared.module, &[], true, blob)
         }
         OfFusion::Artifact { target, wanted } => {
             let target = with_code(target)?;

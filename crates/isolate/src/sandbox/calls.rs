@@ -1,9 +1,9 @@
 //! The system calls of a worker.
 //!
-//! Three filters, of which the strictest verdict counts. The first two let calls fail that the C library makes
-//! by the way and copes without, such as opening a file; the last ends the process at every call that is
-//! neither among these nor needed: memory that is never code, threads of this process, time, randomness, the
-//! one connection, the error output.
+//! Three filters, of which the strictest verdict counts. The first two let calls fail that the C library
+//! makes by the way and copes without, such as opening a file; the last ends the process at every call that
+//! is neither among these nor needed: memory that is never code, threads of this process, time, randomness,
+//! the one connection, the error output.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,8 @@ fn architecture() -> Option<TargetArch> {
     std::env::consts::ARCH.try_into().ok()
 }
 
-/// Filters the calls of this process from now on; `connection` is the descriptor that may be read and written.
+/// Filters the calls of this process from now on; `connection` is the descriptor that may be read and
+/// written.
 ///
 /// # Panics
 /// The system refuses a filter.
