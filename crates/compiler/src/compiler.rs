@@ -10,6 +10,7 @@ use anymetal_hal::code_cache::CodeCache;
 use anymetal_llvm::discovery::Surroundings;
 use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
 
+use crate::budget::Budget;
 use crate::bug::Reproducers;
 use crate::cache::device_code::DeviceCode;
 use crate::cache::disk::DiskCache;
@@ -49,6 +50,8 @@ pub(crate) struct CompilerState {
     /// What descriptions leave for the compiles that follow.
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
     pub(crate) counts: Counts,
+    /// Bounds on what the compile of a kernel may cost; part of every artifact's key.
+    pub(crate) budget: Budget,
     /// Where bugs are written down.
     pub(crate) reproducers: Reproducers,
     libraries: SharedCache<Arc<LibraryState>>,
@@ -70,8 +73,13 @@ impl std::fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler with caches of its own.
+    /// A compiler with caches of its own, and the default bounds on what a compile may cost.
     pub fn new(options: &CompilerOptions) -> Self {
+        Self::with_budget(options, Budget::default())
+    }
+
+    /// As [`Compiler::new`], with these bounds on what a compile may cost.
+    pub fn with_budget(options: &CompilerOptions, budget: Budget) -> Self {
         let notes = Arc::new(Notes::default());
         let cache = &options.cache;
         let disk = cache
@@ -84,6 +92,7 @@ impl Compiler {
             artifacts: SharedCache::new(cache.artifacts_in_memory),
             prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
             counts: Counts::default(),
+            budget,
             reproducers: Reproducers::beside(cache.folder.as_deref()),
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
