@@ -119,11 +119,10 @@ fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, Com
         let (module, specialisation) = (&prepared.module, subject.specialisation());
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
-        let counts = &shared.counts;
         match target {
-            Target::Nvidia { sm } => nvidia::compile(&llvm, module, found, info, specialisation, sm, counts),
+            Target::Nvidia { sm } => nvidia::compile(&llvm, module, found, info, specialisation, sm, shared),
             Target::Cpu | Target::CpuLlvm | Target::Metal | Target::Interpreter => {
-                machine_code::compile(&llvm, module, found, info, specialisation, counts)
+                machine_code::compile(&llvm, module, found, info, specialisation, shared)
             }
         }
     };
@@ -147,12 +146,12 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
             Target::Nvidia { sm } => (
                 ArtifactTarget::Nvidia { sm },
                 ArtifactCode::Ptx(Arc::from("")),
-                nvidia::describe(module, found, info, specialisation, sm)?,
+                nvidia::describe(module, found, info, specialisation, sm, &shared.budget)?,
             ),
             Target::Cpu | Target::CpuLlvm | Target::Metal | Target::Interpreter => (
                 machine_code::target_of(&llvm),
                 ArtifactCode::Object(Arc::from(Vec::new())),
-                machine_code::describe(module, found, info, specialisation)?,
+                machine_code::describe(module, found, info, specialisation, &shared.budget)?,
             ),
         };
         let (fault_sites, fingerprint) = (Vec::new(), String::new());

@@ -12,6 +12,7 @@ use anymetal_llvm::discovery::Surroundings;
 use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
 use anymetal_msl::pp::IncludeLoader;
 
+use crate::budget::Budget;
 use crate::bug::Reproducers;
 use crate::cache::device_code::DeviceCode;
 use crate::cache::disk::DiskCache;
@@ -61,6 +62,8 @@ pub(crate) struct CompilerState {
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
     pub(crate) counts: Counts,
     isolation: Isolation,
+    /// Bounds on what the compile of a kernel may cost; part of every artifact's key.
+    pub(crate) budget: Budget,
     /// Where bugs are written down.
     pub(crate) reproducers: Arc<Reproducers>,
     libraries: SharedCache<Arc<LibraryState>>,
@@ -82,8 +85,13 @@ impl std::fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler with caches of its own.
+    /// A compiler with caches of its own, and the default bounds on what a compile may cost.
     pub fn new(options: &CompilerOptions) -> Self {
+        Self::with_budget(options, Budget::default())
+    }
+
+    /// As [`Compiler::new`], with these bounds on what a compile may cost.
+    pub fn with_budget(options: &CompilerOptions, budget: Budget) -> Self {
         let notes = Arc::new(Notes::default());
         let cache = &options.cache;
         let disk = cache
@@ -96,6 +104,7 @@ impl Compiler {
             artifacts: SharedCache::new(cache.artifacts_in_memory),
             prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
             counts: Counts::default(),
+            budget,
             reproducers: Arc::new(Reproducers::beside(
                 cache.folder.as_deref(),
                 options.isolate == Isolate::Off,

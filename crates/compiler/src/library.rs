@@ -564,7 +564,7 @@ impl Library {
         }
         let prepare = || {
             let (module, _) = self.state.linked_module(kernel, true)?;
-            prepare_for_sanitizer(&module, kernel, specialisation)
+            prepare_for_sanitizer(&module, kernel, specialisation, &self.shared().budget)
         };
         self.state.caught(kernel, Some(specialisation), None, || big_stack::run("front end", prepare))
     }
@@ -711,7 +711,9 @@ impl Library {
         self.shared().counts.add_prepared();
         let prepare = || {
             let constants = made.constants(kernel).to_vec();
-            let module = prepare(&made.module, kernel, specialisation, calls, &mut PassManager::default())?;
+            let budget = &self.shared().budget;
+            let manager = &mut PassManager::default();
+            let module = prepare(&made.module, kernel, specialisation, calls, budget, manager)?;
             let depends_on_group_size = made.module.functions.iter().any(depends_on_group_size);
             Ok(Prepared { module, constants, depends_on_group_size })
         };
@@ -752,6 +754,7 @@ impl Library {
         let content = includes::content_key(&self.state.source_key, &self.state.current_manifest().probes);
         let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
         let key = self.state.add_linked_to(key);
+        let key = self.shared().budget.add_to(key);
         specialisation.add_to(key).number(ABI_VERSION.into()).finish()
     }
 }

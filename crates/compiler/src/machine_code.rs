@@ -12,20 +12,13 @@ use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, 
 use anymetal_msl::both;
 use anymetal_telemetry::record::Stage;
 
+use crate::budget::{Budget, Effort, largest_line};
+use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::library::Specialisation;
 use crate::observe::stage;
 use crate::pipeline::check_size_for_machine_code;
-use crate::prepared::Counts;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
-
-/// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s
-/// for 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
-const MAX_SITES_TO_OPTIMISE: usize = 1500;
-
-/// Bytes of LLVM text above which there is no time to optimise either: the largest kernels of attention have
-/// half of that.
-const MAX_BYTES_TO_OPTIMISE: usize = 24 << 20;
 
 /// What the code generator may take from a processor with these vector instructions. The two crates do not
 /// share types.
@@ -52,7 +45,7 @@ fn cpu_options(
     module: &Module,
     kernel: &Kernel,
     specialisation: &Specialisation,
-    comments: bool,
+    effort: Effort,
 ) -> Result<CpuOptions, CompileError> {
     let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
     let executed = executed_group(module, kernel, specialisation);
@@ -63,7 +56,9 @@ fn cpu_options(
         whole_threadgroups_only: specialisation.whole_threadgroups_only && executed.is_none(),
         features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
-        comments,
+        comments: false,
+        baseline: effort != Effort::Full,
+        max_text_bytes: usize::MAX,
     })
 }
 
@@ -74,27 +69,55 @@ pub(crate) fn lower(
     specialisation: &Specialisation,
     manager: &mut PassManager<'_>,
 ) -> Result<Lowered, CompileError> {
-    Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation, false)?, manager))
+    Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation, Effort::Full)?, manager))
 }
 
-/// LLVM text for the prepared module's kernel.
+/// LLVM text for the prepared module's kernel, and the effort that it was made with: the greatest that is within
+/// the budget.
 pub(crate) fn generate(
     module: &Module,
     kernel: &Kernel,
     specialisation: &Specialisation,
     comments: bool,
-    counts: &Counts,
-) -> Result<CpuCode, CompileError> {
-    check_size_for_machine_code(module, &kernel.name)?;
-    let options = cpu_options(module, kernel, specialisation, comments)?;
-    counts.add_generated();
-    let generate = || cpu::generate(module, &kernel.name, &options);
-    stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
+    shared: &CompilerState,
+) -> Result<(CpuCode, Effort), CompileError> {
+    let budget = &shared.budget;
+    check_size_for_machine_code(budget, module, &kernel.name)?;
+    shared.counts.add_generated();
+    let generate = |effort| {
+        let options = CpuOptions {
+            comments,
+            max_text_bytes: budget.text_bytes,
+            ..cpu_options(module, kernel, specialisation, effort)?
+        };
+        Ok::<_, CompileError>(cpu::generate(module, &kernel.name, &options))
+    };
+    let with_least_work = || {
+        match generate(Effort::Full)? {
+            Ok(code) if budget.optimises(&code) => return Ok((code, Effort::Full)),
+            Ok(_) | Err(CodegenError::TooMuchText { .. }) => {}
+            Err(error) => return Err(codegen_error(kernel, &error)),
+        }
+        match generate(Effort::Baseline)? {
+            Ok(code) if budget.optimises(&code) => Ok((code, Effort::Baseline)),
+            Ok(code) => Ok((code, Effort::Unoptimised)),
+            Err(error @ CodegenError::TooMuchText { .. }) => Err(CompileError::TooLarge {
+                kernel: kernel.name.clone(),
+                reason: format!("{error}{}", largest_line(module)),
+            }),
+            Err(error) => Err(codegen_error(kernel, &error)),
+        }
+    };
+    let (code, effort) = stage(Stage::Generate, &kernel.name, with_least_work)?;
+    shared.counts.add_effort(effort);
+    Ok((code, effort))
 }
 
 pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
     match error {
-        CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
+        CodegenError::TooMuchMemory { .. }
+        | CodegenError::TooDeep { .. }
+        | CodegenError::TooMuchText { .. } => {
             CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
         }
         CodegenError::BadGroupSize { .. } | CodegenError::Unsupported { .. } => {
@@ -109,15 +132,14 @@ pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileErr
 /// The bytes that LLVM makes of the code, of the kind that the options select.
 pub(crate) fn through_llvm(
     llvm: &Llvm,
-    code: &CpuCode,
+    (code, effort): &(CpuCode, Effort),
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
-    llvm.compile(&code.llvm_ir, &options_for(code, options)).map_err(internal)
+    llvm.compile(&code.llvm_ir, &options_for(*effort, options)).map_err(internal)
 }
 
-fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
-    let too_many = code.fault_sites.len() > MAX_SITES_TO_OPTIMISE;
-    let opt = if too_many || code.llvm_ir.len() > MAX_BYTES_TO_OPTIMISE { OptLevel::O0 } else { options.opt };
+fn options_for(effort: Effort, options: &CompileOptions) -> CompileOptions {
+    let opt = if effort == Effort::Unoptimised { OptLevel::O0 } else { options.opt };
     CompileOptions { opt, ..options.clone() }
 }
 
@@ -126,11 +148,11 @@ pub(crate) fn internal(error: anymetal_llvm::CompileError) -> CompileError {
 }
 
 /// The object, made on the processors that no other compile uses.
-fn object(llvm: &Llvm, code: &CpuCode) -> Result<Vec<u8>, CompileError> {
+fn object(llvm: &Llvm, code: &CpuCode, effort: Effort) -> Result<Vec<u8>, CompileError> {
     let compiling = Compiling::new();
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let parts = code.parts(processors / compiling.all);
-    let options = options_for(code, &CompileOptions::default());
+    let options = options_for(effort, &CompileOptions::default());
     let objects = side_by_side(&parts, &|part| llvm.compile(part, &options).map_err(internal))?;
     join(objects).map_err(internal)
 }
@@ -184,10 +206,10 @@ pub(crate) fn compile(
     kernel: &Kernel,
     mut info: KernelInfo,
     specialisation: &Specialisation,
-    counts: &Counts,
+    shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
-    let code = generate(module, kernel, specialisation, false, counts)?;
-    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code))?;
+    let (code, effort) = generate(module, kernel, specialisation, false, shared)?;
+    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code, effort))?;
     complete(&mut info, &code, specialisation);
     info.executed_group = executed_group(module, kernel, specialisation);
     Ok(Artifact {
@@ -216,9 +238,10 @@ pub(crate) fn describe(
     kernel: &Kernel,
     mut info: KernelInfo,
     specialisation: &Specialisation,
+    budget: &Budget,
 ) -> Result<KernelInfo, CompileError> {
-    check_size_for_machine_code(module, &kernel.name)?;
-    let options = cpu_options(module, kernel, specialisation, false)?;
+    check_size_for_machine_code(budget, module, &kernel.name)?;
+    let options = cpu_options(module, kernel, specialisation, Effort::Full)?;
     let described = cpu::describe(module, &kernel.name, &options);
     let described = described.map_err(|error| codegen_error(kernel, &error))?;
     info.symbol = described.symbol;

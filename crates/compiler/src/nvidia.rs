@@ -12,12 +12,13 @@ use anymetal_ir::{Function, Kernel, Module};
 use anymetal_llvm::{CompileOptions, Emit, Llvm};
 use anymetal_telemetry::record::Stage;
 
+use crate::budget::Budget;
+use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::library::Specialisation;
 use crate::machine_code::{codegen_error, fault_site, internal, note_specialisation};
 use crate::observe::stage;
 use crate::pipeline::check_size_for_gpus;
-use crate::prepared::Counts;
 use crate::reflection::ENTRY_SYMBOL;
 
 /// The first architecture that code is generated for, and the first that the libraries supported do not all
@@ -60,11 +61,11 @@ pub(crate) fn generate(
     kernel: &Kernel,
     specialisation: &Specialisation,
     sm: u32,
-    counts: &Counts,
+    shared: &CompilerState,
 ) -> Result<PtxCode, CompileError> {
-    check_size_for_gpus(module, &kernel.name)?;
+    check_size_for_gpus(&shared.budget, module, &kernel.name)?;
     let options = options(kernel, specialisation, sm)?;
-    counts.add_generated();
+    shared.counts.add_generated();
     let generate = || ptx::generate(module, &kernel.name, &options);
     stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
 }
@@ -94,9 +95,9 @@ pub(crate) fn compile(
     mut info: KernelInfo,
     specialisation: &Specialisation,
     sm: u32,
-    counts: &Counts,
+    shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
-    let code = generate(module, kernel, specialisation, sm, counts)?;
+    let code = generate(module, kernel, specialisation, sm, shared)?;
     let text = stage(Stage::MachineCode, &kernel.name, || assembly(llvm, &code.llvm_ir, sm))?;
     info.symbol = code.symbol;
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
@@ -119,8 +120,9 @@ pub(crate) fn describe(
     mut info: KernelInfo,
     specialisation: &Specialisation,
     sm: u32,
+    budget: &Budget,
 ) -> Result<KernelInfo, CompileError> {
-    check_size_for_gpus(module, &kernel.name)?;
+    check_size_for_gpus(budget, module, &kernel.name)?;
     let options = options(kernel, specialisation, sm)?;
     let described = ptx::describe(module, &kernel.name, &options);
     let described = described.map_err(|error| codegen_error(kernel, &error))?;

@@ -8,18 +8,10 @@ use anymetal_ir::passes::{
 };
 use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
 
+use crate::budget::{Budget, largest_line};
 use crate::constants::{self, describe};
 use crate::error::CompileError;
 use crate::library::Specialisation;
-
-/// Instructions that a kernel may have before its calls are inlined. Real kernels have thousands; macros and
-/// unrolled sources make any number, and memory and time grow with it.
-const MAX_INSTRUCTIONS: usize = 500_000;
-/// Instructions that code is generated for. Time is linear in them; kernels that are large because they call
-/// much have far fewer.
-const MAX_INSTRUCTIONS_TO_COMPILE: usize = 500_000;
-/// Those for GPUs, where everything is inlined and one more compiler follows.
-const MAX_INSTRUCTIONS_FOR_GPUS: usize = 40_000;
 
 /// Whether large kernels keep calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,9 +34,10 @@ pub(crate) fn prepare(
     kernel: &str,
     specialisation: &Specialisation,
     calls: Calls,
+    budget: &Budget,
     manager: &mut PassManager<'_>,
 ) -> Result<Module, CompileError> {
-    let (mut module, values) = extract(module, kernel, specialisation)?;
+    let (mut module, values) = extract(module, kernel, specialisation, budget)?;
     module.threadgroup_reserve = specialisation.threadgroup_reserve;
     module.whole_buffers = specialisation.whole_buffers;
     let options = PrepareOptions {
@@ -63,8 +56,9 @@ pub(crate) fn prepare_for_sanitizer(
     module: &Module,
     kernel: &str,
     specialisation: &Specialisation,
+    budget: &Budget,
 ) -> Result<Module, CompileError> {
-    let (mut module, values) = extract(module, kernel, specialisation)?;
+    let (mut module, values) = extract(module, kernel, specialisation, budget)?;
     module.whole_buffers = specialisation.whole_buffers;
     let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
     passes::prepare_unchanged(&mut module, &options)
@@ -81,12 +75,13 @@ fn extract(
     module: &Module,
     kernel: &str,
     specialisation: &Specialisation,
+    budget: &Budget,
 ) -> Result<(Module, ConstantValues), CompileError> {
     check(module, "front end")?;
     let module = extract_kernel(module, kernel).ok_or_else(|| {
         CompileError::internal("front end", format!("the module for kernel `{kernel}` has no such kernel"))
     })?;
-    refuse_more_than(MAX_INSTRUCTIONS, &module, kernel)?;
+    refuse_more_than(budget.instructions, &module, kernel)?;
     let values = constants::resolve(
         &specialisation.constants,
         &module,
@@ -97,13 +92,21 @@ fn extract(
 }
 
 /// Refuses a prepared module that would occupy the compilers for GPUs for minutes.
-pub(crate) fn check_size_for_gpus(module: &Module, kernel: &str) -> Result<(), CompileError> {
-    refuse_more_than(MAX_INSTRUCTIONS_FOR_GPUS, module, kernel)
+pub(crate) fn check_size_for_gpus(
+    budget: &Budget,
+    module: &Module,
+    kernel: &str,
+) -> Result<(), CompileError> {
+    refuse_more_than(budget.gpu_instructions, module, kernel)
 }
 
 /// Refuses a prepared module that no program is: macros make any size.
-pub(crate) fn check_size_for_machine_code(module: &Module, kernel: &str) -> Result<(), CompileError> {
-    refuse_more_than(MAX_INSTRUCTIONS_TO_COMPILE, module, kernel)
+pub(crate) fn check_size_for_machine_code(
+    budget: &Budget,
+    module: &Module,
+    kernel: &str,
+) -> Result<(), CompileError> {
+    refuse_more_than(budget.instructions, module, kernel)
 }
 
 fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), CompileError> {
@@ -111,7 +114,7 @@ fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), Co
     if count <= most {
         return Ok(());
     }
-    let reason = format!("it has {count} instructions, the limit is {most}");
+    let reason = format!("it has {count} instructions, the limit is {most}{}", largest_line(module));
     Err(CompileError::TooLarge { kernel: kernel.to_owned(), reason })
 }
 

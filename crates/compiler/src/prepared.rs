@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anymetal_hal::artifact::FunctionConstantInfo;
 use anymetal_ir::{Module, Op};
 
+use crate::budget::Effort;
+
 /// Instructions of all prepared modules that a compiler keeps; real kernels have hundreds to thousands.
 pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
 
@@ -45,6 +47,10 @@ pub struct StageCounts {
     pub prepared: u64,
     /// Kernels that LLVM text was generated of.
     pub generated: u64,
+    /// Those of them past a budget, compiled as baseline code.
+    pub baseline: u64,
+    /// Those of them compiled as baseline code that LLVM does not optimise.
+    pub unoptimised: u64,
 }
 
 /// The counters of one compiler.
@@ -52,6 +58,8 @@ pub struct StageCounts {
 pub(crate) struct Counts {
     prepared: AtomicU64,
     generated: AtomicU64,
+    baseline: AtomicU64,
+    unoptimised: AtomicU64,
 }
 
 impl Counts {
@@ -63,10 +71,20 @@ impl Counts {
         self.generated.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn add_effort(&self, effort: Effort) {
+        match effort {
+            Effort::Full => {}
+            Effort::Baseline => drop(self.baseline.fetch_add(1, Ordering::Relaxed)),
+            Effort::Unoptimised => drop(self.unoptimised.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
     pub(crate) fn now(&self) -> StageCounts {
         StageCounts {
             prepared: self.prepared.load(Ordering::Relaxed),
             generated: self.generated.load(Ordering::Relaxed),
+            baseline: self.baseline.load(Ordering::Relaxed),
+            unoptimised: self.unoptimised.load(Ordering::Relaxed),
         }
     }
 }

@@ -83,6 +83,7 @@ const PREPROCESSOR: &[Entry] = &[
     id("invalid-paste", "`##` gives text that is not a token"),
     id("invalid-pragma", "`_Pragma` without a string literal"),
     id("invalid-stringise", "`#` gives an invalid string literal"),
+    id("literal-too-long", "a string literal has more than 1 MiB"),
     id("macro-argument-count", "a macro is called with the wrong number of arguments"),
     id("macro-redefined", "warning: a macro is defined again with another body"),
     id("missing-include", "an included file is not found"),

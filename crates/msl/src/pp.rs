@@ -89,6 +89,8 @@ pub struct Limits {
     pub substituted: usize,
     /// Bytes of text made by `#` and `##` together.
     pub spelled_bytes: usize,
+    /// Bytes of one string literal, neighbours included: each becomes an element of an array.
+    pub literal_bytes: usize,
     /// Bytes of one file.
     pub file_bytes: usize,
     /// Bytes of all files together, each counted as often as it is included.
@@ -108,6 +110,7 @@ impl Default for Limits {
             expansions: 2_000_000,
             substituted: 16_000_000,
             spelled_bytes: 64 << 20,
+            literal_bytes: 1 << 20,
             file_bytes: 64 << 20,
             source_bytes: 256 << 20,
             include_depth: 200,

@@ -37,6 +37,7 @@ mod bundles;
 mod emit;
 mod executed_group;
 mod float_range;
+mod inline_budget;
 mod interior;
 mod lane_order;
 mod lane_shift_reuse;
@@ -92,7 +93,7 @@ pub fn lower(
 ) -> Lowered {
     let mut general = module.function(kernel.function).clone();
     manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel, options), &mut general);
-    let whole = options.group_size.and_then(|size| {
+    let whole = options.group_size.filter(|_| !options.baseline).and_then(|size| {
         let geometry = whole_geometry(module.function(kernel.function), size);
         let target = target::CpuTarget::whole(kernel, options, geometry);
         let mut whole = general.clone();
@@ -106,7 +107,7 @@ pub fn lower(
 /// target's passes. The module must be verified, and the kernel's function inlined and specialised.
 ///
 /// # Errors
-/// Exactly those of [`generate`].
+/// Those of [`generate`], except [`CodegenError::TooMuchText`], which only writing the code shows.
 pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuDescription, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());

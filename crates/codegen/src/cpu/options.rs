@@ -38,6 +38,11 @@ pub struct CpuOptions {
     pub symbol: String,
     /// Write the IR's value numbers into the text, as comments.
     pub comments: bool,
+    /// As little text as possible: one version of the code for all threadgroups, unless there are only whole
+    /// ones of one size, and no copies of code for the case that all lanes are on.
+    pub baseline: bool,
+    /// Bytes of text of one function at which [`CodegenError::TooMuchText`] ends the emission.
+    pub max_text_bytes: usize,
 }
 
 impl Default for CpuOptions {
@@ -49,6 +54,8 @@ impl Default for CpuOptions {
             features: CpuFeatures::default(),
             symbol: "kernel".to_owned(),
             comments: false,
+            baseline: false,
+            max_text_bytes: usize::MAX,
         }
     }
 }
@@ -139,6 +146,12 @@ pub enum CodegenError {
         bytes: u64,
         /// Allowed.
         limit: u64,
+    },
+    /// The code of a function is longer than the options allow.
+    #[error("its code takes more than the limit of {limit} bytes of LLVM's text")]
+    TooMuchText {
+        /// The limit.
+        limit: usize,
     },
     /// The target has no code for an operation.
     #[error("{what} cannot be compiled for this target")]

@@ -88,6 +88,11 @@ impl Text {
         self.ended
     }
 
+    /// Bytes written so far.
+    pub(crate) fn len(&self) -> usize {
+        self.body.len() + self.entry.len()
+    }
+
     /// The block being written.
     pub(crate) fn current(&self) -> BlockName {
         self.current

@@ -134,12 +134,12 @@ impl Library {
         let module = &prepared.module;
         let generate = |comments| {
             let found = kernel_of(module, kernel)?;
-            machine_code::generate(module, found, specialisation, comments, &self.shared().counts)
+            machine_code::generate(module, found, specialisation, comments, self.shared())
         };
         big_stack::run("printing", || match emit {
             Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(module)),
             Emit::Ir => print_lowered(module.clone(), kernel, specialisation),
-            Emit::Llvm => Ok(generate(true)?.llvm_ir),
+            Emit::Llvm => Ok(generate(true)?.0.llvm_ir),
             Emit::Assembly => {
                 let llvm = Compiler::llvm()?;
                 let options = LlvmOptions { emit: LlvmEmit::Assembly, ..LlvmOptions::default() };
@@ -156,8 +156,7 @@ impl Library {
             }
             Emit::NvidiaLlvm(sm) | Emit::Ptx(sm) => {
                 let found = kernel_of(module, kernel)?;
-                let counts = &self.shared().counts;
-                let code = nvidia::generate(module, found, specialisation, sm, counts)?;
+                let code = nvidia::generate(module, found, specialisation, sm, self.shared())?;
                 if emit == Emit::NvidiaLlvm(sm) {
                     Ok(code.llvm_ir)
                 } else {
@@ -191,11 +190,12 @@ impl Library {
                 }
             };
             let mut manager = PassManager::watched(&mut after);
+            let budget = &self.shared().budget;
             let calls = match target {
                 Target::Nvidia { .. } => Calls::Inlined,
                 _ => Calls::Kept,
             };
-            let module = prepare(&made.module, kernel, specialisation, calls, &mut manager)?;
+            let module = prepare(&made.module, kernel, specialisation, calls, budget, &mut manager)?;
             let found = kernel_of(&module, kernel)?;
             match target {
                 Target::Cpu | Target::CpuLlvm => {

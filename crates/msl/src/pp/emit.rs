@@ -66,17 +66,19 @@ impl Preprocessor<'_> {
     }
 
     fn emit_string(&mut self, token: PpToken) {
+        let most = self.options.limits.literal_bytes;
+        let so_far = self.emitter.string.as_ref().map_or(0, |(text, _)| text.len());
+        // Before it is decoded. A short macro used often makes a long text as well.
+        if so_far + token.name.as_str().len() > most {
+            let message = format!("a string literal is longer than {most} bytes");
+            return self.stop("literal-too-long", token.span, message);
+        }
         let decoded = decode_string(token.name.as_str());
         self.report_literal(token.span, decoded.problems);
         match &mut self.emitter.string {
             Some((text, span)) => {
                 text.push_str(&decoded.value);
                 *span = span.to(token.span);
-                let length = text.len();
-                // A short macro used often makes a long text, which is interned.
-                if length > self.options.limits.spelled_bytes {
-                    self.stop("expansion-limit", token.span, "string literal is too long".to_owned());
-                }
             }
             string @ None => *string = Some((decoded.value, token.span)),
         }

@@ -18,6 +18,7 @@ use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
+use crate::cpu::inline_budget::limit_inlining;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
@@ -72,10 +73,13 @@ pub(in crate::cpu) fn generate_module<'a>(
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
     functions.push_str(&subroutine::texts(&mut shared, subroutines));
+    if shared.is_cut {
+        return Err(CodegenError::TooMuchText { limit: options.max_text_bytes });
+    }
     let entry = entry_text(options, &versions, shared.fences);
     let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
     let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);
-    let llvm_ir = shared.assemble(&entry, &functions);
+    let llvm_ir = limit_inlining(shared.assemble(&entry, &functions));
     polls::verify(&llvm_ir);
     Ok(CpuCode {
         loads_pointers: shared.helpers.contains(&Helper::Pointer),
@@ -96,7 +100,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
     });
     let is_large = function.insts.len() > MAX_INSTRUCTIONS_OF_VERSIONS;
     match options.group_size {
-        _ if is_large && !options.whole_threadgroups_only => {
+        _ if (is_large || options.baseline) && !options.whole_threadgroups_only => {
             vec![if positions { Geometry::Any } else { Geometry::Line }]
         }
         Some(size) => {
@@ -137,6 +141,7 @@ impl<'a> Shared<'a> {
             threadgroup_bytes: threadgroup.bytes,
             scratch_bytes: 0,
             frame_bytes: 0,
+            is_cut: false,
         })
     }
 
@@ -292,7 +297,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.begin_group(&groups);
     emitter.count_threads();
-    if emitter.is_edge() {
+    if emitter.is_edge() || emitter.shared.options.baseline {
         emitter.copies_left = 0;
         emitter.may_version_guards = false;
     }

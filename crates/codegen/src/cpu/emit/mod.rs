@@ -132,6 +132,8 @@ pub(super) struct Shared<'a> {
     /// Scratch bytes of arrays too large for the stack.
     scratch_bytes: u64,
     frame_bytes: u64,
+    /// Whether a function's text reached its limit: what was emitted is of no use.
+    is_cut: bool,
 }
 
 /// The scalars that describe the threadgroup, as operands.
@@ -251,7 +253,9 @@ impl Emitter<'_, '_> {
         }
         // Values that are known now need no definition. Anything else unset is unreachable code.
         debug_assert!(
-            self.t.is_ended() || self.shape(value, component).affine().is_some_and(|lanes| lanes.is_constant),
+            self.t.is_ended()
+                || self.shared.is_cut
+                || self.shape(value, component).affine().is_some_and(|lanes| lanes.is_constant),
             "{value} is used where it has no definition"
         );
         match self.shape(value, component) {

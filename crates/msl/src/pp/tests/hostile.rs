@@ -96,6 +96,18 @@ fn too_many_tokens_are_refused() {
 }
 
 #[test]
+fn long_string_literals_are_refused() {
+    let mut options = Options::default();
+    options.limits.literal_bytes = 100;
+    let run_limited = |text: &str| run_with(text, &[], &options);
+    assert_eq!(run_limited(&format!("\"{}\"", "x".repeat(98))).ids(), [""; 0]);
+    assert_eq!(run_limited(&format!("\"{}\"", "x".repeat(99))).ids(), ["literal-too-long"]);
+    // Neighbours are one literal.
+    assert_eq!(run_limited(&"\"0123456789\" ".repeat(9)).ids(), [""; 0]);
+    assert_eq!(run_limited(&"\"0123456789\" ".repeat(11)).ids(), ["literal-too-long"]);
+}
+
+#[test]
 fn many_mistakes_are_linear() {
     let run = run(&"@ 1x ' \n".repeat(200_000));
     assert_eq!(run.sink.diagnostics().len(), Sink::LIMIT);

@@ -106,6 +106,11 @@ impl Emitter<'_, '_> {
     }
 
     fn instruction(&mut self, inst: Inst) {
+        if self.t.len() > self.shared.options.max_text_bytes {
+            // Nothing more is emitted: all that follows is unreachable.
+            self.shared.is_cut = true;
+            return self.t.terminator("unreachable");
+        }
         let function = self.facts.function;
         let op = &function.inst(inst).op;
         debug_assert!(!self.t.is_ended(), "{inst} follows a jump");

@@ -4,7 +4,7 @@ use anymetal_ir::{Block, Inst, Label, SwitchCase, Value};
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, wrap_int};
 
 impl Emitter<'_, '_> {
     pub(super) fn scope(&mut self, inst: Inst, label: Label, body: Block) {
@@ -103,24 +103,21 @@ impl Emitter<'_, '_> {
         selector: Value,
         cases: &[SwitchCase],
     ) -> Vec<BlockName> {
-        let ty = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
+        let ty = scalar_type(self.scalar(selector));
         assert!(ty.starts_with('i') && ty != "i1", "a switch does not select by a {ty}");
         self.t.expect(value, ty);
         let labels: Vec<BlockName> = (0..=cases.len()).map(|_| self.t.block()).collect();
         let mut table = String::new();
         for (case, label) in cases.iter().zip(&labels) {
             for &value in &case.values {
-                let value = crate::cpu::llvm_text::wrap_int(ty, value);
+                let value = wrap_int(ty, value);
                 table.push_str(&format!(" {ty} {value}, label %b{label}"));
             }
         }
         debug_assert!(
             {
                 let mut seen = std::collections::BTreeSet::new();
-                cases
-                    .iter()
-                    .flat_map(|case| &case.values)
-                    .all(|&value| seen.insert(crate::cpu::llvm_text::wrap_int(ty, value)))
+                cases.iter().flat_map(|case| &case.values).all(|&value| seen.insert(wrap_int(ty, value)))
             },
             "the case values of a switch are distinct"
         );
@@ -136,23 +133,86 @@ impl Emitter<'_, '_> {
         default: Block,
         slot: Option<&Opd>,
     ) {
+        if cases.len() > LANES {
+            return self.switch_by_lanes(selector, cases, default, slot);
+        }
         let outer = self.mask.clone();
-        let element = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
+        let element = scalar_type(self.scalar(selector));
         let selector = self.vector(selector, 0);
-        let ty = crate::cpu::llvm_text::lanes_type(element);
         let mut left = outer;
         for case in cases {
-            let mut matches = Opd::text("zeroinitializer");
-            for &value in &case.values {
-                let value = crate::cpu::llvm_text::wrap_int(element, value);
-                let one = self.t.value(format_args!("icmp eq {ty} {selector}, splat ({element} {value})"));
-                matches = self.t.value(format_args!("or {MASK} {matches}, {one}"));
-            }
+            let matches = self.matches(element, &selector, case);
             let own = Mask::Some(self.both(&left, &matches));
             left = Mask::Some(self.without(&left, &matches));
             self.case(case.body, own, slot);
         }
         self.case(default, left, slot);
+    }
+
+    /// The lanes whose selector has one of the case's values.
+    fn matches(&mut self, element: &str, selector: &Opd, case: &SwitchCase) -> Opd {
+        let ty = lanes_type(element);
+        let mut matches = Opd::text("zeroinitializer");
+        for &value in &case.values {
+            let value = wrap_int(element, value);
+            let one = self.t.value(format_args!("icmp eq {ty} {selector}, splat ({element} {value})"));
+            matches = self.t.value(format_args!("or {MASK} {matches}, {one}"));
+        }
+        matches
+    }
+
+    /// A switch with more cases than there are lanes: a loop that takes the case of the first lane that is
+    /// left, so at most as many tests as lanes are made, and no value is live across the tests of all cases.
+    /// The lanes of the default are collected and run together after the loop.
+    fn switch_by_lanes(&mut self, selector: Value, cases: &[SwitchCase], default: Block, slot: Option<&Opd>) {
+        let outer = self.mask.clone();
+        let element = scalar_type(self.scalar(selector));
+        let ty = lanes_type(element);
+        let vector = self.vector(selector, 0);
+        let (left_slot, default_slot) = (self.t.alloca(MASK, 4), self.t.alloca(MASK, 4));
+        self.t.store(MASK, &outer.operand(), &left_slot, 4);
+        self.t.store(MASK, &Opd::text("zeroinitializer"), &default_slot, 4);
+        // Cases run in the order of lanes: one that is emitted later may have had its effects.
+        self.bail = None;
+        let (head, next, done) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.label(head);
+        let left = Mask::Some(self.t.load(MASK, &left_slot, 4));
+        self.mask = left.clone();
+        let lane = self.first_lane();
+        let value = self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}"));
+        let labels = self.branch_to_cases_on(&value, selector, cases);
+        for (case, &label) in cases.iter().zip(&labels) {
+            self.t.label(label);
+            let matches = self.matches(element, &vector, case);
+            let own = self.both(&left, &matches);
+            let rest = self.without(&left, &matches);
+            self.t.store(MASK, &rest, &left_slot, 4);
+            self.contexts.push(Context::Arm { end: next });
+            self.mask = Mask::Some(own);
+            self.block(case.body);
+            let arm = self.contexts.pop();
+            assert!(matches!(arm, Some(Context::Arm { end }) if end == next), "cases nest");
+            if let Some(slot) = slot {
+                let ended = self.mask.clone();
+                self.collect(slot, &ended);
+            }
+            self.t.branch(next);
+        }
+        self.t.label(labels[cases.len()]);
+        let value = self.t.splat(element, &value);
+        let same = self.t.value(format_args!("icmp eq {ty} {vector}, {value}"));
+        let own = Mask::Some(self.both(&left, &same));
+        let rest = self.without(&left, &same);
+        self.t.store(MASK, &rest, &left_slot, 4);
+        self.collect(&default_slot, &own);
+        self.t.label(next);
+        // Each iteration takes at least one lane: there are at most 32.
+        let rest = Mask::Some(self.t.load(MASK, &left_slot, 4));
+        let more = self.any(&rest);
+        self.t.branch_if(&more, head, done);
+        self.t.label(done);
+        let own = Mask::Some(self.t.load(MASK, &default_slot, 4));
+        self.case(default, own, slot);
     }
 
     pub(super) fn case(&mut self, body: Block, mask: Mask, slot: Option<&Opd>) {
