@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         eprintln!("usage: compile_budgets KIND COUNT, KIND of {}", sources::KINDS.join(", "));
         return ExitCode::from(2);
     };
-    let options = CompilerOptions { cache: CacheConfig::memory_only() };
+    let options = CompilerOptions::with_cache(CacheConfig::memory_only());
     let compiler = Compiler::with_budget(&options, Budget::default());
     let start = Instant::now();
     let source = Source::from_text("budget.metal", text.as_str(), SourceOptions::default());

@@ -13,7 +13,7 @@ use anymetal_compiler::{
 use sources::{cases, ifs, math, private_accesses, samples};
 
 fn compiler(budget: Budget) -> Compiler {
-    Compiler::with_budget(&CompilerOptions { cache: CacheConfig::memory_only() }, budget)
+    Compiler::with_budget(&CompilerOptions::with_cache(CacheConfig::memory_only()), budget)
 }
 
 fn library(compiler: &Compiler, text: &str) -> Library {
