@@ -1,18 +1,17 @@
 //! What isolation costs: once per process, and per compile.
 //!
-//! `cargo run --release -p anymetal-compiler --example isolation_cost -- WORKER [ROUNDS]`, where `WORKER` is
-//! the `anymetal` executable of the same build. Each round runs this program twice, isolated and not, in
-//! turns. A run compiles one kernel from a fresh start, then others of about its size, all with LLVM and
-//! without a disk cache. The cost is the difference of the medians.
+//! `cargo run --release -p anymetal-compiler --example isolation_cost -- [ROUNDS]`. Each round runs this
+//! program twice, isolated and not, in turns. A run compiles one kernel from a fresh start, then others of
+//! about its size, all with LLVM and without a disk cache. The cost is the difference of the medians. This
+//! program is its own worker, so that no other executable need be of the same build.
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use anymetal_compiler::{
     CacheConfig, Compiler, CompilerOptions, Isolate, IsolateSettings, Source, SourceOptions, Specialisation,
-    Target,
+    Target, WORKER_SUBCOMMAND, serve_worker,
 };
 
 /// Compiles of a run after the first.
@@ -21,14 +20,17 @@ const COMPILES: u32 = 30;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [WORKER_SUBCOMMAND, bytes] => {
+            serve_worker(bytes.parse().expect("a number of bytes")).expect("a host started this program");
+        }
         ["--here"] => measure(Isolate::Off),
-        ["--isolated", worker] => {
-            let worker = Some(PathBuf::from(worker));
+        ["--isolated"] => {
+            let worker = Some(std::env::current_exe().expect("this program has a path"));
             measure(Isolate::Compile(IsolateSettings { worker, ..IsolateSettings::default() }));
         }
-        [worker] => compare(worker, 15),
-        [worker, rounds] => compare(worker, rounds.parse().expect("a number of rounds")),
-        _ => println!("usage: isolation_cost WORKER [ROUNDS]"),
+        [] => compare(15),
+        [rounds] => compare(rounds.parse().expect("a number of rounds")),
+        _ => println!("usage: isolation_cost [ROUNDS]"),
     }
 }
 
@@ -56,12 +58,12 @@ fn measure(isolate: Isolate) {
     println!("{first} {}", median((1..=COMPILES).map(compile).collect()));
 }
 
-fn compare(worker: &str, rounds: u32) {
+fn compare(rounds: u32) {
     let mut times = [const { (Vec::new(), Vec::new()) }; 2];
     for _ in 0..rounds {
-        for (arguments, times) in [vec!["--here"], vec!["--isolated", worker]].into_iter().zip(&mut times) {
+        for (argument, times) in ["--here", "--isolated"].into_iter().zip(&mut times) {
             let program = std::env::current_exe().expect("this program has a path");
-            let output = Command::new(program).args(arguments).output().expect("this program runs");
+            let output = Command::new(program).arg(argument).output().expect("this program runs");
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let (first, others) = text.trim().split_once(' ').unwrap_or_else(|| panic!("{output:?}"));
             times.0.push(first.parse().expect("microseconds"));

@@ -184,7 +184,7 @@ struct Front {
 
 /// What the front end made of a source.
 enum Parsed {
-    Here(anymetal_msl::Library),
+    Here(Box<anymetal_msl::Library>),
     /// Workers have it.
     Elsewhere(ParsedElsewhere),
 }
@@ -404,7 +404,7 @@ fn parse_with(source: &Source, includes: &mut (dyn IncludeLoader + Send)) -> Res
     let (kernels, visible_functions) = (names(library.kernels()), names(library.visible_functions()));
     let warnings = if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
     let manifest = Manifest { probes: Vec::new(), kernels, visible_functions, warnings };
-    Ok(Front { parsed: Parsed::Here(library), manifest, text: OnceLock::new() })
+    Ok(Front { parsed: Parsed::Here(Box::new(library)), manifest, text: OnceLock::new() })
 }
 
 impl Library {

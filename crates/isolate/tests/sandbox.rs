@@ -3,6 +3,7 @@
 //! Each test runs this program again for the test `attempt` alone, which closes the sandbox and tries one
 //! action. The filter of calls ends the child with SIGSYS; what merely fails is printed.
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stderr, reason = "children report to their parents")]
 
 use std::fs::File;
 use std::io::{Read, Write};

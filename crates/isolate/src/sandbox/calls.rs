@@ -98,8 +98,7 @@ pub(super) fn filter(connection: u64) {
     let architecture = architecture().expect("filters are supported");
     let errno =
         |number: i32| SeccompAction::Errno(u32::try_from(number).expect("error numbers are positive"));
-    let all =
-        |calls: &[c_long]| -> Rules { calls.iter().map(|&call| (i64::from(call), Vec::new())).collect() };
+    let all = |calls: &[c_long]| -> Rules { calls.iter().map(|&call| (call, Vec::new())).collect() };
     let refused = [REFUSED, REFUSED_HERE].concat();
     // Its flags are in memory, where no filter sees them; the C library then calls `clone`.
     let unknown = [libc::SYS_clone3];
@@ -136,7 +135,7 @@ fn restricted(connection: u64) -> Rules {
         (libc::SYS_tgkill, vec![rule([equal(0, process)])]),
         (libc::SYS_prctl, vec![rule([equal(0, flag(libc::PR_SET_NAME))]), rule([equal(0, PR_SET_VMA)])]),
     ];
-    rules.into_iter().map(|(call, rules)| (i64::from(call), rules)).collect()
+    rules.into_iter().collect()
 }
 
 fn rule<const N: usize>(conditions: [SeccompCondition; N]) -> SeccompRule {
