@@ -5,9 +5,9 @@
 //! optimisations; and past a bound on the text it is refused, with the line that contributes most. Invariant:
 //! every decision depends on counts alone, never on time, so a kernel always compiles to the same code.
 //!
-//! The front end's bounds are `anymetal_msl::pp::Limits` and those of its semantic analysis; nesting in the IR
-//! is bounded by its verifier. The budgets keep LLVM far below the system's memory, because LLVM ends the
-//! process when it cannot allocate.
+//! The front end has `anymetal_msl::pp::Limits` and bounds in its semantic analysis; the IR's verifier bounds
+//! nesting. The budgets keep LLVM far below the system's memory, because LLVM ends the process when it cannot
+//! allocate.
 
 use std::collections::BTreeMap;
 

@@ -72,8 +72,8 @@ pub(crate) fn lower(
     Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation, Effort::Full)?, manager))
 }
 
-/// LLVM text for the prepared module's kernel, and the effort that it was made with: the greatest that is within
-/// the budget.
+/// LLVM text for the prepared module's kernel, and the effort that it was made with: the greatest that is
+/// within the budget.
 pub(crate) fn generate(
     module: &Module,
     kernel: &Kernel,
