@@ -33,7 +33,7 @@ pub struct Budget {
     pub optimised_accesses: usize,
     /// Bytes of a module's LLVM text up to which LLVM optimises. Default: 24 MiB.
     pub optimised_bytes: usize,
-    /// Bytes of LLVM text of one function. More are an error. Default: 40 MiB, about a gigabyte in LLVM.
+    /// Bytes of LLVM text of one function. More are an error. Default: 40 MiB.
     pub text_bytes: usize,
 }
 

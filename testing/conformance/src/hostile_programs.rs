@@ -1,8 +1,8 @@
 //! Random programs that try to outlive their deadline: loops of every form, calls, copies, switches,
 //! templates, barriers.
 //!
-//! A program may or may not terminate. Either way its launch ends within twice its deadline, with or without that
-//! error, and the device runs the next launch.
+//! A program may or may not terminate. Either way its launch ends within twice its deadline, with or without
+//! that error, and the device runs the next launch.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -274,8 +274,8 @@ int {name}(int x) {{
     }
 }
 
-/// The outcome of a launch, which has to end within twice its deadline. A late launch is repeated twice, because
-/// other programs use the machine.
+/// The outcome of a launch, which has to end within twice its deadline. A late launch is repeated twice,
+/// because other programs use the machine.
 ///
 /// # Errors
 /// If all three are late.

@@ -28,8 +28,10 @@ pub(super) struct Writer<S> {
     clock: Arc<dyn Clock>,
     rotate_bytes: u64,
     keep_files: Option<NonZeroU32>,
-    /// The file that is written.
+    /// The file of the newest record.
     file: u32,
+    /// The file of the next chunk, which is a new one if `file` is full.
+    next_file: u32,
     head: Option<Head>,
     /// The time of the newest record.
     time: Duration,
@@ -53,12 +55,14 @@ impl<S: Storage> Writer<S> {
             None => (None, Vec::new()),
         };
         let last = tail.map_or(0, |tail| tail.file);
+        let file = if torn.is_empty() { last } else { last + 1 };
         Writer {
             storage,
             clock,
             rotate_bytes: options.rotate_bytes,
             keep_files: options.keep_files,
-            file: if torn.is_empty() { last } else { last + 1 },
+            file,
+            next_file: file,
             head,
             time: Duration::ZERO,
             told_lost: 0,
@@ -171,25 +175,27 @@ impl<S: Storage> Writer<S> {
     }
 
     fn write(&mut self, chunk: Chunk) -> io::Result<()> {
-        self.storage.append(self.file, chunk.text.as_bytes()).map(|()| self.take(chunk))
+        self.storage.append(self.next_file, chunk.text.as_bytes())?;
+        // Only now: a file that could not be created is tried again.
+        self.file = self.next_file;
+        self.take(chunk);
+        Ok(())
     }
 
     fn take(&mut self, chunk: Chunk) {
         (self.head, self.time) = (chunk.head, chunk.time);
     }
 
-    /// Begins a new file if the current one is full, and removes the oldest ones. To be called before records
-    /// are chained to the head: the record of the removal comes first, so that the record that closes the log
-    /// remains the last one.
+    /// Removes the oldest files if the next chunk begins a new file. To be called before records are chained
+    /// to the head: the record of the removal precedes them, so that the closing record remains the last
+    /// record.
     fn rotate_if_full(&mut self) -> io::Result<()> {
-        if self.storage.length(self.file) >= self.rotate_bytes {
-            self.file += 1;
-            self.remove_old()?;
-        }
-        Ok(())
+        let is_full = self.storage.length(self.file) >= self.rotate_bytes;
+        self.next_file = self.file + u32::from(is_full);
+        if is_full { self.remove_old() } else { Ok(()) }
     }
 
-    /// Leaves room for the current file, which is new, among those that are kept.
+    /// Leaves room for a new file among those that are kept.
     fn remove_old(&mut self) -> io::Result<()> {
         let Some(keep) = self.keep_files else { return Ok(()) };
         let files = self.storage.files()?;
@@ -201,8 +207,7 @@ impl<S: Storage> Writer<S> {
         let mut chunk = self.chunk();
         let removed = ChainEvent::Removed { through: last.seq, digest: last.digest.to_string() };
         chunk.add(self.time, &removed)?;
-        self.storage.append(self.file, chunk.text.as_bytes())?;
-        self.take(chunk);
+        self.write(chunk)?;
         files[..surplus].iter().try_for_each(|&file| self.storage.remove(file))
     }
 

@@ -9,8 +9,8 @@ use super::{MAX_ITERATIONS, MAX_UNPOLLED_PIECES};
 
 /// Minimum cost of an iteration, in instructions.
 const ITERATION: u64 = 64;
-/// Maximum work between polls, in instructions. A quarter of the verified limit, because the emitter may write a
-/// loop twice (for full masks, then for partial masks) and adds loops over SIMD-groups.
+/// Maximum work between polls, in instructions. A quarter of the verified limit, because the emitter may
+/// write a loop twice (for full masks, then for partial masks) and adds loops over SIMD-groups.
 const BUDGET: u64 = MAX_ITERATIONS / 4 * ITERATION;
 /// Maximum work of a called function between polls. A call covers a SIMD-group in several batches.
 const SUBROUTINE_BUDGET: u64 = BUDGET / 16;

@@ -1,14 +1,14 @@
 //! Verifies emitted LLVM text: on every path, a poll comes within the allowed work.
 //!
-//! The text carries its certificate in comments. `; poll` marks the load of a stop flag whose block exits when
-//! the flag is set. The label of a loop header has
+//! The text carries its certificate in comments. `; poll` marks the load of a stop flag whose block exits
+//! when the flag is set. The label of a loop header has
 //! - `; trips <= N`: at most N iterations run without a poll in between, or
 //! - `; lanes <= N`: the loop expands a single instruction over lanes or digits, and costs as much as that
 //!   instruction.
 //!
-//! A cycle without a poll whose header has no bound is an error, and so is a path between two polls with
-//! more than [`MAX_ITERATIONS`] iterations and calls of the program's functions, those in functions included. The bounds
-//! themselves are the business of `anymetal_ir::analysis::TripCounts`, whose tests simulate loops.
+//! A cycle without a poll whose header has no bound is an error, and so is a path between two polls with more
+//! than [`MAX_ITERATIONS`] iterations and calls of the program's functions, those in functions included. The
+//! bounds themselves are the business of `anymetal_ir::analysis::TripCounts`, whose tests simulate loops.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -195,7 +195,8 @@ fn gap_of(body: &Body<'_>, iterations_of: impl Fn(&str) -> u64) -> Result<Gap, P
     let weights: Vec<u64> = body.blocks.iter().map(calls).collect();
     let order = reverse_post_order(&successors);
     let paths = Paths { body, successors, order, weights };
-    // A block with a poll ends a path. The emitter starts a new block after it, so calls in the block precede the poll.
+    // A block with a poll ends a path. The emitter starts a new block after it, so calls in the block precede
+    // the poll.
     let unpolled: Vec<usize> = (0..body.blocks.len()).collect();
     let iterations = paths.longest(&unpolled, None)?;
     if iterations > MAX_ITERATIONS {

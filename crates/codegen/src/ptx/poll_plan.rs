@@ -1,8 +1,8 @@
 //! How loops poll the stop flag.
 //!
-//! A second exit keeps the assembler from moving loads and from unrolling, which costs more than the test. So a
-//! loop that is proven to be short does not poll; a counted loop runs in pieces and polls between them; a small
-//! loop without a counter is written several times with a single poll.
+//! A second exit keeps the assembler from moving loads and from unrolling, which costs more than the test. So
+//! a loop that is proven to be short does not poll; a counted loop runs in pieces and polls between them; a
+//! small loop without a counter is written several times with a single poll.
 
 use std::collections::BTreeMap;
 

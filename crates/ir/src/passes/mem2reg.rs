@@ -1,10 +1,11 @@
 //! Promotes locals to values by store-to-load forwarding: `mem2reg` without phis, for structured control
 //! flow.
 //!
-//! In textual order, the pass tracks the value that each variable (see [`Variables`]) has on every path to the
-//! current position; a load of such a variable is replaced by that value. There are no phis: after an `if` whose branches store different values, and after any construct that can be left in several
-//! ways and writes the variable, its contents are unknown until the next store or load. At a loop's entry
-//! everything written in the loop is unknown. Stores that are no longer read are left to [`super::dce`].
+//! In textual order, the pass tracks the value that each variable (see [`Variables`]) has on every path to
+//! the current position; a load of such a variable is replaced by that value. There are no phis: after an
+//! `if` whose branches store different values, and after any construct that can be left in several ways and
+//! writes the variable, its contents are unknown until the next store or load. At a loop's entry everything
+//! written in the loop is unknown. Stores that are no longer read are left to [`super::dce`].
 
 use super::substitution::Substitution;
 use crate::analysis::Variables;

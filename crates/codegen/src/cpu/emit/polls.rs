@@ -97,8 +97,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Polls before a region if the work since the last poll would exceed the budget. Returns whether the region's
-    /// loop over SIMD-groups also has to poll.
+    /// Polls before a region if the work since the last poll would exceed the budget. Returns whether the
+    /// region's loop over SIMD-groups also has to poll.
     pub(super) fn poll_before_region(&mut self, insts: &[Inst]) -> bool {
         let each = insts.iter().fold(0u64, |sum, &inst| sum.saturating_add(self.loops.polls.work_of(inst)));
         let all = each.saturating_mul(MAX_SIMDGROUPS);

@@ -149,7 +149,8 @@ syncscope(\"block\") monotonic, align 4
 }
 ";
 
-/// The lanes `mask` arrive; gives 1 if the launch is to stop, to all of them. `polls`: whether the wait polls the stop flag.
+/// The lanes `mask` arrive; gives 1 if the launch is to stop, to all of them. `polls`: whether the wait polls
+/// the stop flag.
 fn barrier_function(polls: bool) -> String {
     let flag = match polls {
         true => "load volatile i32, ptr addrspace(1) %stop, align 4 ; poll",

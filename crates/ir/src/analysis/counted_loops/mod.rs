@@ -1,9 +1,9 @@
 //! Counted loops: the exit test, the counter and its step, the limit, trip counts.
 //!
-//! The counterpart of LLVM's ScalarEvolution for loops whose counter is one of the [`Variables`], shared by all
-//! passes and code generators. [`CountedLoops`] matches the form of a loop; it assumes neither a start value nor
-//! that the loop terminates. [`trip_counts`] proves upper bounds of trip counts; [`constant_trips`] evaluates short
-//! loops.
+//! The counterpart of LLVM's ScalarEvolution for loops whose counter is one of the [`Variables`], shared by
+//! all passes and code generators. [`CountedLoops`] matches the form of a loop; it assumes neither a start
+//! value nor that the loop terminates. [`trip_counts`] proves upper bounds of trip counts; [`constant_trips`]
+//! evaluates short loops.
 
 mod constant_trips;
 mod trip_counts;

@@ -87,8 +87,8 @@ impl<'a> TripCounts<'a> {
         u64::try_from(trips).ok()?.checked_add(1)
     }
 
-    /// How often the exit test of a counted loop continues the loop. While it does, the next tested value is one
-    /// step further and does not wrap.
+    /// How often the exit test of a counted loop continues the loop. While it does, the next tested value is
+    /// one step further and does not wrap.
     fn linear_trips(&self, counted: &CountedLoop, is_first: bool, before: &[Inst]) -> Option<i128> {
         let is_signed = counted.is_signed();
         let whole = whole_range(counted.scalar, is_signed);

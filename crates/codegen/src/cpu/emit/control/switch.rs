@@ -206,7 +206,8 @@ impl Emitter<'_, '_> {
         self.t.store(MASK, &rest, &left_slot, 4);
         self.collect(&default_slot, &own);
         self.t.label(next);
-        // Each iteration takes at least one lane: there are at most 32.
+        // Each iteration takes at least one lane, so there are at most 32; cases may be long.
+        self.poll();
         let rest = Mask::Some(self.t.load(MASK, &left_slot, 4));
         let more = self.any(&rest);
         self.t.branch_if(&more, head, done);

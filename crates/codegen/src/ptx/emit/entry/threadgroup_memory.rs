@@ -6,12 +6,14 @@
 
 use anymetal_ir::{ArgKind, Space, ThreadgroupId};
 
-use crate::llvm_text::Opd;
+use crate::llvm_text::{Bound, Opd};
 use crate::ptx::emit::Emitter;
 use crate::roots::Root;
 
 /// The widest store of a thread, and the alignment of each variable and argument.
 const WIDEST: u64 = 16;
+/// More than any GPU has for a threadgroup, in bytes.
+const MAX_ARGUMENT: u64 = 1 << 18;
 
 impl Emitter<'_> {
     /// The threads that exist clear the memory together. To be called once threads beyond the grid's edge
@@ -29,9 +31,15 @@ impl Emitter<'_> {
         }
         for (index, size) in sizes.into_iter().enumerate().filter(|(_, size)| *size > 0) {
             let base = self.place(Root::Threadgroup(ThreadgroupId(index as u32)), Space::Threadgroup).base;
-            // Whole stores only: nothing after the variable may be written.
-            let bytes = WIDEST.min(1 << size.trailing_zeros());
-            self.clear_together(&base, &Opd::Int((size / bytes) as i64), bytes);
+            let (units, rest) = (size / WIDEST, size % WIDEST);
+            self.clear_together(&base, &Opd::Int(units as i64), WIDEST, units);
+            if rest > 0 {
+                // Nothing after the variable may be written.
+                let base = self
+                    .t
+                    .value(format_args!("getelementptr i8, ptr addrspace(3) {base}, i32 {}", units * WIDEST));
+                self.clear_together(&base, &Opd::Int(rest as i64), 1, rest);
+            }
         }
         for index in arguments {
             let place = self.place(Root::Argument(index), Space::Threadgroup);
@@ -39,28 +47,36 @@ impl Emitter<'_> {
             let padded = self.t.add("i64", &place.len, &Opd::Int(WIDEST as i64 - 1));
             let units = self.t.value(format_args!("lshr i64 {padded}, {}", WIDEST.ilog2()));
             let units = self.t.value(format_args!("trunc i64 {units} to i32"));
-            self.clear_together(&place.base, &units, WIDEST);
+            self.clear_together(&place.base, &units, WIDEST, MAX_ARGUMENT / WIDEST);
+            if self.input.options.stoppable {
+                let on = self.t.block();
+                self.poll(on);
+                self.t.label(on);
+            }
         }
         if !self.convergence.barriers_diverge() {
             self.call_void("llvm.nvvm.barrier0", &[]);
         }
     }
 
-    /// Each thread clears every `count`th unit of `bytes` bytes, from its own on.
-    fn clear_together(&mut self, base: &Opd, units: &Opd, bytes: u64) {
+    /// Each thread clears every `count`th unit of `bytes` bytes, from its own on. `most`: an upper bound of
+    /// `units`.
+    fn clear_together(&mut self, base: &Opd, units: &Opd, bytes: u64, most: u64) {
+        if most == 0 {
+            // The variable has only a rest.
+            return;
+        }
         let ty = match bytes {
             16 => "<4 x i32>",
-            8 => "i64",
-            4 => "i32",
-            2 => "i16",
             1 => "i8",
-            other => unreachable!("{other} bytes are not a power of two up to {WIDEST}"),
+            other => unreachable!("stores of {other} bytes"),
         };
         let (linear, count) = (self.grid.linear.clone(), self.grid.count());
         let counter = self.t.alloca("i32", 4);
         self.t.store("i32", &linear, &counter, 4);
         let [head, clear, done] = std::array::from_fn(|_| self.t.block());
-        self.t.label(head);
+        // A last iteration only leaves.
+        self.t.loop_header(head, Bound::Trips(most + 1));
         let unit = self.t.load("i32", &counter, 4);
         let more = self.t.value(format_args!("icmp ult i32 {unit}, {units}"));
         self.t.branch_if(&more, clear, done);
