@@ -65,11 +65,6 @@ impl Work {
         is_due
     }
 
-    /// [`Self::polls_before`] with the budget of kernels.
-    pub(crate) fn kernel_polls_before(&mut self, work: u64) -> bool {
-        self.polls_before(work, PollPlan::LIMIT)
-    }
-
     /// Enters a construct. Returns the state for [`Self::begin_arm`] and [`Self::leave`].
     pub(crate) fn enter(&mut self) -> Self {
         std::mem::replace(self, Self { since: self.since, peak: self.since })

@@ -68,22 +68,17 @@ struct Body<'t> {
     blocks: Vec<BasicBlock<'t>>,
 }
 
-/// Work of a function between polls.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    iterations: u64,
-}
-
 /// Verifies all functions of a module.
 pub(super) fn check(text: &str) -> Result<(), PollError> {
     let bodies = parse(text)?;
     let numbers: HashMap<&str, usize> = bodies.iter().enumerate().map(|(at, body)| (body.name, at)).collect();
-    let mut gaps: Vec<Option<Gap>> = vec![None; bodies.len()];
+    // By function: the most iterations between two polls.
+    let mut gaps: Vec<Option<u64>> = vec![None; bodies.len()];
     for number in callees_first(&bodies, &numbers)? {
         let gap = gap_of(&bodies[number], |name| {
             let callee = numbers.get(name).map(|&number| gaps[number]);
             // Functions of other modules are the host's.
-            let inside = callee.map_or(0, |gap| gap.expect("callees come first").iterations);
+            let inside = callee.map_or(0, |gap| gap.expect("callees come first"));
             inside.saturating_add(u64::from(name.starts_with(SUBROUTINES)))
         })?;
         gaps[number] = Some(gap);
@@ -181,7 +176,7 @@ fn callees_first(bodies: &[Body<'_>], numbers: &HashMap<&str, usize>) -> Result<
 }
 
 /// The longest path of a function between two polls, its ends included.
-fn gap_of(body: &Body<'_>, iterations_of: impl Fn(&str) -> u64) -> Result<Gap, PollError> {
+fn gap_of(body: &Body<'_>, iterations_of: impl Fn(&str) -> u64) -> Result<u64, PollError> {
     let numbers: HashMap<&str, usize> =
         body.blocks.iter().enumerate().map(|(at, block)| (block.name, at)).collect();
     let successors: Vec<Vec<usize>> = body
@@ -202,7 +197,7 @@ fn gap_of(body: &Body<'_>, iterations_of: impl Fn(&str) -> u64) -> Result<Gap, P
     if iterations > MAX_ITERATIONS {
         return Err(PollError::TooLong { function: body.name.to_owned(), iterations });
     }
-    Ok(Gap { iterations })
+    Ok(iterations)
 }
 
 struct Paths<'b, 't> {

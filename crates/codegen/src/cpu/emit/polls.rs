@@ -23,6 +23,15 @@ pub(super) struct FunctionLoops {
     pub(super) polls: PollPlan,
 }
 
+impl FunctionLoops {
+    fn of(function: &Function, geometry: Geometry, plan: impl FnOnce(&TripCounts<'_>) -> PollPlan) -> Self {
+        let variables = Variables::of(function);
+        let bound = |value| upper_bound(function, geometry, value);
+        let polls = plan(&TripCounts::new(CountedLoops::new(function, &variables), &bound));
+        Self { variables, polls }
+    }
+}
+
 /// Loops and polls of the functions that a kernel calls.
 #[derive(Debug, Default)]
 pub(super) struct SubroutineLoops {
@@ -37,11 +46,9 @@ impl SubroutineLoops {
         let all: Vec<_> = subroutines.all().collect();
         for sub in all.into_iter().rev() {
             let calls = Calls { loops: &this, batches: 1, sets: this.batch_lanes };
-            let variables = Variables::of(sub.function);
-            let bound = |value| upper_bound(sub.function, Geometry::Any, value);
-            let trips = TripCounts::new(CountedLoops::new(sub.function, &variables), &bound);
-            let polls = PollPlan::of_subroutine(sub.function, &trips, &calls);
-            this.by_function.insert(sub.id, Rc::new(FunctionLoops { variables, polls }));
+            let plan = |trips: &TripCounts<'_>| PollPlan::of_subroutine(sub.function, trips, &calls);
+            let loops = FunctionLoops::of(sub.function, Geometry::Any, plan);
+            this.by_function.insert(sub.id, Rc::new(loops));
         }
         this
     }
@@ -54,11 +61,7 @@ impl SubroutineLoops {
     /// Those of the kernel's function.
     pub(super) fn of_kernel(&self, function: &Function, geometry: Geometry) -> FunctionLoops {
         let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
-        let variables = Variables::of(function);
-        let bound = |value| upper_bound(function, geometry, value);
-        let trips = TripCounts::new(CountedLoops::new(function, &variables), &bound);
-        let polls = PollPlan::of_kernel(function, &trips, &calls);
-        FunctionLoops { variables, polls }
+        FunctionLoops::of(function, geometry, |trips| PollPlan::of_kernel(function, trips, &calls))
     }
 }
 
@@ -104,7 +107,7 @@ impl Emitter<'_, '_> {
         let all = each.saturating_mul(MAX_SIMDGROUPS);
         let polls = all > PollPlan::LIMIT;
         let work = if polls { each.min(PollPlan::LIMIT) } else { all };
-        if self.group_work.kernel_polls_before(work) {
+        if self.group_work.polls_before(work, PollPlan::LIMIT) {
             self.poll();
         }
         self.group_work.add(work);
