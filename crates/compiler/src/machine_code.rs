@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
+use anymetal_ir::analysis::waits_for_threads;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
@@ -247,6 +248,7 @@ pub(crate) fn describe(
     info.symbol = described.symbol;
     info.threadgroup_static_bytes = described.threadgroup_static_bytes;
     info.executed_group = executed_group(module, kernel, specialisation);
+    info.independent_simdgroups = waits_for_threads(module, kernel.function);
     note_specialisation(&mut info, specialisation);
     Ok(info)
 }
@@ -258,6 +260,7 @@ fn complete(info: &mut KernelInfo, code: &CpuCode, specialisation: &Specialisati
     info.scratch_bytes = code.scratch_bytes;
     info.loads_pointers |= code.loads_pointers;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
+    info.independent_simdgroups = code.independent_simdgroups;
     note_specialisation(info, specialisation);
 }
 

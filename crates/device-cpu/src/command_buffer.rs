@@ -251,7 +251,8 @@ impl Preparer<'_> {
             && let Code::Native { .. } = pipeline.code()
         {
             let groups = prepared.shape.group_count;
-            cooperative::check(kernel, groups, prepared.needs, pipeline.stack_bytes())?;
+            let threads = prepared.shape.threads_per_group();
+            cooperative::check(kernel, groups, prepared.needs, pipeline.stack_needs(threads))?;
         }
         Ok(prepared.map_or(CommandStep::EmptyDispatch, CommandStep::Dispatch))
     }

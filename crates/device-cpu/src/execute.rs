@@ -9,7 +9,7 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anymetal_hal::artifact::ArgumentKind;
@@ -35,7 +35,8 @@ use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
 use crate::pool::{Body, HelperPanicked, Pool};
 use crate::residency::{self, Residency};
-use crate::worker_memory::DispatchMemory;
+use crate::simdgroups::{self, OutOfStacks};
+use crate::worker_memory::{DispatchMemory, OutOfWorkerMemory};
 
 /// Work expected to take less stays on the calling thread: handing it over costs about as much.
 const INLINE_LIMIT: Duration = Duration::from_micros(10);
@@ -75,6 +76,10 @@ unsafe impl Sync for SharedLaunch<'_> {}
 
 impl SharedLaunch<'_> {
     fn pointer(&self) -> *const CpuLaunch {
+        self.0
+    }
+
+    fn table(&self) -> &CpuLaunch {
         self.0
     }
 }
@@ -132,26 +137,37 @@ impl Executor<'_> {
             resident_count: resident.len() as u64,
         };
         let launch = SharedLaunch(&launch);
+        let code = simdgroups::Code { entry, simdgroups: pipeline.simdgroups() };
         if pipeline.kernel().grid_barriers {
-            self.cooperate(entry, pipeline, prepared, &launch)?;
+            self.cooperate(code, pipeline, prepared, &launch)?;
             return fault_of(&record, pipeline, prepared, reach);
         }
         let memory = DispatchMemory::new(prepared.needs, self.account.guard);
-        let out_of_memory = AtomicBool::new(false);
+        let needs = prepared.needs.threadgroup_bytes.saturating_add(prepared.needs.scratch_bytes);
+        // The bytes that a thread did not get.
+        let out_of_memory = AtomicU64::new(0);
         let body = |worker: u32, first: u64, end: u64| {
+            let missing = |requested: u64| {
+                out_of_memory.fetch_max(requested, Ordering::Relaxed);
+            };
+            let stacks = match code.stacks(launch.table()) {
+                Ok(stacks) => stacks,
+                Err(OutOfStacks { requested }) => return missing(requested),
+            };
             let ran = memory.with_worker(worker, |worker| {
                 // SAFETY: the entry belongs to the pipeline's loaded object; the tables follow the launch ABI
                 // (validated lengths, memory held by the command buffer and this thread) and outlive the
                 // call; the pool hands out each threadgroup once.
-                unsafe { entry(launch.pointer(), worker, first, end) }
+                unsafe { code.run(stacks.as_ref(), launch.pointer(), worker, first..end) }
             });
-            if ran.is_err() {
-                out_of_memory.store(true, Ordering::Relaxed);
+            code.keep(stacks);
+            if let Err(OutOfWorkerMemory) = ran {
+                missing(needs);
             }
         };
         let ran = self.run_groups(shape.group_count, pipeline.pace(), &body);
-        if out_of_memory.into_inner() {
-            let requested = prepared.needs.threadgroup_bytes.saturating_add(prepared.needs.scratch_bytes);
+        let requested = out_of_memory.into_inner();
+        if requested > 0 {
             return Err(DeviceError::OutOfMemory { requested });
         }
         let kernel = &pipeline.kernel().name;
@@ -162,13 +178,13 @@ impl Executor<'_> {
     /// Runs a kernel with barriers of the grid: validation accepts it in cooperative launches only.
     fn cooperate(
         &self,
-        entry: CpuEntry,
+        code: simdgroups::Code<'_>,
         pipeline: &CpuPipeline,
         prepared: &PreparedDispatch,
         launch: &SharedLaunch<'_>,
     ) -> Result<(), DeviceError> {
         let cooperative = Cooperative {
-            entry,
+            code,
             launch: launch.pointer(),
             groups: prepared.shape.group_count,
             needs: prepared.needs,

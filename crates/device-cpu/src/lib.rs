@@ -15,6 +15,7 @@ mod aligned;
 mod capabilities;
 mod command_buffer;
 mod config;
+mod context;
 mod cooperative;
 mod device;
 mod execute;
@@ -29,7 +30,9 @@ mod pipeline;
 mod pool;
 mod queue;
 mod residency;
+mod simdgroups;
 mod stack;
+mod stacks;
 mod worker_memory;
 
 pub use config::CpuDeviceOptions;

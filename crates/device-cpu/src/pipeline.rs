@@ -11,14 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, KernelInfo};
 use anymetal_hal::attachment::Attachment;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL, GRID_SYNC_SYMBOL};
+use anymetal_hal::launch::{
+    CpuEntry, DispatchInterpreter, FAULT_SYMBOL, GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL,
+};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::check_arguments;
 
-use crate::cooperative::{Kept, anymetal_grid_sync};
+use crate::cooperative::{Kept, StackNeeds, anymetal_grid_sync};
 use crate::fault::anymetal_fault;
 use crate::inline_policy::DispatchDurations;
 use crate::loader::{LoadedObject, default_symbols};
+use crate::simdgroups::{Simdgroups, anymetal_simdgroup_yield};
 use crate::stack;
 
 /// A kernel ready to run.
@@ -29,6 +32,8 @@ pub(crate) struct CpuPipeline {
     pace: Pace,
     durations: DispatchDurations,
     kept: Kept,
+    /// What its independent SIMD-groups run on, if it has such.
+    simdgroups: Option<Simdgroups>,
     /// The most that its code needs; 0 for the interpreter, which brings its own.
     stack_bytes: usize,
     attachment: Attachment,
@@ -97,6 +102,18 @@ impl CpuPipeline {
                 return Err(DeviceError::UnloadableCode { kernel: kernel.to_owned(), reason });
             }
         };
+        let simdgroups = match &code {
+            Code::Native { .. } => Simdgroups::of(info, stack_bytes),
+            // It runs SIMD-groups side by side anyway.
+            Code::Interpreter(_) => None,
+        };
+        if simdgroups.is_some() && !Simdgroups::IS_SUPPORTED {
+            return Err(DeviceError::Unsupported {
+                device: "cpu".to_owned(),
+                what: format!("SIMD-groups that wait for each other, as those of `{kernel}` may,"),
+                alternative: "run the kernel on the interpreter".to_owned(),
+            });
+        }
         Ok(CpuPipeline {
             artifact: Arc::clone(artifact),
             kernel: index,
@@ -104,6 +121,7 @@ impl CpuPipeline {
             pace: Pace::default(),
             durations: DispatchDurations::default(),
             kept: Kept::default(),
+            simdgroups,
             stack_bytes,
             attachment: Attachment::default(),
         })
@@ -125,6 +143,17 @@ impl CpuPipeline {
     /// The most stack that it needs.
     pub(crate) fn stack_bytes(&self) -> usize {
         self.stack_bytes
+    }
+
+    /// What a threadgroup of so many threads runs on in a cooperative launch.
+    pub(crate) fn stack_needs(&self, threads_per_group: u32) -> StackNeeds {
+        let simdgroups = self.simdgroups.as_ref().map_or(0, |own| own.stacks(threads_per_group));
+        StackNeeds { stacks: 1 + simdgroups, bytes: self.stack_bytes }
+    }
+
+    /// What its independent SIMD-groups run on, if it has such.
+    pub(crate) fn simdgroups(&self) -> Option<&Simdgroups> {
+        self.simdgroups.as_ref()
     }
 
     /// Memory of its cooperative launches.
@@ -208,6 +237,7 @@ fn resolve(symbol: &str) -> Option<*const ()> {
     match symbol {
         FAULT_SYMBOL => Some(anymetal_fault as *const ()),
         GRID_SYNC_SYMBOL => Some(anymetal_grid_sync as *const ()),
+        SIMDGROUP_YIELD_SYMBOL => Some(anymetal_simdgroup_yield as *const ()),
         _ => default_symbols(symbol),
     }
 }

@@ -81,7 +81,7 @@ impl DispatchMemory {
             threadgroup_memory: std::ptr::null_mut(),
             scratch: std::ptr::null_mut(),
             worker_index,
-            reserved: 0,
+            simdgroup: 0,
         };
         if self.id == 0 {
             return Ok(run(&nothing));

@@ -176,6 +176,9 @@ pub struct KernelInfo {
     /// It has barriers of the grid: it needs a cooperative launch.
     #[serde(default)]
     pub grid_barriers: bool,
+    /// Its SIMD-groups may wait for each other, so its code runs them one by one, each on a stack of its own.
+    #[serde(default)]
+    pub independent_simdgroups: bool,
     /// It may follow pointers that memory holds: launches need a table of the resident buffers.
     #[serde(default)]
     pub loads_pointers: bool,
@@ -281,6 +284,7 @@ impl KernelInfo {
             whole_threadgroups_only: false,
             executed_group: None,
             grid_barriers: false,
+            independent_simdgroups: false,
             loads_pointers: false,
             simd_width: SIMD_WIDTH,
             overwritten: Vec::new(),

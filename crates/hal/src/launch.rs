@@ -14,8 +14,9 @@ pub use anymetal_launch_abi::nvidia;
 pub use anymetal_launch_abi::resident;
 pub use anymetal_launch_abi::{
     ABI_VERSION, BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, FAULT_SYMBOL, FaultFunction, FaultRecord,
-    GRID_SYNC_SYMBOL, GridSyncFunction, MAX_ENTRY_STACK_BYTES, RecordedFault, ThreadgroupLayout,
-    ThreadgroupSlot, WORKER_ALIGNMENT, argument_slots,
+    GRID_SYNC_SYMBOL, GridSyncFunction, MAX_ENTRY_STACK_BYTES, RecordedFault, SIMDGROUP_YIELD_SYMBOL,
+    SimdgroupYieldFunction, ThreadgroupLayout, ThreadgroupSlot, WORKER_ALIGNMENT, YieldReason,
+    argument_slots,
 };
 
 /// Runs dispatches without machine code: the compiler crate implements it over the interpreter, for machines

@@ -53,6 +53,15 @@
 //! has not ended has called it, too; another thread may go on with the threadgroup than the one before.
 //! What any threadgroup wrote before the call is visible to all of them after it.
 //!
+//! # Independent SIMD-groups
+//!
+//! The code of a kernel whose SIMD-groups may wait for each other runs one SIMD-group per call: that of
+//! [`CpuWorker::simdgroup`], on a stack of its own. It calls [`SIMDGROUP_YIELD_SYMBOL`]
+//! ([`SimdgroupYieldFunction`]) in each iteration of a loop that may wait, and at each barrier. The calls for
+//! one threadgroup are made by one thread and share the worker's memory; each takes its own part of the
+//! scratch. A SIMD-group leaves a barrier once all others of its threadgroup that have not returned have come
+//! to one.
+//!
 //! # Memory of a worker
 //!
 //! `threadgroup_memory` holds the static part at offset 0 and each dynamic slot at the offset that
@@ -77,12 +86,12 @@ pub mod textures;
 pub use fault::{AccessKind, FAULT_SYMBOL, FaultFunction, FaultRecord, RecordedFault};
 pub use slots::argument_slots;
 pub use tables::{
-    BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, GRID_SYNC_SYMBOL, GridSyncFunction, ThreadgroupLayout,
-    ThreadgroupSlot,
+    BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, GRID_SYNC_SYMBOL, GridSyncFunction, SIMDGROUP_YIELD_SYMBOL,
+    SimdgroupYieldFunction, ThreadgroupLayout, ThreadgroupSlot, YieldReason,
 };
 
 /// The version of everything in this module; part of a cache fingerprint.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;

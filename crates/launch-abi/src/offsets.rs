@@ -31,6 +31,8 @@ pub const LAUNCH_RESIDENT_COUNT: i64 = offset_of!(CpuLaunch, resident_count) as 
 pub const WORKER_THREADGROUP_MEMORY: i64 = offset_of!(CpuWorker, threadgroup_memory) as i64;
 /// Of [`CpuWorker::scratch`], a pointer.
 pub const WORKER_SCRATCH: i64 = offset_of!(CpuWorker, scratch) as i64;
+/// Of [`CpuWorker::simdgroup`], 32 bits.
+pub const WORKER_SIMDGROUP: i64 = offset_of!(CpuWorker, simdgroup) as i64;
 
 /// The size of an entry of the buffer table and of the slot table.
 pub const TABLE_ENTRY: i64 = size_of::<BoundBuffer>() as i64;

@@ -23,6 +23,26 @@ pub const GRID_SYNC_SYMBOL: &str = "anymetal_grid_sync";
 /// `worker` is what the entry was called with.
 pub type GridSyncFunction = unsafe extern "C" fn(worker: *const CpuWorker);
 
+/// The external symbol that code with [independent SIMD-groups](crate#independent-simd-groups) calls to let
+/// the other SIMD-groups run.
+pub const SIMDGROUP_YIELD_SYMBOL: &str = "anymetal_simdgroup_yield";
+
+/// The type of the function [`SIMDGROUP_YIELD_SYMBOL`]. `worker` is what the entry was called with; `reason`
+/// is a [`YieldReason`].
+pub type SimdgroupYieldFunction = unsafe extern "C" fn(worker: *const CpuWorker, reason: u32);
+
+/// Why a SIMD-group lets the others run.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YieldReason {
+    /// It waits for memory to change, and looks again after each of the others had a turn.
+    Waits = 0,
+    /// It came to a barrier of the threadgroup.
+    ThreadgroupBarrier = 1,
+    /// It came to a barrier of the grid.
+    GridBarrier = 2,
+}
+
 /// One entry of the buffer table: a buffer from the bound offset on. Unbound: null and 0.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -92,8 +112,8 @@ pub struct CpuWorker {
     pub scratch: *mut u8,
     /// A number below the device's worker count, for debugging.
     pub worker_index: u32,
-    /// Zero; keeps the size a multiple of 8.
-    pub reserved: u32,
+    /// The SIMD-group to run, for code with independent SIMD-groups; 0 otherwise.
+    pub simdgroup: u32,
 }
 
 /// The layout of threadgroup memory: the static part at 0, then each dynamic slot on a multiple of

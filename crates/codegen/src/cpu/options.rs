@@ -84,6 +84,8 @@ pub struct CpuCode {
     pub scratch_bytes_per_simdgroup: u64,
     /// Whether it looks addresses up that it loads: it needs the launch's resident buffers.
     pub loads_pointers: bool,
+    /// Whether a call of the entry runs one SIMD-group, because SIMD-groups may wait for each other.
+    pub independent_simdgroups: bool,
     /// The accesses that can fault, by the number that the code gives to the fault function.
     pub fault_sites: Vec<FaultSite>,
 }

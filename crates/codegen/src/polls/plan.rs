@@ -6,6 +6,7 @@ use anymetal_ir::analysis::TripCounts;
 use anymetal_ir::{Block, FuncId, Function, Inst, Op};
 
 use super::{MAX_ITERATIONS, MAX_UNPOLLED_PIECES};
+use crate::llvm_text::Bound;
 
 /// Minimum cost of an iteration, in instructions.
 const ITERATION: u64 = 64;
@@ -22,6 +23,21 @@ pub(crate) enum LoopPolls {
     Never { trips: u64 },
     /// It polls after each `iterations` iterations.
     Every { iterations: u64 },
+}
+
+impl LoopPolls {
+    /// The bound that takes the place of polls.
+    pub(crate) fn bound(self) -> Option<Bound> {
+        match self {
+            LoopPolls::Never { trips } => Some(Bound::Trips(trips)),
+            LoopPolls::Every { .. } => None,
+        }
+    }
+
+    /// The bound of a loop over the pieces of a range; with many pieces it polls.
+    pub(crate) fn bound_of_pieces(pieces: u64) -> Option<Bound> {
+        (pieces <= MAX_UNPOLLED_PIECES).then_some(Bound::Trips(pieces))
+    }
 }
 
 /// How a target's emitter writes loops and calls.

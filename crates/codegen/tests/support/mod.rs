@@ -154,6 +154,7 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
     info.scratch_bytes = code.scratch_bytes;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
+    info.independent_simdgroups = code.independent_simdgroups;
     info.specialised_group = launch.specialise.then_some(launch.group);
     info.whole_threadgroups_only = launch.specialise && launch.is_whole();
     for (argument, slot) in description.args.iter().zip(slots) {

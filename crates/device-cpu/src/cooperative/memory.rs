@@ -4,64 +4,17 @@
 //! an inaccessible page lies below each stack, no two threadgroups share a byte, and threadgroups begin
 //! with threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
 
-use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use anymetal_hal::launch::{CpuWorker, WORKER_ALIGNMENT};
 
 use crate::aligned::AlignedMemory;
-use crate::guarded::{Guard, page_bytes};
+use crate::guarded::Guard;
+use crate::stacks::Stacks;
 use crate::worker_memory::WorkerNeeds;
 
 /// Memory of launches of more threadgroups is given back.
 const MAX_KEPT_GROUPS: u64 = 1024;
-
-/// Stacks, one after the other.
-#[derive(Debug)]
-struct Stacks {
-    start: NonNull<u8>,
-    /// From one to the next, the page below included.
-    stride: usize,
-    count: usize,
-}
-
-// SAFETY: the mapping is owned by this value alone; who runs on a stack answers for it.
-unsafe impl Send for Stacks {}
-
-impl Stacks {
-    fn new(count: usize, bytes: usize) -> Option<Self> {
-        let page = page_bytes();
-        let stride = bytes.checked_next_multiple_of(page)?.checked_add(page)?;
-        let mapped = stride.checked_mul(count).filter(|&mapped| mapped <= isize::MAX as usize)?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
-        if address == libc::MAP_FAILED {
-            return None;
-        }
-        // From here on the mapping is given back if something fails.
-        let stacks = Stacks { start: NonNull::new(address.cast::<u8>())?, stride, count };
-        let is_closed = |n: usize| {
-            let below = stacks.start.as_ptr().wrapping_add(n * stride);
-            // SAFETY: a whole page of the mapping just made, which nobody uses yet.
-            unsafe { libc::mprotect(below.cast(), page, libc::PROT_NONE) == 0 }
-        };
-        (0..count).all(is_closed).then_some(stacks)
-    }
-
-    fn end(&self, n: usize) -> *mut u8 {
-        self.start.as_ptr().wrapping_add((n + 1) * self.stride)
-    }
-}
-
-impl Drop for Stacks {
-    fn drop(&mut self) {
-        // SAFETY: `new` mapped exactly these bytes, and the owner is going away.
-        let result = unsafe { libc::munmap(self.start.as_ptr().cast(), self.stride * self.count) };
-        debug_assert_eq!(result, 0, "munmap of our own mapping failed");
-    }
-}
 
 /// Memory of each threadgroup of a launch.
 #[derive(Debug)]
@@ -126,7 +79,7 @@ impl GroupMemory {
             threadgroup_memory: or_null(self.needs.threadgroup_bytes, threadgroup_memory),
             scratch: or_null(self.needs.scratch_bytes, scratch),
             worker_index: 0,
-            reserved: 0,
+            simdgroup: 0,
         }
     }
 }

@@ -8,7 +8,6 @@
 //! Invariant: in a round each threadgroup is run by one thread alone, and the end of a round orders what was
 //! done in it before all of the next. So a [`Member`] is touched by one thread at a time.
 
-mod context;
 mod memory;
 mod rounds;
 
@@ -16,19 +15,22 @@ use std::cell::UnsafeCell;
 
 use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::{CpuEntry, CpuLaunch, CpuWorker};
+use anymetal_hal::launch::{CpuLaunch, CpuWorker};
 use anymetal_hal::queue::Priority;
 
+use crate::context;
 use crate::guarded::Guard;
 use crate::pool::{HelperPanicked, Pool};
+use crate::simdgroups::{Code, OutOfStacks};
+use crate::stacks::Stacks;
 use crate::worker_memory::WorkerNeeds;
 use memory::GroupMemory;
 pub(crate) use memory::Kept;
 use rounds::Rounds;
 
-/// The most threadgroups of a cooperative launch: each has two ranges of pages, of which a process may have
-/// 65530 on Linux.
-const MAX_GROUPS: u64 = 8192;
+/// The most stacks of a cooperative launch: each has two ranges of pages, of which a process may have 65530 on
+/// Linux.
+const MAX_STACKS: u64 = 8192;
 /// The most memory of all threadgroups that is not stack.
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
 /// The most address space of all stacks, of which a threadgroup touches a few pages.
@@ -36,10 +38,19 @@ const MAX_STACK_BYTES: u64 = 1 << 36;
 /// Parts of a round per thread: more even out what takes different times, and cost a little each.
 const PARTS_PER_THREAD: u64 = 4;
 
+/// What a threadgroup of a cooperative launch runs on.
+#[derive(Clone, Copy)]
+pub(crate) struct StackNeeds {
+    pub(crate) stacks: u64,
+    /// Bytes of each.
+    pub(crate) bytes: usize,
+}
+
 /// The threadgroups that a cooperative launch may have.
-pub(crate) fn most_groups(needs: WorkerNeeds, stack_bytes: usize) -> u64 {
+fn most_groups(needs: WorkerNeeds, stacks: StackNeeds) -> u64 {
     let own = needs.threadgroup_bytes.saturating_add(needs.scratch_bytes).max(1);
-    MAX_GROUPS.min(MAX_MEMORY_BYTES / own).min(MAX_STACK_BYTES / (stack_bytes as u64).max(1))
+    let stack_bytes = stacks.stacks.saturating_mul(stacks.bytes as u64).max(1);
+    (MAX_STACKS / stacks.stacks.max(1)).min(MAX_MEMORY_BYTES / own).min(MAX_STACK_BYTES / stack_bytes)
 }
 
 /// Refuses a grid that cannot be in progress as a whole.
@@ -47,7 +58,7 @@ pub(crate) fn check(
     kernel: &KernelInfo,
     groups: u64,
     needs: WorkerNeeds,
-    stack_bytes: usize,
+    stacks: StackNeeds,
 ) -> Result<(), DeviceError> {
     if !context::IS_SUPPORTED {
         return Err(DeviceError::Unsupported {
@@ -59,7 +70,7 @@ pub(crate) fn check(
                     .to_owned(),
         });
     }
-    let limit = most_groups(needs, stack_bytes);
+    let limit = most_groups(needs, stacks);
     if groups > limit {
         return Err(DeviceError::CooperativeGridTooLarge { kernel: kernel.name.clone(), groups, limit });
     }
@@ -68,14 +79,16 @@ pub(crate) fn check(
 
 /// One threadgroup in progress.
 #[repr(C, align(128))]
-struct Member {
+struct Member<'a> {
     /// What its code knows it by; first, so that the address of one is that of the other.
     worker: CpuWorker,
     /// Where it goes on, while it does not run.
     own: *mut u8,
     /// Where the thread that runs it goes on.
     thread: *mut u8,
-    entry: CpuEntry,
+    code: Code<'a>,
+    /// Those of its SIMD-groups, if they are independent.
+    stacks: Option<Stacks>,
     launch: *const CpuLaunch,
     group: u64,
     /// The bytes of its worker's memory that another launch wrote.
@@ -84,21 +97,21 @@ struct Member {
 }
 
 /// All threadgroups of a launch.
-struct Members(Vec<UnsafeCell<Member>>);
+struct Members<'a>(Vec<UnsafeCell<Member<'a>>>);
 
 // SAFETY: a member is touched only by the thread that has claimed its part of the round (see the module's
 // invariant), and the launch table is shared under the rules of `anymetal_hal::launch`.
-unsafe impl Sync for Members {}
+unsafe impl Sync for Members<'_> {}
 
-impl Members {
-    fn part(&self, range: std::ops::Range<u64>) -> &[UnsafeCell<Member>] {
+impl<'a> Members<'a> {
+    fn part(&self, range: std::ops::Range<u64>) -> &[UnsafeCell<Member<'a>>] {
         &self.0[range.start as usize..range.end as usize]
     }
 }
 
 /// What a cooperative launch is made of.
 pub(crate) struct Cooperative<'a> {
-    pub(crate) entry: CpuEntry,
+    pub(crate) code: Code<'a>,
     /// A table that outlives the call, for threadgroups numbered below `groups`.
     pub(crate) launch: *const CpuLaunch,
     pub(crate) groups: u64,
@@ -116,22 +129,31 @@ pub(crate) enum Failure {
     Panicked,
 }
 
+impl From<OutOfStacks> for Failure {
+    fn from(OutOfStacks { requested }: OutOfStacks) -> Self {
+        Failure::OutOfMemory { requested }
+    }
+}
+
 impl From<HelperPanicked> for Failure {
     fn from(HelperPanicked: HelperPanicked) -> Self {
         Failure::Panicked
     }
 }
 
-impl Cooperative<'_> {
+impl<'a> Cooperative<'a> {
     /// Runs all threadgroups to their end.
     ///
     /// # Safety
-    /// `entry` may be called with `launch`, by the rules of [`anymetal_hal::launch`], for each threadgroup
+    /// The entry may be called with `launch`, by the rules of [`anymetal_hal::launch`], for each threadgroup
     /// once, and uses no more than `stack_bytes` of stack.
     pub(crate) unsafe fn run(self, pool: &Pool, priority: Priority) -> Result<(), Failure> {
         let memory = self.kept.take(self.groups, self.needs, self.stack_bytes, self.guard);
         let memory = memory.map_err(|requested| Failure::OutOfMemory { requested })?;
-        let members = Members((0..self.groups).map(|group| self.member(group, &memory)).collect());
+        // SAFETY: the table outlives the call, and is constant during it.
+        let launch = unsafe { &*self.launch };
+        let member = |group| Ok(self.member(group, &memory, self.code.stacks(launch)?));
+        let members = Members((0..self.groups).map(member).collect::<Result<_, OutOfStacks>>()?);
         let threads = pool.width() as u64;
         let parts = self.groups.min(threads * PARTS_PER_THREAD);
         let rounds = Rounds::new(parts as usize, self.groups);
@@ -146,16 +168,20 @@ impl Cooperative<'_> {
             });
         };
         pool.run_job(0..threads, threads, priority, &body)?;
+        for member in members.0 {
+            self.code.keep(member.into_inner().stacks);
+        }
         self.kept.keep(memory);
         Ok(())
     }
 
-    fn member(&self, group: u64, memory: &GroupMemory) -> UnsafeCell<Member> {
+    fn member(&self, group: u64, memory: &GroupMemory, stacks: Option<Stacks>) -> UnsafeCell<Member<'a>> {
         UnsafeCell::new(Member {
             worker: memory.worker(group),
             own: context::on_stack(memory.stack_end(group), start),
             thread: std::ptr::null_mut(),
-            entry: self.entry,
+            code: self.code,
+            stacks,
             launch: self.launch,
             group,
             to_clear: memory.to_clear(),
@@ -168,7 +194,7 @@ impl Cooperative<'_> {
 ///
 /// # Safety
 /// Nobody else touches the member meanwhile, and its entry may be called as it says.
-unsafe fn resume(member: *mut Member) -> bool {
+unsafe fn resume(member: *mut Member<'_>) -> bool {
     // SAFETY: as the caller promises. No reference into the member lives across the switch: its own code
     // writes to it.
     unsafe {
@@ -182,12 +208,12 @@ unsafe fn resume(member: *mut Member) -> bool {
 
 /// A threadgroup, on its own stack.
 unsafe extern "C" fn start(member: *mut u8) -> ! {
-    let member = member.cast::<Member>();
+    let member = member.cast::<Member<'_>>();
     // SAFETY: `resume` passed the member that has this stack; its worker's memory has the bytes that
     // `GroupMemory::to_clear` returned; the entry and its arguments are as `Cooperative::run` demands.
     // Nothing here needs to be dropped, for this stack is left for good.
     unsafe {
-        let (entry, launch, group) = ((*member).entry, (*member).launch, (*member).group);
+        let (code, launch, group) = ((*member).code, (*member).launch, (*member).group);
         let WorkerNeeds { threadgroup_bytes, scratch_bytes } = (*member).to_clear;
         let worker = &raw const (*member).worker;
         // Here rather than where the launch begins, so that all its threads share the clearing.
@@ -198,7 +224,7 @@ unsafe extern "C" fn start(member: *mut u8) -> ! {
                 memory.write_bytes(0, bytes as usize);
             }
         }
-        entry(launch, worker, group, group + 1);
+        code.run((*member).stacks.as_ref(), launch, worker, group..group + 1);
         (*member).has_ended = true;
         context::switch(&raw mut (*member).own, (*member).thread, member.cast());
     }
@@ -211,7 +237,7 @@ unsafe extern "C" fn start(member: *mut u8) -> ! {
 /// # Safety
 /// `worker` is what the running entry was called with, in a cooperative launch.
 pub(crate) unsafe extern "C" fn anymetal_grid_sync(worker: *const CpuWorker) {
-    let member = worker.cast_mut().cast::<Member>();
+    let member = worker.cast_mut().cast::<Member<'_>>();
     store_fence();
     // SAFETY: a cooperative launch passes the address of a member's first field, derived from a pointer to
     // the whole member; the thread that resumed it waits for the switch.

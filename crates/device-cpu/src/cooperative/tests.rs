@@ -84,7 +84,7 @@ fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
     };
     let needs = WorkerNeeds { threadgroup_bytes: 64, scratch_bytes: 64 };
     let cooperative = Cooperative {
-        entry: count,
+        code: Code { entry: count, simdgroups: None },
         launch: &raw const launch,
         groups,
         needs,
@@ -146,11 +146,14 @@ fn memory_is_apart_aligned_and_kept() {
 #[test]
 fn the_limit_follows_from_what_a_threadgroup_takes() {
     let needs = |bytes| WorkerNeeds { threadgroup_bytes: bytes, scratch_bytes: 0 };
-    assert_eq!(most_groups(needs(0), 1 << 20), MAX_GROUPS);
-    assert_eq!(most_groups(needs(1 << 20), 1 << 20), 1024);
-    assert_eq!(most_groups(needs(0), 64 << 20), 1024);
+    let stacks = |stacks, bytes| StackNeeds { stacks, bytes };
+    assert_eq!(most_groups(needs(0), stacks(1, 1 << 20)), MAX_STACKS);
+    assert_eq!(most_groups(needs(1 << 20), stacks(1, 1 << 20)), 1024);
+    assert_eq!(most_groups(needs(0), stacks(1, 64 << 20)), 1024);
+    assert_eq!(most_groups(needs(0), stacks(32, 1 << 20)), 256);
+    assert_eq!(most_groups(needs(0), stacks(32, 64 << 20)), 32);
     let kernel = KernelInfo::new("k", "k");
-    let refused = check(&kernel, 1025, needs(1 << 20), 1 << 20);
+    let refused = check(&kernel, 1025, needs(1 << 20), stacks(1, 1 << 20));
     let (kernel, groups) = ("k".to_owned(), 1025);
     let expected = DeviceError::CooperativeGridTooLarge { kernel, groups, limit: 1024 };
     assert_eq!(refused, Err(expected));

@@ -34,7 +34,7 @@ use wraps::Wraps;
 pub(crate) const UNDEFINED_BYTE: u8 = 0xa5;
 
 /// Loop iterations after which a SIMD-group lets the others of its threadgroup run, so that one may wait
-/// for another through memory.
+/// for another through memory. A loop that is known to wait lets them run after each iteration.
 const TURN: u32 = 1 << 16;
 
 /// Uses up a part of a turn; whether that was the last.
@@ -196,11 +196,11 @@ impl Machine {
                     self.registers[dst.index()] = self.registers[src.index()];
                 }
                 Step::Merge { dst, src } => self.merge(dst, src),
-                Step::Back { body } => {
+                Step::Back { body, waits } => {
                     if self.active != 0 {
                         self.pc = body;
                         env.check_limits()?;
-                        if ends(&mut turn) {
+                        if waits || ends(&mut turn) {
                             return Ok(Pause::Turn);
                         }
                     }

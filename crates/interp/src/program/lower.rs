@@ -5,7 +5,9 @@
 //! do `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
 //! region's end marker as their target once it is known.
 
-use anymetal_ir::analysis::PointerSlots;
+use std::collections::BTreeSet;
+
+use anymetal_ir::analysis::{PointerSlots, waiting_loops};
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -94,8 +96,8 @@ enum Region {
     Body,
     Then { branch: u32, otherwise: Block },
     Otherwise { marker: u32 },
-    LoopBody { continuing: Block, head: u32 },
-    LoopContinuing { marker: u32, head: u32 },
+    LoopBody { continuing: Block, back: Step },
+    LoopContinuing { marker: u32, back: Step },
     Case { inst: Inst, number: usize, step: u32 },
     Default { step: u32 },
     Scope,
@@ -128,6 +130,8 @@ pub(super) struct Lowering<'a> {
     open: Vec<Open>,
     pub(super) promoted: Promoted,
     pub(super) slots: PointerSlots,
+    /// Loops that may wait for another thread.
+    waiting: BTreeSet<Inst>,
 }
 
 /// Lowers a function. A kernel's parameters are the arguments' regions.
@@ -156,6 +160,7 @@ pub(super) fn lower(
         open: Vec::new(),
         promoted: Promoted::default(),
         slots: PointerSlots::of(function),
+        waiting: waiting_loops(module, function),
     };
     lowering.parameters();
     let fixed = lowering.promote();
@@ -296,7 +301,8 @@ impl Lowering<'_> {
             }
             Op::Loop { label, body, continuing } => {
                 let head = self.emit(Step::Loop);
-                self.enter(Region::LoopBody { continuing: *continuing, head }, *body, Some(*label));
+                let back = Step::Back { body: head + 1, waits: self.waiting.contains(&inst) };
+                self.enter(Region::LoopBody { continuing: *continuing, back }, *body, Some(*label));
             }
             Op::Switch { label, .. } => {
                 self.emit(Step::Switch);
@@ -407,12 +413,12 @@ impl Lowering<'_> {
                 self.patch(marker, next);
                 self.emit_skipping(Step::EndIf { skip: 0 });
             }
-            Region::LoopBody { continuing, head } => {
+            Region::LoopBody { continuing, back } => {
                 let marker = self.emit(Step::Continuing { end: 0 });
-                self.enter(Region::LoopContinuing { marker, head }, continuing, open.label);
+                self.enter(Region::LoopContinuing { marker, back }, continuing, open.label);
             }
-            Region::LoopContinuing { marker, head } => {
-                self.emit(Step::Back { body: head + 1 });
+            Region::LoopContinuing { marker, back } => {
+                self.emit(back);
                 let end = self.emit_skipping(Step::EndLoop { skip: 0 });
                 self.patch(marker, end);
             }

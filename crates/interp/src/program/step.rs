@@ -175,7 +175,7 @@ pub(crate) enum Step {
     EndIf { skip: Pc },
     Loop,
     Continuing { end: Pc },
-    Back { body: Pc },
+    Back { body: Pc, waits: bool },
     EndLoop { skip: Pc },
     Switch,
     Case { selector: Slot, values: SlotRange, next: Pc },
@@ -342,7 +342,7 @@ impl Step {
             | Self::Else { end: pc }
             | Self::EndIf { skip: pc }
             | Self::Continuing { end: pc }
-            | Self::Back { body: pc }
+            | Self::Back { body: pc, .. }
             | Self::EndLoop { skip: pc }
             | Self::Case { next: pc, .. }
             | Self::Default { end: pc }

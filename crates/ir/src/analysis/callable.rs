@@ -6,8 +6,9 @@
 //! function every pointer is made of a parameter, of a local's address or of a constant datum's by adding
 //! to it.
 
+use super::locals::local_roots;
 use super::walk_insts;
-use crate::{CastOp, Function, Local, Op, Space, Type, Value};
+use crate::{CastOp, Function, Op, Space, Type, Value};
 
 /// For each value: whether it is a pointer to private memory made of a parameter or a local's address by
 /// adding to it. Locals whose addresses are used in other ways, or that are accessed at bytes where no scalar
@@ -45,22 +46,6 @@ pub fn private_pointers(function: &Function) -> Vec<bool> {
         known[value] &= root.is_none_or(|local| plain[local.index()]);
     }
     known
-}
-
-/// For each value: the local that it points into, at any offset.
-fn local_roots(function: &Function) -> Vec<Option<Local>> {
-    let mut roots = vec![None; function.values.len()];
-    walk_insts(function, function.body, &mut |inst| {
-        let root = match function.inst(inst).op {
-            Op::LocalAddr(local) => Some(local),
-            Op::PtrAdd { base, .. } => roots[base.index()],
-            _ => None,
-        };
-        if root.is_some() {
-            roots[function.result(inst).index()] = root;
-        }
-    });
-    roots
 }
 
 /// Whether a scalar of the type is within units of four bytes, or of whole ones.

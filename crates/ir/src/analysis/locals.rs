@@ -90,6 +90,22 @@ fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
     variables
 }
 
+/// For each value: the local that it points into, at any offset.
+pub(super) fn local_roots(function: &Function) -> Vec<Option<Local>> {
+    let mut roots = vec![None; function.values.len()];
+    walk_insts(function, function.body, &mut |inst| {
+        let root = match function.inst(inst).op {
+            Op::LocalAddr(local) => Some(local),
+            Op::PtrAdd { base, .. } => roots[base.index()],
+            _ => None,
+        };
+        if root.is_some() {
+            roots[function.result(inst).index()] = root;
+        }
+    });
+    roots
+}
+
 /// How a function uses a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LocalUse {
@@ -107,19 +123,8 @@ pub struct LocalUse {
 /// The uses of each local. Pointers with dynamic offsets are followed too.
 pub fn local_uses(function: &Function) -> Vec<LocalUse> {
     let mut uses = vec![LocalUse::default(); function.locals.len()];
-    // The local that each pointer leads to, whatever the offset.
-    let mut roots: Vec<Option<Local>> = vec![None; function.values.len()];
-    walk_insts(function, function.body, &mut |inst| {
-        let data = function.inst(inst);
-        if let Some(result) = data.result {
-            roots[result.index()] = match data.op {
-                Op::LocalAddr(local) => Some(local),
-                Op::PtrAdd { base, .. } => roots[base.index()],
-                _ => None,
-            };
-        }
-        record(&data.op, &roots, &mut uses);
-    });
+    let roots = local_roots(function);
+    walk_insts(function, function.body, &mut |inst| record(&function.inst(inst).op, &roots, &mut uses));
     uses
 }
 

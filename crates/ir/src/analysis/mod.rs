@@ -14,6 +14,7 @@ mod narrow;
 mod pointer_slots;
 mod threadgroups;
 mod uses;
+mod waiting_loops;
 mod walk;
 
 pub use addresses::{function_loads_pointers, loads_pointers};
@@ -30,4 +31,5 @@ pub use narrow::{Bounds, constants_taken_out};
 pub use pointer_slots::PointerSlots;
 pub use threadgroups::observes_threadgroups;
 pub use uses::{use_counts, used_functions};
+pub use waiting_loops::{waiting_loops, waits_for_threads};
 pub use walk::{nesting, walk_insts};

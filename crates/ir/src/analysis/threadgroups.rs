@@ -3,6 +3,7 @@
 use crate::{ArgKind, BarrierScope, Function, Kernel, Module, Op, Query};
 
 use super::uses::used_functions;
+use super::waiting_loops::waits_for_threads;
 use super::walk::walk_insts;
 
 /// Whether the kernel, or a function that it calls, could give another result or communicate otherwise if the
@@ -11,6 +12,8 @@ use super::walk::walk_insts;
 pub fn observes_threadgroups(module: &Module, kernel: &Kernel) -> bool {
     let has_memory = kernel.args.iter().any(|arg| arg.enabled && arg.kind == ArgKind::ThreadgroupMemory);
     has_memory
+        // Threads wait for each other within a threadgroup only.
+        || waits_for_threads(module, kernel.function)
         || used_functions(module, &[kernel.function]).into_iter().any(|id| observed_in(module.function(id)))
 }
 

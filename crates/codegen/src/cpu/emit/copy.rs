@@ -9,11 +9,11 @@ use super::cast::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, LANES, Opd, scalar_type};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::{PromotedType, Root};
-use crate::polls::MAX_UNPOLLED_PIECES;
+use crate::polls::LoopPolls;
 use crate::tagged::saturated;
 
 /// Copies larger than this many pieces are loops.
@@ -362,7 +362,7 @@ impl Emitter<'_, '_> {
         let (head, done) = (self.t.block(), self.t.block());
         // Computed outside of the loop: a pointer's definition is there.
         let starts: Vec<Lane> = pointers.iter().map(|&pointer| self.start_of_pieces(pointer)).collect();
-        self.begin_pieces(head, count);
+        self.t.loop_header(head, LoopPolls::bound_of_pieces(count.unsigned_abs()));
         let index = self.t.load("i64", &slot, 8);
         let bytes = self.t.mul("i64", &index, &Opd::Int(step));
         for (start, &pointer) in starts.iter().zip(pointers) {
@@ -419,17 +419,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Begins the loop over so many pieces of a range.
-    fn begin_pieces(&mut self, head: BlockName, count: i64) {
-        match count.unsigned_abs() {
-            count @ ..=MAX_UNPOLLED_PIECES => self.t.loop_header(head, Bound::Trips(count)),
-            _ => self.t.label(head),
-        }
-    }
-
     /// Polls before the next piece, if there are many.
     fn end_piece(&mut self, count: i64) {
-        if count.unsigned_abs() > MAX_UNPOLLED_PIECES {
+        if LoopPolls::bound_of_pieces(count.unsigned_abs()).is_none() {
             self.poll();
         }
     }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers};
+use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers, waits_for_threads};
 use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_launch_abi::FAULT_SYMBOL;
-use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
+use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group::Plan;
@@ -59,6 +59,7 @@ pub(in crate::cpu) fn generate_module<'a>(
     let mut shared = Shared {
         passings: subroutines.passings(),
         loops: SubroutineLoops::of(subroutines, &options.features),
+        independent_simdgroups: waits_for_threads(module, kernel.function),
         ..Shared::new(module, kernel, options)?
     };
     let versions = versions(module, kernel, options);
@@ -77,8 +78,11 @@ pub(in crate::cpu) fn generate_module<'a>(
         return Err(CodegenError::TooMuchText { limit: options.max_text_bytes });
     }
     let entry = entry_text(options, &versions, shared.fences);
-    let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
-    let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);
+    let most = |bytes: fn(&(u64, u64)) -> u64| outcomes.iter().map(bytes).max().unwrap_or(0);
+    let (scratch_bytes, scratch_bytes_per_simdgroup) = match shared.independent_simdgroups {
+        true => (0, most(|(scratch, frame)| scratch + frame)),
+        false => (most(|outcome| outcome.0), most(|outcome| outcome.1)),
+    };
     let llvm_ir = limit_inlining(shared.assemble(&entry, &functions));
     polls::verify(&llvm_ir);
     Ok(CpuCode {
@@ -87,7 +91,8 @@ pub(in crate::cpu) fn generate_module<'a>(
         symbol: options.symbol.clone(),
         threadgroup_static_bytes: shared.threadgroup_bytes,
         scratch_bytes,
-        scratch_bytes_per_simdgroup: frame_bytes,
+        scratch_bytes_per_simdgroup,
+        independent_simdgroups: shared.independent_simdgroups,
         fault_sites: shared.sites,
     })
 }
@@ -141,6 +146,7 @@ impl<'a> Shared<'a> {
             threadgroup_bytes: threadgroup.bytes,
             scratch_bytes: 0,
             frame_bytes: 0,
+            independent_simdgroups: false,
             is_cut: false,
         })
     }
@@ -229,10 +235,10 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let plan = Plan::new(facts, flow);
+    let plan = Plan::new(facts, flow, shared.independent_simdgroups);
     let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
-    let loops = Rc::new(shared.loops.of_kernel(function, facts.geometry));
+    let loops = Rc::new(shared.loops.of_kernel(shared.module, function, facts.geometry));
     let mut emitter = Emitter {
         facts,
         flow,
@@ -254,6 +260,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
             threads: Opd::Int(0),
             simdgroups: Opd::Int(0),
         },
+        own_simdgroup: None,
         simdgroup: Opd::Int(0),
         first: Opd::Int(0),
         promoted_slots: BTreeMap::new(),
@@ -295,9 +302,12 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         lane_loads: (groups.head, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
+    if emitter.shared.independent_simdgroups {
+        emitter.take_own_simdgroup();
+    }
     emitter.begin_group(&groups);
     emitter.count_threads();
-    if emitter.is_edge() || emitter.shared.options.baseline {
+    if emitter.is_edge() || emitter.shared.options.baseline || emitter.own_simdgroup.is_some() {
         emitter.copies_left = 0;
         emitter.may_version_guards = false;
     }
@@ -339,6 +349,20 @@ impl Emitter<'_, '_> {
         let rows = self.t.mul("i32", &row, &Opd::Int(i64::from(x)));
         let thread = self.t.add("i32", &before, &rows);
         self.t.line(format_args!("store i32 {thread}, ptr {at}, align 4"));
+    }
+
+    /// Reads which SIMD-group to run, and finds its part of the scratch.
+    fn take_own_simdgroup(&mut self) {
+        let worker = self.group.worker.clone();
+        let t = &mut self.t;
+        let field = t.entry_value(format_args!("getelementptr i8, ptr {worker}, i64 {WORKER_SIMDGROUP}"));
+        let own = t.entry_value(format_args!("load i32, ptr {field}, align 4, !invariant.load !1"));
+        let bytes = self.shared.scratch_bytes + self.shared.frame_bytes;
+        let wide = t.entry_value(format_args!("zext i32 {own} to i64"));
+        let offset = t.entry_value(format_args!("mul nuw i64 {wide}, {bytes}"));
+        let scratch = self.group.scratch.clone();
+        self.group.scratch = t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"));
+        self.own_simdgroup = Some(own);
     }
 
     /// How many threads and SIMD-groups the threadgroup has.

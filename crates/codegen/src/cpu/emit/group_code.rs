@@ -4,7 +4,7 @@
 //! branch of the worker stands for all of theirs.
 
 use anymetal_ir::{Block, Inst, Label, Op, Value};
-use anymetal_launch_abi::GRID_SYNC_SYMBOL;
+use anymetal_launch_abi::{GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL, YieldReason};
 
 use super::group::{GroupLabel, Step};
 use super::lane::Lane;
@@ -133,9 +133,21 @@ impl Emitter<'_, '_> {
     /// Lets the device run the other threadgroups until they have come to this barrier. To LLVM it is a call
     /// that may read and write all memory.
     pub(super) fn grid_barrier(&mut self) {
+        if self.own_simdgroup.is_some() {
+            return self.yield_simdgroup(YieldReason::GridBarrier);
+        }
         let worker = self.group.worker.clone();
         self.shared.declares.insert(format!("declare void @{GRID_SYNC_SYMBOL}(ptr)"));
         self.t.line(format_args!("call void @{GRID_SYNC_SYMBOL}(ptr {worker})"));
+    }
+
+    /// Lets the device run the other SIMD-groups of the threadgroup. To LLVM it is a call that may read and
+    /// write all memory.
+    pub(super) fn yield_simdgroup(&mut self, reason: YieldReason) {
+        let worker = self.group.worker.clone();
+        self.shared.declares.insert(format!("declare void @{SIMDGROUP_YIELD_SYMBOL}(ptr, i32)"));
+        let reason = reason as u32;
+        self.t.line(format_args!("call void @{SIMDGROUP_YIELD_SYMBOL}(ptr {worker}, i32 {reason})"));
     }
 
     /// A condition or selector of group-level code: known once for the group, or taken from a lane

@@ -81,7 +81,7 @@ use std::rc::Rc;
 
 use anymetal_ir::analysis::StoreSummaries;
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
-use anymetal_launch_abi::AccessKind;
+use anymetal_launch_abi::{AccessKind, YieldReason};
 
 use crate::elementwise::{arith, cast};
 use crate::polls::Work;
@@ -129,6 +129,8 @@ pub(super) struct Shared<'a> {
     threadgroup_offsets: Vec<u64>,
     threadgroup_lengths: Vec<u64>,
     threadgroup_bytes: u64,
+    /// SIMD-groups may wait for each other: each runs by itself, and lets the others run where it waits.
+    independent_simdgroups: bool,
     /// Scratch bytes of arrays too large for the stack.
     scratch_bytes: u64,
     frame_bytes: u64,
@@ -164,6 +166,8 @@ pub(super) struct Emitter<'a, 'm> {
     turns: u32,
     mask: Mask,
     group: GroupValues,
+    /// The only SIMD-group that a call of the entry runs, if SIMD-groups are independent.
+    own_simdgroup: Option<Opd>,
     /// The SIMD-group's number and its first thread's linear index; 0 at group level.
     simdgroup: Opd,
     first: Opd,
@@ -402,6 +406,9 @@ impl Emitter<'_, '_> {
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
             Op::Barrier(BarrierScope::Thread, _) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
+            Op::Barrier(BarrierScope::Threadgroup, _) if self.own_simdgroup.is_some() => {
+                self.yield_simdgroup(YieldReason::ThreadgroupBarrier);
+            }
             Op::Barrier(BarrierScope::Grid, _) => self.grid_barrier(),
             Op::LocalStart(_) | Op::Barrier(..) => {}
             Op::Load { ptr, align, .. } => {

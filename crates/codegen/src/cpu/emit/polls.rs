@@ -2,25 +2,28 @@
 //!
 //! A region is a loop over SIMD-groups, which polls if all SIMD-groups together may exceed the budget.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables};
-use anymetal_ir::{FuncId, Function, Inst};
+use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables, waiting_loops};
+use anymetal_ir::{FuncId, Function, Inst, Module};
+use anymetal_launch_abi::YieldReason;
 
 use super::subroutine::{Subroutines, batch_lanes};
 use super::{Emitter, simdgroups::MAX_SIMDGROUPS};
-use crate::cpu::llvm_text::{BlockName, Bound, LANES};
+use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
-use crate::polls::{CallWork, LoopPolls, PollPlan, PollTarget};
+use crate::polls::{CallWork, PollPlan, PollTarget};
 
 /// The variables and polls of a function.
 #[derive(Debug)]
 pub(super) struct FunctionLoops {
     pub(super) variables: Variables,
     pub(super) polls: PollPlan,
+    /// Loops that may wait for another thread.
+    waiting: BTreeSet<Inst>,
 }
 
 impl FunctionLoops {
@@ -28,7 +31,7 @@ impl FunctionLoops {
         let variables = Variables::of(function);
         let bound = |value| upper_bound(function, geometry, value);
         let polls = plan(&TripCounts::new(CountedLoops::new(function, &variables), &bound));
-        Self { variables, polls }
+        Self { variables, polls, waiting: BTreeSet::new() }
     }
 }
 
@@ -58,10 +61,18 @@ impl SubroutineLoops {
         self.by_function.get(&id).unwrap_or_else(|| unreachable!("{id:?} is not called"))
     }
 
-    /// Those of the kernel's function.
-    pub(super) fn of_kernel(&self, function: &Function, geometry: Geometry) -> FunctionLoops {
+    /// Those of the kernel's function. Functions that are called do not wait: they have no atomic operations
+    /// ([`anymetal_ir::analysis::is_callable`]).
+    pub(super) fn of_kernel(
+        &self,
+        module: &Module,
+        function: &Function,
+        geometry: Geometry,
+    ) -> FunctionLoops {
         let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
-        FunctionLoops::of(function, geometry, |trips| PollPlan::of_kernel(function, trips, &calls))
+        let loops =
+            FunctionLoops::of(function, geometry, |trips| PollPlan::of_kernel(function, trips, &calls));
+        FunctionLoops { waiting: waiting_loops(module, function), ..loops }
     }
 }
 
@@ -85,17 +96,12 @@ impl PollTarget for Calls<'_> {
 }
 
 impl Emitter<'_, '_> {
-    /// Begins the header of a loop of the program.
-    pub(super) fn begin_loop(&mut self, inst: Inst, head: BlockName) {
-        match self.loops.polls.of_loop(inst) {
-            LoopPolls::Never { trips } => self.t.loop_header(head, Bound::Trips(trips)),
-            LoopPolls::Every { .. } => self.t.label(head),
-        }
-    }
-
-    /// Polls before the next iteration, where the loop does.
+    /// Polls before the next iteration, where the loop does. A loop that waits lets the other SIMD-groups run.
     pub(super) fn end_iteration(&mut self, inst: Inst) {
-        if let LoopPolls::Every { .. } = self.loops.polls.of_loop(inst) {
+        if self.own_simdgroup.is_some() && self.loops.waiting.contains(&inst) {
+            self.yield_simdgroup(YieldReason::Waits);
+        }
+        if self.loops.polls.of_loop(inst).bound().is_none() {
             self.poll();
         }
     }

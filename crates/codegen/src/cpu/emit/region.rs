@@ -23,15 +23,16 @@ impl Emitter<'_, '_> {
         let single = self.facts.geometry.threads().is_some_and(|threads| threads < 32);
         let insts = self.plan.regions[number].insts.clone();
         let polls = self.poll_before_region(&insts);
-        if no_barriers && may_be_partial && !is_edge && !single {
+        let runs_all = self.own_simdgroup.is_none();
+        if runs_all && no_barriers && may_be_partial && !is_edge && !single {
             return self.region_with_tail(number, polls);
         }
-        if let Some(span) = self.span_of_region(number) {
+        if runs_all && let Some(span) = self.span_of_region(number) {
             return self.region_in_span(number, &span, !is_edge, polls);
         }
-        let done = self.region_interior(number, polls);
+        let done = if runs_all { self.region_interior(number, polls) } else { None };
         let simdgroups = self.begin_simdgroups_at(&Opd::Int(0), polls);
-        self.simdgroup_of_region(number, !is_edge);
+        self.simdgroup_of_region(number, runs_all && !is_edge);
         self.end_simdgroups(simdgroups);
         if let Some(done) = done {
             self.t.label(done);

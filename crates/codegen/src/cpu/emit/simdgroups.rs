@@ -9,13 +9,18 @@ use crate::cpu::llvm_text::{BlockName, Bound, LANES, Opd, vector_const};
 /// The most SIMD-groups of a threadgroup.
 pub(super) const MAX_SIMDGROUPS: u64 = 1024 / LANES as u64;
 
-/// An open loop over SIMD-groups.
+/// Open code for SIMD-groups.
 #[derive(Debug)]
-pub(super) struct SimdgroupLoop {
-    head: BlockName,
-    /// Where the number of the SIMD-group is.
-    slot: Opd,
-    polls: bool,
+pub(super) enum SimdgroupLoop {
+    /// A loop over them.
+    Each {
+        head: BlockName,
+        /// Where the number of the SIMD-group is.
+        slot: Opd,
+        polls: bool,
+    },
+    /// Code for the only one that the call runs.
+    Own,
 }
 
 impl Emitter<'_, '_> {
@@ -24,18 +29,20 @@ impl Emitter<'_, '_> {
         self.begin_simdgroups_at(&Opd::Int(0), false)
     }
 
-    /// Opens a loop over the SIMD-groups from `start` on; `polls`: before each further one.
+    /// Opens a loop over the SIMD-groups from `start` on; `polls`: before each further one. Where SIMD-groups
+    /// are independent there is no loop, and `start` is 0.
     pub(super) fn begin_simdgroups_at(&mut self, start: &Opd, polls: bool) -> SimdgroupLoop {
+        if let Some(own) = self.own_simdgroup.clone() {
+            self.enter_simdgroup(own);
+            return SimdgroupLoop::Own;
+        }
         let slot = self.t.alloca("i32", 4);
         self.t.store("i32", start, &slot, 4);
         let head = self.t.block();
-        match polls {
-            true => self.t.label(head),
-            false => self.t.loop_header(head, Bound::Trips(MAX_SIMDGROUPS)),
-        }
+        self.t.loop_header(head, (!polls).then_some(Bound::Trips(MAX_SIMDGROUPS)));
         let simdgroup = self.t.load("i32", &slot, 4);
         self.enter_simdgroup(simdgroup);
-        SimdgroupLoop { head, slot, polls }
+        SimdgroupLoop::Each { head, slot, polls }
     }
 
     pub(super) fn enter_simdgroup(&mut self, simdgroup: Opd) {
@@ -54,6 +61,8 @@ impl Emitter<'_, '_> {
         if self.shared.frame_bytes > 0 {
             let scratch = self.group.scratch.clone();
             let wide = match &self.simdgroup {
+                // The scratch is the SIMD-group's own.
+                _ if self.own_simdgroup.is_some() => Opd::Int(0),
                 Opd::Int(number) => Opd::Int(*number),
                 number => self.t.value(format_args!("zext i32 {number} to i64")),
             };
@@ -79,7 +88,7 @@ impl Emitter<'_, '_> {
 
     /// The end of an iteration: goes on to the next SIMD-group before `end`, or to `done`.
     pub(super) fn next_simdgroup(&mut self, simdgroups: SimdgroupLoop, end: &Opd, done: BlockName) {
-        let SimdgroupLoop { head, slot, polls } = simdgroups;
+        let SimdgroupLoop::Each { head, slot, polls } = simdgroups else { return self.t.branch(done) };
         if polls {
             self.poll();
         }

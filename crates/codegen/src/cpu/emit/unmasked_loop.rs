@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
             self.t.branch_likely(&all, start, masked);
         }
         self.t.label(start);
-        self.begin_loop(inst, head);
+        self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         self.contexts.push(Context::Construct {
             inst,
             label,

@@ -10,7 +10,7 @@ use super::Emitter;
 use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::llvm_text::{Bound, Opd};
-use crate::polls::MAX_UNPOLLED_PIECES;
+use crate::polls::LoopPolls;
 
 /// Numbers that are converted without a loop.
 const MAX_UNROLLED: u32 = 8;
@@ -123,11 +123,8 @@ impl Emitter<'_> {
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
-        let polls = count > MAX_UNPOLLED_PIECES && self.input.options.stoppable;
-        match polls {
-            true => self.t.label(head),
-            false => self.t.loop_header(head, Bound::Trips(count)),
-        }
+        let polls = self.input.options.stoppable && LoopPolls::bound_of_pieces(count).is_none();
+        self.t.loop_header(head, (!polls).then_some(Bound::Trips(count)));
         let at = self.t.load("i64", &counter, 8);
         body(self, &at);
         if polls {

@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             continue_slot: continue_slot.clone(),
         };
         self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
-        self.begin_loop(inst, head);
+        self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
             self.t.store(MASK, &none, waiting, 4);

@@ -20,7 +20,7 @@ impl Planner<'_> {
             let op = &function.inst(inst).op;
             if op.is_threadgroup_barrier() {
                 self.close(&mut current, &mut steps);
-                if op.is_grid_barrier() {
+                if op.is_grid_barrier() || self.plan.meets_at_barriers {
                     steps.push(Step::Group(inst));
                 }
             } else if op.is_terminator() {

@@ -81,13 +81,16 @@ pub(super) struct Plan {
     used: Vec<bool>,
     /// Lanes may return while others go on to a later region.
     pub(super) tracks_live: bool,
+    /// SIMD-groups run by themselves, so they have to meet at barriers.
+    meets_at_barriers: bool,
 }
 
 impl Plan {
     /// Divides a function.
-    pub(super) fn new(facts: Facts<'_>, flow: &Flow) -> Self {
+    pub(super) fn new(facts: Facts<'_>, flow: &Flow, independent_simdgroups: bool) -> Self {
         let function = facts.function;
         let mut planner = Planner { facts, flow, plan: Self::default(), returned: false };
+        planner.plan.meets_at_barriers = independent_simdgroups;
         planner.plan.escapes = vec![false; function.insts.len()];
         planner.plan.group_insts = vec![false; function.insts.len()];
         planner.plan.region_of = vec![usize::MAX; function.insts.len()];

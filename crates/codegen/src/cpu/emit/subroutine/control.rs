@@ -7,9 +7,8 @@
 use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value, analysis::walk_insts};
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, Bound, Opd};
+use crate::cpu::llvm_text::{BlockName, Opd};
 use crate::elementwise::Width;
-use crate::polls::LoopPolls;
 
 /// A construct with a label around the position.
 #[derive(Clone, Debug)]
@@ -319,7 +318,7 @@ impl Emitter<'_, '_> {
     fn direct_loop(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
         let before = self.mask.clone();
         let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.begin_loop(inst, head);
+        self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         self.constructs.push(Construct {
             label,
             is_direct: true,
@@ -348,7 +347,7 @@ impl Emitter<'_, '_> {
         let (on, exit_slot) = (self.new_mask(&mask), self.new_mask(&none));
         let continue_slot = self.new_mask(&none);
         let (head, run, exit) = (self.t.block(), self.t.block(), self.t.block());
-        self.begin_loop(inst, head);
+        self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         let lanes = self.kept_mask(&on);
         let ty = self.mask_type();
         self.t.store(&ty, &none, &continue_slot, 4);
@@ -383,17 +382,9 @@ impl Emitter<'_, '_> {
         self.mask = if changes { Mask::Some(self.kept_mask(&exit_slot)) } else { before };
     }
 
-    /// Begins the header of a loop of the program.
-    fn begin_loop(&mut self, inst: Inst, head: BlockName) {
-        match self.loops.polls.of_loop(inst) {
-            LoopPolls::Never { trips } => self.t.loop_header(head, Bound::Trips(trips)),
-            LoopPolls::Every { .. } => self.t.label(head),
-        }
-    }
-
     /// Polls before the next iteration, where the loop does.
     fn end_iteration(&mut self, inst: Inst) {
-        if let LoopPolls::Every { .. } = self.loops.polls.of_loop(inst) {
+        if self.loops.polls.of_loop(inst).bound().is_none() {
             self.poll();
         }
     }

@@ -7,9 +7,9 @@ use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::memory::{Spot, zero};
-use crate::cpu::llvm_text::{Bound, Opd};
+use crate::cpu::llvm_text::Opd;
 use crate::elementwise::Width;
-use crate::polls::MAX_UNPOLLED_PIECES;
+use crate::polls::LoopPolls;
 
 /// Copies of more pieces than this are loops.
 const MAX_PIECES: i64 = 64;
@@ -78,14 +78,11 @@ impl Emitter<'_, '_> {
             let slot = self.t.alloca("i64", 8);
             self.t.store("i64", &Opd::Int(0), &slot, 8);
             let (head, done) = (self.t.block(), self.t.block());
-            let count = whole.unsigned_abs();
-            match count {
-                ..=MAX_UNPOLLED_PIECES => self.t.loop_header(head, Bound::Trips(count)),
-                _ => self.t.label(head),
-            }
+            let bound = LoopPolls::bound_of_pieces(whole.unsigned_abs());
+            self.t.loop_header(head, bound);
             let extra = self.t.load("i64", &slot, 8);
             each(self, &extra, piece);
-            if count > MAX_UNPOLLED_PIECES {
+            if bound.is_none() {
                 self.poll();
             }
             let next = self.t.value(format_args!("add i64 {extra}, {step}"));

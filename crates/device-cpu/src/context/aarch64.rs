@@ -4,14 +4,14 @@ use std::arch::naked_asm;
 
 use super::Start;
 
-pub(in super::super) const IS_SUPPORTED: bool = true;
+pub(crate) const IS_SUPPORTED: bool = true;
 
 /// Words that a switch leaves on the stack: twelve of general registers, eight of vector registers.
 const WORDS: usize = 20;
 
 /// A stack that ends there (its highest address, a multiple of 16) made ready: the first switch to what is
 /// returned calls `start` on it with the switch's argument.
-pub(in super::super) fn on_stack(end: *mut u8, start: Start) -> *mut u8 {
+pub(crate) fn on_stack(end: *mut u8, start: Start) -> *mut u8 {
     let mut words = [0u64; WORDS];
     words[0] = start as usize as u64;
     words[11] = begin as *const () as usize as u64;
@@ -32,7 +32,7 @@ unsafe extern "C" fn begin() {
 /// # Safety
 /// `to` is what [`on_stack`] returned or a switch saved, and is used once.
 #[unsafe(naked)]
-pub(in super::super) unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, argument: *mut u8) {
+pub(crate) unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, argument: *mut u8) {
     naked_asm!(
         "sub sp, sp, #160",
         "stp x19, x20, [sp]",

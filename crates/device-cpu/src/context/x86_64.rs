@@ -5,14 +5,14 @@ use std::arch::naked_asm;
 
 use super::Start;
 
-pub(in super::super) const IS_SUPPORTED: bool = true;
+pub(crate) const IS_SUPPORTED: bool = true;
 
 /// Control words that a thread starts with: all exceptions masked, round to nearest.
 const CONTROL_WORDS: u64 = 0x1f80 | (0x037f << 32);
 
 /// A stack that ends there (its highest address, a multiple of 16) made ready: the first switch to what is
 /// returned calls `start` on it with the switch's argument.
-pub(in super::super) fn on_stack(end: *mut u8, start: Start) -> *mut u8 {
+pub(crate) fn on_stack(end: *mut u8, start: Start) -> *mut u8 {
     let top = end.cast::<u64>();
     let words = [CONTROL_WORDS, 0, 0, 0, start as usize as u64, 0, 0, begin as *const () as usize as u64];
     // Two words stay free: at a call the stack's end is a multiple of 16.
@@ -33,7 +33,7 @@ unsafe extern "C" fn begin() {
 /// # Safety
 /// `to` is what [`on_stack`] returned or a switch saved, and is used once.
 #[unsafe(naked)]
-pub(in super::super) unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, argument: *mut u8) {
+pub(crate) unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, argument: *mut u8) {
     naked_asm!(
         "push rbp",
         "push rbx",

@@ -9,7 +9,7 @@
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "context/disabled.rs")]
 mod machine;
 
-pub(super) use machine::{IS_SUPPORTED, on_stack, switch};
+pub(crate) use machine::{IS_SUPPORTED, on_stack, switch};
 
 /// What runs on a stack of its own; it is left for good at the end, never returned from.
-pub(super) type Start = unsafe extern "C" fn(argument: *mut u8) -> !;
+pub(crate) type Start = unsafe extern "C" fn(argument: *mut u8) -> !;
