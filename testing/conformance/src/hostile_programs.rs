@@ -241,12 +241,13 @@ template <> int {name}<0>(int x) {{ return x * x ^ 5; }}",
                 let mut inner = Self {
                     random: SplitMix64::new(self.random.next_number()),
                     functions: String::new(),
-                    names: self.names + 1000,
+                    names: self.names,
                     statements: self.statements + 20,
                     is_uniform: false,
                 };
                 inner.any_loop(&mut body, depth.max(2), "    ");
                 self.is_uniform = outer;
+                self.names = inner.names;
                 self.functions += &inner.functions;
                 line!(
                     self.functions,
@@ -295,22 +296,40 @@ pub fn ends_in_time(
     Err(format!("ran for {fastest:?} with a deadline of {deadline:?}"))
 }
 
-/// Compiles and runs the program of a seed; returns the first violation.
-pub fn check_seed(seed: u64, device: &Device, deadline: Duration, compile_limit: Duration) -> Option<String> {
-    let text = program(seed);
-    check(&text, device, deadline, compile_limit).err().map(|why| format!("seed {seed}: {why}\n{text}"))
+/// How a program kept its limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept {
+    /// It ran.
+    Ran,
+    /// It was refused as too large for the device.
+    Refused,
 }
 
-fn check(text: &str, device: &Device, deadline: Duration, compile_limit: Duration) -> Result<(), String> {
+/// Compiles and runs the program of a seed; an error is the first violation.
+pub fn check_seed(
+    seed: u64,
+    device: &Device,
+    deadline: Duration,
+    compile_limit: Duration,
+) -> Result<Kept, String> {
+    let text = program(seed);
+    check(&text, device, deadline, compile_limit).map_err(|why| format!("seed {seed}: {why}\n{text}"))
+}
+
+fn check(text: &str, device: &Device, deadline: Duration, compile_limit: Duration) -> Result<Kept, String> {
     let began = Instant::now();
     let library = device.library_from_source(text).map_err(|error| format!("does not compile: {error}"))?;
-    let hostile = library.pipeline("hostile").map_err(|error| format!("no pipeline: {error}"));
+    let hostile = library.pipeline("hostile");
     let compiled = began.elapsed();
     if compiled > compile_limit {
         return Err(format!("compiled for {compiled:?}"));
     }
     let put = library.pipeline("put").map_err(|error| error.to_string())?;
-    let hostile = hostile?;
+    let hostile = match hostile {
+        Ok(hostile) => hostile,
+        Err(Error::Compile(error)) if error.id() == "kernel-too-large" => return Ok(Kept::Refused),
+        Err(error) => return Err(format!("no pipeline: {error}")),
+    };
     let failed = |error: Error| error.to_string();
     let y = device.buffer(&[0i32; THREADS]).map_err(failed)?;
     let big = device.buffer(&vec![1i32; 2 * BIG_INTS]).map_err(failed)?;
@@ -326,5 +345,5 @@ fn check(text: &str, device: &Device, deadline: Duration, compile_limit: Duratio
     let after = queue.launch(&put).arg(&y).threads(THREADS).submit().and_then(|submission| submission.wait());
     after.map_err(|error| format!("the next launch failed: {error}"))?;
     let right = y.read().map_err(failed)?.iter().copied().eq(0..THREADS as i32);
-    right.then_some(()).ok_or_else(|| "the next launch gave a wrong result".to_owned())
+    right.then_some(Kept::Ran).ok_or_else(|| "the next launch gave a wrong result".to_owned())
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anymetal::Device;
-use anymetal_conformance::hostile_programs::check_seed;
+use anymetal_conformance::hostile_programs::{Kept, check_seed};
 use clap::Parser;
 
 /// Runs random programs that try to outlive their deadline.
@@ -43,14 +43,20 @@ fn main() -> ExitCode {
     };
     let [deadline, compile_limit] = [options.deadline, options.compile_limit].map(Duration::from_millis);
     let end = Instant::now() + Duration::from_secs(options.seconds);
-    let mut seed = options.seed;
+    let (mut seed, mut refused) = (options.seed, 0);
     while Instant::now() < end {
-        if let Some(why) = check_seed(seed, &device, deadline, compile_limit) {
-            println!("{why}");
-            return ExitCode::FAILURE;
+        match check_seed(seed, &device, deadline, compile_limit) {
+            Ok(kept) => refused += u64::from(kept == Kept::Refused),
+            Err(why) => {
+                println!("{why}");
+                return ExitCode::FAILURE;
+            }
         }
         seed += 1;
     }
-    println!("{} programs from seed {} on, none outlived its deadline", seed - options.seed, options.seed);
+    let (programs, first) = (seed - options.seed, options.seed);
+    println!(
+        "{programs} programs from seed {first} on, none outlived its deadline; {refused} were refused as too large"
+    );
     ExitCode::SUCCESS
 }
