@@ -6,8 +6,9 @@
 //!
 //! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and
 //! no sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has
-//! bytes.
+//! bytes, and later sums leave it there.
 
+use anymetal_ir::Value;
 use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
 use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
 
@@ -21,8 +22,23 @@ pub(crate) const OFFSET_BITS: i64 = (1 << 48) - 1;
 /// The largest offset of a tagged pointer; the smallest is that of the null pointer, `-BIAS`.
 pub(crate) const MAX_OFFSET: i64 = BIAS - 1;
 
-/// A sum that starts from the tagged pointers `code`, with the offset saturated.
-pub(crate) fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
+/// The sum of the tagged pointers `code` and bytes of either sign, with the offset saturated.
+fn saturated(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
+    let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
+    let after = saturated_forward(t, width, code, sum);
+    // A saturated pointer stays so: it may be far below its allocation.
+    let own = t.value(format_args!("and {ty} {code}, {}", int(OFFSET_BITS)));
+    let is_lost = t.value(format_args!("icmp eq {ty} {own}, {}", int(OFFSET_BITS)));
+    t.select(&width.of("i1"), &is_lost, &ty, code, &after)
+}
+
+/// [`saturated`], or [`saturated_forward`] if the bytes are known to be not negative.
+pub(crate) fn saturation(index: Option<Value>, offset: i64) -> fn(&mut Text, Width, &Opd, &Opd) -> Opd {
+    if index.is_none() && offset >= 0 { saturated_forward } else { saturated }
+}
+
+/// As [`saturated`], of bytes that are not negative.
+pub(crate) fn saturated_forward(t: &mut Text, width: Width, code: &Opd, sum: &Opd) -> Opd {
     let (ty, int) = (width.of("i64"), |value| width.int("i64", value));
     let number = t.value(format_args!("and {ty} {code}, {}", int(!OFFSET_BITS)));
     let offset = t.value(format_args!("sub {ty} {sum}, {number}"));

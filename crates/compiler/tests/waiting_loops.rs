@@ -44,6 +44,7 @@ const WAITING: &[Case] = &[
     case("a lock by or", "while (atomic_fetch_or_explicit(a, 4u, memory_order_relaxed) & 4) {}"),
     case("a look by addition of nothing", "while (ADD(a, 0u) == 0) {}"),
     case("a lock by addition", "while (ADD(a, 1u) != 0) { atomic_fetch_sub_explicit(a, 1u, memory_order_relaxed); }"),
+    case("a flag beside a fence", "while (x[0] == 0) atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst); x[i] = 1;"),
     case("a volatile flag", "while (v[0] == 0) {} x[i] = v[1];"),
     Case {
         name: "in a function",
@@ -82,6 +83,10 @@ const RUNNING: &[Case] = &[
     case(
         "a stack that shrinks",
         "while (atomic_fetch_sub_explicit(a, 1u, memory_order_relaxed) > 0) x[i]++;",
+    ),
+    case(
+        "a fence",
+        "for (uint k = 0; k < n; k++) { x[k] = x[k + 1]; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst); }",
     ),
     case("volatile stores", "for (uint k = 0; k < n; k++) v[k] = k;"),
     Case {

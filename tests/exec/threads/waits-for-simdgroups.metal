@@ -64,6 +64,12 @@
 //! arg 0: u32 0*2
 //! arg 1: u32 0*2
 //! expect 0: u32 7 9
+//! kernel: fenced_flag
+//! groups: 1
+//! group: 64
+//! arg 0: u32 0
+//! arg 1: u32 0*2
+//! expect 0: u32 9
 //! kernel: bounded_look
 //! groups: 1
 //! group: 64
@@ -241,6 +247,19 @@ kernel void volatile_flag(device uint* out, volatile device uint* flags, uint sg
     if (sg == 0) { while (flags[0] == 0) {} out[0] = flags[0]; flags[1] = 9; }
     if (sg == 1) { while (flags[1] == 0) {} out[1] = flags[1]; }
     if (sg == 2) flags[0] = 7;
+}
+
+kernel void fenced_flag(device uint* out, device uint* shared, uint sg [[simdgroup_index_in_threadgroup]],
+                        uint lane [[thread_index_in_simdgroup]]) {
+    if (lane != 0) return;
+    if (sg == 1) {
+        shared[1] = 9;
+        atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst);
+        shared[0] = 1;
+    } else {
+        while (shared[0] == 0) atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst);
+        out[0] = shared[1];
+    }
 }
 
 // A loop that gives up after a while looks often enough.

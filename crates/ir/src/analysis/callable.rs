@@ -89,9 +89,11 @@ impl Pointers {
 }
 
 /// Whether all pointers to private memory among the arguments of a call are made as a callable function makes
-/// them. `private` is [`private_pointers`] of the caller. Other pointers may be any.
+/// them. `private` is [`private_pointers`] of the caller, which may have got more values since; the arguments
+/// are not among these. Other pointers may be any.
 pub fn has_callable_arguments(function: &Function, private: &[bool], args: &[Value]) -> bool {
-    assert_eq!(private.len(), function.values.len(), "`private` is of another function, or out of date");
+    assert!(private.len() <= function.values.len(), "`private` is of another function");
+    assert!(args.iter().all(|arg| arg.index() < private.len()), "`private` is out of date");
     let may_pass = |arg: &Value| function.ty(*arg) != Type::Ptr(Space::Thread) || private[arg.index()];
     args.iter().all(may_pass)
 }

@@ -1,7 +1,8 @@
 //! Loops that may wait for another thread.
 //!
-//! A loop waits if whether it ends depends on a value that it reads with an atomic or volatile access: the
-//! other thread has to make progress meanwhile (section 5.2.3.6 of the MSL specification). A loop does not
+//! A loop waits if whether it ends depends on a value that it reads with an atomic or volatile access, or from
+//! shared memory beside a fence: the other thread has to make progress meanwhile (section 5.2.3.6 of the MSL
+//! specification). A loop does not
 //! wait if each of its iterations makes progress by itself: a compare-and-exchange that is retried with the
 //! value that it found, or a counter that the loop itself advances.
 //!
@@ -45,7 +46,7 @@ fn observes(module: &Module, function: &Function) -> bool {
     walk_insts(function, function.body, &mut |inst| {
         found = found
             || match function.inst(inst).op {
-                Op::AtomicLoad(_) | Op::AtomicRmw(..) | Op::AtomicCas(..) => true,
+                Op::AtomicLoad(_) | Op::AtomicRmw(..) | Op::AtomicCas(..) | Op::Fence(_) => true,
                 Op::Load { ptr, volatile: true, .. } => function.ty(ptr) != Type::Ptr(Space::Thread),
                 Op::Call(callee, _) => observes(module, module.function(callee)),
                 _ => false,
@@ -62,6 +63,8 @@ struct Dependence<'a> {
     blocks: [Block; 2],
     /// Atomic stores, exchanges and the like of the loop may undo what its additions do.
     undoes_additions: bool,
+    /// A fence may make stores of other threads visible to plain loads.
+    has_fence: bool,
     values: Vec<bool>,
     locals: Vec<bool>,
     /// Thread memory whose local is not known.
@@ -80,10 +83,11 @@ impl<'a> Dependence<'a> {
         roots: &'a [Option<Local>],
         blocks: [Block; 2],
     ) -> Self {
-        let mut undoes_additions = false;
+        let (mut undoes_additions, mut has_fence) = (false, false);
         let mut directions = BTreeSet::new();
         for block in blocks {
             walk_insts(function, block, &mut |inst| match &function.inst(inst).op {
+                Op::Fence(_) => has_fence = true,
                 Op::AtomicStore(..) | Op::AtomicCas(..) | Op::Call(..) => undoes_additions = true,
                 Op::AtomicRmw(op, _, operand) => {
                     directions.insert(is_decrement(function, *op, *operand));
@@ -100,6 +104,7 @@ impl<'a> Dependence<'a> {
             roots,
             blocks,
             undoes_additions: undoes_additions || directions.len() > 1,
+            has_fence,
             values: vec![false; function.values.len()],
             locals: vec![false; function.locals.len()],
             other_memory: false,
@@ -206,7 +211,10 @@ impl<'a> Dependence<'a> {
             Op::Load { ptr, volatile, .. } if function.ty(*ptr) == Type::Ptr(Space::Thread) => {
                 depends || *volatile || self.is_memory_dependent(*ptr)
             }
-            Op::Load { volatile, .. } => depends || *volatile,
+            Op::Load { ptr, volatile, .. } => {
+                let may_change = function.ty(*ptr) != Type::Ptr(Space::Constant);
+                depends || *volatile || (self.has_fence && may_change)
+            }
             Op::Store { ptr, .. } | Op::MemZero { dst: ptr, .. } => {
                 if depends || is_dependent {
                     self.mark_memory(*ptr);

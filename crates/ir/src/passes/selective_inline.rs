@@ -161,7 +161,9 @@ impl Selection {
                 return Ok(());
             }
             self.inline_sites(module, id, &|function, _, args| {
-                !has_callable_arguments(function, &private, args)
+                // The next iteration looks at calls that come from inlined functions.
+                let is_known = args.iter().all(|arg| arg.index() < private.len());
+                is_known && !has_callable_arguments(function, &private, args)
             })?;
             simplify_function(module, id, manager);
         }

@@ -18,7 +18,7 @@ use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::shape::flow;
 use crate::cpu::shape::range::offset_bound;
 use crate::cpu::storage::Root;
-use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated};
+use crate::tagged::{BIAS, MAX_OFFSET, OFFSET_BITS, entry_len, saturated_forward};
 
 /// Zeros to read where an access is out of bounds: [`ZEROS_BYTES`] of them.
 pub(super) const ZEROS: &str = "@am.zeros";
@@ -323,7 +323,8 @@ impl Emitter<'_, '_> {
         {
             return sum;
         }
-        saturated(&mut self.t, width, &code, &sum)
+        // The first byte's code is not saturated.
+        saturated_forward(&mut self.t, width, &code, &sum)
     }
 
     /// The table of all allocations, by number: base and length.

@@ -14,7 +14,7 @@ use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::{PromotedType, Root};
 use crate::polls::LoopPolls;
-use crate::tagged::saturated;
+use crate::tagged::saturated_forward;
 
 /// Copies larger than this many pieces are loops.
 const MAX_PIECES: i64 = 64;
@@ -402,7 +402,7 @@ impl Emitter<'_, '_> {
             Lane::Affine { bases, shape, assumption } => {
                 let moved = bases.iter().map(|base| {
                     let sum = self.t.add("i64", base, bytes);
-                    if is_tagged { saturated(&mut self.t, Width::One, base, &sum) } else { sum }
+                    if is_tagged { saturated_forward(&mut self.t, Width::One, base, &sum) } else { sum }
                 });
                 let bases = moved.collect();
                 let shape = Affine { is_constant: false, align: 0, ..shape.clone() };
@@ -412,7 +412,7 @@ impl Emitter<'_, '_> {
                 let all = self.t.splat("i64", bytes);
                 let sum = self.t.value(format_args!("add <32 x i64> {start}, {all}"));
                 Lane::Varying(match is_tagged {
-                    true => saturated(&mut self.t, Width::All, start, &sum),
+                    true => saturated_forward(&mut self.t, Width::All, start, &sum),
                     false => sum,
                 })
             }

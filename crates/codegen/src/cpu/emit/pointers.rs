@@ -7,7 +7,7 @@ use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{MASK, Opd};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
-use crate::tagged::saturated;
+use crate::tagged::saturation;
 
 impl Emitter<'_, '_> {
     pub(super) fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
                     }
                     sum = self.t.add("i64", &sum, &Opd::Int(offset));
                     bases.push(match is_tagged && sum != start {
-                        true => saturated(&mut self.t, Width::One, &start, &sum),
+                        true => saturation(index, offset)(&mut self.t, Width::One, &start, &sum),
                         false => sum,
                     });
                 }
@@ -66,7 +66,7 @@ impl Emitter<'_, '_> {
             sum = self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})"));
         }
         match self.facts.storage.pointer(base).root {
-            Root::Many if sum != start => saturated(&mut self.t, Width::All, &start, &sum),
+            Root::Many if sum != start => saturation(index, offset)(&mut self.t, Width::All, &start, &sum),
             _ => sum,
         }
     }

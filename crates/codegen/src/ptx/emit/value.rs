@@ -7,7 +7,7 @@ use crate::elementwise::arith::{self, Arithmetic};
 use crate::elementwise::{Width, cast};
 use crate::llvm_text::{Opd, scalar_type, wrap_int};
 use crate::roots::Root;
-use crate::tagged::saturated;
+use crate::tagged::saturation;
 
 impl Emitter<'_> {
     /// Everything that is no access, jump or exchange.
@@ -200,7 +200,7 @@ impl Emitter<'_> {
         }
         sum = self.t.add("i64", &sum, &Opd::Int(offset));
         match self.root(result) {
-            Root::Many if sum != start => saturated(&mut self.t, Width::One, &start, &sum),
+            Root::Many if sum != start => saturation(index, offset)(&mut self.t, Width::One, &start, &sum),
             _ => sum,
         }
     }
