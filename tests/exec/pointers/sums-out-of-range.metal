@@ -7,9 +7,10 @@
 //! arg 2: u32 1
 //! arg 3: i32 5*40
 //! faults: yes
-//! expect 3: i32 0*40
 //! kernel: down
+//! expect 3: i32 0*40
 //! kernel: up
+//! expect 3: i32 0*40
 //! kernel: down_in_some
 //! expect 3: i32 (0 1) *20
 #include <metal_stdlib>
