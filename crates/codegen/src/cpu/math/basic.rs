@@ -33,8 +33,8 @@ pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: 
 }
 
 /// Precise: correctly rounded (the double result is never so near to the middle of two floats that
-/// its own error matters; all inputs were tried). Fast: within 2 ulp; zeros and denormals, which the
-/// refinement of an infinite estimate would make NaN, are told by their exponent.
+/// its own error matters; all inputs were tried). Fast: within 2 ulp; the refinement of an infinite
+/// estimate would be NaN, so zeros and denormals are selected apart.
 fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
     match tier {
         Tier::Precise => {
@@ -43,7 +43,7 @@ fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
         }
         Tier::Fast => {
             let infinity = x.like(f32::INFINITY).with_sign_of(x);
-            (x.bits() & INFINITY).eq(0).select(infinity, x.approximate_rsqrt())
+            x.abs().lt(SMALLEST_NORMAL).select(infinity, x.approximate_rsqrt())
         }
     }
 }
