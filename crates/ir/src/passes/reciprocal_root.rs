@@ -36,17 +36,22 @@ impl BlockRewriter for Rewriter<'_> {
 }
 
 impl Rewriter<'_> {
-    /// The dividend and what is below the root, and the root's factor in the divisor.
+    /// The dividend, the root's radicand, and the root's factor in the divisor.
     fn quotient(&self, inst: Inst) -> Option<(Value, Value, Option<Value>)> {
-        let Op::Binary(BinOp::FDiv, dividend, divisor) = *self.inexact(inst)? else { return None };
+        let (dividend, divisor) = self.operands(BinOp::FDiv, inst)?;
         if let Some(radicand) = self.radicand(divisor) {
             return Some((dividend, radicand, None));
         }
-        let Op::Binary(BinOp::FMul, a, b) = *self.inexact(self.function.defining_inst(divisor)?)? else {
-            return None;
-        };
+        let (a, b) = self.operands(BinOp::FMul, self.function.defining_inst(divisor)?)?;
         let of = |root, rest| self.radicand(root).map(|radicand| (dividend, radicand, Some(rest)));
         of(b, a).or_else(|| of(a, b))
+    }
+
+    fn operands(&self, wanted: BinOp, inst: Inst) -> Option<(Value, Value)> {
+        match *self.inexact(inst)? {
+            Op::Binary(op, a, b) if op == wanted => Some((a, b)),
+            _ => None,
+        }
     }
 
     fn radicand(&self, root: Value) -> Option<Value> {
