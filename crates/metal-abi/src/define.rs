@@ -1,10 +1,23 @@
-//! [`define_class!`]: `objc2`'s macro of that name, with checked arguments.
+//! [`define_class!`]: `objc2`'s macro of that name, with checked arguments and whole results.
 //!
-//! Invariant: the body of a method sees an argument only after [`Argument::take`] checked it, and
+//! Invariants: the body of a method sees an argument only after [`Argument::take`] checked it, and
 //! instance variables only after `init` wrote them. What senders pass is the raw type of the
-//! parameter's type, so a parameter without a check does not compile.
+//! parameter's type, so a parameter without a check does not compile. What they receive is the raw
+//! type of the result's type: of `BOOL`, 0 or 1 in the whole register.
 //!
 //! [`Argument::take`]: crate::arguments::Argument::take
+
+/// What a method with that body returns to its sender.
+macro_rules! result {
+    ($body:block) => {
+        $body
+    };
+    ($body:block, $result:ty) => {
+        $crate::results::of(|| -> $result { $body })
+    };
+}
+
+pub(crate) use result;
 
 /// Defines a class as `objc2::define_class!` does, one `impl` with methods.
 macro_rules! define_class {
@@ -31,12 +44,12 @@ macro_rules! define_class {
                     fn $name(
                         $(& $self,)?
                         $($parameter: <$type as $crate::arguments::Argument>::Raw),*
-                    ) $(-> $result)? {
+                    ) $(-> <$result as $crate::results::Returned>::Raw)? {
                         $crate::arguments::take! {
                             $class [$($($method)*)*] [$($self)? $($parameter)*]
                             $($parameter: $type,)*
                         }
-                        $body
+                        $crate::define::result!($body $(, $result)?)
                     }
                 )*
             }

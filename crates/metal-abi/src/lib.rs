@@ -25,4 +25,5 @@ mod dispatch;
 pub mod foundation;
 pub mod metal;
 mod mps;
+mod results;
 pub mod runtime;

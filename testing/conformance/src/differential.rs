@@ -111,7 +111,11 @@ fn difference(subject: &Subject, machine: Option<&Machine>) -> Result<(), String
     let optimised_outcome = interpret(&optimised, subject)?;
     same(&reference, &optimised_outcome, Faults::MayGo, "the interpreter on the optimised module")?;
     let Some(machine) = machine else { return Ok(()) };
-    let with = |fixed: bool, checks| MachineOptions { fixed_group: fixed.then_some(subject.group), checks };
+    let with = |fixed: bool, checks| MachineOptions {
+        fixed_group: fixed.then_some(subject.group),
+        checks,
+        baseline: false,
+    };
     let (raw, optimised, faulty) =
         ((&inlined, &reference), (&optimised, &optimised_outcome), optimised_outcome.1);
     for ((module, expected), faults, options, what) in [
@@ -129,6 +133,40 @@ fn difference(subject: &Subject, machine: Option<&Machine>) -> Result<(), String
         same(expected, &(buffers, !clean), faults, what)?;
     }
     Ok(())
+}
+
+/// What a launch without faults leaves in the buffers, for each executor by name: the interpreter before
+/// and after the passes, and machine code, optimised and baseline.
+///
+/// # Errors
+/// If an executor does not run the launch, or it faults.
+pub fn outcomes(
+    subject: &Subject,
+    machine: Option<&Machine>,
+) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>, String> {
+    on_large_stack(|| {
+        let mut inlined = subject.module.clone();
+        passes::inline(&mut inlined).map_err(|error| format!("inlining: {error}"))?;
+        let mut optimised = inlined.clone();
+        passes::optimise(&mut optimised);
+        valid(&optimised, "the optimised module")?;
+        let mut outcomes = vec![
+            ("interpreter, no passes", interpret(&subject.module, subject)?),
+            ("interpreter", interpret(&optimised, subject)?),
+        ];
+        for (name, module, baseline) in [("CPU", &optimised, false), ("CPU baseline", &inlined, true)] {
+            let Some(machine) = machine else { break };
+            let options = MachineOptions { fixed_group: None, checks: true, baseline };
+            let code = machine.compile(module, "k", &options)?;
+            let mut buffers = subject.buffers.clone();
+            let is_clean = machine.run(&code, subject.threads, subject.group, &mut buffers)?;
+            outcomes.push((name, (buffers, !is_clean)));
+        }
+        match outcomes.iter().find(|(_, (_, is_faulty))| *is_faulty) {
+            Some((name, _)) => Err(format!("{name}: an access is out of bounds")),
+            None => Ok(outcomes.into_iter().map(|(name, (buffers, _))| (name, buffers)).collect()),
+        }
+    })
 }
 
 fn valid(module: &Module, what: &str) -> Result<(), String> {

@@ -8,7 +8,7 @@ use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultSite,
 };
 use anymetal_ir::{ArgKind, Kernel, Module};
-use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel};
 use std::sync::Arc;
 
 /// This machine's LLVM and CPU device.
@@ -25,6 +25,8 @@ pub struct MachineOptions {
     pub fixed_group: Option<[u32; 3]>,
     /// Whether accesses are checked.
     pub checks: bool,
+    /// As past the budgets of a compile: baseline code, which LLVM does not optimise.
+    pub baseline: bool,
 }
 
 impl Machine {
@@ -47,11 +49,13 @@ impl Machine {
             checks: options.checks,
             group_size: options.fixed_group,
             features: cpu_features(vector),
+            baseline: options.baseline,
             ..CpuOptions::default()
         };
         let code =
             generate(module, kernel, &cpu_options).map_err(|error| format!("code generator: {error}"))?;
-        let object = self.llvm.compile(&code.llvm_ir, &CompileOptions::default());
+        let opt = if options.baseline { OptLevel::O0 } else { OptLevel::default() };
+        let object = self.llvm.compile(&code.llvm_ir, &CompileOptions { opt, ..CompileOptions::default() });
         let object = object.map_err(|error| format!("LLVM: {error}"))?;
         let description = module.kernel(kernel).ok_or_else(|| format!("no kernel `{kernel}`"))?;
         let target = self.llvm.host_target();

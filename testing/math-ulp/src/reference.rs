@@ -113,7 +113,9 @@ fn cos_pi(x: f64) -> f64 {
 fn tan_pi(x: f64) -> f64 {
     let y = x - x.round_ties_even();
     if y == 0.0 {
-        return 0.0_f64.copysign(x);
+        // Negative at odd multiples, as the sine over the cosine.
+        let is_even = x % 2.0 == 0.0;
+        return 0.0_f64.copysign(if is_even { x } else { -x });
     }
     let magnitude = y.abs();
     let value = if magnitude <= 0.25 { (PI * magnitude).tan() } else { 1.0 / (PI * (0.5 - magnitude)).tan() };

@@ -1,7 +1,10 @@
-//! Arguments to try: special values, every exponent with random mantissas, and the places where
-//! functions are hard.
+//! Arguments to try: special values, neighbours of powers of two, integers, halves and of the arguments at
+//! which results overflow or vanish, every exponent with random mantissas, and the places where functions are
+//! hard.
 
 use anymetal_ir::MathFn;
+
+use crate::reference::{Expected, expected};
 
 /// A small generator (SplitMix64), so that runs repeat.
 #[derive(Clone, Debug)]
@@ -105,10 +108,58 @@ const EDGES: &[f32] = &[
     std::f32::consts::LN_2,
 ];
 
+/// Magnitudes of results: the ends of the normal and of the denormal numbers of each float type.
+fn ends_of_results() -> Vec<f64> {
+    [-150, -149, -134, -133, -126, -25, -24, -14, 16, 128].into_iter().map(|n| 2_f64.powi(n)).collect()
+}
+
+/// Neighbours of the arguments at which a function's magnitude passes an end of a type's numbers.
+pub fn crossings(value: impl Fn(f32) -> f64) -> Vec<f32> {
+    let mut found = Vec::new();
+    for sign in [0, 1 << 31] {
+        let at = |bits: u32| value(f32::from_bits(sign | bits)).abs();
+        for exponent in 0..255_u32 {
+            let (from, to) = (exponent << 23, ((exponent + 1) << 23).min(f32::MAX.to_bits()));
+            for end in ends_of_results() {
+                let is_below = at(from) < end;
+                if is_below == (at(to) < end) {
+                    continue;
+                }
+                let (mut low, mut high) = (from, to);
+                while high - low > 1 {
+                    let middle = low + (high - low) / 2;
+                    *if (at(middle) < end) == is_below { &mut low } else { &mut high } = middle;
+                }
+                let near = (low.saturating_sub(8)..=high + 8).filter(|&bits| bits <= f32::MAX.to_bits());
+                found.extend(near.map(|bits| f32::from_bits(sign | bits)));
+            }
+        }
+    }
+    found
+}
+
+/// Both signs of powers of two with their neighbours, of halves, and of integers.
+fn landmarks() -> Vec<f32> {
+    let powers = (1..255_u32).flat_map(|exponent| (exponent << 23) - 2..=(exponent << 23) + 2);
+    let halves = (0..=600).map(|n| n as f32 * 0.5);
+    let all = powers.map(f32::from_bits).chain(halves);
+    all.flat_map(|x| [x, -x]).collect()
+}
+
+/// The value of the reference, for functions whose result is a float.
+fn reference(function: MathFn, x: f32, y: f32) -> f64 {
+    match expected(function, [x, y, 0.0], 0) {
+        Expected::Number(number) => number,
+        Expected::Word(_) => f64::NAN,
+    }
+}
+
 /// Arguments for a function of one argument: about `count`.
 pub fn unary(function: MathFn, count: usize) -> Vec<f32> {
     let mut random = Random::new(1);
     let mut values: Vec<f32> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
+    values.extend(landmarks());
+    values.extend(crossings(|x| reference(function, x, 0.0)));
     for &edge in EDGES {
         for step in -64_i32..=64 {
             let value = f32::from_bits(edge.to_bits().wrapping_add_signed(step));
@@ -160,6 +211,12 @@ pub fn binary(function: MathFn, count: usize) -> Vec<(f32, f32)> {
     let special: Vec<f32> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
     let mut pairs: Vec<(f32, f32)> =
         special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
+    if function != MathFn::Ldexp {
+        for &fixed in special.iter().filter(|fixed| fixed.is_finite()) {
+            pairs.extend(crossings(|x| reference(function, x, fixed)).into_iter().map(|x| (x, fixed)));
+            pairs.extend(crossings(|y| reference(function, fixed, y)).into_iter().map(|y| (fixed, y)));
+        }
+    }
     while pairs.len() < count {
         let choice = random.word() % 4;
         pairs.push(match function {

@@ -1,6 +1,7 @@
 //! Holds every function to its bound on a sample, every width and machine level to the same bits, and
 //! the narrow types to theirs.
 
+use anymetal_codegen::cpu::math::library_function;
 use anymetal_ir::{FpMode, MathFn, Scalar};
 use anymetal_llvm::{CpuLevel, Llvm};
 use math_ulp::catalog::{Bound, CATALOG, Entry};
@@ -40,6 +41,14 @@ fn every_function_keeps_its_bound() {
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn relaxed_functions_are_the_precise_ones() {
+    for entry in CATALOG {
+        let of = |mode| library_function(entry.function, Scalar::F32, mode, 32);
+        assert_eq!(of(FpMode::Relaxed), of(FpMode::Safe), "{}", entry.name);
+    }
 }
 
 #[test]
@@ -248,6 +257,7 @@ fn fast_mode_keeps_common_properties() {
     assert_eq!(value(MathFn::Exp, 1000.0, 0.0), infinity);
     assert_eq!(value(MathFn::Exp, infinity, 0.0), infinity);
     assert_eq!(value(MathFn::Exp, 0.0, 0.0), 1.0);
+    assert!(value(MathFn::Exp, f32::from_bits(0x7FC0_0123), 0.0).is_nan());
     assert_eq!(value(MathFn::Exp2, 10.0, 0.0), 1024.0);
     assert_eq!(value(MathFn::Log, 0.0, 0.0), -infinity);
     assert_eq!(value(MathFn::Log, 1.0, 0.0), 0.0);
@@ -259,6 +269,12 @@ fn fast_mode_keeps_common_properties() {
     assert!(close(value(MathFn::Pow, -2.0, 3.0), -8.0));
     assert_eq!(value(MathFn::Pow, 0.0, 2.0), 0.0);
     assert_eq!(value(MathFn::Pow, 0.0, 0.0), 1.0);
+    assert_eq!(value(MathFn::Pow, 0.0, f32::MIN_POSITIVE), 0.0);
+    for zero in [0.0, -0.0, f32::from_bits(1)] {
+        assert_eq!(value(MathFn::Rsqrt, zero, 0.0), infinity.copysign(zero));
+    }
+    assert!(value(MathFn::Rsqrt, -1.0, 0.0).is_nan());
+    assert_eq!(value(MathFn::Fmod, 1e30, 1e-30), 0.0);
     assert!(value(MathFn::Sin, 3e38, 0.0).abs() <= 1.0);
     assert_eq!(value(MathFn::Atan2, 0.0, 0.0), 0.0);
     assert!((value(MathFn::Fmod, 7.5, 2.0) - 1.5).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Ranges of floats that are about to become integers.
+//! Ranges of floats that are about to become integers, and signs of those below reciprocal roots.
 //!
 //! Conversions give the nearest integer there is and 0 for a NaN, which takes most processors several
 //! instructions. Programs often limit what they convert, as the channels of a texel: then one is enough.
@@ -48,6 +48,41 @@ fn range(function: &Function, value: Value, depth: u32) -> Option<Range> {
             (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].min(b[1])]),
             (a, b) => Some([f64::NEG_INFINITY, a.or(b)?[1]]),
         },
+        _ => None,
+    }
+}
+
+/// Whether each number is positive and normal, or a NaN, as sums of squares and a constant are.
+pub(super) fn is_positive_normal(function: &Function, value: Value) -> bool {
+    sign(function, value, DEPTH) == Some(Sign::PositiveNormal)
+}
+
+/// What is known of the numbers that are no NaN.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Sign {
+    NotNegative,
+    PositiveNormal,
+}
+
+fn sign(function: &Function, value: Value, depth: u32) -> Option<Sign> {
+    let depth = depth.checked_sub(1)?;
+    let ValueDef::Inst(inst) = function.values[value.index()].def else {
+        // A parameter may be anything.
+        return None;
+    };
+    let of = |value: Value| sign(function, value, depth);
+    match &function.inst(inst).op {
+        Op::Const(bits) => match constant(function, value, *bits)?[0] {
+            number if number >= f64::from(f32::MIN_POSITIVE) => Some(Sign::PositiveNormal),
+            number => (number >= 0.0).then_some(Sign::NotNegative),
+        },
+        Op::Splat(a) | Op::Extract(a, _) => of(*a),
+        Op::Select(_, a, b) => Some(of(*a)?.min(of(*b)?)),
+        Op::Binary(BinOp::FAdd, a, b) => Some(of(*a)?.max(of(*b)?)),
+        Op::Binary(BinOp::FMul, a, b) if a == b => Some(Sign::NotNegative),
+        Op::Math(MathFn::FMax, args) => of(args[0]).max(of(args[1])),
+        Op::Math(MathFn::FAbs | MathFn::Sqrt, _) => Some(Sign::NotNegative),
+        Op::Math(MathFn::Fma, args) if args[0] == args[1] => of(args[2]),
         _ => None,
     }
 }

@@ -120,6 +120,7 @@ fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a:
     }
     let (double, ints) = (width.of("double"), width.of("i32"));
     let mask = width.of("i1");
+    let a = if from == Scalar::I64 { &within_double(t, width, op == CastOp::SToF, a) } else { a };
     let exact = t.value(format_args!("{name} {source} {a} to {double}"));
     // Round to odd in between: then rounding again cannot go wrong.
     let near = t.value(format_args!("fptrunc {double} {exact} to {float}"));
@@ -135,6 +136,23 @@ fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a:
     let chosen = t.value(format_args!("select {mask} {inexact}, {ints} {odd}, {ints} {bits}"));
     let rounded = t.value(format_args!("bitcast {ints} {chosen} to {float}"));
     from_f32(t, width, to, &rounded)
+}
+
+/// Integers of 64 bits that doubles hold exactly: larger ones are rounded to odd at bit 11, which is
+/// below the last place of any narrower float.
+fn within_double(t: &mut Text, width: Width, signed: bool, a: &Opd) -> Opd {
+    let (ints, mask) = (width.of("i64"), width.of("i1"));
+    let int = |value: i64| width.int("i64", value);
+    let upper = t.value(format_args!("and {ints} {a}, {}", int(!0x7FF)));
+    let lower = t.value(format_args!("and {ints} {a}, {}", int(0x7FF)));
+    let carried = t.value(format_args!("add {ints} {lower}, {}", int(0x7FF)));
+    let lost = t.value(format_args!("and {ints} {carried}, {}", int(0x800)));
+    let odd = t.value(format_args!("or {ints} {upper}, {lost}"));
+    // From 0 to twice the limit, or to the limit.
+    let (offset, count) = if signed { (1_i64 << 53, 1_i64 << 54) } else { (0, 1 << 53) };
+    let distance = t.value(format_args!("add {ints} {a}, {}", int(offset)));
+    let small = t.value(format_args!("icmp ult {ints} {distance}, {}", int(count)));
+    t.select(&mask, &small, &ints, a, &odd)
 }
 
 /// The same bits as another type of the same size.

@@ -30,6 +30,7 @@ pub mod memcpy_idiom;
 pub mod merge_stores;
 pub mod pipeline;
 pub mod prefetch;
+pub mod reciprocal_root;
 mod returns;
 mod rewrite_blocks;
 pub mod schedule_long_latency;

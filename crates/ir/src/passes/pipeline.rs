@@ -12,7 +12,7 @@ use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
     inline_selectively, licm, localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores,
-    prefetch, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
+    prefetch, reciprocal_root, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
     split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
@@ -35,6 +35,9 @@ passes! {
     EXCESS_PRECISION = "excess_precision",
         "In fast math mode, compute with numbers as they were before they were rounded to half.",
         |function, _| excess_precision::excess_precision(function);
+    RECIPROCAL_ROOT = "reciprocal_root",
+        "Outside of safe math mode, divide by a square root by multiplying with `rsqrt`.",
+        |function, _| reciprocal_root::reciprocal_root(function);
     SROA = "sroa", "Split aggregates in private memory into scalars.",
         |function, _| sroa::sroa(function);
     SPECULATE_SELECT_LOADS = "speculate_select_loads",
@@ -100,6 +103,7 @@ pub const SIMPLIFY: Step = Step::Fixpoint(
         &FOLD,
         // Before constants are rounded once more, and where all executors see it.
         &EXCESS_PRECISION,
+        &RECIPROCAL_ROOT,
         &SROA,
         &SPECULATE_SELECT_LOADS,
         &MEM2REG,

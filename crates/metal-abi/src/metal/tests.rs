@@ -26,6 +26,7 @@ mod logging;
 mod memory;
 mod stage_input;
 mod textures;
+mod truths;
 
 type Id = Retained<AnyObject>;
 

@@ -10,10 +10,12 @@ mod product;
 #[cfg(test)]
 mod tests;
 
-use objc2::runtime::{AnyObject, Bool};
+use objc2::runtime::AnyObject;
+
+use crate::runtime::object::Truth;
 
 /// Whether a device runs these kernels: each does.
 #[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn MPSSupportsMTLDevice(device: *mut AnyObject) -> Bool {
-    Bool::new(!device.is_null())
+pub(crate) extern "C-unwind" fn MPSSupportsMTLDevice(device: *mut AnyObject) -> Truth {
+    Truth::from(!device.is_null())
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use super::arc::{objc_release, objc_retain};
 use super::block_class;
 use super::class::{Class, IS_BLOCK};
+use super::object::Truth;
 
 const NEEDS_FREE: i32 = 1 << 24;
 const HAS_HELPERS: i32 = 1 << 25;
@@ -277,9 +278,10 @@ pub(crate) unsafe extern "C-unwind" fn _Block_object_dispose(captured: *const c_
 ///
 /// `block` is null or a block.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn _Block_has_signature(block: *const c_void) -> bool {
+pub(crate) unsafe extern "C-unwind" fn _Block_has_signature(block: *const c_void) -> Truth {
     // SAFETY: as promised.
-    unsafe { block.cast::<Block>().as_ref() }.is_some_and(|block| block.flags & HAS_SIGNATURE != 0)
+    let block = unsafe { block.cast::<Block>().as_ref() };
+    Truth::from(block.is_some_and(|block| block.flags & HAS_SIGNATURE != 0))
 }
 
 /// # Safety

@@ -6,7 +6,7 @@ use super::class::{CONSTRUCTS, COUNTS_ITSELF, Class, DESTRUCTS, IS_META, OWN_FLA
 use super::instance::Head;
 use super::lists::text;
 use super::method::{Ivar, Method};
-use super::object::{Bool, Imp, OBJECT_BYTES};
+use super::object::{Imp, OBJECT_BYTES, Truth};
 use super::protocol::Protocol;
 use super::registry;
 use super::selector::Sel;
@@ -123,11 +123,11 @@ pub(crate) unsafe extern "C-unwind" fn class_addMethod(
     selector: Option<Sel>,
     code: Option<Imp>,
     types: *const c_char,
-) -> Bool {
+) -> Truth {
     // SAFETY: as promised.
     let types = unsafe { text(types) };
-    let (Some(class), Some(selector), Some(code)) = (class, selector, code) else { return Bool::NO };
-    Bool::from(add_method(class, selector, code, types))
+    let (Some(class), Some(selector), Some(code)) = (class, selector, code) else { return Truth::NO };
+    Truth::from(add_method(class, selector, code, types))
 }
 
 /// # Safety
@@ -154,13 +154,13 @@ pub(crate) unsafe extern "C-unwind" fn class_addIvar(
     bytes: usize,
     alignment_log2: u8,
     types: *const c_char,
-) -> Bool {
+) -> Truth {
     // SAFETY: as promised.
     let (name, types) = unsafe { (text(name), text(types)) };
-    let Some(class) = class.filter(|class| class.as_object().isa().is_none()) else { return Bool::NO };
+    let Some(class) = class.filter(|class| class.as_object().isa().is_none()) else { return Truth::NO };
     let mut body = class.body();
     if body.ivars.iter().any(|ivar| ivar.name.as_c_str() == name) {
-        return Bool::NO;
+        return Truth::NO;
     }
     // Instances are aligned as `Head` is, and their bytes are counted in 32 bits.
     let alignment =
@@ -168,23 +168,23 @@ pub(crate) unsafe extern "C-unwind" fn class_addIvar(
     let offset =
         alignment.map(|alignment| class.instance_bytes().max(OBJECT_BYTES).next_multiple_of(alignment));
     let end = offset.and_then(|offset| offset.checked_add(bytes)).filter(|&end| u32::try_from(end).is_ok());
-    let Some((offset, end)) = offset.zip(end) else { return Bool::NO };
+    let Some((offset, end)) = offset.zip(end) else { return Truth::NO };
     class.set_instance_bytes(end);
     let ivar = Ivar { name: name.to_owned(), types: types.to_owned(), offset };
     body.ivars.push(Box::leak(Box::new(ivar)));
-    Bool::YES
+    Truth::YES
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn class_addProtocol(
     class: Option<&'static Class>,
     protocol: Option<&'static Protocol>,
-) -> Bool {
-    let (Some(class), Some(protocol)) = (class, protocol) else { return Bool::NO };
+) -> Truth {
+    let (Some(class), Some(protocol)) = (class, protocol) else { return Truth::NO };
     let mut body = class.body();
     let is_new = !body.protocols.iter().any(|known| std::ptr::eq(*known, protocol));
     if is_new {
         body.protocols.push(protocol);
     }
-    Bool::from(is_new)
+    Truth::from(is_new)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::class::Class;
 use super::lists::{copied_list, terminated_name, text};
 use super::method::{Ivar, Method};
-use super::object::{Bool, Imp};
+use super::object::{Imp, Truth};
 use super::protocol::Protocol;
 use super::selector::Sel;
 
@@ -37,8 +37,8 @@ pub(crate) extern "C-unwind" fn class_getName(class: Option<&'static Class>) -> 
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn class_isMetaClass(class: Option<&'static Class>) -> Bool {
-    Bool::from(class.is_some_and(Class::is_meta))
+pub(crate) extern "C-unwind" fn class_isMetaClass(class: Option<&'static Class>) -> Truth {
+    Truth::from(class.is_some_and(Class::is_meta))
 }
 
 #[unsafe(no_mangle)]
@@ -83,9 +83,9 @@ pub(crate) extern "C-unwind" fn class_getClassMethod(
 pub(crate) extern "C-unwind" fn class_respondsToSelector(
     class: Option<&'static Class>,
     selector: Option<Sel>,
-) -> Bool {
-    let (Some(class), Some(selector)) = (class, selector) else { return Bool::NO };
-    Bool::from(responds(class, selector))
+) -> Truth {
+    let (Some(class), Some(selector)) = (class, selector) else { return Truth::NO };
+    Truth::from(responds(class, selector))
 }
 
 #[unsafe(no_mangle)]
@@ -130,9 +130,9 @@ pub(crate) extern "C-unwind" fn class_getClassVariable(
 pub(crate) extern "C-unwind" fn class_conformsToProtocol(
     class: Option<&'static Class>,
     protocol: Option<&'static Protocol>,
-) -> Bool {
-    let (Some(class), Some(protocol)) = (class, protocol) else { return Bool::NO };
-    Bool::from(conforms(class, protocol))
+) -> Truth {
+    let (Some(class), Some(protocol)) = (class, protocol) else { return Truth::NO };
+    Truth::from(conforms(class, protocol))
 }
 
 /// Layouts are for garbage collectors.

@@ -7,26 +7,34 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::class::Class;
 use super::lists::terminated_name;
 
-/// C's `BOOL`: `unsigned char` off Apple's machines.
+/// C's `BOOL` as a parameter: `unsigned char` off Apple's machines.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bool(u8);
 
 impl Bool {
-    /// C's `YES`.
-    pub(crate) const YES: Bool = Bool(1);
-    /// C's `NO`.
-    pub(crate) const NO: Bool = Bool(0);
-
     /// Whether it is not `NO`.
     pub(crate) fn is_yes(self) -> bool {
         self.0 != 0
     }
 }
 
-impl From<bool> for Bool {
-    fn from(value: bool) -> Bool {
-        Bool(u8::from(value))
+/// C's `BOOL` as a result, in a whole register. Of a register with a byte in it, C leaves the other bits
+/// open, and clients that declare the result as `int`, as those in Python do, read them.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Truth(usize);
+
+impl Truth {
+    /// C's `YES`.
+    pub(crate) const YES: Truth = Truth(1);
+    /// C's `NO`.
+    pub(crate) const NO: Truth = Truth(0);
+}
+
+impl From<bool> for Truth {
+    fn from(value: bool) -> Truth {
+        Truth(usize::from(value))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_uint};
 
 use super::class::Class;
 use super::lists::{copied_list, copied_text, text};
-use super::object::Bool;
+use super::object::Truth;
 use super::raise_invalid_argument;
 use crate::arguments::may_read;
 
@@ -80,16 +80,16 @@ pub(crate) unsafe extern "C-unwind" fn class_addProperty(
     name: *const c_char,
     attributes: *const PropertyAttribute,
     count: c_uint,
-) -> Bool {
+) -> Truth {
     // SAFETY: as promised.
     let property = unsafe { Property::leaked(name, attributes, count) };
-    let Some(class) = class else { return Bool::NO };
+    let Some(class) = class else { return Truth::NO };
     let mut body = class.body();
     let is_new = !body.properties.iter().any(|known| known.name == property.name);
     if is_new {
         body.properties.push(property);
     }
-    Bool::from(is_new)
+    Truth::from(is_new)
 }
 
 /// # Safety

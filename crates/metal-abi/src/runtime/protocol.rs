@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::lists::{copied_list, text};
-use super::object::Bool;
+use super::object::{Bool, Truth};
 use super::property::{Property, PropertyAttribute};
 use super::raise_invalid_argument;
 use super::selector::Sel;
@@ -176,21 +176,21 @@ pub(crate) extern "C-unwind" fn protocol_getName(protocol: Option<&'static Proto
 pub(crate) extern "C-unwind" fn protocol_isEqual(
     first: Option<&'static Protocol>,
     second: Option<&'static Protocol>,
-) -> Bool {
+) -> Truth {
     let same = match (first, second) {
         (Some(first), Some(second)) => first.name == second.name,
         (first, second) => first.is_none() && second.is_none(),
     };
-    Bool::from(same)
+    Truth::from(same)
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn protocol_conformsToProtocol(
     protocol: Option<&'static Protocol>,
     other: Option<&'static Protocol>,
-) -> Bool {
-    let (Some(protocol), Some(other)) = (protocol, other) else { return Bool::NO };
-    Bool::from(protocol.includes(other))
+) -> Truth {
+    let (Some(protocol), Some(other)) = (protocol, other) else { return Truth::NO };
+    Truth::from(protocol.includes(other))
 }
 
 /// # Safety

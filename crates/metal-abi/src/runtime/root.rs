@@ -12,7 +12,7 @@ use super::class_builder::{add_method, allocate_pair, register_pair};
 use super::instance::{Head, create, dispose};
 use super::introspection::{conforms, responds};
 use super::message::{implementation, refuse, send};
-use super::object::{Bool, Imp, Object};
+use super::object::{Imp, Object, Truth};
 use super::pool;
 use super::protocol::{self, Protocol};
 use super::selector::Sel;
@@ -80,9 +80,9 @@ fn add_class_methods(class: &'static Class) {
     method!(class, c"superclass", superclass_of: (&'static Class, Sel) -> Option<&'static Class>, c"#16@0:8");
     method!(class, c"initialize", nothing: (Id, Sel), c"v16@0:8");
     method!(class, c"load", nothing: (Id, Sel), c"v16@0:8");
-    method!(class, c"instancesRespondToSelector:", instances_respond: (&'static Class, Sel, Option<Sel>) -> Bool, c"C24@0:8:16");
-    method!(class, c"isSubclassOfClass:", is_subclass: (&'static Class, Sel, *const Class) -> Bool, c"C24@0:8#16");
-    method!(class, c"conformsToProtocol:", class_conforms: (&'static Class, Sel, *const Protocol) -> Bool, c"C24@0:8@16");
+    method!(class, c"instancesRespondToSelector:", instances_respond: (&'static Class, Sel, Option<Sel>) -> Truth, c"C24@0:8:16");
+    method!(class, c"isSubclassOfClass:", is_subclass: (&'static Class, Sel, *const Class) -> Truth, c"C24@0:8#16");
+    method!(class, c"conformsToProtocol:", class_conforms: (&'static Class, Sel, *const Protocol) -> Truth, c"C24@0:8@16");
     method!(class, c"instanceMethodForSelector:", instance_method: (&'static Class, Sel, Option<Sel>) -> Imp, c"^?24@0:8:16");
 }
 
@@ -101,13 +101,13 @@ fn add_counting_methods(class: &'static Class) {
 fn add_asking_methods(class: &'static Class) {
     method!(class, c"class", class_of: (&Object, Sel) -> &'static Class, c"#16@0:8");
     method!(class, c"superclass", superclass: (&Object, Sel) -> Option<&'static Class>, c"#16@0:8");
-    method!(class, c"isEqual:", is_equal: (Id, Sel, Id) -> Bool, c"C24@0:8@16");
+    method!(class, c"isEqual:", is_equal: (Id, Sel, Id) -> Truth, c"C24@0:8@16");
     method!(class, c"hash", hash: (Id, Sel) -> usize, c"Q16@0:8");
-    method!(class, c"isProxy", no: (Id, Sel) -> Bool, c"C16@0:8");
-    method!(class, c"isKindOfClass:", is_kind: (&Object, Sel, *const Class) -> Bool, c"C24@0:8#16");
-    method!(class, c"isMemberOfClass:", is_member: (&Object, Sel, *const Class) -> Bool, c"C24@0:8#16");
-    method!(class, c"respondsToSelector:", responds_to: (&Object, Sel, Option<Sel>) -> Bool, c"C24@0:8:16");
-    method!(class, c"conformsToProtocol:", conforms_to: (&Object, Sel, *const Protocol) -> Bool, c"C24@0:8@16");
+    method!(class, c"isProxy", no: (Id, Sel) -> Truth, c"C16@0:8");
+    method!(class, c"isKindOfClass:", is_kind: (&Object, Sel, *const Class) -> Truth, c"C24@0:8#16");
+    method!(class, c"isMemberOfClass:", is_member: (&Object, Sel, *const Class) -> Truth, c"C24@0:8#16");
+    method!(class, c"respondsToSelector:", responds_to: (&Object, Sel, Option<Sel>) -> Truth, c"C24@0:8:16");
+    method!(class, c"conformsToProtocol:", conforms_to: (&Object, Sel, *const Protocol) -> Truth, c"C24@0:8@16");
 }
 
 fn add_sending_methods(class: &'static Class) {
@@ -146,8 +146,8 @@ extern "C-unwind" fn itself(object: Id, _: Sel) -> Id {
 
 extern "C-unwind" fn nothing(_: Id, _: Sel) {}
 
-extern "C-unwind" fn no(_: Id, _: Sel) -> Bool {
-    Bool::NO
+extern "C-unwind" fn no(_: Id, _: Sel) -> Truth {
+    Truth::NO
 }
 
 extern "C-unwind" fn class_of(object: &Object, _: Sel) -> &'static Class {
@@ -215,40 +215,40 @@ unsafe fn copy_by(object: Id, selector: &CStr) -> Id {
     unsafe { code(object, selector, std::ptr::null_mut()) }
 }
 
-extern "C-unwind" fn is_equal(object: Id, _: Sel, other: Id) -> Bool {
-    Bool::from(object == other)
+extern "C-unwind" fn is_equal(object: Id, _: Sel, other: Id) -> Truth {
+    Truth::from(object == other)
 }
 
 extern "C-unwind" fn hash(object: Id, _: Sel) -> usize {
     object.addr()
 }
 
-extern "C-unwind" fn is_kind(object: &Object, _: Sel, class: *const Class) -> Bool {
-    Bool::from(object.class().is_kind_of(class))
+extern "C-unwind" fn is_kind(object: &Object, _: Sel, class: *const Class) -> Truth {
+    Truth::from(object.class().is_kind_of(class))
 }
 
-extern "C-unwind" fn is_member(object: &Object, _: Sel, class: *const Class) -> Bool {
-    Bool::from(std::ptr::eq(object.class(), class))
+extern "C-unwind" fn is_member(object: &Object, _: Sel, class: *const Class) -> Truth {
+    Truth::from(std::ptr::eq(object.class(), class))
 }
 
-extern "C-unwind" fn is_subclass(class: &'static Class, _: Sel, other: *const Class) -> Bool {
-    Bool::from(class.ready().is_kind_of(other))
+extern "C-unwind" fn is_subclass(class: &'static Class, _: Sel, other: *const Class) -> Truth {
+    Truth::from(class.ready().is_kind_of(other))
 }
 
-extern "C-unwind" fn responds_to(object: &Object, _: Sel, selector: Option<Sel>) -> Bool {
-    Bool::from(selector.is_some_and(|selector| responds(object.class(), selector)))
+extern "C-unwind" fn responds_to(object: &Object, _: Sel, selector: Option<Sel>) -> Truth {
+    Truth::from(selector.is_some_and(|selector| responds(object.class(), selector)))
 }
 
-extern "C-unwind" fn instances_respond(class: &'static Class, _: Sel, selector: Option<Sel>) -> Bool {
-    Bool::from(selector.is_some_and(|selector| responds(class, selector)))
+extern "C-unwind" fn instances_respond(class: &'static Class, _: Sel, selector: Option<Sel>) -> Truth {
+    Truth::from(selector.is_some_and(|selector| responds(class, selector)))
 }
 
-extern "C-unwind" fn conforms_to(object: &Object, _: Sel, protocol: *const Protocol) -> Bool {
-    Bool::from(Protocol::at(protocol).is_some_and(|protocol| conforms(object.class(), protocol)))
+extern "C-unwind" fn conforms_to(object: &Object, _: Sel, protocol: *const Protocol) -> Truth {
+    Truth::from(Protocol::at(protocol).is_some_and(|protocol| conforms(object.class(), protocol)))
 }
 
-extern "C-unwind" fn class_conforms(class: &'static Class, _: Sel, protocol: *const Protocol) -> Bool {
-    Bool::from(Protocol::at(protocol).is_some_and(|protocol| conforms(class, protocol)))
+extern "C-unwind" fn class_conforms(class: &'static Class, _: Sel, protocol: *const Protocol) -> Truth {
+    Truth::from(Protocol::at(protocol).is_some_and(|protocol| conforms(class, protocol)))
 }
 
 extern "C-unwind" fn method_for(object: &Object, _: Sel, selector: Option<Sel>) -> Imp {

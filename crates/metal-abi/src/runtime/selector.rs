@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::{Mutex, PoisonError};
 
-use super::object::Bool;
+use super::object::Truth;
 
 /// A selector as others see it: the layout of libobjc2's version 2.
 #[repr(C)]
@@ -103,6 +103,6 @@ pub(crate) extern "C-unwind" fn sel_getName(selector: Option<Sel>) -> *const c_c
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn sel_isEqual(first: Option<Sel>, second: Option<Sel>) -> Bool {
-    Bool::from(first == second)
+pub(crate) extern "C-unwind" fn sel_isEqual(first: Option<Sel>, second: Option<Sel>) -> Truth {
+    Truth::from(first == second)
 }

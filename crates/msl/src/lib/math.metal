@@ -76,12 +76,15 @@ namespace precise { __AM_ALIASES(__am_precise_) }
 // The fraction of x, whose whole part is known: of x's sign, 0 for infinities.
 template <typename T> T __lib_modf(T x, T whole) { return __am_copysign(__am_select(x - whole, T(0), __am_isinf(x)), x); }
 
+// The distance from the whole number below, which may round up to 1; NaN for NaN and infinities.
+template <typename T> T __lib_fract(T above, T most) { return __am_select(above, most, above > most); }
+
 // What is made of several builtins: per type T, with I the integers of its length, BELOW the greatest
 // number below 1, and P the builtins' prefix.
 #define __AM_MIXED(T, I, BELOW, P) \
   T fma(T x, T y, T z) { return P##fma(x, y, z); } \
   T fdim(T x, T y) { return __am_select(x - y, T(0), x <= y); } \
-  T fract(T x) { return P##fmin(x - P##floor(x), T(BELOW)); } \
+  T fract(T x) { return __lib_fract(x - P##floor(x), T(BELOW)); } \
   T fmax3(T x, T y, T z) { return P##fmax(x, P##fmax(y, z)); } \
   T fmin3(T x, T y, T z) { return P##fmin(x, P##fmin(y, z)); } \
   T fmedian3(T x, T y, T z) { return P##fmax(P##fmin(x, y), P##fmin(P##fmax(x, y), z)); } \

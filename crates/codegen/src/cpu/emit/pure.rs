@@ -191,7 +191,13 @@ impl Emitter<'_, '_> {
             return self.t.intrinsic("fma", &ty, arith::flags(data.fp), &operands);
         }
         let count = width.count() as u32;
-        let name = self.shared.library.require(function, scalars[0], data.fp, count).to_owned();
+        let is_plain = (function, data.fp, scalars[0]) == (MathFn::Rsqrt, FpMode::Fast, Scalar::F32)
+            && float_range::is_positive_normal(self.facts.function, values[0]);
+        let name = if is_plain {
+            self.shared.library.require_rsqrt_of_positive_normal(count)
+        } else {
+            self.shared.library.require(function, scalars[0], data.fp, count).to_owned()
+        };
         let outside = scalar_type;
         let mut operands = Vec::new();
         for (arg, &scalar) in args.iter().zip(&scalars) {

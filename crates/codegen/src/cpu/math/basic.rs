@@ -33,14 +33,18 @@ pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: 
 }
 
 /// Precise: correctly rounded (the double result is never so near to the middle of two floats that
-/// its own error matters; all inputs were tried). Fast: within 2 ulp.
+/// its own error matters; all inputs were tried). Fast: within 2 ulp; the refinement of an infinite
+/// estimate would be NaN, so zeros and denormals are selected apart.
 fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
     match tier {
         Tier::Precise => {
             let x = x.extend(Lane::F64);
             (x.like(1.0) / x.sqrt()).round_to(Lane::F32)
         }
-        Tier::Fast => x.approximate_rsqrt(),
+        Tier::Fast => {
+            let infinity = x.like(f32::INFINITY).with_sign_of(x);
+            x.abs().lt(SMALLEST_NORMAL).select(infinity, x.approximate_rsqrt())
+        }
     }
 }
 
@@ -88,7 +92,8 @@ fn fast_fmod<'b>(x: Val<'b>, y: Val<'b>) -> Val<'b> {
     let quotient = (magnitude / divisor).unary("trunc");
     let rest = (-quotient).fma(divisor, magnitude);
     let rest = rest.lt(0.0).select(rest + divisor, rest);
-    rest.lt(divisor).select(rest, 0.0).with_sign_of(x)
+    // An infinite quotient leaves minus infinity.
+    rest.abs().lt(divisor).select(rest, 0.0).with_sign_of(x)
 }
 
 /// The neighbour of `x` towards `y`. As sign and magnitude, a step away from zero adds one to the

@@ -48,15 +48,22 @@ impl<'b> Power<'b> {
         (self.fraction + 1.0_f32) * power_of_two(half) * power_of_two(rest)
     }
 
-    /// The value for exponents from -126 to 129, with one factor: an exponent of -126 gives zero, 129
-    /// gives infinity. (One factor covers 254 powers, so the smallest normal results are given up.)
-    pub(super) fn value_flushed(self) -> Val<'b> {
+    /// The value for exponents from -125 to 129, with one factor; 129 gives infinity.
+    pub(super) fn value_by_one_factor(self) -> Val<'b> {
         self.fraction.fma(2.0_f32, 2.0_f32) * power_of_two(self.exponent - 1)
     }
 
-    /// By tier: all exponents, or those of [`Self::value_flushed`].
-    pub(super) fn value_in(self, tier: Tier) -> Val<'b> {
-        if tier == Tier::Fast { self.value_flushed() } else { self.value() }
+    /// The value of a power whose argument is `x`: zero where it is below the normal numbers, infinity
+    /// where it is above the finite ones, NaN of a NaN. `range`: the least and the greatest argument between.
+    ///
+    /// Normal results have 255 exponents here, because the fraction may be negative, and a float as factor
+    /// has 254: the exponent is added to the bits.
+    pub(super) fn value_within(self, x: Val<'b>, range: [f32; 2]) -> Val<'b> {
+        let [least, greatest] = range;
+        let bits = (self.fraction + 1.0_f32).bits() + (self.exponent << 23);
+        // In this order both are masks of instructions with AVX-512.
+        let bits = x.lt(least).select(x.body.i32(0), bits);
+        x.unless_le(greatest).select(x * f32::MAX, bits.as_float(Lane::F32))
     }
 }
 
@@ -65,14 +72,27 @@ pub(super) fn power_of_two(k: Val<'_>) -> Val<'_> {
     ((k + 127) << 23).as_float(Lane::F32)
 }
 
-/// `x` limited to the tier's range of results: (precise low, precise high, fast low, fast high).
-fn limited<'b>(tier: Tier, x: Val<'b>, limits: [f32; 4]) -> Val<'b> {
-    let [low, high] = if tier == Tier::Fast { [limits[2], limits[3]] } else { [limits[0], limits[1]] };
-    x.at_least(low).at_most(high)
+/// Arguments of an exponential function.
+struct Domain {
+    /// Precise: those beyond have the results of the limits, zero and infinity.
+    limits: [f32; 2],
+    /// Fast: those with normal results.
+    normal: [f32; 2],
+}
+
+impl Domain {
+    /// The function of which `power` computes the power of an argument near the domain.
+    fn value<'b>(self, tier: Tier, x: Val<'b>, power: impl FnOnce(Val<'b>) -> Power<'b>) -> Val<'b> {
+        match tier {
+            Tier::Precise => power(x.at_least(self.limits[0]).at_most(self.limits[1])).value(),
+            Tier::Fast => power(x).value_within(x, self.normal),
+        }
+    }
 }
 
 pub(super) fn exp(tier: Tier, x: Val<'_>) -> Val<'_> {
-    exp_power(tier, limited(tier, x, [-104.0, 89.0, -87.336_54, 89.41])).value_in(tier)
+    let domain = Domain { limits: [-104.0, 89.0], normal: [-87.336_54, 88.722_83] };
+    domain.value(tier, x, |x| exp_power(tier, x))
 }
 
 /// e^x for |x| up to 180.
@@ -84,10 +104,14 @@ pub(super) fn exp_power(tier: Tier, x: Val<'_>) -> Power<'_> {
     Power { exponent: rounded.bits() - ROUND_BITS, fraction: (r * r).fma(q, r) }
 }
 
+/// Where 2^x is a normal number.
+pub(super) const EXP2_NORMAL: [f32; 2] = [-126.0, 127.999_99];
+
 pub(super) fn exp2(tier: Tier, x: Val<'_>) -> Val<'_> {
-    let x = limited(tier, x, [-151.0, 129.0, -126.0, 129.0]);
-    let rounded = x + ROUND;
-    exp2_power(tier, x - (rounded - ROUND), rounded.bits() - ROUND_BITS).value_in(tier)
+    Domain { limits: [-151.0, 129.0], normal: EXP2_NORMAL }.value(tier, x, |x| {
+        let rounded = x + ROUND;
+        exp2_power(tier, x - (rounded - ROUND), rounded.bits() - ROUND_BITS)
+    })
 }
 
 /// 2^(k + r) for |r| up to one half.
@@ -97,10 +121,12 @@ pub(super) fn exp2_power<'b>(tier: Tier, r: Val<'b>, k: Val<'b>) -> Power<'b> {
 }
 
 pub(super) fn exp10(tier: Tier, x: Val<'_>) -> Val<'_> {
-    let x = limited(tier, x, [-45.2, 38.6, -37.929_7, 38.83]);
-    let rounded = x.fma(c::LOG2_10, ROUND);
-    let k = rounded - ROUND;
-    let r = k.fma(-c::LOG10_2_LOW, k.fma(-c::LOG10_2_HIGH, x));
-    let q = if tier == Tier::Fast { polynomial(r, &c::EXP10_FAST) } else { polynomial(r, &c::EXP10) };
-    Power { exponent: rounded.bits() - ROUND_BITS, fraction: r * q }.value_in(tier)
+    let domain = Domain { limits: [-45.2, 38.6], normal: [-37.929_78, 38.531_837] };
+    domain.value(tier, x, |x| {
+        let rounded = x.fma(c::LOG2_10, ROUND);
+        let k = rounded - ROUND;
+        let r = k.fma(-c::LOG10_2_LOW, k.fma(-c::LOG10_2_HIGH, x));
+        let q = if tier == Tier::Fast { polynomial(r, &c::EXP10_FAST) } else { polynomial(r, &c::EXP10) };
+        Power { exponent: rounded.bits() - ROUND_BITS, fraction: r * q }
+    })
 }

@@ -9,7 +9,11 @@ use super::value::Val;
 
 /// Half of e^|x|, infinite where `cosh` and `sinh` are.
 fn half_exp(tier: Tier, magnitude: Val<'_>) -> Val<'_> {
-    exp_power(tier, magnitude.at_most(89.5_f32)).times_power_of_two(-1).value_in(tier)
+    let half = exp_power(tier, magnitude.at_most(89.5_f32)).times_power_of_two(-1);
+    match tier {
+        Tier::Precise => half.value(),
+        Tier::Fast => half.value_by_one_factor(),
+    }
 }
 
 pub(super) fn cosh(tier: Tier, x: Val<'_>) -> Val<'_> {
@@ -33,7 +37,7 @@ pub(super) fn tanh(tier: Tier, x: Val<'_>) -> Val<'_> {
     }
     let magnitude = x.abs();
     let limited = magnitude.at_most(10.0_f32);
-    let square = exp_power(tier, limited + limited).value_flushed();
+    let square = exp_power(tier, limited + limited).value_by_one_factor();
     let far = x.like(1.0_f32) - x.like(2.0_f32) / (square + 1.0_f32);
     let z = x * x;
     let near = (magnitude * z).fma(polynomial(z, &c::TANH), magnitude);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
 
-use super::{MathDef, library_function};
+use super::{MathDef, library_function, rsqrt_of_positive_normal};
 
 /// Collects definitions and the declarations of the intrinsics that they call. The order of the
 /// output depends only on what was asked for.
@@ -32,6 +32,14 @@ impl Library {
             self.add(definition);
         }
         &self.names[&key]
+    }
+
+    /// The same for fast `rsqrt` of `float` numbers that are positive and normal, or NaN.
+    pub(crate) fn require_rsqrt_of_positive_normal(&mut self, width: u32) -> String {
+        let definition = rsqrt_of_positive_normal(width);
+        let name = definition.name.clone();
+        self.add(definition);
+        name
     }
 
     fn add(&mut self, definition: MathDef) {

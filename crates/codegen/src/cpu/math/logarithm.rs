@@ -123,8 +123,7 @@ pub(super) fn log2_double(x: Val<'_>) -> Val<'_> {
     polynomial_double(f, &c::POW_LOG2_DOUBLE, high_orders).fma(f, k)
 }
 
-/// log2 |x| as a sum of two floats, for normal finite `x`; below, minus a number that is large
-/// enough for any exponent.
+/// log2 |x| as a sum of two floats, for normal finite `x`; below, a large negative number.
 pub(super) fn log2_pair(x: Val<'_>) -> (Val<'_>, Val<'_>) {
     let magnitude = x.abs();
     let (k, f) = split(magnitude);

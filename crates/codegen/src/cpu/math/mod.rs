@@ -115,6 +115,14 @@ pub fn library_function(function: MathFn, scalar: Scalar, mode: FpMode, width: u
     body.finish(&function_name(function, scalar, tier, width), &arguments, result, inline)
 }
 
+/// Fast `rsqrt` of `float` numbers that are positive and normal, or NaN: the estimate without care for zero.
+fn rsqrt_of_positive_normal(width: u32) -> MathDef {
+    let body = Body::new(width);
+    let arguments = body.arguments(&[Lane::F32]);
+    let result = arguments[0].approximate_rsqrt();
+    body.finish(&format!("am_rsqrt_normal_f32_fast_w{width}"), &arguments, result, Inline::Always)
+}
+
 fn function_name(function: MathFn, scalar: Scalar, tier: Tier, width: u32) -> String {
     let function = format!("{function:?}").to_lowercase();
     let tier = if tier == Tier::Fast { "fast" } else { "precise" };

@@ -5,11 +5,14 @@
 
 use super::Tier;
 use super::body::Lane;
-use super::exponential::{ROUND, ROUND_DOUBLE, exp2_power};
+use super::exponential::{EXP2_NORMAL, ROUND, ROUND_DOUBLE, exp2_power};
 use super::logarithm::{log2_double, log2_pair};
 use super::value::Val;
 
 const SIGN: i32 = i32::MIN;
+
+/// 2^100.
+const LOG2_OF_ZERO_SCALE: f32 = 1.267_650_6e30;
 
 pub(super) fn pow<'b>(tier: Tier, x: Val<'b>, y: Val<'b>) -> Val<'b> {
     let magnitude = if tier == Tier::Fast { fast_magnitude(x, y) } else { precise_magnitude(x, y) };
@@ -51,14 +54,16 @@ fn precise_magnitude<'b>(x: Val<'b>, y: Val<'b>) -> Val<'b> {
     exp2_power(Tier::Precise, r, rounded.bits().truncate(Lane::I32)).value()
 }
 
+/// |x|^y. A base that counts as zero has a finite logarithm, so that its power 0 is one; the scale makes the
+/// product as large as an infinite one for any other exponent.
 fn fast_magnitude<'b>(x: Val<'b>, y: Val<'b>) -> Val<'b> {
     let (log, log_low) = log2_pair(x);
     let product = y * log;
-    let limited = product.at_least(-126.0_f32).at_most(129.0_f32);
     let low = y.fma(log_low, y.fma(log, -product));
-    // Out of range, the low part may be anything.
-    let low = limited.eq(product).select(low, 0.0_f32);
-    let rounded = limited + ROUND;
-    let r = (limited - (rounded - ROUND)) + low;
-    exp2_power(Tier::Fast, r, rounded.bits() - ROUND.to_bits().cast_signed()).value_flushed()
+    let vanishing = x.abs().lt(f32::MIN_POSITIVE);
+    let product = vanishing.select(product * LOG2_OF_ZERO_SCALE, product);
+    let rounded = product + ROUND;
+    let r = (product - (rounded - ROUND)) + low;
+    exp2_power(Tier::Fast, r, rounded.bits() - ROUND.to_bits().cast_signed())
+        .value_within(product, EXP2_NORMAL)
 }

@@ -99,13 +99,16 @@ fn pi_kernel<'b>(tier: Tier, w: Val<'b>, coefficients: &[f32]) -> Val<'b> {
     }
 }
 
+/// The zero of an odd multiple of π has the opposite sign of the argument's.
 pub(super) fn tan_pi(tier: Tier, x: Val<'_>) -> Val<'_> {
-    let y = x - x.unary("nearbyint");
+    let nearest = x.unary("nearbyint");
+    let y = x - nearest;
     let magnitude = y.abs();
     let far = magnitude.gt(0.25_f32);
     let w = far.select(y.like(0.5_f32) - magnitude, magnitude);
     let tangent = pi_kernel(tier, w, &c::TAN_PI);
     let quotient = far.select(x.like(1.0_f32), tangent) / far.select(tangent, 1.0_f32);
-    let sign = y.eq(0.0_f32).select(x, y);
-    quotient.with_sign_of(sign)
+    let half = nearest * 0.5_f32;
+    let zero = half.unary("nearbyint").eq(half).select(x, -x);
+    quotient.with_sign_of(y.eq(0.0_f32).select(zero, y))
 }

@@ -234,6 +234,12 @@ impl<'b> Val<'b> {
         self.compare(if self.lane.is_float() { "fcmp ogt" } else { "icmp sgt" }, right)
     }
 
+    /// Greater, or either is NaN.
+    pub(super) fn unless_le(self, right: impl Right<'b>) -> Val<'b> {
+        assert!(self.lane.is_float(), "integers are not unordered");
+        self.compare("fcmp ugt", right)
+    }
+
     pub(super) fn ge(self, right: impl Right<'b>) -> Val<'b> {
         self.compare(if self.lane.is_float() { "fcmp oge" } else { "icmp sge" }, right)
     }

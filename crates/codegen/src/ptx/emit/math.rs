@@ -94,8 +94,11 @@ impl Emitter<'_> {
         // Infinity has no error but a NaN, of which the minimum is the other.
         let error = self.t.intrinsic("minnum", "float", "", &[&error, &single(ERROR_OF_INFINITY)]);
         let power = self.approximate("ex2.approx.ftz.f", &exponent);
-        let error = self.t.value(format_args!("fmul float {error}, {ln_2}"));
-        self.t.intrinsic("fma", "float", "", &[&power, &error, &power])
+        // A factor, not an addend, which an infinite power would turn into NaN. Of large exponents the
+        // error is of any size; the power is infinite or zero then, and only the factor's sign matters.
+        let factor = self.t.intrinsic("fma", "float", "", &[&error, &ln_2, &single(1.0)]);
+        let factor = self.t.intrinsic("fabs", "float", "", &[&factor]);
+        self.t.value(format_args!("fmul float {power}, {factor}"))
     }
 
     fn logarithm_times(&mut self, factor: f64, x: &Opd) -> Opd {
