@@ -58,6 +58,8 @@
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
 //! and at `break`, `continue` and `return`, and reconverge at the end of the construct.
+//! The value of a lane that is not active, or that a partial SIMD-group lacks, is zero in shuffles and
+//! broadcasts, and takes no part in votes, reductions and prefix operations.
 //! Relaxed atomics are single, indivisible accesses; plain racing accesses give either value.
 //!
 //! # Control flow
@@ -108,8 +110,8 @@ pub use module::{
     ThreadgroupVar,
 };
 pub use op::{
-    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Effect, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query,
-    SimdOp, SwitchCase, UnOp,
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Combination, Combine, CombinedLanes, Effect, FpMode,
+    MathFn, MatrixOp, Op, PrefetchHint, Query, SimdOp, SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};

@@ -10,7 +10,9 @@ use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, Threadgro
 pub use arithmetic::{BinOp, CastOp, CmpOp, FpMode, UnOp};
 pub use effects::Effect;
 pub use math::MathFn;
-pub use threads::{AtomicOp, BarrierScope, MatrixOp, PrefetchHint, Query, SimdOp};
+pub use threads::{
+    AtomicOp, BarrierScope, Combination, Combine, CombinedLanes, MatrixOp, PrefetchHint, Query, SimdOp,
+};
 
 /// One case of a switch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
