@@ -38,7 +38,8 @@
 //! wherever it points, even out of bounds.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
-//! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave
+//! the load, records the first fault with the instruction's [`Loc`], and goes on. A scalar or a vector is
+//! one access; copies and fills access one of their [`Pieces`] after the other. A pass may leave
 //! out an access whose outcome is not used, and its fault with it. Reading a byte
 //! never written gives an arbitrary value (a sanitizer may report it). [`Op::LocalStart`] begins a
 //! new lifetime: the local's contents become undefined.
@@ -111,7 +112,7 @@ pub use module::{
 };
 pub use op::{
     AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Combination, Combine, CombinedLanes, Effect, FpMode,
-    MathFn, MatrixOp, Op, PrefetchHint, Query, SimdOp, SwitchCase, UnOp,
+    MathFn, MatrixOp, Op, Pieces, PrefetchHint, Query, SimdOp, SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};
