@@ -394,7 +394,7 @@ impl Machine {
     }
 }
 
-/// The starts and sizes of what is accessed at once: all bytes, or the pieces of a range that is not in bounds.
+/// The starts and sizes of single accesses: all bytes, or the pieces of a range that is not in bounds.
 fn accesses_of(is_whole: bool, bytes: u64, pieces: Option<Pieces>) -> impl Iterator<Item = (u64, u64)> {
     let (size, stride) = match pieces.filter(|_| !is_whole) {
         Some(pieces) => (pieces.size.into(), pieces.stride.into()),

@@ -8,9 +8,9 @@
 //! `umax`, `or` and `xor` 0, `smin` and `smax` the greatest and least integer. Each step rounds to the
 //! value's type.
 //!
-//! Prefix operations go through the active lanes of the group in ascending order: the inclusive result of the first is
-//! its own value, of every other `op(result before, own value)`; the exclusive result is the inclusive one
-//! of the active lane before, 0 (product: 1) for the first.
+//! Prefix operations go through the active lanes of the group in ascending order: the inclusive result of the
+//! first is its own value, of every other `op(result before, own value)`; the exclusive result is the
+//! inclusive one of the active lane before, 0 (product: 1) for the first.
 //!
 //! # Lanes that are not there
 //! A shuffle or broadcast from a lane that is inactive or does not exist returns zero.

@@ -23,8 +23,9 @@ pub struct SwitchCase {
     pub body: Block,
 }
 
-/// The pieces of a copied or cleared range: some bytes at each multiple of the stride. Each piece is one access:
-/// out of bounds it is not stored, and reads as zero. The bytes between pieces are padding, and may be copied.
+/// The pieces of a copied or cleared range: some bytes at each multiple of the stride. Each piece is one
+/// access: out of bounds it is not stored, and reads as zero. The bytes between pieces are padding, which may
+/// be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pieces {
     /// Bytes of a piece: one to four elements, of at most eight bytes.

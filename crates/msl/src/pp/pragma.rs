@@ -39,8 +39,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Floating-
-    /// point pragmas in a form that clang does not know are reported, as they are ignored.
+    /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
+    /// floating-point pragmas in unknown forms, which are ignored.
     fn interpret(&mut self, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
         let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), span };
         made.interpret(tokens);

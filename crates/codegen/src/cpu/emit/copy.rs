@@ -303,8 +303,8 @@ impl Emitter<'_, '_> {
         (offset, at)
     }
 
-    /// Emits `piece` for each, with its offset from the pointers: one after the other, or in a loop in which the
-    /// pointers advance.
+    /// Emits `piece` for each, with its offset from the pointers: one after the other, or in a loop in which
+    /// the pointers advance.
     fn each_piece(
         &mut self,
         size: i64,

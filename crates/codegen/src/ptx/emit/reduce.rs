@@ -192,8 +192,7 @@ impl Emitter<'_> {
         if reduction.is_prefix() { self.scan(reduction, value) } else { self.butterfly(reduction, value) }
     }
 
-    /// Prefixes in as many steps as a butterfly has, of numbers whose order does not matter (Hillis and Steele,
-    /// 1986).
+    /// Prefixes in a butterfly's steps, of numbers whose order does not matter (Hillis and Steele, 1986).
     fn scan(&mut self, reduction: Reduction, value: &Opd) -> Opd {
         let mut sum = value.clone();
         for delta in reduction.deltas().rev() {
