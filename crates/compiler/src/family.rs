@@ -167,41 +167,22 @@ fn feature_of_atomic(function: &Function, value: Value) -> Option<Feature> {
 
 /// By the tables of SIMD-group and quad-group functions in the Metal shading language specification, §6.9.
 fn feature_of_simd(op: SimdOp) -> Feature {
+    // The feature does not depend on the elements.
+    match op.combination(Scalar::I32).map(|combination| combination.width) {
+        Some(32) => return Feature::SimdReduction,
+        Some(_) => return Feature::QuadReduction,
+        None => {}
+    }
     match op {
-        SimdOp::Shuffle
-        | SimdOp::ShuffleXor
-        | SimdOp::ShuffleUp
-        | SimdOp::ShuffleDown
-        | SimdOp::RotateUp
-        | SimdOp::RotateDown
-        | SimdOp::Broadcast
-        | SimdOp::BroadcastFirst => Feature::SimdPermute,
+        SimdOp::Any | SimdOp::All | SimdOp::Ballot | SimdOp::ActiveMask | SimdOp::IsFirst => {
+            Feature::SimdReduction
+        }
         SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown => Feature::SimdShiftAndFill,
-        SimdOp::Sum
-        | SimdOp::Product
-        | SimdOp::FMin
-        | SimdOp::FMax
-        | SimdOp::UMin
-        | SimdOp::UMax
-        | SimdOp::SMin
-        | SimdOp::SMax
-        | SimdOp::And
-        | SimdOp::Or
-        | SimdOp::Xor
-        | SimdOp::PrefixInclusiveSum
-        | SimdOp::PrefixExclusiveSum
-        | SimdOp::PrefixInclusiveProduct
-        | SimdOp::PrefixExclusiveProduct
-        | SimdOp::Any
-        | SimdOp::All
-        | SimdOp::Ballot
-        | SimdOp::ActiveMask
-        | SimdOp::IsFirst => Feature::SimdReduction,
-        SimdOp::QuadSum | SimdOp::QuadProduct | SimdOp::QuadFMin | SimdOp::QuadFMax => Feature::QuadReduction,
         SimdOp::QuadBroadcast
         | SimdOp::QuadShuffle
         | SimdOp::QuadShuffleXor
         | SimdOp::QuadShuffleUp
         | SimdOp::QuadShuffleDown => Feature::QuadPermute,
+        _ => Feature::SimdPermute,
     }
 }

@@ -92,6 +92,7 @@ const PREPROCESSOR: &[Entry] = &[
     other("too-many-names", "the process has met more distinct names than fit its table", NAMES),
     id("too-many-tokens", "the translation unit has more than 1.5 million tokens"),
     id("unknown-directive", "a directive that does not exist"),
+    id("unknown-pragma", "warning: a floating-point pragma in a form that is not known, which is ignored"),
     id("unmatched-conditional", "`#else`, `#elif` or `#endif` without `#if`, or after `#else`"),
     id("unreadable-include", "an included file cannot be read, is too large or is not a regular file"),
     id("unterminated-comment", "a `/*` comment without `*/`"),
@@ -122,6 +123,10 @@ const PARSER: &[Entry] = &[
     id("expected-token", "a punctuation mark such as `;` or `)` is missing"),
     id("expected-type", "a type is missing, as in a cast, a base class or a template parameter"),
     id("misplaced-label", "`case` or `default` that is not directly in a block"),
+    id(
+        "misplaced-pragma",
+        "a floating-point pragma that is neither at file scope nor at the start of a block",
+    ),
     id("missing-type", "a function without a result type"),
     id("too-ambiguous", "templates and parentheses nest so that parsing would take too long"),
     id("too-deep", "expressions, statements, types or instantiations nest too deeply"),

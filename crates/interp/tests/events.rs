@@ -127,10 +127,10 @@ fn accesses_of_all_lanes_are_one_event() {
 fn copies_and_zeros_say_what_they_write() {
     let module = kernel(&[Space::Device], |b, p| {
         let target = b.ptr_offset(p[0], 16);
-        b.push(Op::MemCopy { dst: target, src: p[0], size: 8, align: 4 });
-        b.push(Op::MemZero { dst: p[0], size: 4, align: 4 });
+        b.mem_copy(target, p[0], 8, 4);
+        b.mem_zero(p[0], 4, 4);
         let beyond = b.ptr_offset(p[0], 1 << 20);
-        b.push(Op::MemCopy { dst: target, src: beyond, size: 4, align: 4 });
+        b.mem_copy(target, beyond, 4, 4);
     });
     let mut buffer = bytes_i32(&[1, 2, 3, 4, 5, 6]);
     let mut both = Both::default();

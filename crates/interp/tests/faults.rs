@@ -104,20 +104,20 @@ fn constant_memory_is_not_written_and_copies_check_both_sides() {
         let bits = b.cast(CastOp::PtrToInt, p[0], Type::I64);
         let forged = b.cast(CastOp::IntToPtr, bits, Type::Ptr(Space::Device));
         b.store(forged, one, 4);
-        b.push(Op::MemCopy { dst: p[1], src: p[0], size: 8, align: 4 });
+        b.mem_copy(p[1], p[0], 8, 4);
         let far = b.ptr_offset(p[0], 4);
         let second = b.ptr_offset(p[1], 8);
-        b.push(Op::MemCopy { dst: second, src: far, size: 8, align: 4 });
+        b.mem_copy(second, far, 8, 4);
         let end = b.ptr_offset(p[1], 12);
-        b.push(Op::MemZero { dst: end, size: 8, align: 4 });
+        b.mem_zero(end, 8, 4);
     });
     let (mut input, mut output) = (bytes_i32(&[5, 6]), bytes_i32(&[-1; 4]));
     let mut memory = Memory::new().bind(&mut input).bind(&mut output);
     let report = run_k(&module, grid(1, 1), &mut memory).expect("it goes on");
     assert_eq!(i32s(&input), [5, 6]);
-    assert_eq!(i32s(&output), [5, 6, 0, 0]);
+    assert_eq!(i32s(&output), [5, 6, 6, 0]);
     let kinds: Vec<_> = report.faults.iter().map(|fault| (fault.kind, fault.offset)).collect();
-    assert_eq!(kinds, [(AccessKind::Store, 0), (AccessKind::Load, 4), (AccessKind::Store, 12)]);
+    assert_eq!(kinds, [(AccessKind::Store, 0), (AccessKind::Load, 8), (AccessKind::Store, 16)]);
 }
 
 fn endless() -> Module {

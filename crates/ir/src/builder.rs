@@ -5,7 +5,8 @@
 
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    BinOp, Block, FpMode, Function, Label, Loc, Local, MathFn, Op, Query, Scalar, Space, Type, UnOp, Value,
+    BinOp, Block, FpMode, Function, Label, Loc, Local, MathFn, Op, Pieces, Query, Scalar, Space, Type, UnOp,
+    Value,
 };
 
 /// Builds one function.
@@ -18,13 +19,16 @@ pub struct Builder<'f> {
     pub loc: Loc,
     /// Given to each instruction appended from now on.
     pub fp: FpMode,
+    /// Whether multiplications and additions may be fused, if `fp` allows it. Where they may not, float
+    /// additions, subtractions and multiplications are [`FpMode::Safe`].
+    pub contract: bool,
 }
 
 impl<'f> Builder<'f> {
     /// Starts at the function's body.
     pub fn new(func: &'f mut Function) -> Self {
         let block = func.body;
-        Self { func, block, loc: Loc::default(), fp: FpMode::default() }
+        Self { func, block, loc: Loc::default(), fp: FpMode::default(), contract: true }
     }
 
     /// The current block.
@@ -60,7 +64,10 @@ impl<'f> Builder<'f> {
 
     /// Appends an instruction with a result of type `ty`.
     pub fn value(&mut self, op: Op, ty: Type) -> Value {
-        let inst = self.func.add_inst(op, Some(ty), self.fp, self.loc);
+        let is_exact =
+            !self.contract && matches!(op, Op::Binary(BinOp::FAdd | BinOp::FSub | BinOp::FMul, ..));
+        let fp = if is_exact { FpMode::Safe } else { self.fp };
+        let inst = self.func.add_inst(op, Some(ty), fp, self.loc);
         if !self.is_terminated() {
             self.func.blocks[self.block.index()].insts.push(inst);
         }
@@ -169,6 +176,16 @@ impl<'f> Builder<'f> {
     pub fn load(&mut self, ptr: Value, ty: Type, align: u32) -> Value {
         assert!(self.func.ty(ptr).is_ptr(), "a load through {ptr}, which is not a pointer");
         self.value(Op::Load { ptr, align, volatile: false }, ty)
+    }
+
+    /// Copies bytes, as integers.
+    pub fn mem_copy(&mut self, dst: Value, src: Value, size: u64, align: u32) {
+        self.push(Op::MemCopy { dst, src, size, align, pieces: Pieces::integers(size, align) });
+    }
+
+    /// Fills bytes with zero, as integers.
+    pub fn mem_zero(&mut self, dst: Value, size: u64, align: u32) {
+        self.push(Op::MemZero { dst, size, align, pieces: Pieces::integers(size, align) });
     }
 
     /// A store.

@@ -38,7 +38,8 @@
 //! wherever it points, even out of bounds.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
-//! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave
+//! the load, records the first fault with the instruction's [`Loc`], and goes on. A scalar or a vector is
+//! one access; copies and fills access one of their [`Pieces`] after the other. A pass may leave
 //! out an access whose outcome is not used, and its fault with it. Reading a byte
 //! never written gives an arbitrary value (a sanitizer may report it). [`Op::LocalStart`] begins a
 //! new lifetime: the local's contents become undefined.
@@ -58,6 +59,8 @@
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
 //! and at `break`, `continue` and `return`, and reconverge at the end of the construct.
+//! The value of a lane that is not active, or that a partial SIMD-group lacks, is zero in shuffles and
+//! broadcasts, and takes no part in votes, reductions and prefix operations.
 //! Relaxed atomics are single, indivisible accesses; plain racing accesses give either value.
 //!
 //! # Control flow
@@ -108,8 +111,8 @@ pub use module::{
     ThreadgroupVar,
 };
 pub use op::{
-    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Effect, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query,
-    SimdOp, SwitchCase, UnOp,
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Combination, Combine, CombinedLanes, Effect, FpMode,
+    MathFn, MatrixOp, Op, Pieces, PrefetchHint, Query, SimdOp, SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};

@@ -8,7 +8,7 @@
 
 mod table;
 
-use anymetal_ir::{AtomicOp, BarrierScope, FpMode, MathFn, Query};
+use anymetal_ir::{AtomicOp, BarrierScope, FpMode, MathFn, Query, SimdOp};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -117,47 +117,6 @@ pub enum ArithFn {
     ReverseBits,
 }
 
-/// SIMD-group and quad-group operations, [`anymetal_ir::SimdOp`] with the number type left open.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are those of the IR's operations")]
-pub enum SimdFn {
-    Sum,
-    Product,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    PrefixInclusiveSum,
-    PrefixExclusiveSum,
-    PrefixInclusiveProduct,
-    PrefixExclusiveProduct,
-    Shuffle,
-    ShuffleXor,
-    ShuffleUp,
-    ShuffleDown,
-    RotateUp,
-    RotateDown,
-    ShuffleAndFillUp,
-    ShuffleAndFillDown,
-    Broadcast,
-    BroadcastFirst,
-    Any,
-    All,
-    Ballot,
-    ActiveMask,
-    IsFirst,
-    QuadSum,
-    QuadProduct,
-    QuadMin,
-    QuadMax,
-    QuadBroadcast,
-    QuadShuffle,
-    QuadShuffleXor,
-    QuadShuffleUp,
-    QuadShuffleDown,
-}
-
 /// What a builtin means to lowering and to the evaluator of constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BuiltinOp {
@@ -174,7 +133,7 @@ pub enum BuiltinOp {
     /// Whether all are.
     AllOf,
     /// SIMD-group operation; the arguments are the IR operation's.
-    Simd(SimdFn),
+    Simd(SimdOp),
     /// A fact about the thread.
     Query(Query),
     /// A barrier.

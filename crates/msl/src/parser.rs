@@ -43,7 +43,7 @@ pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
 use crate::ast::Item;
-use crate::token::{Kw, Name, Punct, Token, TokenKind};
+use crate::token::{FpPragmas, Kw, Name, Punct, Token, TokenKind};
 use anymetal_diag::{Diagnostic, Sink, Span};
 use scope::{NameKind, ScopeId};
 use std::sync::Arc;
@@ -83,6 +83,8 @@ struct Parser<'t> {
     depth: u32,
     /// Inside `({ … })`, in the same function.
     in_statement_expr: bool,
+    /// The floating-point pragmas in force here.
+    fp: FpPragmas,
     /// The height of the expression parsed last.
     height: u32,
     scopes: Scopes,
@@ -94,7 +96,7 @@ struct Parser<'t> {
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
     /// While functions' bodies are skipped, the text and what was skipped.
-    skipped: Option<(Arc<lazy_body::LazySource>, Vec<(usize, ScopeId)>)>,
+    skipped: Option<(Arc<lazy_body::LazySource>, Vec<lazy_body::SkippedBody>)>,
 }
 
 /// A scope that was entered: the one around it, and how many there were.
@@ -111,6 +113,7 @@ struct Checkpoint {
     split_greater: bool,
     angle: bool,
     height: u32,
+    fp: FpPragmas,
     scope: ScopeId,
 }
 
@@ -124,6 +127,7 @@ impl<'t> Parser<'t> {
             angle: false,
             depth: 0,
             in_statement_expr: false,
+            fp: FpPragmas::default(),
             height: 0,
             scopes,
             sink,
@@ -330,6 +334,7 @@ impl<'t> Parser<'t> {
             split_greater: self.split_greater,
             angle: self.angle,
             height: self.height,
+            fp: self.fp,
             scope: self.scopes.current(),
         }
     }
@@ -341,6 +346,7 @@ impl<'t> Parser<'t> {
         }
         self.angle = to.angle;
         self.height = to.height;
+        self.fp = to.fp;
         self.scopes.set_current(to.scope);
     }
 

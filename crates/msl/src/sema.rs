@@ -297,7 +297,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                     && !function.specifiers.is_other_stage
                     && matches!(function.body, FunctionBody::Block(_)) =>
             {
-                let decl = checker.fn_decl(function, None, scope, None, entry.math_mode);
+                let decl = checker.fn_decl(function, None, scope, None);
                 if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
                     checker.ensure_body(func);
                 }

@@ -101,6 +101,27 @@ pub enum Pragma {
     Contract(ContractMode),
 }
 
+/// The floating-point pragmas in force somewhere in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FpPragmas {
+    /// `None`: the compiler's option decides.
+    pub math_mode: Option<MathMode>,
+    /// The last of the pragmas about contraction.
+    pub contract: ContractMode,
+}
+
+impl FpPragmas {
+    /// Follows a pragma; returns whether it is about floating-point arithmetic.
+    pub fn follow(&mut self, pragma: Pragma) -> bool {
+        match pragma {
+            Pragma::MathMode(mode) => self.math_mode = Some(mode),
+            Pragma::Contract(mode) => self.contract = mode,
+            Pragma::Unroll(_) | Pragma::UnrollCountBegin | Pragma::End => return false,
+        }
+        true
+    }
+}
+
 /// How a loop should be unrolled. Always a hint, never a demand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnrollHint {
@@ -124,13 +145,14 @@ pub enum MathMode {
 }
 
 /// Whether a multiplication and an addition may be fused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ContractMode {
     /// Never.
     Off,
-    /// Within an expression.
+    /// Within an expression. No target makes use of that.
     On,
-    /// Across statements.
+    /// Across statements, in math modes that allow it.
+    #[default]
     Fast,
 }
 

@@ -258,7 +258,7 @@ fn both_sides_of_a_copy_are_told_apart() {
         let to = b.ptr_offset(p[0], 4);
         let x = b.query(Query::ThreadPositionInGrid(0));
         let own = element(b, p[1], x);
-        b.push(Op::MemCopy { dst: to, src: own, size: 4, align: 4 });
+        b.mem_copy(to, own, 4, 4);
     });
     let (findings, _) = launch(&module, 2, 1, SanitizerOptions::default());
     let [race] = &findings[..] else { panic!("{findings:?}") };

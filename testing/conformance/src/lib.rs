@@ -21,6 +21,7 @@ pub mod execute;
 pub mod expectation;
 pub mod foreign;
 pub mod hostile_programs;
+pub mod lane_functions;
 pub mod llama;
 pub mod machine;
 pub mod metal_examples;

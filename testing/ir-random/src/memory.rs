@@ -59,7 +59,7 @@ impl Generator {
         b.push(Op::LocalStart(local));
         if count > 1 {
             let dst = b.local_addr(local);
-            b.push(Op::MemZero { dst, size: u64::from(stride * count), align: variable.align() });
+            b.mem_zero(dst, u64::from(stride * count), variable.align());
         } else {
             let entry = self.value_of(b, ty);
             let ptr = b.local_addr(local);
@@ -101,8 +101,8 @@ impl Generator {
         b.func.locals[local.index()].size = u64::from(size);
         let dst = b.local_addr(local);
         match self.pointers.own.filter(|_| size <= BYTES_PER_THREAD && self.rng.one_in(2)) {
-            Some(src) => b.push(Op::MemCopy { dst, src, size: u64::from(size), align: 16 }),
-            None => b.push(Op::MemZero { dst, size: u64::from(size), align: 16 }),
+            Some(src) => b.mem_copy(dst, src, u64::from(size), 16),
+            None => b.mem_zero(dst, u64::from(size), 16),
         }
         self.variables.extend(fields.into_iter().map(|field| Variable { record: Some(size), ..field }));
     }
@@ -113,7 +113,7 @@ impl Generator {
         let local = b.func.add_local("scratch", u64::from(size), 4);
         b.push(Op::LocalStart(local));
         let dst = b.local_addr(local);
-        b.push(Op::MemZero { dst, size: u64::from(size), align: 4 });
+        b.mem_zero(dst, u64::from(size), 4);
         for word in 0..SCRATCH_WORDS {
             let (base, offset, ty) = (Base::Local(local), word * 4, Type::I32);
             self.variables.push(Variable { base, offset, ty, count: 1, stride: 4, record: Some(size) });
@@ -265,13 +265,13 @@ impl Generator {
         let solid = together.iter().all(|v| v.ty.size() == v.stride) && together.len() == 1;
         if let Some(dst) = self.pointers.own.filter(|_| integers && solid && size <= BYTES_PER_THREAD) {
             let src = b.local_addr(from);
-            return b.push(Op::MemCopy { dst, src, size: u64::from(size), align });
+            return b.mem_copy(dst, src, u64::from(size), align);
         }
         let local = b.func.add_local("copy", u64::from(size), align);
         b.push(Op::LocalStart(local));
         let dst = b.local_addr(local);
         let src = b.local_addr(from);
-        b.push(Op::MemCopy { dst, src, size: u64::from(size), align });
+        b.mem_copy(dst, src, u64::from(size), align);
         self.variables.extend(together.into_iter().map(|v| Variable { base: Base::Local(local), ..v }));
     }
 

@@ -48,8 +48,15 @@ impl Machine {
     ) {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let size = ty.size() as usize;
-        let request =
-            Request { op, bytes: size as u64, align: ty.size(), pc, stored: Stored::Unknown, notify: true };
+        let request = Request {
+            op,
+            bytes: size as u64,
+            pieces: None,
+            align: ty.size(),
+            pc,
+            stored: Stored::Unknown,
+            notify: true,
+        };
         let located = self.locate(env, regions, offsets, request);
         let mut out = [0; 32];
         for lane in in_order(located.good, located.order) {

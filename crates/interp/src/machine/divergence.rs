@@ -18,7 +18,7 @@ impl Machine {
                     return;
                 }
                 let args = args.map(|arg| &self.registers[arg.index()]);
-                let undefined = simd::lanes_without_source(op, self.active, self.existing, args);
+                let undefined = simd::lanes_without_source(op, self.active, args);
                 self.tell_divergent(env, pc, elsewhere, undefined, false);
             }
             Step::MatrixLoad { .. } | Step::MatrixStore { .. } | Step::MatrixMultiply { .. }

@@ -105,7 +105,7 @@ impl Machine {
 }
 
 fn request(pc: Pc, op: AccessOp, ty: Scalar, stored: Stored) -> Request {
-    Request { op, bytes: u64::from(ty.size()), align: ty.size(), pc, stored, notify: true }
+    Request { op, bytes: u64::from(ty.size()), pieces: None, align: ty.size(), pc, stored, notify: true }
 }
 
 #[cfg(test)]

@@ -11,12 +11,15 @@ use crate::observer::{AccessOp, Accesses, LocalStart, State, Stored};
 use crate::program::step::{Element, Pc, PtrSlots, Slot, SlotRange};
 use crate::program::{Arena, Region};
 use crate::report::{AccessKind, Fault, Variable};
+use anymetal_ir::Pieces;
 
 /// One access of all active lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub(super) op: AccessOp,
     pub(super) bytes: u64,
+    /// Of a range, what is accessed at once where it is not in bounds as a whole.
+    pub(super) pieces: Option<Pieces>,
     pub(super) align: u32,
     pub(super) pc: Pc,
     pub(super) stored: Stored,
@@ -56,7 +59,7 @@ impl Machine {
         if same {
             let region = *env.region(number);
             located.arena = Some(region.arena);
-            if let Some(last) = last_offset(&region, request) {
+            if let Some(last) = last_offset(&region, request.op, request.bytes) {
                 for (lane, &offset) in offsets.iter().enumerate() {
                     located.good |= u32::from(offset.wrapping_add(region.before) <= last) << lane;
                     located.at[lane] = position(&region, lane, offset);
@@ -66,10 +69,9 @@ impl Machine {
         } else {
             for lane in lanes_in(self.active) {
                 let region = env.region(regions[lane]);
-                let place = offsets[lane].wrapping_add(region.before);
-                if last_offset(region, request).is_some_and(|last| place <= last) {
+                if let Some(at) = place_of(region, lane, offsets[lane], request.op, request.bytes) {
                     located.good |= 1 << lane;
-                    located.at[lane] = position(region, lane, offsets[lane]);
+                    located.at[lane] = at;
                 }
             }
         }
@@ -96,12 +98,20 @@ impl Machine {
             if region.arena == Arena::Private && !env.program.reports_thread_accesses {
                 continue;
             }
+            let is_outside = |&(start, bytes): &(u64, u64)| {
+                place_of(&region, lane, offsets[lane].wrapping_add(start), request.op, bytes).is_none()
+            };
+            // Of a range only padding may be out of bounds.
+            let Some((start, bytes)) = accesses_of(false, request.bytes, request.pieces).find(is_outside)
+            else {
+                continue;
+            };
             env.fault(Fault {
                 kind: request.op.kind(),
                 variable: region.variable,
-                offset: offsets[lane] as i64,
+                offset: offsets[lane].wrapping_add(start) as i64,
                 bound: region.len,
-                bytes: request.bytes,
+                bytes,
                 loc: env.program.locs[request.pc as usize],
                 thread: env.thread(self.simdgroup, lane as u32),
             });
@@ -174,7 +184,7 @@ impl Machine {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let (op, stored) = (AccessOp::Load, Stored::Unknown);
-        let request = Request { op, bytes, align, pc, stored, notify: true };
+        let request = Request { op, bytes, pieces: None, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
         if element.is_pointer() {
@@ -230,7 +240,7 @@ impl Machine {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let (op, stored) = (AccessOp::Store, Stored::Components(src, element));
-        let request = Request { op, bytes, align, pc, stored, notify: true };
+        let request = Request { op, bytes, pieces: None, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         if element.is_pointer() {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
@@ -264,35 +274,41 @@ impl Machine {
         env: &mut Environment<'_, '_>,
         pc: Pc,
         dst: PtrSlots,
-        bytes: u64,
-        align: u32,
+        (bytes, align): (u64, u32),
+        pieces: Pieces,
     ) {
         let (regions, offsets) = (&self.registers[dst.region.index()], &self.registers[dst.offset.index()]);
         let (op, stored) = (AccessOp::Store, Stored::Zeros);
-        let request = Request { op, bytes, align, pc, stored, notify: true };
+        let pieces = Some(pieces);
+        let request = Request { op, bytes, pieces, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
-        for lane in lanes_in(located.good) {
+        for lane in lanes_in(self.active) {
             if env.check_limits().is_err() {
                 // The machine ends before its next instructions.
                 break;
             }
-            let arena = env.region(regions[lane]).arena;
-            let at = located.at[lane];
-            env.bytes_mut(&mut self.private, arena)[at..at + bytes as usize].fill(0);
+            let region = *env.region(regions[lane]);
+            let is_whole = located.good >> lane & 1 != 0;
+            for (start, size) in accesses_of(is_whole, bytes, pieces) {
+                if let Some(at) = place_of(&region, lane, offsets[lane].wrapping_add(start), op, size) {
+                    env.bytes_mut(&mut self.private, region.arena)[at..at + size as usize].fill(0);
+                }
+            }
         }
     }
 
-    /// A copy whose source is out of bounds writes zeros, one whose target is writes nothing.
+    /// A piece whose source is out of bounds is copied as zeros, one whose target is not at all.
     pub(super) fn copy(
         &mut self,
         env: &mut Environment<'_, '_>,
         pc: Pc,
-        dst: PtrSlots,
-        src: PtrSlots,
+        (dst, src): (PtrSlots, PtrSlots),
         (bytes, align): (u64, u32),
+        pieces: Pieces,
     ) {
         let stored = Stored::Unknown;
-        let of = |op| Request { op, bytes, align, pc, stored, notify: false };
+        let pieces = Some(pieces);
+        let of = |op| Request { op, bytes, pieces, align, pc, stored, notify: false };
         let pair = |ptr: PtrSlots| (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let (source, target) = (pair(src), pair(dst));
         let from = self.locate(env, source.0, source.1, of(AccessOp::Load));
@@ -300,22 +316,30 @@ impl Machine {
         if env.interests.accesses() {
             self.tell_copy(env, (source, &from), (target, &to), of);
         }
-        let (source_regions, target_regions) = (*source.0, *target.0);
         let mut scratch = std::mem::take(&mut env.scratch);
-        for lane in in_order(to.good, to.order) {
+        for lane in in_order(self.active, to.order) {
             if env.check_limits().is_err() {
                 // The machine ends before its next instructions.
                 break;
             }
-            scratch.clear();
-            if from.good >> lane & 1 != 0 {
-                let (at, arena) = (from.at[lane], env.region(source_regions[lane]).arena);
-                scratch.extend_from_slice(&env.bytes(&self.private, arena)[at..at + bytes as usize]);
-            } else {
-                scratch.resize(bytes as usize, 0);
+            let of_lane = |(regions, offsets): (&Lanes, &Lanes)| (*env.region(regions[lane]), offsets[lane]);
+            let ((source, source_at), (target, target_at)) = (of_lane(source), of_lane(target));
+            let is_whole = from.good & to.good & 1 << lane != 0;
+            for (start, size) in accesses_of(is_whole, bytes, pieces) {
+                let at = target_at.wrapping_add(start);
+                let Some(to) = place_of(&target, lane, at, AccessOp::Store, size) else { continue };
+                scratch.clear();
+                let at = source_at.wrapping_add(start);
+                match place_of(&source, lane, at, AccessOp::Load, size) {
+                    Some(from) => {
+                        let bytes = env.bytes(&self.private, source.arena);
+                        scratch.extend_from_slice(&bytes[from..from + size as usize]);
+                    }
+                    None => scratch.resize(size as usize, 0),
+                }
+                env.bytes_mut(&mut self.private, target.arena)[to..to + size as usize]
+                    .copy_from_slice(&scratch);
             }
-            let (at, arena) = (to.at[lane], env.region(target_regions[lane]).arena);
-            env.bytes_mut(&mut self.private, arena)[at..at + bytes as usize].copy_from_slice(&scratch);
         }
         env.scratch = scratch;
     }
@@ -370,13 +394,28 @@ impl Machine {
     }
 }
 
+/// The starts and sizes of single accesses: all bytes, or the pieces of a range that is not in bounds.
+fn accesses_of(is_whole: bool, bytes: u64, pieces: Option<Pieces>) -> impl Iterator<Item = (u64, u64)> {
+    let (size, stride) = match pieces.filter(|_| !is_whole) {
+        Some(pieces) => (pieces.size.into(), pieces.stride.into()),
+        None => (bytes, bytes.max(1)),
+    };
+    (0..bytes).step_by(stride as usize).map(move |start| (start, size))
+}
+
+/// Where a lane's access is, if it is in bounds.
+fn place_of(region: &Region, lane: usize, offset: u64, op: AccessOp, bytes: u64) -> Option<usize> {
+    let last = last_offset(region, op, bytes)?;
+    (offset.wrapping_add(region.before) <= last).then(|| position(region, lane, offset))
+}
+
 /// The greatest offset from the first byte that may be accessed at which the access is in bounds. As unsigned
 /// numbers, negative offsets are above any such limit.
-fn last_offset(region: &Region, request: Request) -> Option<u64> {
-    if request.op.kind() != AccessKind::Load && !region.writable {
+fn last_offset(region: &Region, op: AccessOp, bytes: u64) -> Option<u64> {
+    if op.kind() != AccessKind::Load && !region.writable {
         return None;
     }
-    region.before.checked_add(region.len)?.checked_sub(request.bytes)
+    region.before.checked_add(region.len)?.checked_sub(bytes)
 }
 
 fn position(region: &Region, lane: usize, offset: u64) -> usize {

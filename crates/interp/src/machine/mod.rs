@@ -299,8 +299,10 @@ impl Machine {
     fn effect(&mut self, env: &mut Environment<'_, '_>, pc: Pc, step: &Step) {
         match *step {
             Step::LocalStart { region } => self.local_start(env, pc, region),
-            Step::MemCopy { dst, src, size, align } => self.copy(env, pc, dst, src, (size, align)),
-            Step::MemZero { dst, size, align } => self.zero(env, pc, dst, size, align),
+            Step::MemCopy { dst, src, size, align, pieces } => {
+                self.copy(env, pc, (dst, src), (size, align), pieces);
+            }
+            Step::MemZero { dst, size, align, pieces } => self.zero(env, pc, dst, (size, align), pieces),
             Step::AtomicLoad { .. }
             | Step::AtomicStore { .. }
             | Step::AtomicRmw { .. }

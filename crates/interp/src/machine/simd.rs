@@ -8,23 +8,23 @@
 //! `umax`, `or` and `xor` 0, `smin` and `smax` the greatest and least integer. Each step rounds to the
 //! value's type.
 //!
-//! Prefix operations go through the active lanes in ascending order: the inclusive result of the first is
-//! its own value, of every other `op(result before, own value)`; the exclusive result is the inclusive one
-//! of the active lane before, 0 (product: 1) for the first.
+//! Prefix operations go through the active lanes of the group in ascending order: the inclusive result of the
+//! first is its own value, of every other `op(result before, own value)`; the exclusive result is the
+//! inclusive one of the active lane before, 0 (product: 1) for the first.
 //!
 //! # Lanes that are not there
-//! A shuffle from an inactive lane gives zero.
+//! A shuffle or broadcast from a lane that is inactive or does not exist returns zero.
 
 use anymetal_ir::eval::{eval_binary, eval_math};
-use anymetal_ir::{BinOp, MathFn, Scalar, SimdOp};
+use anymetal_ir::{Combination, Combine, CombinedLanes, Scalar, SimdOp};
 
 use crate::lanes::{Lanes, lanes_in, mask_of};
 
 /// The result for all lanes; `args` beyond the operation's own are ignored.
 pub(super) fn apply(op: SimdOp, ty: Scalar, active: u32, args: [&Lanes; 4]) -> Lanes {
     let value = args[0];
-    if let Some((combine, deltas)) = reduction(op, ty) {
-        return reduce(value, active, deltas, |a, b| combine.of(ty, a, b));
+    if let Some(combination) = op.combination(ty) {
+        return combine(combination, ty, value, active);
     }
     match op {
         SimdOp::Any => [u64::from(mask_of(value) & active != 0); 32],
@@ -33,39 +33,7 @@ pub(super) fn apply(op: SimdOp, ty: Scalar, active: u32, args: [&Lanes; 4]) -> L
         SimdOp::ActiveMask => [u64::from(active); 32],
         SimdOp::IsFirst => std::array::from_fn(|lane| u64::from(lane == active.trailing_zeros() as usize)),
         SimdOp::BroadcastFirst => [value[active.trailing_zeros() as usize & 31]; 32],
-        SimdOp::PrefixInclusiveSum | SimdOp::PrefixExclusiveSum => {
-            let sum = |a, b| Combine::sum(ty).of(ty, a, b);
-            prefix(value, active, op == SimdOp::PrefixExclusiveSum, 0, sum)
-        }
-        SimdOp::PrefixInclusiveProduct | SimdOp::PrefixExclusiveProduct => {
-            let product = |a, b| Combine::product(ty).of(ty, a, b);
-            prefix(value, active, op == SimdOp::PrefixExclusiveProduct, one(ty), product)
-        }
         _ => shuffle(op, active, args),
-    }
-}
-
-/// How two values become one.
-#[derive(Clone, Copy)]
-enum Combine {
-    Binary(BinOp),
-    Math(MathFn),
-}
-
-impl Combine {
-    fn sum(ty: Scalar) -> Self {
-        Self::Binary(if ty.is_float() { BinOp::FAdd } else { BinOp::Add })
-    }
-
-    fn product(ty: Scalar) -> Self {
-        Self::Binary(if ty.is_float() { BinOp::FMul } else { BinOp::Mul })
-    }
-
-    fn of(self, ty: Scalar, a: u64, b: u64) -> u64 {
-        match self {
-            Self::Binary(op) => eval_binary(op, ty, a, b),
-            Self::Math(function) => eval_math(function, ty, &[a, b]).expect("minimum and maximum are exact"),
-        }
     }
 }
 
@@ -78,59 +46,44 @@ fn one(ty: Scalar) -> u64 {
     }
 }
 
-const SIMD: &[usize] = &[16, 8, 4, 2, 1];
-const QUAD: &[usize] = &[2, 1];
-
-/// The operation and the butterfly of a reduction.
-fn reduction(op: SimdOp, ty: Scalar) -> Option<(Combine, &'static [usize])> {
-    Some(match op {
-        SimdOp::Sum => (Combine::sum(ty), SIMD),
-        SimdOp::Product => (Combine::product(ty), SIMD),
-        SimdOp::FMin => (Combine::Math(MathFn::FMin), SIMD),
-        SimdOp::FMax => (Combine::Math(MathFn::FMax), SIMD),
-        SimdOp::UMin => (Combine::Binary(BinOp::UMin), SIMD),
-        SimdOp::UMax => (Combine::Binary(BinOp::UMax), SIMD),
-        SimdOp::SMin => (Combine::Binary(BinOp::SMin), SIMD),
-        SimdOp::SMax => (Combine::Binary(BinOp::SMax), SIMD),
-        SimdOp::And => (Combine::Binary(BinOp::And), SIMD),
-        SimdOp::Or => (Combine::Binary(BinOp::Or), SIMD),
-        SimdOp::Xor => (Combine::Binary(BinOp::Xor), SIMD),
-        SimdOp::QuadSum => (Combine::sum(ty), QUAD),
-        SimdOp::QuadProduct => (Combine::product(ty), QUAD),
-        SimdOp::QuadFMin => (Combine::Math(MathFn::FMin), QUAD),
-        SimdOp::QuadFMax => (Combine::Math(MathFn::FMax), QUAD),
-        _ => return None,
-    })
+fn combine(combination: Combination, ty: Scalar, value: &Lanes, active: u32) -> Lanes {
+    let pair = |a, b| match combination.combine {
+        Combine::Binary(op) => eval_binary(op, ty, a, b),
+        Combine::Math(function) => eval_math(function, ty, &[a, b]).expect("minimum and maximum are exact"),
+    };
+    if combination.lanes == CombinedLanes::All {
+        return reduce(value, active, combination.width, pair);
+    }
+    let mut out = [0; 32];
+    for group in (0..32).step_by(combination.width) {
+        let mut before: Option<u64> = None;
+        for lane in lanes_in(active).filter(|lane| lane - lane % combination.width == group) {
+            let inclusive = before.map_or(value[lane], |before| pair(before, value[lane]));
+            out[lane] = match (combination.lanes, before) {
+                (CombinedLanes::UpToThis, _) => inclusive,
+                (_, Some(before)) => before,
+                (_, None) if combination.starts_at_one() => one(ty),
+                (_, None) => 0,
+            };
+            before = Some(inclusive);
+        }
+    }
+    out
 }
 
-fn reduce(value: &Lanes, active: u32, deltas: &[usize], combine: impl Fn(u64, u64) -> u64) -> Lanes {
+fn reduce(value: &Lanes, active: u32, width: usize, pair: impl Fn(u64, u64) -> u64) -> Lanes {
     let mut current: [Option<u64>; 32] =
         std::array::from_fn(|lane| (active >> lane & 1 != 0).then_some(value[lane]));
-    for delta in deltas {
+    let mut delta = width / 2;
+    while delta > 0 {
         current = std::array::from_fn(|lane| match (current[lane], current[lane ^ delta]) {
-            (Some(own), Some(other)) => Some(combine(own, other)),
+            (Some(own), Some(other)) => Some(pair(own, other)),
             (own, other) => own.or(other),
         });
+        delta /= 2;
     }
     // Lanes that no active lane reaches are inactive themselves.
     current.map(|value| value.unwrap_or(0))
-}
-
-fn prefix(
-    value: &Lanes,
-    active: u32,
-    exclusive: bool,
-    first: u64,
-    combine: impl Fn(u64, u64) -> u64,
-) -> Lanes {
-    let mut out = [0; 32];
-    let mut before: Option<u64> = None;
-    for lane in lanes_in(active) {
-        let inclusive = before.map_or(value[lane], |before| combine(before, value[lane]));
-        out[lane] = if exclusive { before.unwrap_or(first) } else { inclusive };
-        before = Some(inclusive);
-    }
-    out
 }
 
 /// Where a lane's value comes from.
@@ -140,15 +93,14 @@ enum Source {
     Fill(usize),
 }
 
-/// The active lanes whose result is the value of an inactive lane that exists. Reductions in SIMD-groups that
-/// are not full take values of lanes that do not exist, and drop the results.
-pub(super) fn lanes_without_source(op: SimdOp, active: u32, existing: u32, args: [&Lanes; 4]) -> u32 {
+/// The active lanes whose result is the value of a lane that is inactive or does not exist.
+pub(super) fn lanes_without_source(op: SimdOp, active: u32, args: [&Lanes; 4]) -> u32 {
     if !is_shuffle(op) {
         return 0;
     }
     let is_undefined = |&lane: &usize| {
         let (Source::Value(from) | Source::Fill(from)) = source_of(op, lane, active, args);
-        existing & !active & 1 << (from & 31) != 0
+        !active & 1 << (from & 31) != 0
     };
     lanes_in(active).filter(is_undefined).fold(0, |lanes, lane| lanes | 1 << lane)
 }
@@ -282,6 +234,34 @@ mod tests {
         assert_eq!([exclusive[1], exclusive[3], exclusive[4]], [0, 1, 4]);
         let exclusive = one_arg(SimdOp::PrefixExclusiveProduct, Scalar::I32, 0b11010, &value);
         assert_eq!([exclusive[1], exclusive[3], exclusive[4]], [1, 1, 3]);
+    }
+
+    #[test]
+    fn quads_combine_their_own_active_lanes() {
+        let value = lane_numbers();
+        let active = 0b1110_0000_1011;
+        let of = |op| one_arg(op, Scalar::I32, active, &value);
+        let (least, most) = (of(SimdOp::QuadUMin), of(SimdOp::QuadSMax));
+        assert_eq!([least[0], least[3], least[9], most[1], most[10]], [0, 0, 9, 3, 11]);
+        let sum = of(SimdOp::QuadPrefixExclusiveSum);
+        assert_eq!([sum[0], sum[1], sum[3], sum[9], sum[10], sum[11]], [0, 0, 1, 0, 9, 19]);
+        let product = of(SimdOp::QuadPrefixInclusiveProduct);
+        assert_eq!([product[0], product[3], product[9], product[11]], [0, 0, 9, 990]);
+        assert_eq!(of(SimdOp::QuadPrefixExclusiveProduct)[9], 1);
+    }
+
+    #[test]
+    fn values_of_lanes_that_are_not_there_are_zero() {
+        let value = lane_numbers();
+        let by = |op, operand: u64| {
+            let args = [&value, &[operand; 32], &value, &value];
+            (apply(op, Scalar::I32, 0xffff, args), lanes_without_source(op, 0xffff, args))
+        };
+        let (down, undefined) = by(SimdOp::ShuffleDown, 4);
+        assert_eq!(([down[11], down[12], down[15]], undefined), ([15, 0, 0], 0xf000));
+        let (all, undefined) = by(SimdOp::Broadcast, 16);
+        assert_eq!(([all[0], all[15]], undefined), ([0, 0], 0xffff));
+        assert_eq!(by(SimdOp::Broadcast, 15).1, 0);
     }
 
     #[test]

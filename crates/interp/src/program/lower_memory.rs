@@ -135,18 +135,18 @@ impl Lowering<'_> {
                 let ptr = self.pointer(*ptr);
                 self.emit(Step::Store { src, ptr, element, align: *align });
             }
-            Op::MemCopy { dst, src, size, align } => {
+            Op::MemCopy { dst, src, size, align, pieces } => {
                 let (dst, src) = (self.pointer(*dst), self.pointer(*src));
-                self.emit(Step::MemCopy { dst, src, size: *size, align: *align });
+                self.emit(Step::MemCopy { dst, src, size: *size, align: *align, pieces: *pieces });
             }
             Op::MemConvert { dst, src, from, to, count } => {
                 for number in 0..*count {
                     self.convert_at((*dst, *to), (*src, *from), number);
                 }
             }
-            Op::MemZero { dst, size, align } => {
+            Op::MemZero { dst, size, align, pieces } => {
                 let dst = self.pointer(*dst);
-                self.emit(Step::MemZero { dst, size: *size, align: *align });
+                self.emit(Step::MemZero { dst, size: *size, align: *align, pieces: *pieces });
             }
             Op::AtomicStore(ptr, value) => {
                 let (ptr, ty, value) = (self.pointer(*ptr), self.element(*value), self.scalar(*value));

@@ -4,7 +4,9 @@
 //! a marker step, and each step that can switch lanes off names the marker to skip to when none is left.
 //! See `machine/control.rs` for what the markers do.
 
-use anymetal_ir::{AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Scalar, SimdOp, Space, Type, UnOp};
+use anymetal_ir::{
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Pieces, Scalar, SimdOp, Space, Type, UnOp,
+};
 
 use crate::lanes::{Apply1, Apply2, Apply3};
 
@@ -150,8 +152,8 @@ pub(crate) enum Step {
     LocalStart { region: u32 },
     Load { dst: SlotRange, ptr: PtrSlots, element: Element, align: u32 },
     Store { src: SlotRange, ptr: PtrSlots, element: Element, align: u32 },
-    MemCopy { dst: PtrSlots, src: PtrSlots, size: u64, align: u32 },
-    MemZero { dst: PtrSlots, size: u64, align: u32 },
+    MemCopy { dst: PtrSlots, src: PtrSlots, size: u64, align: u32, pieces: Pieces },
+    MemZero { dst: PtrSlots, size: u64, align: u32, pieces: Pieces },
     AtomicLoad { ty: Scalar, dst: Slot, ptr: PtrSlots },
     AtomicStore { ty: Scalar, ptr: PtrSlots, value: Slot },
     AtomicRmw { op: AtomicOp, ty: Scalar, dst: Slot, ptr: PtrSlots, value: Slot },

@@ -5,12 +5,14 @@ mod effects;
 mod math;
 mod threads;
 
-use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, ThreadgroupId, Type, Value};
+use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, Scalar, ThreadgroupId, Type, Value};
 
 pub use arithmetic::{BinOp, CastOp, CmpOp, FpMode, UnOp};
 pub use effects::Effect;
 pub use math::MathFn;
-pub use threads::{AtomicOp, BarrierScope, MatrixOp, PrefetchHint, Query, SimdOp};
+pub use threads::{
+    AtomicOp, BarrierScope, Combination, Combine, CombinedLanes, MatrixOp, PrefetchHint, Query, SimdOp,
+};
 
 /// One case of a switch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -19,6 +21,43 @@ pub struct SwitchCase {
     pub values: Vec<i64>,
     /// What to run.
     pub body: Block,
+}
+
+/// The pieces of a copied or cleared range: some bytes at each multiple of the stride. Each piece is one
+/// access: out of bounds it is not stored, and reads as zero. The bytes between pieces are padding, which may
+/// be copied.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pieces {
+    /// Bytes of a piece: one to four elements, of at most eight bytes.
+    pub size: u32,
+    /// Bytes from one piece to the next.
+    pub stride: u32,
+}
+
+impl Pieces {
+    /// The largest integers that such a range consists of.
+    pub fn integers(size: u64, align: u32) -> Self {
+        let mut unit = align.clamp(1, 8);
+        while !size.is_multiple_of(u64::from(unit)) || !unit.is_power_of_two() {
+            unit -= 1;
+        }
+        Self { size: unit, stride: unit }
+    }
+
+    /// A piece as the largest integers, one to four, of at most so many bytes; `None` if there are no such.
+    pub fn of_integers(self, largest: u32) -> Option<Type> {
+        (1..=4).find_map(|count| {
+            let scalar = match self.size / count {
+                1 => Scalar::I8,
+                2 => Scalar::I16,
+                4 => Scalar::I32,
+                8 => Scalar::I64,
+                _ => return None,
+            };
+            let fits = scalar.size() * count == self.size && scalar.size() <= largest;
+            fits.then_some(if count == 1 { Type::Scalar(scalar) } else { Type::Vector(scalar, count as u8) })
+        })
+    }
 }
 
 /// An operation. Its result type, if it has a result, is the instruction's.
@@ -114,6 +153,8 @@ pub enum Op {
         size: u64,
         /// Guaranteed alignment of both.
         align: u32,
+        /// What is accessed at once.
+        pieces: Pieces,
     },
     /// Copies numbers between memories that threads share, as [`CastOp::FCast`] converts them: loads,
     /// converts and stores so many scalars or vectors side by side. The two places do not overlap.
@@ -137,6 +178,8 @@ pub enum Op {
         size: u64,
         /// Guaranteed alignment.
         align: u32,
+        /// What is accessed at once.
+        pieces: Pieces,
     },
 
     /// A hint that such an access may follow. It has no effect, wherever the pointer points.

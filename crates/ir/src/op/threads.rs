@@ -1,6 +1,9 @@
 //! Operations that involve several threads, and queries: atomics, barriers, SIMD-groups, matrices, cache
 //! prefetches.
 
+use super::{BinOp, MathFn};
+use crate::Scalar;
+
 /// Read-modify-write operations; the result is the old value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are LLVM's")]
@@ -109,8 +112,8 @@ pub enum SimdOp {
     PrefixInclusiveProduct,
     /// Product of the lower active lanes; 1 for the first.
     PrefixExclusiveProduct,
-    /// Value of the lane given by the second argument (`I32`, taken modulo 32). An inactive source
-    /// lane gives an arbitrary value, here and in all shuffles.
+    /// Value of the lane given by the second argument (`I32`, taken modulo 32). The value of a lane that
+    /// is inactive or does not exist is zero, here, in all other shuffles and in broadcasts.
     Shuffle,
     /// Value of lane `lane ^ mask`.
     ShuffleXor,
@@ -150,6 +153,28 @@ pub enum SimdOp {
     QuadFMin,
     /// Quad maximum, float.
     QuadFMax,
+    /// Quad minimum, unsigned.
+    QuadUMin,
+    /// Quad maximum, unsigned.
+    QuadUMax,
+    /// Quad minimum, signed.
+    QuadSMin,
+    /// Quad maximum, signed.
+    QuadSMax,
+    /// Quad bitwise and.
+    QuadAnd,
+    /// Quad bitwise or.
+    QuadOr,
+    /// Quad bitwise exclusive or.
+    QuadXor,
+    /// Quad sum of the lower active lanes and this one.
+    QuadPrefixInclusiveSum,
+    /// Quad sum of the lower active lanes; 0 for the first.
+    QuadPrefixExclusiveSum,
+    /// Quad product of the lower active lanes and this one.
+    QuadPrefixInclusiveProduct,
+    /// Quad product of the lower active lanes; 1 for the first.
+    QuadPrefixExclusiveProduct,
     /// Quad broadcast: the second argument names the lane 0..4.
     QuadBroadcast,
     /// Quad shuffle.
@@ -162,23 +187,92 @@ pub enum SimdOp {
     QuadShuffleDown,
 }
 
+/// The operation that a reduction or a prefix operation applies to two values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Combine {
+    /// An operation on integers, `bool`s or floats.
+    Binary(BinOp),
+    /// The float minimum or maximum.
+    Math(MathFn),
+}
+
+/// The lanes whose values a lane's result combines.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CombinedLanes {
+    /// All active lanes of the group.
+    All,
+    /// The lower active lanes and this one.
+    UpToThis,
+    /// The lower active lanes.
+    BelowThis,
+}
+
+/// How an operation combines the values of active lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Combination {
+    /// The operation on two values.
+    pub combine: Combine,
+    /// The lanes of a group: 32, or the 4 of a quad-group.
+    pub width: usize,
+    /// Which of them.
+    pub lanes: CombinedLanes,
+}
+
+impl Combination {
+    /// The result of a prefix operation in the first active lane, if `BelowThis`: 0, or 1 of a product.
+    pub fn starts_at_one(self) -> bool {
+        matches!(self.combine, Combine::Binary(BinOp::Mul | BinOp::FMul))
+    }
+}
+
 impl SimdOp {
+    /// How it combines the values of lanes, if it is a reduction or a prefix operation on such elements.
+    pub fn combination(self, element: Scalar) -> Option<Combination> {
+        use CombinedLanes::{All, BelowThis, UpToThis};
+        let is_float = element.is_float();
+        let sum = Combine::Binary(if is_float { BinOp::FAdd } else { BinOp::Add });
+        let product = Combine::Binary(if is_float { BinOp::FMul } else { BinOp::Mul });
+        let (combine, width, lanes) = match self {
+            Self::Sum => (sum, 32, All),
+            Self::Product => (product, 32, All),
+            Self::FMin => (Combine::Math(MathFn::FMin), 32, All),
+            Self::FMax => (Combine::Math(MathFn::FMax), 32, All),
+            Self::UMin => (Combine::Binary(BinOp::UMin), 32, All),
+            Self::UMax => (Combine::Binary(BinOp::UMax), 32, All),
+            Self::SMin => (Combine::Binary(BinOp::SMin), 32, All),
+            Self::SMax => (Combine::Binary(BinOp::SMax), 32, All),
+            Self::And => (Combine::Binary(BinOp::And), 32, All),
+            Self::Or => (Combine::Binary(BinOp::Or), 32, All),
+            Self::Xor => (Combine::Binary(BinOp::Xor), 32, All),
+            Self::PrefixInclusiveSum => (sum, 32, UpToThis),
+            Self::PrefixExclusiveSum => (sum, 32, BelowThis),
+            Self::PrefixInclusiveProduct => (product, 32, UpToThis),
+            Self::PrefixExclusiveProduct => (product, 32, BelowThis),
+            Self::QuadSum => (sum, 4, All),
+            Self::QuadProduct => (product, 4, All),
+            Self::QuadFMin => (Combine::Math(MathFn::FMin), 4, All),
+            Self::QuadFMax => (Combine::Math(MathFn::FMax), 4, All),
+            Self::QuadUMin => (Combine::Binary(BinOp::UMin), 4, All),
+            Self::QuadUMax => (Combine::Binary(BinOp::UMax), 4, All),
+            Self::QuadSMin => (Combine::Binary(BinOp::SMin), 4, All),
+            Self::QuadSMax => (Combine::Binary(BinOp::SMax), 4, All),
+            Self::QuadAnd => (Combine::Binary(BinOp::And), 4, All),
+            Self::QuadOr => (Combine::Binary(BinOp::Or), 4, All),
+            Self::QuadXor => (Combine::Binary(BinOp::Xor), 4, All),
+            Self::QuadPrefixInclusiveSum => (sum, 4, UpToThis),
+            Self::QuadPrefixExclusiveSum => (sum, 4, BelowThis),
+            Self::QuadPrefixInclusiveProduct => (product, 4, UpToThis),
+            Self::QuadPrefixExclusiveProduct => (product, 4, BelowThis),
+            _ => return None,
+        };
+        Some(Combination { combine, width, lanes })
+    }
+
     /// Whether it combines the values of all active lanes of the SIMD-group, so that each gets the same.
     pub fn is_simdgroup_reduction(self) -> bool {
-        matches!(
-            self,
-            Self::Sum
-                | Self::Product
-                | Self::FMin
-                | Self::FMax
-                | Self::UMin
-                | Self::UMax
-                | Self::SMin
-                | Self::SMax
-                | Self::And
-                | Self::Or
-                | Self::Xor
-        )
+        // Whether it combines lanes, and which, does not depend on the elements.
+        self.combination(Scalar::I32)
+            .is_some_and(|combination| combination.width == 32 && combination.lanes == CombinedLanes::All)
     }
 }
 

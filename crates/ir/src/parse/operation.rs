@@ -6,7 +6,7 @@ use super::{Parsed, Parser};
 use crate::op::{CastOp, CmpOp};
 use crate::{
     AtomicOp, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn, MatrixOp, Op,
-    PrefetchHint, Query, SimdOp, ThreadgroupId, UnOp, Value,
+    Pieces, PrefetchHint, Query, SimdOp, ThreadgroupId, UnOp, Value,
 };
 
 /// An operation, its float mode, and for `const` the spelling, to be read with the result's type.
@@ -270,10 +270,14 @@ impl Parser<'_> {
             "mem_copy" => {
                 self.expect(',')?;
                 let src = self.value(body)?;
-                Ok(Op::MemCopy { dst: ptr, src, size: self.size()?, align: self.align()? })
+                let (size, align) = (self.size()?, self.align()?);
+                Ok(Op::MemCopy { dst: ptr, src, size, align, pieces: self.pieces(size, align)? })
             }
             "mem_convert" => self.mem_convert(ptr, body),
-            "mem_zero" => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
+            "mem_zero" => {
+                let (size, align) = (self.size()?, self.align()?);
+                Ok(Op::MemZero { dst: ptr, size, align, pieces: self.pieces(size, align)? })
+            }
             name => {
                 let Some(access) = PrefetchHint::from_name(name) else { return self.expected("an access") };
                 let bytes =
@@ -294,6 +298,17 @@ impl Parser<'_> {
         self.expect(',')?;
         self.expect_word("count")?;
         Ok(Op::MemConvert { dst, src, from, to, count: self.number()? })
+    }
+
+    /// `, pieces 12 of 16`; nothing for integers.
+    fn pieces(&mut self, size: u64, align: u32) -> Parsed<Pieces> {
+        if !self.eat(',')? {
+            return Ok(Pieces::integers(size, align));
+        }
+        self.expect_word("pieces")?;
+        let piece = self.number()?;
+        self.expect_word("of")?;
+        Ok(Pieces { size: piece, stride: self.number()? })
     }
 
     /// `, size 16`

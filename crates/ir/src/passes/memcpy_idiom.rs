@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::address::Address;
 use crate::analysis::{Bounds, leaves_shared_memory, use_counts};
-use crate::{CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
+use crate::{CastOp, Function, Inst, Op, Pieces, Scalar, Space, Type, Value};
 
 /// Sizes of ranges in bytes, the largest first: what code generators move with one access.
 const SIZES: [u64; 4] = [64, 32, 16, 8];
@@ -130,8 +130,7 @@ impl CopyRun {
         (fits && is_profitable).then_some(count as usize)
     }
 
-    /// Whether the alignment is the element size: a emit_copy that is partly out of bounds is done in pieces
-    /// of its alignment, which must be the elements.
+    /// Whether both sides are aligned as one element.
     fn is_element_aligned(&self) -> bool {
         let size = self.types[0].size();
         let is_aligned = |end: &CopyEnd| end.align >= size;
@@ -225,8 +224,9 @@ fn emit_copy(
     let op = match loads[0].conversion {
         Some(_) => Op::MemConvert { dst, src, from, to, count: stores.len() as u32 },
         None => {
-            let align = from.size();
-            Op::MemCopy { dst, src, size: u64::from(align) * stores.len() as u64, align }
+            let piece = from.size();
+            let pieces = Pieces { size: piece, stride: piece };
+            Op::MemCopy { dst, src, size: u64::from(piece) * stores.len() as u64, align: piece, pieces }
         }
     };
     assert!(is_disjoint(function, src, dst), "the bytes of a copy may overlap: {src} and {dst}");

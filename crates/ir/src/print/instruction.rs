@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::eval::{sign_extend, widen};
-use crate::{Function, Inst, Loc, Op, Scalar, Type, Value};
+use crate::{Function, Inst, Loc, Op, Pieces, Scalar, Type, Value};
 
 pub(crate) fn instruction(out: &mut String, function: &Function, inst: Inst) -> fmt::Result {
     let Some(data) = function.insts.get(inst.index()) else {
@@ -103,19 +103,29 @@ fn memory(out: &mut String, op: &Op, fp: &str) -> fmt::Result {
         Op::Store { ptr, value, align, volatile: v } => {
             write!(out, "store {ptr}, {value}, align {align}{}", volatile(*v))
         }
-        Op::MemCopy { dst, src, size, align } => {
-            write!(out, "mem_copy {dst}, {src}, size {size}, align {align}")
+        Op::MemCopy { dst, src, size, align, pieces } => {
+            write!(out, "mem_copy {dst}, {src}, size {size}, align {align}{}", shown(*pieces, *size, *align))
         }
         Op::MemConvert { dst, src, from, to, count } => {
             write!(out, "mem_convert {dst}, {src}, {from} to {to}, count {count}")
         }
         Op::Prefetch { ptr, bytes, access } => write!(out, "{} {ptr}, size {bytes}", access.name()),
-        Op::MemZero { dst, size, align } => write!(out, "mem_zero {dst}, size {size}, align {align}"),
+        Op::MemZero { dst, size, align, pieces } => {
+            write!(out, "mem_zero {dst}, size {size}, align {align}{}", shown(*pieces, *size, *align))
+        }
         Op::AtomicLoad(ptr) => write!(out, "atomic_load {ptr}"),
         Op::AtomicStore(ptr, value) => write!(out, "atomic_store {ptr}, {value}"),
         Op::AtomicRmw(op, ptr, value) => write!(out, "atomic.{}{fp} {ptr}, {value}", op.name()),
         Op::AtomicCas(ptr, expected, desired) => write!(out, "atomic_cas {ptr}, {expected}, {desired}"),
         _ => unreachable!("not a memory operation"),
+    }
+}
+
+/// The pieces of a range, unless they are the integers that are expected.
+fn shown(pieces: Pieces, size: u64, align: u32) -> String {
+    match pieces == Pieces::integers(size, align) {
+        true => String::new(),
+        false => format!(", pieces {} of {}", pieces.size, pieces.stride),
     }
 }
 

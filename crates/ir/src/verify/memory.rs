@@ -5,7 +5,7 @@
 
 use super::walk::Subject;
 use super::{Checked, require};
-use crate::{AtomicOp, Op, Scalar, Space, Type, Value};
+use crate::{AtomicOp, Op, Pieces, Scalar, Space, Type, Value};
 
 pub(super) fn address(subject: &Subject<'_>, op: &Op) -> Checked {
     let exists =
@@ -65,10 +65,11 @@ pub(super) fn access(subject: &Subject<'_>, op: &Op) -> Checked {
             alignment(*align)?;
             subject.gives_nothing()
         }
-        Op::MemCopy { dst, src, align, .. } => {
+        Op::MemCopy { dst, src, size, align, pieces } => {
             writable(subject, *dst)?;
             pointer(subject, *src)?;
             alignment(*align)?;
+            range(*size, *pieces)?;
             subject.gives_nothing()
         }
         Op::MemConvert { dst, src, from, to, .. } => {
@@ -83,9 +84,10 @@ pub(super) fn access(subject: &Subject<'_>, op: &Op) -> Checked {
             })?;
             subject.gives_nothing()
         }
-        Op::MemZero { dst, align, .. } => {
+        Op::MemZero { dst, size, align, pieces } => {
             writable(subject, *dst)?;
             alignment(*align)?;
+            range(*size, *pieces)?;
             subject.gives_nothing()
         }
         Op::Prefetch { ptr, .. } => {
@@ -130,4 +132,13 @@ fn atomic_operand(subject: &Subject<'_>, ptr: Value, ty: Type) -> Checked {
     })?;
     let fits = matches!(ty, Type::Scalar(Scalar::I32 | Scalar::I64 | Scalar::F32));
     require(fits, || format!("no atomics on {ty}"))
+}
+
+/// The pieces of a range: elements that may be accessed at once, and that end where the range does.
+fn range(size: u64, pieces: Pieces) -> Checked {
+    let Pieces { size: piece, stride } = pieces;
+    let is_access = pieces.of_integers(8).is_some();
+    require(is_access && piece <= stride && size.is_multiple_of(stride.into()), || {
+        format!("{size} bytes do not consist of pieces of {piece} bytes at each multiple of {stride}")
+    })
 }

@@ -18,7 +18,7 @@
 
 use super::walk::Subject;
 use super::{Checked, require};
-use crate::{MatrixOp, Op, Query, Scalar, SimdOp, Space, Type, Value};
+use crate::{BinOp, Combine, MatrixOp, Op, Query, Scalar, SimdOp, Space, Type, Value};
 
 pub(super) fn query(subject: &Subject<'_>, query: Query) -> Checked {
     require(query.component().is_none_or(|c| c < 3), || "there are three components".to_owned())?;
@@ -71,26 +71,21 @@ pub(super) fn simd(subject: &Subject<'_>, op: SimdOp, args: &[Value]) -> Checked
 
 /// What the first argument may be.
 fn simd_value(subject: &Subject<'_>, op: SimdOp, value: Value) -> Checked {
-    match op {
-        SimdOp::Sum
-        | SimdOp::Product
-        | SimdOp::PrefixInclusiveSum
-        | SimdOp::PrefixExclusiveSum
-        | SimdOp::PrefixInclusiveProduct
-        | SimdOp::PrefixExclusiveProduct
-        | SimdOp::QuadSum
-        | SimdOp::QuadProduct => subject.scalar(value, "a number", |scalar| scalar != Scalar::Bool),
-        SimdOp::FMin | SimdOp::FMax | SimdOp::QuadFMin | SimdOp::QuadFMax => {
-            subject.scalar(value, "a float", Scalar::is_float)
-        }
-        SimdOp::UMin | SimdOp::UMax | SimdOp::SMin | SimdOp::SMax => {
-            subject.scalar(value, "an integer", Scalar::is_int)
-        }
-        SimdOp::And | SimdOp::Or | SimdOp::Xor => {
+    subject.scalar(value, "a scalar or vector", |_| true)?;
+    let element = subject.ty(value).scalar().expect("a scalar or vector has elements");
+    match op.combination(element).map(|combination| combination.combine) {
+        Some(Combine::Binary(BinOp::And | BinOp::Or | BinOp::Xor)) => {
             subject.scalar(value, "an integer or bool", |scalar| !scalar.is_float())
         }
-        SimdOp::Any | SimdOp::All | SimdOp::Ballot => subject.operand(value, Type::BOOL),
-        _ => subject.scalar(value, "a scalar or vector", |_| true),
+        Some(Combine::Binary(BinOp::UMin | BinOp::UMax | BinOp::SMin | BinOp::SMax)) => {
+            subject.scalar(value, "an integer", Scalar::is_int)
+        }
+        Some(Combine::Binary(_)) => subject.scalar(value, "a number", |scalar| scalar != Scalar::Bool),
+        Some(Combine::Math(_)) => subject.scalar(value, "a float", Scalar::is_float),
+        None if matches!(op, SimdOp::Any | SimdOp::All | SimdOp::Ballot) => {
+            subject.operand(value, Type::BOOL)
+        }
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Declarations as written.
 
 use super::{Expr, InitClause, LazyBlock, OperatorName, Path, TemplateArg, Type};
-use crate::token::{MathMode, Name};
+use crate::token::{FpPragmas, Name};
 use anymetal_diag::Span;
 use std::sync::Arc;
 
@@ -59,8 +59,6 @@ pub enum ItemKind {
     DeductionGuide(Arc<Function>),
     /// `template R f<A>(…);` in its spellings.
     ExplicitInstantiation(Box<ExplicitInstantiation>),
-    /// `#pragma METAL fp math_mode(..)` at namespace scope: holds to the end of the file.
-    MathMode(MathMode),
     /// `;`
     Empty,
 }
@@ -319,6 +317,8 @@ pub struct Function {
     pub mem_inits: Vec<MemInit>,
     /// The body.
     pub body: FunctionBody,
+    /// The pragmas in force where the body begins.
+    pub fp: FpPragmas,
     /// Where the name stands.
     pub span: Span,
 }

@@ -1,7 +1,7 @@
 //! Expressions as written.
 
 use super::{Block, Param, Type};
-use crate::token::{FloatSuffix, Name};
+use crate::token::{FloatSuffix, FpPragmas, Name};
 use anymetal_diag::Span;
 use std::sync::Arc;
 
@@ -168,6 +168,8 @@ pub struct Lambda {
     pub ret: Option<Type>,
     /// The body.
     pub body: Block,
+    /// The pragmas in force around it.
+    pub fp: FpPragmas,
 }
 
 /// The operator of a fold expression.

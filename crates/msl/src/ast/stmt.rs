@@ -1,7 +1,7 @@
 //! Statements as written.
 
 use super::{Expr, Item, Type, Variable};
-use crate::token::{MathMode, Name};
+use crate::token::{FpPragmas, Name};
 use anymetal_diag::Span;
 
 /// `{ … }`
@@ -152,6 +152,6 @@ pub enum StmtKind {
     Continue,
     /// `return`
     Return(Option<Expr>),
-    /// `#pragma METAL fp math_mode(..)`: holds to the end of the enclosing block.
-    MathMode(MathMode),
+    /// Floating-point pragmas at the start of a block, in force to its end.
+    Fp(FpPragmas),
 }

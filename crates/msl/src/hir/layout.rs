@@ -3,7 +3,8 @@
 //! A vector of three elements takes and aligns as four; packed vectors take exactly their elements
 //! and align as one; a matrix is an array of column vectors; an empty struct has size 1.
 
-use super::{FieldInfo, Padding, ScalarTy, Ty, TyKind, Types};
+use super::{FieldInfo, MAX_METAL_VECTOR_LEN, Padding, ScalarTy, Ty, TyKind, Types};
+use anymetal_ir::Pieces;
 
 /// Size and alignment in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +73,43 @@ impl Types {
                 Layout::new(u64::from(size), size)
             }
         }
+    }
+
+    /// The pieces in which an object is copied or cleared where it is not wholly in bounds: its scalars and
+    /// vectors, if they are of one size at equal distances; else words of at most four bytes.
+    pub fn pieces(&self, ty: Ty) -> Pieces {
+        self.equal_members(ty).unwrap_or_else(|| {
+            let layout = self.layout(ty);
+            Pieces::integers(layout.size, layout.align.min(4))
+        })
+    }
+
+    fn equal_members(&self, ty: Ty) -> Option<Pieces> {
+        let (size, stride) = match *self.kind(ty) {
+            TyKind::Array(elem, _) => return self.equal_members(elem),
+            TyKind::Vector { elem, len, .. } if len <= MAX_METAL_VECTOR_LEN => {
+                (elem.size() * u32::from(len), self.layout(ty).size)
+            }
+            TyKind::Matrix { elem, rows, .. } => {
+                (elem.size() * u32::from(rows), self.column_stride(elem, rows))
+            }
+            TyKind::Record(id) => {
+                let record = self.record(id);
+                let first = self.equal_members(record.fields.first()?.ty.ty)?;
+                let is_equal = |field: &FieldInfo| {
+                    field.bits.is_none()
+                        && field.offset.is_multiple_of(first.stride.into())
+                        && self.equal_members(field.ty.ty) == Some(first)
+                };
+                let all = record.fields.iter().all(is_equal);
+                return (all && record.size.is_multiple_of(first.stride.into())).then_some(first);
+            }
+            _ => {
+                let size = self.layout(ty).size;
+                (u32::try_from(size).ok()?, size)
+            }
+        };
+        Some(Pieces { size, stride: u32::try_from(stride).ok()? })
     }
 
     /// Bytes from one column of a matrix to the next.

@@ -1,7 +1,7 @@
 //! A program: what one kernel reaches.
 
 use super::{Block, Expr, FuncId, LocalId, QualTy, ScalarTy, Ty, Types};
-use crate::token::{MathMode, Name};
+use crate::token::{FpPragmas, Name};
 use anymetal_diag::Span;
 use anymetal_ir::{Access, Query, Space};
 use anymetal_launch_abi::logging::LogSite;
@@ -39,8 +39,8 @@ pub struct Function {
     /// The code. Control may reach the end of a function that returns a value only by the program's
     /// mistake; the value is then undefined.
     pub body: Block,
-    /// The pragma in force at its definition.
-    pub math_mode: Option<MathMode>,
+    /// The pragmas in force at its definition.
+    pub fp: FpPragmas,
     /// Where its name stands.
     pub span: Span,
     /// Of a function of another library, which has no code here: which of [`crate::FunctionHandles`] it is.

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{Expr, LocalId};
-use crate::token::MathMode;
+use crate::token::FpPragmas;
 use anymetal_diag::Span;
 
 /// Statements in order.
@@ -99,6 +99,6 @@ pub enum StmtKind {
     Continue,
     /// Leaves the function; the value is of the function's result type.
     Return(Option<Expr>),
-    /// Float arithmetic of the rest of the enclosing block follows this mode.
-    MathMode(MathMode),
+    /// Float arithmetic of the rest of the enclosing block follows these pragmas.
+    Fp(FpPragmas),
 }

@@ -83,21 +83,10 @@ template <typename T> T __lib_quad_rotate(T data, uint distance) {
   return __am_simd_shuffle(data, __lib_quad_base() | ((__lib_quad_lane() + distance) & 3u));
 }
 
-#define __AM_QUAD(NAME) \
-  template <typename T, typename = enable_if_t<__lib_quad<T>>> T NAME(T data) { return __am_##NAME(data); }
+#define __AM_QUAD(NAME, CLASS) \
+  template <typename T, typename = enable_if_t<__lib_##CLASS<T>>> T NAME(T data) { return __am_##NAME(data); }
 #define __AM_QUAD_PERMUTE(NAME) \
   template <typename T, typename = enable_if_t<__lib_quad<T>>> T NAME(T data, ushort lane) { return __am_##NAME(data, lane); }
-// Combines the values of those active lanes that are among LANES (bits 0 to 3).
-#define __AM_QUAD_FOLD(NAME, CLASS, START, OP, LANES) \
-  template <typename T, typename = enable_if_t<__lib_##CLASS<T>>> T NAME(T data) { \
-    uint lanes = __lib_quad_active() & (LANES); \
-    T result = START; \
-    for (uint i = 0; i < 4; i++) { \
-      T other = __am_quad_shuffle(data, i); \
-      if (lanes >> i & 1u) result = T(result OP other); \
-    } \
-    return result; \
-  }
 #define __AM_QUAD_FILL(WAY) \
   template <typename T, typename = enable_if_t<__lib_quad<T>>> \
   T quad_shuffle_and_fill_##WAY(T data, T filling, ushort delta) { \
@@ -108,22 +97,22 @@ template <typename T> T __lib_quad_rotate(T data, uint distance) {
     return __am_simd_shuffle_and_fill_##WAY(data, filling, delta, modulo); \
   }
 
-__AM_QUAD(quad_sum)
-__AM_QUAD(quad_product)
-__AM_QUAD(quad_min)
-__AM_QUAD(quad_max)
+__AM_QUAD(quad_sum, quad)
+__AM_QUAD(quad_product, quad)
+__AM_QUAD(quad_min, quad)
+__AM_QUAD(quad_max, quad)
+__AM_QUAD(quad_and, quad_integer)
+__AM_QUAD(quad_or, quad_integer)
+__AM_QUAD(quad_xor, quad_integer)
+__AM_QUAD(quad_prefix_inclusive_sum, quad)
+__AM_QUAD(quad_prefix_exclusive_sum, quad)
+__AM_QUAD(quad_prefix_inclusive_product, quad)
+__AM_QUAD(quad_prefix_exclusive_product, quad)
 __AM_QUAD_PERMUTE(quad_broadcast)
 __AM_QUAD_PERMUTE(quad_shuffle)
 __AM_QUAD_PERMUTE(quad_shuffle_xor)
 __AM_QUAD_PERMUTE(quad_shuffle_up)
 __AM_QUAD_PERMUTE(quad_shuffle_down)
-__AM_QUAD_FOLD(quad_and, quad_integer, T(~T(0)), &, 15u)
-__AM_QUAD_FOLD(quad_or, quad_integer, T(0), |, 15u)
-__AM_QUAD_FOLD(quad_xor, quad_integer, T(0), ^, 15u)
-__AM_QUAD_FOLD(quad_prefix_inclusive_sum, quad, T(0), +, (2u << __lib_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_exclusive_sum, quad, T(0), +, (1u << __lib_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_inclusive_product, quad, T(1), *, (2u << __lib_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_exclusive_product, quad, T(1), *, (1u << __lib_quad_lane()) - 1u)
 __AM_QUAD_FILL(up)
 __AM_QUAD_FILL(down)
 template <typename T, typename = enable_if_t<__lib_quad<T>>> T quad_shuffle_rotate_up(T data, ushort delta) {
@@ -138,7 +127,6 @@ template <typename T, typename = enable_if_t<__lib_quad<T>>> T quad_broadcast_fi
 
 #undef __AM_QUAD
 #undef __AM_QUAD_PERMUTE
-#undef __AM_QUAD_FOLD
 #undef __AM_QUAD_FILL
 
 struct quad_vote {

@@ -104,8 +104,8 @@ impl FunctionLowerer<'_, '_, '_> {
         assert!(done <= len, "{done} values for an array of {len} elements");
         if done < len {
             let rest = self.b.ptr_offset(ptr, (done * size) as i64);
-            let align = self.types().layout(elem).align;
-            self.b.push(ir::Op::MemZero { dst: rest, size: (len - done) * size, align });
+            let (align, pieces) = (self.types().layout(elem).align, self.types().pieces(elem));
+            self.b.push(ir::Op::MemZero { dst: rest, size: (len - done) * size, align, pieces });
         }
     }
 
@@ -178,13 +178,14 @@ impl FunctionLowerer<'_, '_, '_> {
     /// Copies a whole object.
     pub(super) fn copy(&mut self, dst: ir::Value, src: ir::Value, ty: hir::Ty, align: u32) {
         let size = self.types().layout(ty).size;
+        let pieces = self.types().pieces(ty);
         if dst != src {
-            self.b.push(ir::Op::MemCopy { dst, src, size, align });
+            self.b.push(ir::Op::MemCopy { dst, src, size, align, pieces });
         }
     }
 
     pub(super) fn zero_memory(&mut self, dst: ir::Value, ty: hir::Ty) {
-        let layout = self.types().layout(ty);
-        self.b.push(ir::Op::MemZero { dst, size: layout.size, align: layout.align });
+        let (layout, pieces) = (self.types().layout(ty), self.types().pieces(ty));
+        self.b.push(ir::Op::MemZero { dst, size: layout.size, align: layout.align, pieces });
     }
 }

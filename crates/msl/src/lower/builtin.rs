@@ -1,7 +1,7 @@
 //! Calls of the library's builtins.
 
 use super::function::FunctionLowerer;
-use crate::builtins::{ArithFn, BuiltinId, BuiltinOp, SimdFn};
+use crate::builtins::{ArithFn, BuiltinId, BuiltinOp};
 use crate::hir::{self, ScalarTy};
 use anymetal_ir as ir;
 
@@ -37,13 +37,7 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::Select => self.b.infer(ir::Op::Select(values[2], values[1], values[0])),
             BuiltinOp::AnyOf => self.fold_bools(values[0], ir::BinOp::Or),
             BuiltinOp::AllOf => self.fold_bools(values[0], ir::BinOp::And),
-            BuiltinOp::Simd(SimdFn::QuadMin) if !elem.is_float() => {
-                self.quad_extreme(ArithFn::Min, elem, values[0])
-            }
-            BuiltinOp::Simd(SimdFn::QuadMax) if !elem.is_float() => {
-                self.quad_extreme(ArithFn::Max, elem, values[0])
-            }
-            BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
+            BuiltinOp::Simd(op) => self.b.infer(ir::Op::Simd(simd_op(op, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
             BuiltinOp::LogMessage => unreachable!("messages are written above"),
             BuiltinOp::CommandMemory => self.command_memory(values[0]),
@@ -143,15 +137,6 @@ impl FunctionLowerer<'_, '_, '_> {
         }
     }
 
-    /// Integer minimum or maximum over a quad: two exchanges.
-    fn quad_extreme(&mut self, function: ArithFn, elem: ScalarTy, value: ir::Value) -> ir::Value {
-        [1, 2].into_iter().fold(value, |value, mask| {
-            let mask = self.b.i32(mask);
-            let other = self.b.infer(ir::Op::Simd(ir::SimdOp::QuadShuffleXor, vec![value, mask]));
-            self.arith(function, elem, &[value, other])
-        })
-    }
-
     fn fold_bools(&mut self, value: ir::Value, op: ir::BinOp) -> ir::Value {
         let lanes = self.b.func.ty(value).lanes();
         if lanes == 1 {
@@ -182,52 +167,16 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 }
 
-fn simd_op(function: SimdFn, elem: ScalarTy) -> ir::SimdOp {
+/// The operation on elements of that type; the table has the float minimum and maximum for all types.
+fn simd_op(op: ir::SimdOp, elem: ScalarTy) -> ir::SimdOp {
     use ir::SimdOp as S;
-    let pick = |float, signed, unsigned| {
-        if elem.is_float() {
-            float
-        } else if elem.is_signed_int() {
-            signed
-        } else {
-            unsigned
-        }
-    };
-    match function {
-        SimdFn::Sum => S::Sum,
-        SimdFn::Product => S::Product,
-        SimdFn::Min => pick(S::FMin, S::SMin, S::UMin),
-        SimdFn::Max => pick(S::FMax, S::SMax, S::UMax),
-        SimdFn::And => S::And,
-        SimdFn::Or => S::Or,
-        SimdFn::Xor => S::Xor,
-        SimdFn::PrefixInclusiveSum => S::PrefixInclusiveSum,
-        SimdFn::PrefixExclusiveSum => S::PrefixExclusiveSum,
-        SimdFn::PrefixInclusiveProduct => S::PrefixInclusiveProduct,
-        SimdFn::PrefixExclusiveProduct => S::PrefixExclusiveProduct,
-        SimdFn::Shuffle => S::Shuffle,
-        SimdFn::ShuffleXor => S::ShuffleXor,
-        SimdFn::ShuffleUp => S::ShuffleUp,
-        SimdFn::ShuffleDown => S::ShuffleDown,
-        SimdFn::RotateUp => S::RotateUp,
-        SimdFn::RotateDown => S::RotateDown,
-        SimdFn::ShuffleAndFillUp => S::ShuffleAndFillUp,
-        SimdFn::ShuffleAndFillDown => S::ShuffleAndFillDown,
-        SimdFn::Broadcast => S::Broadcast,
-        SimdFn::BroadcastFirst => S::BroadcastFirst,
-        SimdFn::Any => S::Any,
-        SimdFn::All => S::All,
-        SimdFn::Ballot => S::Ballot,
-        SimdFn::ActiveMask => S::ActiveMask,
-        SimdFn::IsFirst => S::IsFirst,
-        SimdFn::QuadSum => S::QuadSum,
-        SimdFn::QuadProduct => S::QuadProduct,
-        SimdFn::QuadMin => S::QuadFMin,
-        SimdFn::QuadMax => S::QuadFMax,
-        SimdFn::QuadBroadcast => S::QuadBroadcast,
-        SimdFn::QuadShuffle => S::QuadShuffle,
-        SimdFn::QuadShuffleXor => S::QuadShuffleXor,
-        SimdFn::QuadShuffleUp => S::QuadShuffleUp,
-        SimdFn::QuadShuffleDown => S::QuadShuffleDown,
+    let pick = |signed, unsigned| if elem.is_signed_int() { signed } else { unsigned };
+    match op {
+        _ if elem.is_float() => op,
+        S::FMin => pick(S::SMin, S::UMin),
+        S::FMax => pick(S::SMax, S::UMax),
+        S::QuadFMin => pick(S::QuadSMin, S::QuadUMin),
+        S::QuadFMax => pick(S::QuadSMax, S::QuadUMax),
+        _ => op,
     }
 }

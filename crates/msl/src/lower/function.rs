@@ -4,6 +4,7 @@ use super::origin::Origins;
 use super::recursion::Instance;
 use super::{Lowerer, fp_mode};
 use crate::hir;
+use crate::token::{ContractMode, FpPragmas};
 use anymetal_diag::Span;
 use anymetal_ir as ir;
 
@@ -62,9 +63,8 @@ impl Lowerer<'_> {
 
     fn function(&mut self, source: Instance, function: &mut ir::Function) {
         let hir = self.program.function(source.function);
-        let fp = hir.math_mode.map_or(self.default_mode, fp_mode);
         let params = function.params.clone();
-        let mut lowerer = FunctionLowerer::new(self, source, function, fp);
+        let mut lowerer = FunctionLowerer::new(self, source, function);
         if lowerer.module.for_sanitizer {
             lowerer.origins = Some(Origins::new(&hir.name));
             lowerer.at(hir.span);
@@ -82,13 +82,11 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
         module: &'l mut Lowerer<'p>,
         instance: Instance,
         function: &'f mut ir::Function,
-        fp: ir::FpMode,
     ) -> Self {
         let hir = module.program.function(instance.function);
         let mut b = ir::Builder::new(function);
-        b.fp = fp;
         b.loc = module.loc(hir.span);
-        Self {
+        let mut lowerer = Self {
             module,
             b,
             hir,
@@ -100,7 +98,15 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
             encoding: None,
             textures: None,
             origins: None,
-        }
+        };
+        lowerer.follow(hir.fp);
+        lowerer
+    }
+
+    /// Sets the mode of the arithmetic that follows.
+    pub(super) fn follow(&mut self, pragmas: FpPragmas) {
+        self.b.fp = pragmas.math_mode.map_or(self.module.default_mode, fp_mode);
+        self.b.contract = pragmas.contract == ContractMode::Fast;
     }
 
     fn parameters(&mut self, params: &[ir::Value]) {

@@ -164,8 +164,7 @@ impl Lowerer<'_> {
         let name = format!("{}.enabled", param.name.as_str());
         let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
         let shell = Instance::outermost(self.program.kernel.function);
-        let fp = self.default_mode;
-        let mut lowerer = FunctionLowerer::new(self, shell, &mut function, fp);
+        let mut lowerer = FunctionLowerer::new(self, shell, &mut function);
         let value = lowerer.value(condition);
         lowerer.b.push(ir::Op::Return(Some(value)));
         self.add_function(function)

@@ -135,7 +135,7 @@ fn statement(stmt: &Stmt, visit: &mut dyn FnMut(&hir::Expr)) {
                 block(&case.body, visit);
             }
         }
-        StmtKind::Break | StmtKind::Continue | StmtKind::MathMode(_) => {}
+        StmtKind::Break | StmtKind::Continue | StmtKind::Fp(_) => {}
     }
 }
 

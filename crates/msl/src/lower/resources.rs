@@ -139,7 +139,7 @@ impl Lowerer<'_> {
                 Some(condition) => {
                     let enabled = b.value(ir::Op::Call(condition, Vec::new()), ir::Type::BOOL);
                     let zero = |b: &mut ir::Builder<'_>| {
-                        b.push(ir::Op::MemZero { dst: handle, size: SAMPLER_BYTES as u64, align: 4 });
+                        b.mem_zero(handle, SAMPLER_BYTES as u64, 4);
                     };
                     b.if_else(enabled, |b| copy_sampler(b, handle, bound, known), zero);
                 }

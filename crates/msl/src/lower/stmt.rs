@@ -1,21 +1,20 @@
 //! Statements.
 
-use super::fp_mode;
 use super::function::{FunctionLowerer, Target};
 use crate::hir::{self, StmtKind};
 use anymetal_ir as ir;
 
 impl FunctionLowerer<'_, '_, '_> {
-    /// Statements in order; a math mode set among them ends with them.
+    /// Statements in order; floating-point pragmas among them end with them.
     pub(super) fn block(&mut self, block: &hir::Block) {
-        let fp = self.b.fp;
+        let fp = (self.b.fp, self.b.contract);
         for stmt in &block.stmts {
             if self.b.is_terminated() {
                 break;
             }
             self.statement(stmt);
         }
-        self.b.fp = fp;
+        (self.b.fp, self.b.contract) = fp;
     }
 
     fn statement(&mut self, stmt: &hir::Stmt) {
@@ -42,7 +41,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 self.b.push(ir::Op::Continue(label));
             }
             StmtKind::Return(value) => self.return_value(value.as_ref()),
-            StmtKind::MathMode(mode) => self.b.fp = fp_mode(*mode),
+            StmtKind::Fp(pragmas) => self.follow(*pragmas),
         }
     }
 

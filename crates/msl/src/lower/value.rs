@@ -275,11 +275,9 @@ impl FunctionLowerer<'_, '_, '_> {
     pub(super) fn nested(&mut self, build: impl FnOnce(&mut Self)) -> ir::Block {
         let block = self.b.func.add_block();
         let outer = self.b.switch_to(block);
-        let fp = self.b.fp;
         let targets = self.targets.len();
         build(self);
         assert_eq!(self.targets.len(), targets, "a loop or switch in the block is still open");
-        self.b.fp = fp;
         let last = self.b.switch_to(outer);
         assert_eq!(last, block, "a nested block is built until its end, without another one after it");
         block

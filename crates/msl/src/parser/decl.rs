@@ -46,10 +46,8 @@ impl Parser<'_> {
             TokenKind::Pragma(pragma) => {
                 self.advance();
                 self.skip_pragma(pragma);
-                match pragma {
-                    Pragma::MathMode(mode) => one(ItemKind::MathMode(mode), start),
-                    _ => Vec::new(),
-                }
+                self.fp.follow(pragma);
+                Vec::new()
             }
             TokenKind::Keyword(Kw::Namespace) => self.namespace(false),
             TokenKind::Keyword(Kw::Inline) if self.peek_at(1) == TokenKind::Keyword(Kw::Namespace) => {

@@ -109,6 +109,7 @@ impl Parser<'_> {
             attributes: attributes.list,
             mem_inits,
             body,
+            fp: self.fp,
             span: declarator.span,
         }
     }

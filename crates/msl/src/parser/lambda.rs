@@ -68,6 +68,6 @@ impl Parser<'_> {
         let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
         let body = self.own_body(Self::block);
         let Captures { all, by_reference, named } = captures;
-        Some(Lambda { captures_all: all, by_reference, captures: named, params, ret, body })
+        Some(Lambda { captures_all: all, by_reference, captures: named, params, ret, body, fp: self.fp })
     }
 }

@@ -7,7 +7,7 @@
 use super::scope::{ScopeId, Scopes};
 use super::{ParsedUnit, Parser};
 use crate::ast::{Block, BlockText, LazyBlock};
-use crate::token::{Punct, Token, TokenKind};
+use crate::token::{FpPragmas, Punct, Token, TokenKind};
 use anymetal_diag::Sink;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,8 +21,15 @@ pub(super) struct LazySource {
 #[derive(Default)]
 struct LazyState {
     scopes: Scopes,
-    /// Where each skipped body begins, and in which scope.
-    bodies: Vec<(usize, ScopeId)>,
+    bodies: Vec<SkippedBody>,
+}
+
+/// Where a skipped body begins, and what is in force there.
+#[derive(Clone, Copy)]
+pub(super) struct SkippedBody {
+    at: usize,
+    scope: ScopeId,
+    fp: FpPragmas,
 }
 
 /// Parses the library, which starts from no names. Bodies of functions are parsed on first use.
@@ -39,10 +46,11 @@ pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
 impl BlockText for LazySource {
     fn parse_block(&self, block: u32) -> Block {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, scope) = state.bodies[block as usize];
+        let SkippedBody { at, scope, fp } = state.bodies[block as usize];
         let mut sink = Sink::new();
         let mut parser = Parser::new(&self.tokens, std::mem::take(&mut state.scopes), &mut sink);
         parser.at = at;
+        parser.fp = fp;
         parser.scopes.set_current(scope);
         let block = parser.block_in_scope();
         state.scopes = parser.scopes;
@@ -57,7 +65,7 @@ impl Parser<'_> {
         let end = self.skipped.is_some().then(|| self.closing_brace()).flatten()?;
         let (text, bodies) = self.skipped.as_mut()?;
         let number = u32::try_from(bodies.len()).ok()?;
-        bodies.push((self.at, self.scopes.current()));
+        bodies.push(SkippedBody { at: self.at, scope: self.scopes.current(), fp: self.fp });
         self.at = end + 1;
         Some(LazyBlock::deferred(Arc::<LazySource>::clone(text), number))
     }

@@ -31,9 +31,6 @@ impl Parser<'_> {
                     }
                     self.advance();
                 }
-                TokenKind::Pragma(Pragma::Contract(_)) => {
-                    self.advance();
-                }
                 _ => return hint,
             }
         }

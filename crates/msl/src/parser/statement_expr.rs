@@ -28,6 +28,7 @@ impl Parser<'_> {
             params: Vec::new(),
             ret: None,
             body,
+            fp: self.fp,
         };
         let callee = self.node(ExprKind::Lambda(Arc::new(lambda)), start, 0);
         self.node(ExprKind::Call(Box::new(callee), Vec::new()), start, 1)

@@ -18,7 +18,9 @@ impl Parser<'_> {
     pub(super) fn block_in_scope(&mut self) -> Block {
         let start = self.span();
         let mut stmts = Vec::new();
+        let outer = self.fp;
         if self.expect(Punct::LBrace, "to begin the block") {
+            self.leading_pragmas(&mut stmts);
             while !self.is(Punct::RBrace) && !self.at_end() {
                 let before = self.at;
                 self.statement_into(&mut stmts);
@@ -36,7 +38,22 @@ impl Parser<'_> {
                 self.report(diagnostic);
             }
         }
+        self.fp = outer;
         Block { stmts, span: self.since(start) }
+    }
+
+    /// The floating-point pragmas at the start of a block.
+    fn leading_pragmas(&mut self, stmts: &mut Vec<Stmt>) {
+        let start = self.span();
+        let outer = self.fp;
+        while let TokenKind::Pragma(pragma) = self.peek()
+            && self.fp.follow(pragma)
+        {
+            self.advance();
+        }
+        if self.fp != outer {
+            stmts.push(Stmt { kind: StmtKind::Fp(self.fp), span: self.since(start) });
+        }
     }
 
     /// Parses one statement; a declaration may give several.
@@ -107,8 +124,12 @@ impl Parser<'_> {
                 StmtKind::Empty
             }
             TokenKind::Pragma(pragma) => {
+                if matches!(pragma, Pragma::MathMode(_) | Pragma::Contract(_)) {
+                    let message = "a floating-point pragma must be at file scope or at the start of a block";
+                    self.error("misplaced-pragma", self.span(), message);
+                }
                 self.advance();
-                if let Pragma::MathMode(mode) = pragma { StmtKind::MathMode(mode) } else { StmtKind::Empty }
+                StmtKind::Empty
             }
             TokenKind::Keyword(keyword) => self.keyword_statement(keyword, hint),
             _ => self.simple_statement(),

@@ -188,6 +188,7 @@ impl Parser<'_> {
             attributes: Vec::new(),
             mem_inits: Vec::new(),
             body: FunctionBody::None,
+            fp: self.fp,
             span,
         })
     }

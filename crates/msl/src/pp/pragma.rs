@@ -13,7 +13,7 @@ impl Preprocessor<'_> {
             self.mark_once();
             return;
         }
-        let made = interpret(&tokens, directive.span);
+        let made = self.interpret(&tokens, directive.span);
         self.pending.extend(made);
     }
 
@@ -33,10 +33,21 @@ impl Preprocessor<'_> {
             return;
         }
         let tokens = tokens_of(&decode_string(text.name.as_str()).value, text.span);
-        let made = interpret(&tokens, name.span);
+        let made = self.interpret(&tokens, name.span);
         for token in self.expand_list(&made) {
             self.emit(token);
         }
+    }
+
+    /// The tokens that stand for a pragma in the token stream; none for those without a meaning here. Reports
+    /// floating-point pragmas in unknown forms, which are ignored.
+    fn interpret(&mut self, tokens: &[PpToken], span: Span) -> Vec<PpToken> {
+        let mut made = Made { tokens: Vec::new(), ignored: Vec::new(), span };
+        made.interpret(tokens);
+        for (span, message) in made.ignored {
+            self.report(|| Diagnostic::warning("unknown-pragma", span, message));
+        }
+        made.tokens
     }
 }
 
@@ -54,34 +65,85 @@ fn tokens_of(text: &str, span: Span) -> Vec<PpToken> {
     }
 }
 
-/// What stands in the token stream for a pragma's tokens; nothing for those without a meaning here.
-fn interpret(tokens: &[PpToken], span: Span) -> Vec<PpToken> {
-    let words: Vec<&str> = tokens
-        .iter()
-        .take(3)
-        .map(|token| if token.kind == PpKind::Ident { token.name.as_str() } else { "" })
-        .collect();
-    let mut made = Made { tokens: Vec::new(), span };
-    match words[..] {
-        ["unroll"] => made.pragma(Pragma::Unroll(UnrollHint::Enable)),
-        ["unroll", ..] => made.unroll_count(&tokens[1..]),
-        ["nounroll", ..] => made.pragma(Pragma::Unroll(UnrollHint::Disable)),
-        ["clang", "loop", ..] => made.options(&tokens[2..], Made::loop_option),
-        ["METAL" | "clang", "fp", ..] => made.options(&tokens[2..], Made::fp_option),
-        ["STDC", "FP_CONTRACT", "ON" | "DEFAULT"] => made.pragma(Pragma::Contract(ContractMode::On)),
-        ["STDC", "FP_CONTRACT", "OFF"] => made.pragma(Pragma::Contract(ContractMode::Off)),
-        _ => {}
-    }
-    made.tokens
-}
-
 /// The tokens that stand for a pragma.
 struct Made {
     tokens: Vec<PpToken>,
+    /// What is wrong with the pragma, and where.
+    ignored: Vec<(Span, String)>,
     span: Span,
 }
 
 impl Made {
+    fn interpret(&mut self, tokens: &[PpToken]) {
+        let words: Vec<&str> = tokens.iter().take(2).map(word).collect();
+        match words[..] {
+            ["unroll"] => self.pragma(Pragma::Unroll(UnrollHint::Enable)),
+            ["unroll", ..] => self.unroll_count(&tokens[1..]),
+            ["nounroll", ..] => self.pragma(Pragma::Unroll(UnrollHint::Disable)),
+            ["clang", "loop"] => self.options(&tokens[2..], Self::loop_option),
+            ["METAL" | "clang", "fp"] => self.fp_options(&tokens[2..]),
+            ["STDC", ..] => self.standard(&tokens[1..]),
+            _ => {}
+        }
+    }
+
+    fn ignore(&mut self, token: Option<&PpToken>, message: impl Into<String>) {
+        let span = token.map_or(self.span, |token| token.span);
+        self.ignored.push((span, format!("{}: the pragma is ignored", message.into())));
+    }
+
+    /// The standard's pragmas, after `STDC`.
+    fn standard(&mut self, tokens: &[PpToken]) {
+        match (tokens.first().map(word), tokens.get(1).map(word)) {
+            (Some("FP_CONTRACT"), Some("ON")) => self.pragma(Pragma::Contract(ContractMode::On)),
+            (Some("FP_CONTRACT"), Some("OFF")) => self.pragma(Pragma::Contract(ContractMode::Off)),
+            (Some("FP_CONTRACT"), Some("DEFAULT")) => self.pragma(Pragma::Contract(ContractMode::default())),
+            (Some("FP_CONTRACT"), _) => {
+                self.ignore(tokens.get(1), "expected `ON`, `OFF` or `DEFAULT` after `FP_CONTRACT`");
+            }
+            // They have one setting here, the default.
+            (Some("FENV_ACCESS" | "FENV_ROUND" | "CX_LIMITED_RANGE"), _) => {}
+            _ => self.ignore(tokens.first(), "unknown pragma of the C standard"),
+        }
+    }
+
+    /// One or more `option(argument)`.
+    fn fp_options(&mut self, tokens: &[PpToken]) {
+        if tokens.is_empty() {
+            self.ignore(None, "expected `math_mode(…)` or `contract(…)` after `fp`");
+        }
+        let mut rest = tokens;
+        while let Some((name, after)) = rest.split_first() {
+            let length = balanced_length(after);
+            let pragma = match (word(name), operand_word(&after[..length])) {
+                ("math_mode", "safe") => Some(Pragma::MathMode(MathMode::Safe)),
+                ("math_mode", "relaxed") => Some(Pragma::MathMode(MathMode::Relaxed)),
+                ("math_mode", "fast") => Some(Pragma::MathMode(MathMode::Fast)),
+                ("contract", "off") => Some(Pragma::Contract(ContractMode::Off)),
+                ("contract", "on") => Some(Pragma::Contract(ContractMode::On)),
+                ("contract", "fast") => Some(Pragma::Contract(ContractMode::Fast)),
+                _ => None,
+            };
+            match (pragma, word(name)) {
+                (Some(pragma), _) => self.pragma(pragma),
+                (None, "math_mode") => {
+                    self.ignore(
+                        after.first(),
+                        "expected `(safe)`, `(relaxed)` or `(fast)` after `math_mode`",
+                    );
+                }
+                (None, "contract") => {
+                    self.ignore(after.first(), "expected `(off)`, `(on)` or `(fast)` after `contract`");
+                }
+                (None, _) => self.ignore(Some(name), "expected `math_mode(…)` or `contract(…)` after `fp`"),
+            }
+            if pragma.is_none() {
+                return;
+            }
+            rest = &after[length..];
+        }
+    }
+
     fn pragma(&mut self, pragma: Pragma) {
         self.tokens.push(PpToken::made(PpKind::Pragma(pragma), Name::EMPTY, self.span));
     }
@@ -118,19 +180,11 @@ impl Made {
             _ => {}
         }
     }
+}
 
-    fn fp_option(&mut self, name: &str, operand: &[PpToken]) {
-        let pragma = match (name, operand_word(operand)) {
-            ("math_mode", "safe") => Pragma::MathMode(MathMode::Safe),
-            ("math_mode", "relaxed") => Pragma::MathMode(MathMode::Relaxed),
-            ("math_mode", "fast") => Pragma::MathMode(MathMode::Fast),
-            ("contract", "off") => Pragma::Contract(ContractMode::Off),
-            ("contract", "on") => Pragma::Contract(ContractMode::On),
-            ("contract", "fast") => Pragma::Contract(ContractMode::Fast),
-            _ => return,
-        };
-        self.pragma(pragma);
-    }
+/// The word, if it is one.
+fn word(token: &PpToken) -> &'static str {
+    if token.kind == PpKind::Ident { token.name.as_str() } else { "" }
 }
 
 /// The length of the parenthesised tokens at the start, parentheses included; all when never closed.

@@ -244,6 +244,6 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
         | StmtKind::Break
         | StmtKind::Continue
         | StmtKind::Return(None)
-        | StmtKind::MathMode(_) => {}
+        | StmtKind::Fp(_) => {}
     }
 }

@@ -16,7 +16,7 @@ use crate::hir::{
     self, Block, CastKind, Expr, ExprKind, FuncId, Local, LocalId, QualTy, ScalarTy, Stmt, StmtKind,
     SwitchCase, Ty, TyKind,
 };
-use crate::token::Name;
+use crate::token::{FpPragmas, Name};
 use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::Space;
 use anymetal_launch_abi::functions::invalid_call;
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
         let ret = self.value_repr(ret);
         let (body, linked) = (Block::default(), Some(position));
-        hir::Function { name, params, ret, locals, body, math_mode: None, span, linked }
+        hir::Function { name, params, ret, locals, body, fp: FpPragmas::default(), span, linked }
     }
 
     /// The linked function that stands for a declaration without a definition, if there is one.
@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
         stmts.push(stmt(StmtKind::Switch { selector: number, cases }));
         stmts.extend(result.map(|local| stmt(StmtKind::Return(Some(load(local, ret))))));
         let body = Block { stmts };
-        hir::Function { name, params, ret, locals, body, math_mode: None, span, linked: None }
+        hir::Function { name, params, ret, locals, body, fp: FpPragmas::default(), span, linked: None }
     }
 
     /// The access that is out of bounds whatever the number.

@@ -14,7 +14,6 @@ use super::pattern::Pat;
 use super::spelling;
 use crate::ast::{self, TemplateParams, TypeKind};
 use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
-use crate::token::MathMode;
 use anymetal_diag::Span;
 use std::rc::Rc;
 
@@ -25,7 +24,6 @@ pub(super) struct FnDecl<'a> {
     pub(super) template: Option<&'a TemplateParams>,
     pub(super) scope: ScopeId,
     pub(super) owner: Option<RecordId>,
-    pub(super) math_mode: Option<MathMode>,
     /// The parameter types of a template as patterns, computed on first use.
     pub(super) patterns: Option<Rc<[Pat<'a>]>>,
 }
@@ -100,14 +98,13 @@ impl<'a> Checker<'a> {
         template: Option<&'a TemplateParams>,
         scope: ScopeId,
         owner: Option<RecordId>,
-        math_mode: Option<MathMode>,
     ) -> FnDeclId {
         let key = (address(ast), scope);
         if let Some(&id) = self.fn_decl_ids.get(&key) {
             return id;
         }
         let id = FnDeclId(self.fn_decls.len() as u32);
-        self.fn_decls.push(FnDecl { ast, template, scope, owner, math_mode, patterns: None });
+        self.fn_decls.push(FnDecl { ast, template, scope, owner, patterns: None });
         self.fn_decl_ids.insert(key, id);
         id
     }

@@ -57,7 +57,7 @@ impl<'a> Checker<'a> {
         let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
         let call = self.call_operator(lambda, span);
         let (function, template) = call;
-        let decl = self.fn_decl(function, template, captured, Some(record), None);
+        let decl = self.fn_decl(function, template, captured, Some(record));
         let inst = &mut self.records[record.0 as usize];
         inst.state = RecordState::Complete;
         inst.lambda = Some(lambda);
@@ -107,6 +107,7 @@ impl<'a> Checker<'a> {
             attributes: Vec::new(),
             mem_inits: Vec::new(),
             body: FunctionBody::Block(lambda.body.clone().into()),
+            fp: lambda.fp,
             span,
         };
         let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });

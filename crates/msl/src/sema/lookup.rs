@@ -233,13 +233,7 @@ impl<'a> Checker<'a> {
                         let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
                         if !specialises {
                             let scope = self.scope_of_item(id);
-                            functions.push(self.fn_decl(
-                                function,
-                                entry.item.template.as_ref(),
-                                scope,
-                                None,
-                                entry.math_mode,
-                            ));
+                            functions.push(self.fn_decl(function, entry.item.template.as_ref(), scope, None));
                         }
                     }
                 }

@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
                 Self::push(out, StmtKind::Continue, span);
             }
             AstStmt::Return(value) => self.return_stmt(value.as_ref(), span, out),
-            AstStmt::MathMode(mode) => Self::push(out, StmtKind::MathMode(*mode), span),
+            AstStmt::Fp(pragmas) => Self::push(out, StmtKind::Fp(*pragmas), span),
         }
     }
 

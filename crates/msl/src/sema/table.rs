@@ -8,7 +8,7 @@
 mod build;
 
 use crate::ast::{Enum, FunctionName, Item, OperatorName, Path, Record, Type, TypeKind};
-use crate::token::{MathMode, Name};
+use crate::token::Name;
 use anymetal_diag::Span;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -45,7 +45,6 @@ pub(super) enum Decl {
 pub(super) struct Entry {
     pub(super) item: Item,
     pub(super) ns: NsId,
-    pub(super) math_mode: Option<MathMode>,
 }
 
 /// The names of one namespace, as far as one layer declares them.

@@ -113,7 +113,7 @@ fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {
         | StmtKind::Break
         | StmtKind::Continue
         | StmtKind::Return(None)
-        | StmtKind::MathMode(_) => {}
+        | StmtKind::Fp(_) => {}
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn each_in_block_mut(block: &mut Block, f: &mut dyn FnMut(&mut Expr))
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Return(None)
-            | StmtKind::MathMode(_) => {}
+            | StmtKind::Fp(_) => {}
         }
     }
 }

@@ -61,8 +61,8 @@ pub(super) fn help(kind: FindingKind) -> &'static str {
              Apple's GPUs count threads that returned as arrived. Guard the work, not the barrier."
         }
         K::InactiveLane => {
-            "The value of a lane that does not execute the SIMD-group function is undefined. Let all lanes of the \
-             SIMD-group execute it, and choose among the results."
+            "The value of a lane that does not execute the SIMD-group function, or that a partial SIMD-group or quad \
+             lacks, is undefined. Let all lanes of the SIMD-group execute it, and choose among the results."
         }
         K::DivergentSimdgroup => {
             "SIMD-group matrix functions must be executed by all threads of the SIMD-group."

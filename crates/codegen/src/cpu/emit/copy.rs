@@ -1,6 +1,6 @@
-//! Copying and clearing bytes, as loads and stores of the largest pieces that fit.
+//! Copying and clearing bytes: all lanes' ranges at once where they are in bounds, else piece after piece.
 
-use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value};
+use anymetal_ir::{CastOp, Inst, Op, Pieces, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::access::runs;
@@ -37,7 +37,7 @@ struct Whole {
 }
 
 impl Emitter<'_, '_> {
-    pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
+    pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, pieces: Pieces) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         if size == 0 {
             return;
@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
                     self.piece_from_promoted(inst, var, dst, src);
                 }
             }
-            (None, None) => self.copy_memory(inst, dst, src, size, align),
+            (None, None) => self.copy_memory(inst, dst, src, size, pieces),
         }
     }
 
@@ -88,9 +88,9 @@ impl Emitter<'_, '_> {
             };
         }
         match data.ty {
-            PromotedType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
+            PromotedType::Scalar(scalar) => self.load_scalar(inst, src, extra, scalar),
             PromotedType::Pointer(root, space) => {
-                let bits = self.load_piece(inst, src, extra, Scalar::I64);
+                let bits = self.load_scalar(inst, src, extra, Scalar::I64);
                 match root {
                     Root::Many => self.loaded_pointers(space, &bits),
                     root => self.offset_from(root, &bits),
@@ -99,20 +99,22 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn load_piece(&mut self, inst: Inst, src: Value, extra: i64, scalar: Scalar) -> Lane {
-        let item = Item { scalar, count: 1 };
-        let lanes = match ptr_space(self.facts.function, src) {
-            Space::Thread => self.load_private(inst, src, extra, item),
-            _ => self.load_shared(inst, src, extra, item),
-        };
-        lanes.into_iter().next().unwrap_or(Lane::Varying(Opd::text("zeroinitializer")))
+    fn load_scalar(&mut self, inst: Inst, src: Value, extra: i64, scalar: Scalar) -> Lane {
+        let lanes = self.load_piece(inst, src, extra, Item { scalar, count: 1 });
+        lanes.into_iter().next().expect("one component is loaded")
     }
 
-    fn store_piece(&mut self, inst: Inst, dst: Value, extra: i64, scalar: Scalar, lane: &Lane) {
-        let item = Item { scalar, count: 1 };
+    fn load_piece(&mut self, inst: Inst, src: Value, extra: i64, item: Item) -> Vec<Lane> {
+        match ptr_space(self.facts.function, src) {
+            Space::Thread => self.load_private(inst, src, extra, item),
+            _ => self.load_shared(inst, src, extra, item),
+        }
+    }
+
+    fn store_piece(&mut self, inst: Inst, dst: Value, extra: i64, item: Item, lanes: &[Lane]) {
         match ptr_space(self.facts.function, dst) {
-            Space::Thread => self.store_private(inst, dst, extra, item, std::slice::from_ref(lane)),
-            _ => self.store_shared(inst, dst, extra, item, std::slice::from_ref(lane)),
+            Space::Thread => self.store_private(inst, dst, extra, item, lanes),
+            _ => self.store_shared(inst, dst, extra, item, lanes),
         }
     }
 
@@ -128,32 +130,29 @@ impl Emitter<'_, '_> {
             PromotedType::Pointer(Root::Many, _) => (Scalar::I64, lane),
             PromotedType::Pointer(root, _) => (Scalar::I64, self.bits_at(root, &lane)),
         };
-        self.store_piece(inst, dst, extra, scalar, &lane);
+        self.store_piece(inst, dst, extra, Item { scalar, count: 1 }, std::slice::from_ref(&lane));
     }
 
-    /// The largest integer pieces that the alignment allows.
-    fn piece(&self, size: i64, align: u32, pointers: &[Value]) -> Scalar {
-        let mut unit = align.clamp(1, 8);
-        for &pointer in pointers {
-            if let Some(array) = self.facts.storage.array_at(pointer) {
-                unit = unit.min(self.facts.storage.arrays[array].unit);
-            }
-        }
-        while size % i64::from(unit) != 0 {
-            unit /= 2;
-        }
-        match unit {
-            1 => Scalar::I8,
-            2 | 3 => Scalar::I16,
-            4..=7 => Scalar::I32,
-            _ => Scalar::I64,
-        }
+    /// The pieces, or smaller ones where the units of private memory are smaller, and what each lane accesses
+    /// at once.
+    fn pieces_in(&self, pieces: Pieces, pointers: &[Value]) -> (Pieces, Item) {
+        let arrays = pointers.iter().filter_map(|&pointer| self.facts.storage.array_at(pointer));
+        let unit = arrays.map(|array| self.facts.storage.arrays[array].unit).min().unwrap_or(8);
+        let units = Pieces { size: unit, stride: unit };
+        let found = [pieces, units].into_iter().find_map(|pieces| Some((pieces, pieces.of_integers(unit)?)));
+        let (pieces, ty) = found.expect("a unit of private memory is an integer");
+        (pieces, Item::of(ty))
     }
 
-    fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {
-        let bytes = self.piece(size, align, &[dst, src]).size();
-        let whole = Whole { places: [src, dst], sizes: [size; 2], access: [bytes; 2], convert: None };
-        self.move_whole(inst, &whole, |this| this.copy_pieces(inst, dst, src, size, align));
+    fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, pieces: Pieces) {
+        let (pieces, item) = self.pieces_in(pieces, &[dst, src]);
+        let whole = Whole { places: [src, dst], sizes: [size; 2], access: [pieces.size; 2], convert: None };
+        self.move_whole(inst, &whole, |this| {
+            this.each_piece(size, pieces, &[dst, src], |this, at| {
+                let lanes = this.load_piece(inst, src, at, item);
+                this.store_piece(inst, dst, at, item, &lanes);
+            });
+        });
     }
 
     /// Copies numbers and converts them on the way.
@@ -304,23 +303,24 @@ impl Emitter<'_, '_> {
         (offset, at)
     }
 
-    fn copy_pieces(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {
-        let scalar = self.piece(size, align, &[dst, src]);
-        let step = i64::from(scalar.size());
+    /// Emits `piece` for each, with its offset from the pointers: one after the other, or in a loop in which
+    /// the pointers advance.
+    fn each_piece(
+        &mut self,
+        size: i64,
+        pieces: Pieces,
+        pointers: &[Value],
+        mut piece: impl FnMut(&mut Self, i64),
+    ) {
+        let step = i64::from(pieces.stride);
         if size / step <= MAX_PIECES {
-            for piece in 0..size / step {
-                let lane = self.load_piece(inst, src, piece * step, scalar);
-                self.store_piece(inst, dst, piece * step, scalar, &lane);
-            }
+            (0..size / step).for_each(|n| piece(self, n * step));
             return;
         }
-        self.piece_loop(size / step, step, &[dst, src], |this| {
-            let lane = this.load_piece(inst, src, 0, scalar);
-            this.store_piece(inst, dst, 0, scalar, &lane);
-        });
+        self.piece_loop(size / step, step, pointers, |this| piece(this, 0));
     }
 
-    pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, align: u32) {
+    pub(super) fn clear(&mut self, inst: Inst, dst: Value, size: u64, pieces: Pieces) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         if size == 0 {
             return;
@@ -332,18 +332,9 @@ impl Emitter<'_, '_> {
             }
             return;
         }
-        let scalar = self.piece(size, align, &[dst]);
-        let step = i64::from(scalar.size());
-        let zero = Lane::known(Affine::known([0; 32]));
-        if size / step <= MAX_PIECES {
-            for piece in 0..size / step {
-                self.store_piece(inst, dst, piece * step, scalar, &zero);
-            }
-            return;
-        }
-        self.piece_loop(size / step, step, &[dst], |this| {
-            this.store_piece(inst, dst, 0, scalar, &zero);
-        });
+        let (pieces, item) = self.pieces_in(pieces, &[dst]);
+        let zeros = vec![Lane::known(Affine::known([0; 32])); item.count];
+        self.each_piece(size, pieces, &[dst], |this, at| this.store_piece(inst, dst, at, item, &zeros));
     }
 
     fn zero_for_promoted(&self, var: usize) -> Lane {

@@ -417,12 +417,12 @@ impl Emitter<'_, '_> {
             }
             Op::Store { .. } if self.store_fragment(inst) => {}
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
-            Op::MemCopy { dst, src, size, align } => {
-                self.with_no_available_checks(|this| this.copy(inst, *dst, *src, *size, *align));
+            Op::MemCopy { dst, src, size, pieces, .. } => {
+                self.with_no_available_checks(|this| this.copy(inst, *dst, *src, *size, *pieces));
             }
             Op::MemConvert { .. } => self.with_no_available_checks(|this| this.convert_memory(inst)),
-            Op::MemZero { dst, size, align } => {
-                self.with_no_available_checks(|this| this.clear(inst, *dst, *size, *align))
+            Op::MemZero { dst, size, pieces, .. } => {
+                self.with_no_available_checks(|this| this.clear(inst, *dst, *size, *pieces))
             }
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)

@@ -84,10 +84,10 @@ impl Partition {
                 Op::Store { ptr, value, align, .. } => {
                     this.access(pointers[ptr.index()], function.ty(*value), *align);
                 }
-                Op::MemCopy { dst, src, size, align } => {
+                Op::MemCopy { dst, src, size, align, .. } => {
                     this.copy(pointers[dst.index()], pointers[src.index()], *size, *align);
                 }
-                Op::MemZero { dst, size, align } => {
+                Op::MemZero { dst, size, align, .. } => {
                     let size = i64::try_from(*size).unwrap_or(i64::MAX);
                     this.range(pointers[dst.index()], size, *align);
                 }

@@ -1,9 +1,9 @@
 //! Copies, fills and conversions of memory.
 //!
-//! Valid ranges are moved as a whole. Otherwise units are moved one by one, each checked, so that exactly
-//! what is out of bounds is left out.
+//! Valid ranges are moved as a whole. Otherwise their pieces are moved one by one, each checked, so that
+//! exactly those that are out of bounds are left out.
 
-use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
+use anymetal_ir::{CastOp, Inst, Op, Pieces, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
@@ -19,20 +19,31 @@ const MAX_UNROLLED: u32 = 8;
 struct Move {
     size: u64,
     align: u32,
+    pieces: Pieces,
     sites: [usize; 2],
 }
 
 impl Emitter<'_> {
     pub(super) fn move_memory(&mut self, inst: Inst) {
         match self.input.function.inst(inst).op {
-            Op::MemCopy { dst, src, size, align } => self.move_range(inst, dst, Some(src), size, align),
-            Op::MemZero { dst, size, align } => self.move_range(inst, dst, None, size, align),
+            Op::MemCopy { dst, src, size, align, pieces } => {
+                self.move_range(inst, (dst, Some(src)), (size, align), pieces);
+            }
+            Op::MemZero { dst, size, align, pieces } => {
+                self.move_range(inst, (dst, None), (size, align), pieces);
+            }
             Op::MemConvert { dst, src, from, to, count } => self.convert(inst, (dst, to), (src, from), count),
             ref op => unreachable!("{op:?} does not move memory"),
         }
     }
 
-    fn move_range(&mut self, inst: Inst, dst: Value, src: Option<Value>, size: u64, align: u32) {
+    fn move_range(
+        &mut self,
+        inst: Inst,
+        (dst, src): (Value, Option<Value>),
+        (size, align): (u64, u32),
+        pieces: Pieces,
+    ) {
         if size == 0 {
             return;
         }
@@ -40,7 +51,7 @@ impl Emitter<'_> {
         let bytes = u32::try_from(size).expect("types are smaller than 4 GiB");
         let store = self.site(inst, dst, AccessKind::Store, bytes);
         let load = src.map_or(store, |src| self.site(inst, src, AccessKind::Load, bytes));
-        let range = Move { size, align, sites: [load, store] };
+        let range = Move { size, align, pieces, sites: [load, store] };
         let to = self.address(dst, AccessKind::Store);
         let from = src.map(|src| self.address(src, AccessKind::Load));
         let mut ok = self.is_valid(&to, bytes, align);
@@ -48,14 +59,14 @@ impl Emitter<'_> {
             let readable = self.is_valid(from, bytes, align);
             ok = self.t.and(&ok, &readable);
         }
-        let (whole, units, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, whole, units);
+        let (whole, pieces, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, whole, pieces);
         self.t.label(whole);
         self.move_whole(&range, &to, from.as_ref());
         self.t.branch(join);
         if !ok.is_text("true") {
-            self.t.label(units);
-            self.move_units(&range, &to, from.as_ref());
+            self.t.label(pieces);
+            self.move_pieces(&range, &to, from.as_ref());
         }
         self.t.label(join);
     }
@@ -79,33 +90,19 @@ impl Emitter<'_> {
         ));
     }
 
-    /// Unit by unit.
-    fn move_units(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
-        let mut unit = range.align.clamp(1, 8);
-        while !range.size.is_multiple_of(u64::from(unit)) {
-            unit /= 2;
-        }
-        assert!(
-            unit.is_power_of_two() && range.size.is_multiple_of(u64::from(unit)),
-            "units of {unit} divide the range"
-        );
-        let scalar = match unit {
-            8 => Scalar::I64,
-            4 => Scalar::I32,
-            2 => Scalar::I16,
-            _ => Scalar::I8,
-        };
-        let ty = Type::Scalar(scalar);
-        let mode = Mode { align: unit, volatile: false };
+    fn move_pieces(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
+        let (ty, stride) = (range.pieces.of_integers(8), range.pieces.stride);
+        let ty = ty.expect("the verifier looks at pieces");
+        let mode = Mode { align: range.align.min(number_mode(ty).align), volatile: false };
         let [load, store] = range.sites;
-        self.counted(range.size / u64::from(unit), &mut |this, at| {
-            let bytes = this.t.mul("i64", at, &Opd::Int(i64::from(unit)));
+        self.counted(range.size / u64::from(stride), &mut |this, at| {
+            let bytes = this.t.mul("i64", at, &Opd::Int(i64::from(stride)));
             let parts = match from {
                 Some(from) => {
                     let from = this.further(from, &bytes);
                     this.checked_load(&from, ty, mode, load)
                 }
-                None => vec![Opd::Int(0)],
+                None => vec![Opd::Int(0); usize::from(ty.lanes())],
             };
             let to = this.further(to, &bytes);
             this.checked_store(&to, ty, &parts, mode, store);

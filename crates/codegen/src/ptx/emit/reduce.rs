@@ -7,71 +7,50 @@
 //! The results are the same bits as the interpreter's. Prefix operations go through the lanes in ascending
 //! order there, but for integers of a full SIMD-group, whose order does not matter.
 
-use anymetal_ir::{BinOp, FpMode, Inst, Scalar, SimdOp, Value};
+use anymetal_ir::{BinOp, Combination, Combine, CombinedLanes, FpMode, Inst, MathFn, Scalar, SimdOp, Value};
 
 use super::{Emitter, zero};
 use crate::llvm_text::{Opd, Text, scalar_type};
-
-/// How two values become one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Combine {
-    Binary(BinOp),
-    Least,
-    Greatest,
-}
 
 /// A reduction of one scalar type.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
     op: SimdOp,
-    combine: Combine,
+    combination: Combination,
     scalar: Scalar,
     fp: FpMode,
-    /// The butterfly.
-    deltas: &'static [usize],
 }
 
-const SIMD: &[usize] = &[16, 8, 4, 2, 1];
-const QUAD: &[usize] = &[2, 1];
-/// Prefix operations.
-const ASCENDING: &[usize] = &[];
+/// Lanes of a SIMD-group.
+const LANES: usize = 32;
 
 impl Reduction {
     fn of(op: SimdOp, scalar: Scalar, fp: FpMode) -> Option<Self> {
-        let is_float = scalar.is_float();
-        let sum = Combine::Binary(if is_float { BinOp::FAdd } else { BinOp::Add });
-        let product = Combine::Binary(if is_float { BinOp::FMul } else { BinOp::Mul });
-        let (combine, deltas) = match op {
-            SimdOp::Sum => (sum, SIMD),
-            SimdOp::Product => (product, SIMD),
-            SimdOp::FMin => (Combine::Least, SIMD),
-            SimdOp::FMax => (Combine::Greatest, SIMD),
-            SimdOp::UMin => (Combine::Binary(BinOp::UMin), SIMD),
-            SimdOp::UMax => (Combine::Binary(BinOp::UMax), SIMD),
-            SimdOp::SMin => (Combine::Binary(BinOp::SMin), SIMD),
-            SimdOp::SMax => (Combine::Binary(BinOp::SMax), SIMD),
-            SimdOp::And => (Combine::Binary(BinOp::And), SIMD),
-            SimdOp::Or => (Combine::Binary(BinOp::Or), SIMD),
-            SimdOp::Xor => (Combine::Binary(BinOp::Xor), SIMD),
-            SimdOp::QuadSum => (sum, QUAD),
-            SimdOp::QuadProduct => (product, QUAD),
-            SimdOp::QuadFMin => (Combine::Least, QUAD),
-            SimdOp::QuadFMax => (Combine::Greatest, QUAD),
-            SimdOp::PrefixInclusiveSum | SimdOp::PrefixExclusiveSum => (sum, ASCENDING),
-            SimdOp::PrefixInclusiveProduct | SimdOp::PrefixExclusiveProduct => (product, ASCENDING),
-            _ => return None,
-        };
-        Some(Self { op, combine, scalar, fp, deltas })
+        Some(Self { op, combination: op.combination(scalar)?, scalar, fp })
+    }
+
+    fn is_prefix(self) -> bool {
+        self.combination.lanes != CombinedLanes::All
     }
 
     fn is_exclusive(self) -> bool {
-        matches!(self.op, SimdOp::PrefixExclusiveSum | SimdOp::PrefixExclusiveProduct)
+        self.combination.lanes == CombinedLanes::BelowThis
+    }
+
+    fn is_of_all_lanes(self) -> bool {
+        !self.is_prefix() && self.combination.width == LANES
+    }
+
+    /// The distances of a butterfly, the largest first.
+    fn deltas(self) -> impl DoubleEndedIterator<Item = usize> {
+        let width = self.combination.width;
+        [16, 8, 4, 2, 1].into_iter().filter(move |&delta| delta < width)
     }
 
     /// What changes nothing, as an operand.
     fn neutral(self) -> Opd {
         let scalar = self.scalar;
-        match self.combine {
+        match self.combination.combine {
             Combine::Binary(BinOp::FAdd) if scalar == Scalar::Bf16 => Opd::Int(-0x8000),
             Combine::Binary(BinOp::FAdd) => Opd::text("-0.0"),
             Combine::Binary(BinOp::FMul) if scalar == Scalar::Bf16 => Opd::Int(0x3F80),
@@ -81,7 +60,7 @@ impl Reduction {
             Combine::Binary(BinOp::UMin | BinOp::And) => Opd::Int(-1),
             Combine::Binary(BinOp::SMin) => Opd::Int(i64::MAX >> (64 - scalar.bits())),
             Combine::Binary(BinOp::SMax) => Opd::Int(i64::MIN >> (64 - scalar.bits())),
-            Combine::Least | Combine::Greatest => match scalar {
+            Combine::Math(_) => match scalar {
                 Scalar::F16 => Opd::text("0xH7E00"),
                 Scalar::Bf16 => Opd::Int(0x7FC0),
                 _ => Opd::text("0x7FF8000000000000"),
@@ -92,10 +71,10 @@ impl Reduction {
 
     /// The instruction that reduces 32-bit integers over any lanes.
     fn single_instruction(self, sm: u32) -> Option<&'static str> {
-        if sm < 80 || self.scalar != Scalar::I32 || self.deltas != SIMD {
+        if sm < 80 || self.scalar != Scalar::I32 || !self.is_of_all_lanes() {
             return None;
         }
-        Some(match self.combine {
+        Some(match self.combination.combine {
             Combine::Binary(BinOp::Add) => "add",
             Combine::Binary(BinOp::UMin) => "umin",
             Combine::Binary(BinOp::UMax) => "umax",
@@ -126,7 +105,7 @@ impl Emitter<'_> {
     /// Short integers are reduced as 32 bits, of which the low ones are the same: one instruction may do it,
     /// and the assembler fails on functions of bytes.
     fn reduce_any_width(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
-        let Reduction { scalar, combine, .. } = reduction;
+        let Reduction { scalar, combination: Combination { combine, .. }, .. } = reduction;
         if !matches!(scalar, Scalar::I8 | Scalar::I16) {
             return self.reduce_one(reduction, value, mask);
         }
@@ -143,7 +122,7 @@ impl Emitter<'_> {
             return self.call("i32", &name, &[("i32", value), ("i32", mask)]);
         }
         // Sums of floats depend on the order.
-        if reduction.deltas == ASCENDING && reduction.scalar.is_float() {
+        if reduction.is_prefix() && reduction.scalar.is_float() {
             return self.reduce_out_of_line(reduction, value, mask);
         }
         if *mask == Opd::Int(-1) {
@@ -167,7 +146,7 @@ impl Emitter<'_> {
 
     /// Not all lanes are active: the first ones, or any.
     fn reduce_partial(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
-        if reduction.deltas != SIMD {
+        if !reduction.is_of_all_lanes() {
             return self.reduce_out_of_line(reduction, value, mask);
         }
         if self.lanes.are_first_lanes() {
@@ -194,10 +173,10 @@ impl Emitter<'_> {
     /// needs are active, or all that they would add is.
     fn first_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
         self.t.expect(mask, "i32");
-        assert_eq!(reduction.deltas, SIMD, "first_lanes reduces whole SIMD-groups");
+        assert!(reduction.is_of_all_lanes(), "first_lanes reduces whole SIMD-groups");
         let (ty, lane) = (scalar_type(reduction.scalar), self.lane());
         let mut value = value.clone();
-        for &delta in reduction.deltas {
+        for delta in reduction.deltas() {
             let by = Opd::Int(delta as i64);
             let other = self.exchange("bfly", reduction.scalar, &value, mask, &by);
             let from = self.t.value(format_args!("xor i32 {lane}, {delta}"));
@@ -210,17 +189,13 @@ impl Emitter<'_> {
 
     /// All lanes are active.
     fn whole(&mut self, reduction: Reduction, value: &Opd) -> Opd {
-        if reduction.deltas == ASCENDING {
-            self.scan(reduction, value)
-        } else {
-            self.butterfly(reduction, value)
-        }
+        if reduction.is_prefix() { self.scan(reduction, value) } else { self.butterfly(reduction, value) }
     }
 
-    /// Prefixes in five steps, of numbers whose order does not matter (Hillis and Steele, 1986).
+    /// Prefixes in a butterfly's steps, of numbers whose order does not matter (Hillis and Steele, 1986).
     fn scan(&mut self, reduction: Reduction, value: &Opd) -> Opd {
         let mut sum = value.clone();
-        for delta in [1, 2, 4, 8, 16] {
+        for delta in reduction.deltas().rev() {
             let (before, exists) = self.from_before(reduction, &sum, delta);
             let more = self.combine(reduction, &before, &sum);
             sum = self.t.select("i1", &exists, scalar_type(reduction.scalar), &more, &sum);
@@ -232,17 +207,18 @@ impl Emitter<'_> {
         self.t.select("i1", &exists, scalar_type(reduction.scalar), &before, &reduction.neutral())
     }
 
-    /// What the lane so far before this one has, and whether there is one.
-    fn from_before(&mut self, reduction: Reduction, value: &Opd, delta: i64) -> (Opd, Opd) {
+    /// The value of the lane `delta` below in the group, and whether there is one.
+    fn from_before(&mut self, reduction: Reduction, value: &Opd, delta: usize) -> (Opd, Opd) {
         let lane = self.lane();
         let from = self.t.value(format_args!("sub i32 {lane}, {delta}"));
         let before = self.exchange("idx", reduction.scalar, value, &Opd::Int(-1), &from);
-        (before, self.t.value(format_args!("icmp uge i32 {lane}, {delta}")))
+        let in_group = self.t.value(format_args!("and i32 {lane}, {}", reduction.combination.width - 1));
+        (before, self.t.value(format_args!("icmp uge i32 {in_group}, {delta}")))
     }
 
     fn butterfly(&mut self, reduction: Reduction, value: &Opd) -> Opd {
         let mut value = value.clone();
-        for &delta in reduction.deltas {
+        for delta in reduction.deltas() {
             let by = Opd::Int(delta as i64);
             let other = self.exchange("bfly", reduction.scalar, &value, &Opd::Int(-1), &by);
             value = self.combine(reduction, &value, &other);
@@ -251,12 +227,13 @@ impl Emitter<'_> {
     }
 
     fn combine(&mut self, reduction: Reduction, a: &Opd, b: &Opd) -> Opd {
-        let Reduction { combine, scalar, fp, .. } = reduction;
-        match combine {
+        let Reduction { combination, scalar, fp, .. } = reduction;
+        match combination.combine {
             Combine::Binary(op) if scalar == Scalar::Bool => self.combine_bools(op, a, b),
             Combine::Binary(op) => self.binary_of(op, scalar, fp, a, b),
-            Combine::Least => self.least(scalar, a, b),
-            Combine::Greatest => self.greatest(scalar, a, b),
+            Combine::Math(MathFn::FMin) => self.least(scalar, a, b),
+            Combine::Math(MathFn::FMax) => self.greatest(scalar, a, b),
+            Combine::Math(other) => unreachable!("{other:?} does not combine two values"),
         }
     }
 
@@ -291,7 +268,7 @@ impl Emitter<'_> {
         let first = self.t.block();
         self.t.label(first);
         let ty = scalar_type(reduction.scalar);
-        let result = if reduction.deltas == ASCENDING {
+        let result = if reduction.is_prefix() {
             self.ascending(reduction, &value, &mask, &lane)
         } else {
             self.any_lanes(reduction, &value, &mask, &lane)
@@ -305,16 +282,15 @@ impl Emitter<'_> {
     }
 
     /// Whether a lane, given as an operand, is active.
-    fn is_active(&mut self, mask: &Opd, lane: &Opd) -> Opd {
+    pub(super) fn is_active(&mut self, mask: &Opd, lane: &Opd) -> Opd {
         let shifted = self.t.value(format_args!("lshr i32 {mask}, {lane}"));
         self.t.value(format_args!("trunc i32 {shifted} to i1"))
     }
 
     /// Each lane reads the whole SIMD-group, or its quad, and combines it.
     fn any_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
-        assert!(!reduction.deltas.is_empty(), "a butterfly has steps");
-        let count = 2 * reduction.deltas[0];
-        let base = self.t.value(format_args!("and i32 {lane}, {}", 32 - count as i64));
+        let count = reduction.combination.width;
+        let base = self.group_of(reduction, lane);
         let mut values: Vec<Opd> = (0..count)
             .map(|at| {
                 let from = self.t.value(format_args!("or i32 {base}, {at}"));
@@ -322,7 +298,7 @@ impl Emitter<'_> {
                 self.if_active(reduction, &other, mask, &from)
             })
             .collect();
-        for &delta in reduction.deltas {
+        for delta in reduction.deltas() {
             values = (0..delta).map(|at| self.combine(reduction, &values[at], &values[at + delta])).collect();
         }
         values.swap_remove(0)
@@ -345,21 +321,27 @@ impl Emitter<'_> {
         if is_wide { chosen } else { self.from_word(scalar, &chosen) }
     }
 
-    /// Through the lanes in ascending order; each keeps what it comes to at its own.
+    /// The first lane of a lane's group.
+    fn group_of(&mut self, reduction: Reduction, lane: &Opd) -> Opd {
+        self.t.value(format_args!("and i32 {lane}, {}", LANES - reduction.combination.width))
+    }
+
+    /// Through the group's lanes in ascending order; each keeps what it comes to at its own.
     fn ascending(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
         let ty = scalar_type(reduction.scalar);
-        let first = match reduction.combine {
-            Combine::Binary(BinOp::FAdd) => zero(reduction.scalar),
-            _ => reduction.neutral(),
+        let first = match reduction.combination.starts_at_one() {
+            true => reduction.neutral(),
+            false => zero(reduction.scalar),
         };
+        let base = self.group_of(reduction, lane);
         // The sum so far; of the first active lane it is its own value, not added to anything.
         let (mut sum, mut is_empty) = (first.clone(), Opd::bool(true));
         let mut result = first;
-        for at in 0..32 {
-            let from = Opd::Int(at);
+        for at in 0..reduction.combination.width {
+            let from = self.t.value(format_args!("or i32 {base}, {at}"));
             let other = self.exchange("idx", reduction.scalar, value, mask, &from);
             let active = self.is_active(mask, &from);
-            let is_mine = self.t.value(format_args!("icmp eq i32 {lane}, {at}"));
+            let is_mine = self.t.value(format_args!("icmp eq i32 {lane}, {from}"));
             if reduction.is_exclusive() {
                 result = self.t.select("i1", &is_mine, ty, &sum, &result);
             }

@@ -1,10 +1,11 @@
 //! Shuffles and votes between the lanes of a SIMD-group or a quad-group.
 //!
-//! Every instruction names the active lanes. The value of a lane that is not active is arbitrary.
+//! Every instruction names the active lanes. Where the source of a shuffle is not among them, its result is
+//! zero.
 
 use anymetal_ir::{Inst, Scalar, SimdOp, Value};
 
-use super::Emitter;
+use super::{Emitter, zero};
 use crate::llvm_text::{Opd, scalar_type};
 
 impl Emitter<'_> {
@@ -56,7 +57,10 @@ impl Emitter<'_> {
             }
         };
         let source = self.source(op, &by, mask);
-        self.read_lane(args[0], mask, &source)
+        match op {
+            SimdOp::BroadcastFirst => self.read_active_lane(args[0], mask, &source),
+            _ => self.read_lane(args[0], mask, &source),
+        }
     }
 
     /// A lane number or distance as 32 bits.
@@ -124,14 +128,12 @@ impl Emitter<'_> {
 
     /// Value, fill, distance, segment size.
     fn shuffle_and_fill(&mut self, op: SimdOp, args: &[Value], mask: &Opd) -> Vec<Opd> {
-        let by = self.lane_operand(args[2]);
-        let size = match args.get(3) {
-            Some(&size) => self.lane_operand(size),
-            None => Opd::Int(32),
-        };
+        let (by, size) = (self.lane_operand(args[2]), self.lane_operand(args[3]));
         let lane = self.lane();
-        let none = self.t.icmp("eq", "i32", &size, &Opd::Int(0));
-        let size = self.t.select("i1", &none, "i32", &Opd::Int(32), &size);
+        let below = self.t.value(format_args!("sub i32 {size}, 1"));
+        let is_size = self.t.value(format_args!("icmp ult i32 {below}, 32"));
+        let size = self.t.select("i1", &is_size, "i32", &size, &Opd::Int(32));
+        let by = self.t.intrinsic("umin", "i32", "", &[&by, &size]);
         let inside = self.t.value(format_args!("urem i32 {lane}, {size}"));
         let (is_value, own, filled) = if op == SimdOp::ShuffleAndFillUp {
             let is_value = self.t.value(format_args!("icmp uge i32 {inside}, {by}"));
@@ -145,14 +147,28 @@ impl Emitter<'_> {
             let filled = self.t.value(format_args!("sub i32 {own}, {size}"));
             (is_value, own, filled)
         };
+        let [own, filled] = [own, filled].map(|from| self.t.value(format_args!("and i32 {from}, 31")));
         let values = self.read_lane(args[0], mask, &own);
         let fills = self.read_lane(args[1], mask, &filled);
         let ty = scalar_type(self.scalar(args[0]));
         values.iter().zip(&fills).map(|(a, b)| self.t.select("i1", &is_value, ty, a, b)).collect()
     }
 
-    /// Every part of a value, from another lane; lane numbers are modulo 32.
+    /// Every part of a value, from a lane below 32; zero if that is not active.
     fn read_lane(&mut self, value: Value, mask: &Opd, source: &Opd) -> Vec<Opd> {
+        let parts = self.read_active_lane(value, mask, source);
+        if *mask == Opd::Int(-1) {
+            return parts;
+        }
+        let scalar = self.scalar(value);
+        let active = self.is_active(mask, source);
+        parts
+            .iter()
+            .map(|part| self.t.select("i1", &active, scalar_type(scalar), part, &zero(scalar)))
+            .collect()
+    }
+
+    fn read_active_lane(&mut self, value: Value, mask: &Opd, source: &Opd) -> Vec<Opd> {
         let scalar = self.scalar(value);
         let parts = self.parts(value);
         parts.iter().map(|part| self.exchange("idx", scalar, part, mask, source)).collect()

@@ -53,7 +53,7 @@ impl Rewriter<'_> {
                 Op::LocalStart(local) => self.start(local),
                 Op::Load { ptr, align, .. } => self.load(inst, ptr, align),
                 Op::Store { ptr, value, .. } => self.store(ptr, value),
-                Op::MemCopy { dst, src, size, align } => self.copy(dst, src, size, align),
+                Op::MemCopy { dst, src, size, align, .. } => self.copy(dst, src, size, align),
                 Op::MemZero { dst, size, .. } => self.zero(dst, size),
                 _ => false,
             };

@@ -24,12 +24,37 @@ fn floating_point_modes() {
     let text = "#pragma METAL fp math_mode(safe) contract(off)\n#pragma STDC FP_CONTRACT ON\n\
                 #pragma clang fp contract(fast)\n#pragma METAL fp math_mode(fast)\nx";
     assert_eq!(expand(text), "<math Safe> <contract Off> <contract On> <contract Fast> <math Fast> x");
+    let text = "_Pragma(\"STDC FP_CONTRACT OFF\") a\n#pragma STDC FP_CONTRACT DEFAULT\nb";
+    assert_eq!(expand(text), "<contract Off> a <contract Fast> b");
+}
+
+#[test]
+fn unknown_forms_are_ignored_with_a_warning() {
+    let forms = [
+        ("#pragma METAL fp math_mode(odd)", "(", ""),
+        ("#pragma METAL fp contract off", "off", ""),
+        ("#pragma METAL fp contract(maybe)", "(", ""),
+        ("#pragma METAL fp contract", "pragma", ""),
+        ("#pragma METAL fp", "pragma", ""),
+        ("#pragma METAL fp contract(off) exact(on)", "exact", "<contract Off> "),
+        ("#pragma clang fp reassociate(off)", "reassociate", ""),
+        ("#pragma STDC FP_CONTRACT MAYBE", "MAYBE", ""),
+        ("#pragma STDC FP_CONTRACT", "pragma", ""),
+        ("#pragma STDC FP_EXACT ON", "FP_EXACT", ""),
+    ];
+    for (text, place, tokens) in forms {
+        let run = run(&format!("{text}\nx"));
+        let only = run.only();
+        assert_eq!((only.id, only.severity), ("unknown-pragma", Severity::Warning), "of {text:?}");
+        assert_eq!(run.map.text(only.span), place, "of {text:?}");
+        assert_eq!(run.text(), format!("{tokens}x"), "of {text:?}");
+    }
 }
 
 #[test]
 fn others_are_dropped() {
     let text = "#pragma METAL internals : enable\n#pragma unused(x)\n#pragma clang diagnostic push\n#pragma\n\
-                #pragma GCC system_header\n#pragma METAL fp math_mode(odd)\n_Pragma(\"clang diagnostic pop\") x";
+                #pragma GCC system_header\n#pragma STDC FENV_ACCESS ON\n_Pragma(\"clang diagnostic pop\") x";
     assert_eq!(expand(text), "x");
 }
 

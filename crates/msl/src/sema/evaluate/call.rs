@@ -116,7 +116,7 @@ impl Machine<'_, '_> {
             StmtKind::Continue => Ok(Flow::Continue),
             StmtKind::Return(None) => Ok(Flow::Return(Val::Void)),
             StmtKind::Return(Some(expr)) => self.value(expr).map(Flow::Return),
-            StmtKind::MathMode(_) => Ok(Flow::Next),
+            StmtKind::Fp(_) => Ok(Flow::Next),
         }
     }
 

@@ -75,8 +75,7 @@ impl<'a> Checker<'a> {
             _ => AutoReturn::Plain,
         });
         let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));
-        let math_mode = self.decl(decl_id).math_mode;
-        self.fn_insts[id.0 as usize].hir = Some(Rc::new(hir::Function { math_mode, ..function }));
+        self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
     }
 
     /// A function without a definition: of another library, or a mistake.
@@ -127,7 +126,7 @@ impl<'a> Checker<'a> {
             ret: self.value_repr(ret),
             locals: std::mem::take(&mut self.function.locals),
             body: hir::Block { stmts },
-            math_mode: None,
+            fp: ast.fp,
             span: ast.span,
             linked: None,
         }

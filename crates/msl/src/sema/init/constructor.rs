@@ -11,6 +11,7 @@ use crate::sema::checker::{Checker, FnState, Returns};
 use crate::sema::construct::ConstructArgs;
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
+use crate::token::FpPragmas;
 use anymetal_diag::Span;
 use std::rc::Rc;
 
@@ -45,7 +46,7 @@ impl<'a> Checker<'a> {
             ret: Ty::VOID,
             locals: std::mem::take(&mut self.function.locals),
             body: hir::Block { stmts },
-            math_mode: None,
+            fp: FpPragmas::default(),
             span,
             linked: None,
         }

@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
                 )
             }
             ItemKind::Function(function) => {
-                let decl = self.fn_decl(function, None, scope, None, entry.math_mode);
+                let decl = self.fn_decl(function, None, scope, None);
                 self.instantiate_function(decl, Rc::from([]), function.span)
             }
             ItemKind::ExplicitInstantiation(instantiation) => {

@@ -76,8 +76,10 @@ impl<'a> Checker<'a> {
 
     fn switch_cases(&mut self, stmts: &'a [ast::Stmt], scalar: ScalarTy) -> Option<Cases> {
         let mut cases = Cases { scalar, cases: Vec::new(), taken: Vec::new() };
+        // Pragmas at the start of the block are in force in all cases.
+        let pragmas = stmts.first().filter(|stmt| matches!(stmt.kind, AstStmt::Fp(_)));
         let mut ok = true;
-        let mut at = 0;
+        let mut at = usize::from(pragmas.is_some());
         while at < stmts.len() {
             let mut case = SwitchCase { values: Vec::new(), is_default: false, body: Block::default() };
             let first = at;
@@ -89,6 +91,7 @@ impl<'a> Checker<'a> {
             let end = stmts[at..].iter().position(|stmt| matches!(stmt.kind, AstStmt::Label(_)));
             let end = end.map_or(stmts.len(), |n| at + n);
             let mut body = Vec::new();
+            self.stmts(pragmas.map_or(&[], std::slice::from_ref), &mut body);
             self.stmts(&stmts[at..end], &mut body);
             at = end;
             case.body = Block { stmts: body };

@@ -9,7 +9,7 @@ use anymetal_diag::Sink;
 use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, tag_of};
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};
 use crate::sema::path::unknown_namespace;
-use crate::token::{MathMode, Name};
+use crate::token::Name;
 
 impl Layer {
     /// Builds a layer on top of another from parsed declarations.
@@ -23,25 +23,23 @@ impl Layer {
             None => layer.namespaces.push(NsInfo { name: None, parent: None }),
         }
         layer.below = below;
-        let mut math_mode = None;
-        layer.add_items(NsId::GLOBAL, items, &mut math_mode, sink);
+        layer.add_items(NsId::GLOBAL, items, sink);
         layer
     }
 
-    fn add_items(&mut self, ns: NsId, items: Vec<Item>, math_mode: &mut Option<MathMode>, sink: &mut Sink) {
+    fn add_items(&mut self, ns: NsId, items: Vec<Item>, sink: &mut Sink) {
         for item in items {
             match item.kind {
                 ItemKind::Namespace(namespace) => {
                     let inner = self.open_namespace(ns, namespace.name, namespace.is_inline);
-                    self.add_items(inner, namespace.items, math_mode, sink);
+                    self.add_items(inner, namespace.items, sink);
                 }
                 ItemKind::UsingNamespace(ref path) => match self.find_namespace(ns, path) {
                     Some(target) => self.add_directive(ns, target),
                     None => sink.push(unknown_namespace(path, path.span)),
                 },
-                ItemKind::MathMode(mode) => *math_mode = Some(mode),
                 ItemKind::Empty => {}
-                _ => self.add_item(ns, item, *math_mode),
+                _ => self.add_item(ns, item),
             }
         }
     }
@@ -72,7 +70,7 @@ impl Layer {
         self.members.entry(ns).or_default().names.entry(name).or_default().push(decl);
     }
 
-    fn add_item(&mut self, ns: NsId, item: Item, math_mode: Option<MathMode>) {
+    fn add_item(&mut self, ns: NsId, item: Item) {
         let id = ItemId(self.first_item + self.items.len() as u32);
         match &item.kind {
             ItemKind::Function(function) => self.add_function(ns, id, function),
@@ -105,7 +103,7 @@ impl Layer {
             }
             _ => {}
         }
-        self.items.push(Entry { item, ns, math_mode });
+        self.items.push(Entry { item, ns });
     }
 
     fn add_out_of_line(&mut self, scope: &Path, id: ItemId) {

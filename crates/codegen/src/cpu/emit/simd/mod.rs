@@ -1,17 +1,17 @@
 //! SIMD-group and quad-group operations: masks, votes and broadcasts here, `reduce` (reductions and
 //! prefixes), `shuffle`.
 //!
-//! Invariant: lanes that are off take no part, and what they hold afterwards is arbitrary.
+//! Invariant: lanes that are off take no part; shuffles and broadcasts read zero from them. What they hold
+//! afterwards is arbitrary.
 
 mod reduce;
 mod shuffle;
 
-use anymetal_ir::{FpMode, SimdOp, Value};
+use anymetal_ir::{CombinedLanes, FpMode, SimdOp, Value};
 
 use super::lane::Lane;
-use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type, vector_const};
-use reduce::Combine;
+use super::{Emitter, Mask, zero_of};
+use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type, vector_const};
 
 impl Emitter<'_, '_> {
     pub(super) fn simd(&mut self, op: SimdOp, args: &[Value], result: Value, fp: FpMode) {
@@ -41,25 +41,22 @@ impl Emitter<'_, '_> {
         assert!(!args.is_empty(), "{op:?} takes a value");
         let value = args[0];
         let scalar = self.scalar(value);
-        match (op, Combine::of(op, scalar)) {
-            (_, Some(combine)) if op.is_simdgroup_reduction() => {
-                let vector = self.vector(value, k);
-                Lane::uniform(self.reduce(combine, scalar, fp, &vector))
-            }
-            (SimdOp::QuadSum | SimdOp::QuadProduct | SimdOp::QuadFMin | SimdOp::QuadFMax, Some(combine)) => {
-                let vector = self.vector(value, k);
-                Lane::Varying(self.quad_reduce(combine, scalar, fp, &vector))
-            }
-            (_, Some(combine)) => {
-                let exclusive = matches!(op, SimdOp::PrefixExclusiveSum | SimdOp::PrefixExclusiveProduct);
-                let vector = self.vector(value, k);
-                Lane::Varying(self.prefix(combine, scalar, fp, &vector, exclusive))
-            }
-            (SimdOp::Any | SimdOp::All | SimdOp::Ballot, None) => self.vote(op, value),
-            (SimdOp::BroadcastFirst | SimdOp::Broadcast, None) => self.broadcast(op, args, k),
-            (SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown, None) => {
-                self.shuffle_and_fill(op, args, k)
-            }
+        if let Some(combination) = op.combination(scalar) {
+            let vector = self.vector(value, k);
+            return match combination.lanes {
+                CombinedLanes::All if combination.width == LANES => {
+                    Lane::uniform(self.reduce(combination.combine, scalar, fp, &vector))
+                }
+                CombinedLanes::All => {
+                    Lane::Varying(self.quad_reduce(combination.combine, scalar, fp, &vector))
+                }
+                _ => Lane::Varying(self.prefix(combination, scalar, fp, &vector)),
+            };
+        }
+        match op {
+            SimdOp::Any | SimdOp::All | SimdOp::Ballot => self.vote(op, value),
+            SimdOp::BroadcastFirst | SimdOp::Broadcast => self.broadcast(op, args, k),
+            SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown => self.shuffle_and_fill(op, args, k),
             _ => self.shuffle_lanes(op, args, k),
         }
     }
@@ -103,8 +100,10 @@ impl Emitter<'_, '_> {
 
     fn broadcast(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
         let value = args[0];
-        let element = scalar_type(self.scalar(value));
-        if self.shape(value, k).is_uniform() {
+        let scalar = self.scalar(value);
+        let element = scalar_type(scalar);
+        let reads_active_lane = op == SimdOp::BroadcastFirst || self.mask == Mask::All;
+        if reads_active_lane && self.shape(value, k).is_uniform() {
             return Lane::uniform(self.uniform(value, k));
         }
         let vector = self.vector(value, k);
@@ -124,6 +123,13 @@ impl Emitter<'_, '_> {
             }
         };
         let ty = lanes_type(element);
-        Lane::uniform(self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}")))
+        let read = self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}"));
+        if reads_active_lane {
+            return Lane::uniform(read);
+        }
+        let bits = self.mask_bits(&self.mask.clone());
+        let bit = self.t.value(format_args!("lshr i32 {bits}, {lane}"));
+        let is_active = self.t.value(format_args!("trunc i32 {bit} to i1"));
+        Lane::uniform(self.t.select("i1", &is_active, element, &read, &zero_of(scalar)))
     }
 }

@@ -1,4 +1,4 @@
-//! Shuffles: each lane gets what another holds.
+//! Shuffles: each lane gets the value of another, zero if that is off.
 //!
 //! By known lanes they are single vector shuffles; else the lanes are looked up, in registers or in memory.
 
@@ -6,19 +6,15 @@ use anymetal_ir::{SimdOp, Value};
 
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::emit::{Emitter, cast};
+use crate::cpu::emit::{Emitter, cast, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
 use crate::cpu::shape::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn shuffle_lanes(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
-        let value = args[0];
-        let element = scalar_type(self.scalar(value));
-        if self.shape(value, k).is_uniform() {
-            return Lane::uniform(self.uniform(value, k));
-        }
         assert!(args.len() >= 2, "{op:?} takes a value and lanes");
-        let vector = self.vector(value, k);
+        let element = scalar_type(self.scalar(args[0]));
+        let vector = self.source(args[0], k);
         if let Some(known) = self.known_lanes(args[1]) {
             let picks: Vec<_> =
                 (0..LANES).map(|lane| Some(source_lane(op, lane, known.at(lane) as u32))).collect();
@@ -27,6 +23,12 @@ impl Emitter<'_, '_> {
         let operand = self.vector(args[1], 0);
         let from = self.source_lanes(op, &operand);
         Lane::Varying(self.permute(element, &vector, &from))
+    }
+
+    /// The lanes that a shuffle reads: zero where they are off.
+    fn source(&mut self, value: Value, k: usize) -> Opd {
+        let (scalar, vector) = (self.scalar(value), self.vector(value, k));
+        self.filled(scalar_type(scalar), &vector, &zero_of(scalar))
     }
 
     fn known_lanes(&self, value: Value) -> Option<Affine> {
@@ -131,7 +133,7 @@ impl Emitter<'_, '_> {
     pub(super) fn shuffle_and_fill(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
         assert_eq!(args.len(), 4, "{op:?} takes a value, a fill, a distance and a width");
         let element = scalar_type(self.scalar(args[0]));
-        let (value, fill) = (self.vector(args[0], k), self.vector(args[1], k));
+        let (value, fill) = (self.source(args[0], k), self.source(args[1], k));
         if let (Some(delta), Some(modulo)) = (self.known_lanes(args[2]), self.known_lanes(args[3])) {
             let picks: Vec<_> = (0..LANES)
                 .map(|lane| Some(fill_source(op, lane, delta.at(lane) as u32, modulo.at(lane) as u32)))

@@ -427,8 +427,8 @@ impl Emitter<'_, '_> {
                 self.load(inst, *ptr, result);
             }
             Op::Store { ptr, value, .. } => self.store(inst, *ptr, *value),
-            Op::MemCopy { dst, src, size, align } => self.copy(inst, *dst, *src, *size, *align),
-            Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
+            Op::MemCopy { dst, src, size, align, .. } => self.copy(inst, *dst, *src, *size, *align),
+            Op::MemZero { dst, size, align, .. } => self.clear(inst, *dst, *size, *align),
             Op::Call(callee, args) => self.call(inst, *callee, args, data.result),
             op if !op.blocks().is_empty() || op.is_terminator() => self.control(inst),
             op => {

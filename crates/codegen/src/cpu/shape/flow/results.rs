@@ -82,7 +82,7 @@ impl Pass<'_> {
             Op::Load { ptr, .. } => self.load(*ptr, result),
             Op::AtomicLoad(ptr) => vec![all_uniform(of(*ptr)).not_group()],
             Op::Query(query) => vec![query_shape(self.facts.geometry, *query)],
-            Op::Simd(op, args) => self.simd(*op, args, count),
+            Op::Simd(op, _) => Self::simd(*op, count),
             _ => vec![Shape::Varying; count],
         }
     }
@@ -163,33 +163,18 @@ impl Pass<'_> {
         vec![shape; usize::from(ty.lanes())]
     }
 
-    fn simd(&self, op: SimdOp, args: &[Value], count: usize) -> Vec<Shape> {
-        let same = |k: usize| match args.first() {
-            Some(value) => all_uniform([&self.flow.values[value.index()][k]]),
-            None => Shape::Varying,
-        };
-        (0..count)
-            .map(|k| match op {
-                _ if op.is_simdgroup_reduction() => Shape::uniform(false),
+    fn simd(op: SimdOp, count: usize) -> Vec<Shape> {
+        let uniform = op.is_simdgroup_reduction()
+            || matches!(
+                op,
                 SimdOp::Broadcast
-                | SimdOp::BroadcastFirst
-                | SimdOp::Any
-                | SimdOp::All
-                | SimdOp::Ballot
-                | SimdOp::ActiveMask => Shape::uniform(false),
-                SimdOp::Shuffle
-                | SimdOp::ShuffleXor
-                | SimdOp::ShuffleUp
-                | SimdOp::ShuffleDown
-                | SimdOp::RotateUp
-                | SimdOp::RotateDown
-                | SimdOp::QuadBroadcast
-                | SimdOp::QuadShuffle
-                | SimdOp::QuadShuffleXor
-                | SimdOp::QuadShuffleUp
-                | SimdOp::QuadShuffleDown => same(k),
-                _ => Shape::Varying,
-            })
-            .collect()
+                    | SimdOp::BroadcastFirst
+                    | SimdOp::Any
+                    | SimdOp::All
+                    | SimdOp::Ballot
+                    | SimdOp::ActiveMask
+            );
+        // A shuffle of a uniform value varies: it is zero where the source is off.
+        vec![if uniform { Shape::uniform(false) } else { Shape::Varying }; count]
     }
 }
