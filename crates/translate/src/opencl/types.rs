@@ -63,6 +63,35 @@ impl Type {
         }
     }
 
+    /// The type of `abs`: integers without a sign, where that makes a difference.
+    pub(super) fn magnitude(&self) -> Self {
+        let unsigned = |scalar: &str| match scalar {
+            "char" => Some("uchar"),
+            "short" => Some("ushort"),
+            "int" => Some("uint"),
+            "long" => Some("ulong"),
+            _ => None,
+        };
+        match self {
+            Self::Scalar(scalar) if matches!(&**scalar, "int" | "long") => {
+                unsigned(scalar).map_or_else(|| self.clone(), Self::scalar)
+            }
+            Self::Vector(scalar, width) => {
+                unsigned(scalar).map_or_else(|| self.clone(), |of| Self::Vector(of.to_owned(), *width))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// The name of a scalar or vector.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Scalar(scalar) => scalar.clone(),
+            Self::Vector(scalar, width) => format!("{scalar}{width}"),
+            _ => String::new(),
+        }
+    }
+
     /// The type of a comparison: a number for numbers, for vectors one of signed integers as wide as theirs.
     pub(super) fn flags(&self) -> Self {
         match self {

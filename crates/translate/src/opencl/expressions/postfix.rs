@@ -312,6 +312,15 @@ impl Reader<'_, '_> {
                 general.flags()
             }
             _ if name.starts_with("is") => general.flags(),
+            "abs" => {
+                // Metal's is of the argument's type.
+                let ty = general.magnitude();
+                if ty != general && !general.is_wide() {
+                    self.before(first, &format!("{}(", ty.name()));
+                    self.after(close, ")");
+                }
+                ty
+            }
             "read_imagef" => Type::Vector("float".to_owned(), 4),
             "read_imagei" => Type::Vector("int".to_owned(), 4),
             "read_imageui" => Type::Vector("uint".to_owned(), 4),
