@@ -91,7 +91,8 @@ fn comparisons_of_vectors_have_a_sign_in_each_component() {
 
 #[test]
 fn results_have_opencls_types() {
-    let text = msl("kernel void f(global int2* r, global uint2* u, float x) { u[0] = abs(r[0]) + 1; x = fabs(x); \
+    let text =
+        msl("kernel void f(global int2* r, global uint2* u, float x) { u[0] = abs(r[0]) + 1; x = fabs(x); \
                     r[1] = isnan((float2)(x)); u[1].x = abs(r[0].y) > 0; }");
     assert!(text.contains("u[0] = uint2(abs(r[0])) + 1; x = fabs(x);"), "{text}");
     assert!(text.contains("r[1] = -int2(isnan(float2(x))); u[1].x = uint(abs(r[0].y)) > 0;"), "{text}");

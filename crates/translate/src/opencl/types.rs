@@ -57,8 +57,8 @@ impl Type {
             (_, Self::Vector(..)) => other.clone(),
             (Self::AnyVector, _) | (_, Self::AnyVector) => Self::AnyVector,
             (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
-            (Self::Pointer(_), _) | (Self::Unknown, Self::Scalar(_)) => self.clone(),
-            (_, Self::Pointer(_)) => other.clone(),
+            (Self::Pointer(_), _) => self.clone(),
+            (_, Self::Pointer(_)) | (Self::Unknown, _) => other.clone(),
             _ => self.clone(),
         }
     }
