@@ -18,7 +18,7 @@
 //! kernel: switches
 //! arg 0: i64 0*40
 //! arg 1: i32 0
-//! expect 0: i64 2 3 6 7 9 11 13 15 16 18 21 22 23 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+//! expect 0: i64 2 3 6 7 9 11 13 15 16 18 19 21 22 23 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 //! kernel: literals
 //! arg 0: i64 0*40
 //! expect 0: i64 80706 80909 80806 80706 60709 60809 237 -1 -2147483648 1012 102 0 4294967296 4294967295 1 1 4294967295 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -333,6 +333,10 @@ kernel void switches(device long* out [[buffer(0)]], constant int& x [[buffer(1)
     switch (ushort(x - 1)) {
     case 65535: out[n++] = 18; break;
     }
+    switch (x)
+    case 1:
+    case 0: out[n++] = 19;
+    switch (x) out[n++] = 20;
     switch (x + 3) {
     case 3:
         out[n++] = 21;
