@@ -73,12 +73,13 @@ impl<'a> Checker<'a> {
         let promoted = Ty::scalar(scalar);
         let at = selector.span;
         let selector = self.cast_value(CastKind::Convert, selector, promoted, at);
-        let AstStmt::Block(block) = &body.kind else {
-            self.error("bad-switch", body.span, "the body of a switch must be a block");
-            return;
+        let stmts = match &body.kind {
+            AstStmt::Block(block) => block.stmts.as_slice(),
+            // Nested too deep to be parsed, which is reported.
+            _ => std::slice::from_ref(body),
         };
         self.function.switches += 1;
-        let cases = self.in_block(|s| s.switch_cases(&block.stmts, scalar));
+        let cases = self.in_block(|s| s.switch_cases(stmts, scalar));
         self.function.switches -= 1;
         if let Some(Cases { cases, taken, .. }) = cases {
             let selector = self.first_of_range(selector, &taken);
