@@ -1,4 +1,5 @@
 // Atomic operations in both spaces: the old values and the memory afterwards.
+//! covers: MSL 2.6, MSL 6.15
 //! kernel: atomics
 //! arg 0: u32 0*26
 //! expect 0: u32 1*25 0

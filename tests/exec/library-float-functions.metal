@@ -1,4 +1,5 @@
 // The functions of <metal_math>, <metal_common> and <metal_relational> whose results are exact.
+//! covers: MSL 6.2, MSL 6.4, MSL 6.5
 //! math: safe
 //! kernel: floats
 //! arg 0: u32 0*90

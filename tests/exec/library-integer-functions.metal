@@ -1,4 +1,5 @@
 // The functions of <metal_integer>, against values worked out by hand. Each check sets one word.
+//! covers: MSL 6.3
 //! kernel: narrow
 //! arg 0: u32 0*55
 //! expect 0: u32 1*54 0

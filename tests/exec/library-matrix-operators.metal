@@ -1,4 +1,5 @@
 // <metal_matrix>: a matrix is its columns.
+//! covers: MSL 3.2, MSL 6.6
 //! kernel: matrices
 //! arg 0: u32 0*29
 //! expect 0: u32 1*28 0

@@ -1,4 +1,5 @@
 // <metal_pack>: components from the lowest bits on, except 565, whose first is the highest.
+//! covers: MSL 6.14
 //! math: safe
 //! kernel: packing
 //! arg 0: u32 0*27

@@ -1,4 +1,5 @@
 // Quad-group functions, most of which are made of SIMD-group operations, with one thread of a quad off.
+//! covers: MSL 6.9.3
 //! kernel: quads
 //! arg 0: u32 0*38
 //! expect 0: u32 1*37 0

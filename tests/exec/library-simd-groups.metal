@@ -1,4 +1,5 @@
 // SIMD-group functions over a full group, and votes.
+//! covers: MSL 6.9.2
 //! kernel: groups
 //! arg 0: u32 0*35
 //! expect 0: u32 1*34 0

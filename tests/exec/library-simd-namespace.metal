@@ -1,4 +1,5 @@
 // Functions and types of the library through namespace `simd`.
+//! covers: MSL 6.1
 //! kernel: measured
 //! arg 0: f32 3 4
 //! arg 1: f32 0*3

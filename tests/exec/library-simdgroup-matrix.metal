@@ -1,4 +1,5 @@
 // SIMD-group matrices: construction, the lane layout, loads with origin and transpose, products.
+//! covers: MSL 2.4, MSL 6.7
 //! kernel: matrices
 //! arg 0: u32 0*18
 //! expect 0: u32 1*17 0

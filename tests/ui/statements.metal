@@ -15,7 +15,7 @@ kernel void selector(device float* x [[buffer(0)]])
 
 kernel void switch_without_block(device int* x [[buffer(0)]])
 {
-    switch (x[0]) x[1] = 2; //~ bad-switch
+    switch (x[0]) x[1] = 2;
 }
 
 kernel void cases(device int* x [[buffer(0)]])

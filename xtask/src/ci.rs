@@ -27,18 +27,22 @@ enum Work {
     Example,
 }
 
-/// The tests of libMetal.so are a feature, since `cargo test` runs without clang.
+/// The tests that need clang are features, since `cargo test` runs without it.
 const CLIPPY: [&str; 9] = [
     "clippy",
     "--workspace",
     "--all-targets",
     "--features",
-    "anymetal-libmetal/clang-tests",
+    "anymetal-libmetal/clang-tests,anymetal-conformance/clang-tests",
     "--locked",
     "--",
     "-D",
     "warnings",
 ];
+
+/// Programs of `tests/exec` that clang runs as well.
+const CLANG: [&str; 7] =
+    ["test", "--workspace", "--locked", "--features", "anymetal-conformance/clang-tests", "--test", "clang"];
 
 /// Does it in the workspace's folder; false if a check failed.
 type Task = fn(&Path, &[&str]) -> Result<bool, String>;
@@ -63,7 +67,7 @@ const NEXTEST: [Step; 2] = [
     cargo_step("doc tests", &["test", "--workspace", "--doc", "--locked"]),
 ];
 
-const AFTER_TESTS: [Step; 13] = [
+const AFTER_TESTS: [Step; 14] = [
     cargo_step("fmt", &["fmt", "--all", "--check"]),
     cargo_step("clippy", &CLIPPY),
     task("tidy", "cargo xtask tidy", &[], |root, _| Ok(report(&tidy::check(root)) == ExitCode::SUCCESS)),
@@ -81,6 +85,7 @@ const AFTER_TESTS: [Step; 13] = [
     }),
     // Programs in C and Objective-C over libMetal.so, compiled by clang.
     cargo_step("libMetal", &libmetal::TESTS),
+    cargo_step("clang", &CLANG),
     // The Python package, built and tested as it is installed.
     task("wheel", "cargo xtask wheel", &wheel::CHECK, |root, arguments| {
         wheel::run(root, arguments).map_err(|error| error.to_string())

@@ -9,6 +9,7 @@ mod apple;
 mod arrows;
 mod c_library;
 mod ci;
+mod coverage;
 mod diagnostics;
 mod documents;
 mod fallbacks;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, diagnostics, documents, fallbacks, generated, words};
+use crate::{arrows, coverage, diagnostics, documents, fallbacks, generated, words};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -70,6 +70,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));
     findings.extend(fallbacks::check(&files));
+    findings.extend(coverage::check(&files));
     findings.extend(generated::check(&files));
     findings
 }

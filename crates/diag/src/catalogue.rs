@@ -164,7 +164,6 @@ const ANALYSIS: &[Entry] = &[
     id("bad-range", "a range-based `for` over what is not an array"),
     id("bad-selector", "`switch` on what is not an integer"),
     id("bad-sizeof", "`sizeof` of a bit-field, or of something without a size"),
-    id("bad-switch", "the body of a `switch` is not a block"),
     id("bad-swizzle", "a vector has no such elements"),
     id(
         "bad-variable",

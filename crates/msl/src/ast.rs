@@ -19,8 +19,8 @@ pub use decl::{
     Variable,
 };
 pub use expr::{
-    AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitClause, Lambda, MathFlag,
-    OperatorName, Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
+    AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,
+    MathFlag, OperatorName, Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
 };
 pub use lazy::{BlockText, LazyBlock};
 pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel};

@@ -14,7 +14,8 @@
 //! | `opencl/kernels` | parameters of kernels and functions |
 //! | `opencl/pointers` | pointers without an address space |
 //! | `opencl/images` | images and samplers |
-//! | `opencl/vectors` | literals and components of vectors |
+//! | `opencl/branches` | branches of conditionals that are not taken |
+//! | `opencl/types`, `expressions` | literals, components, comparisons and logic of vectors, by their types |
 //! | `opencl/wide` | vectors of 8 and 16 |
 //! | `opencl/builtins` | functions and words with other names |
 //! | `opencl/prelude` | functions that Metal lacks |

@@ -71,6 +71,10 @@ impl<'s> Text<'s> {
         self.tokens.get(token).is_some_and(|token| token.kind == Kind::Word)
     }
 
+    pub(crate) fn is_number(&self, token: usize) -> bool {
+        self.tokens.get(token).is_some_and(|token| token.kind == Kind::Number)
+    }
+
     pub(crate) fn in_directive(&self, token: usize) -> bool {
         self.tokens.get(token).is_some_and(|token| token.directive != 0)
     }
@@ -176,6 +180,11 @@ impl<'s> Text<'s> {
 
     pub(crate) fn insert_before(&mut self, token: usize, text: &str) {
         self.changes.insert_before(token, text);
+    }
+
+    /// Inserts before the token and what is inserted there already.
+    pub(crate) fn insert_outside(&mut self, token: usize, text: &str) {
+        self.changes.change(token).before.insert_str(0, text);
     }
 
     pub(crate) fn insert_after(&mut self, token: usize, text: &str) {

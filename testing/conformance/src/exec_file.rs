@@ -28,8 +28,35 @@ pub struct ExecFile {
     pub math: Math,
     /// Whether kernels may access a buffer before the offset at which it is bound.
     pub whole_buffers: bool,
+    /// Where the expected values come from, if the file says so.
+    pub oracle: Option<Oracle>,
     /// What to run: one launch per `kernel` directive, or one.
     pub cases: Vec<Case>,
+}
+
+/// Where expected values come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Oracle {
+    /// Clang runs the file as C++ (`tests/clang.rs`).
+    Clang,
+    /// Integers, and floats without rounding, that follow from the specification's text.
+    Exact,
+    /// NumPy.
+    Numpy,
+    /// mpmath, rounded once.
+    Mpmath,
+}
+
+impl Oracle {
+    fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "clang" => Ok(Self::Clang),
+            "exact" => Ok(Self::Exact),
+            "numpy" => Ok(Self::Numpy),
+            "mpmath" => Ok(Self::Mpmath),
+            _ => Err(format!("unknown oracle `{name}`")),
+        }
+    }
 }
 
 /// The files below a folder, sorted.
@@ -59,6 +86,7 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
         text: text.to_owned(),
         math: Math::Fast,
         whole_buffers: false,
+        oracle: None,
         cases: Vec::new(),
     };
     let mut common: Vec<(String, String)> = Vec::new();
@@ -84,6 +112,9 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
                 case = Some(open);
             }
             "math" => file.math = math(value).map_err(at)?,
+            "oracle" => file.oracle = Some(Oracle::named(value).map_err(at)?),
+            // Of `docs/language-coverage.md`, which `cargo xtask tidy` checks.
+            "covers" => {}
             "bounds" if value == "buffer" => file.whole_buffers = true,
             _ => match &mut case {
                 Some(case) => apply(case, key, value).map_err(at)?,

@@ -1,4 +1,5 @@
 // A loop of compare and exchange adds floats.
+//! covers: MSL 2.6, MSL 6.15
 //! kernel: add
 //! threads: 64
 //! group: 32

@@ -1,4 +1,5 @@
 // Relaxed additions, maxima, bit operations of all threads on single words.
+//! covers: MSL 2.6, MSL 6.15
 //! kernel: count
 //! threads: 100
 //! group: 32

@@ -1,4 +1,5 @@
 // Additions of floats.
+//! covers: MSL 2.6, MSL 6.15
 //! kernel: add
 //! threads: 40
 //! group: 8

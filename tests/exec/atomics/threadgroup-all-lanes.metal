@@ -1,4 +1,5 @@
 // All lanes update counters of the threadgroup, several the same one.
+//! covers: MSL 2.6, MSL 6.15
 //! threads: 64
 //! group: 64
 //! kernel: integers

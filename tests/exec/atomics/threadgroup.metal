@@ -1,4 +1,5 @@
 // Counters in threadgroup memory; the old values are all different.
+//! covers: MSL 2.6, MSL 6.15
 //! kernel: order
 //! groups: 1
 //! group: 50

@@ -1,4 +1,5 @@
 // Constants of program scope with constructor initialisers, in parentheses and in braces.
+//! covers: MSL 4.2, C++ dcl.init
 //! kernel: read
 //! arg 0: f32 0*12
 //! expect 0: f32 1 2 3 4 0.5 0.5 7 8 9 2 3 6

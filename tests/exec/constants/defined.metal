@@ -1,4 +1,5 @@
 // A constant that is not given can be asked for.
+//! covers: MSL 5.8
 //! kernel: maybe
 //! arg 0: i32 0
 //! expect 0: i32 7

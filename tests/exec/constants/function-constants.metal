@@ -1,4 +1,5 @@
 // Values given when the pipeline is made: branches, sizes, arguments that come and go.
+//! covers: MSL 5.8
 //! kernel: scaled
 //! constant 0: true
 //! constant 1: 5

@@ -1,4 +1,5 @@
 // All parts of a for may be missing; the comma evaluates both sides.
+//! covers: C++ expr.comma, C++ stmt.for
 //! kernel: parts
 //! threads: 3
 //! group: 3

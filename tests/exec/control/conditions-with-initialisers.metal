@@ -1,4 +1,5 @@
 // `if` and `switch` with an initialiser or a declaration (C++17), whose names live to the end of the statement.
+//! covers: C++ stmt.select
 //! kernel: choose
 //! threads: 4
 //! group: 4

@@ -1,4 +1,5 @@
 // The body runs at least once; continue goes to the condition.
+//! covers: C++ stmt.do
 //! kernel: count
 //! threads: 5
 //! group: 5

@@ -1,4 +1,5 @@
 // Lanes that returned take no part in what follows.
+//! covers: C++ stmt.jump
 //! kernel: leave
 //! threads: 40
 //! group: 40

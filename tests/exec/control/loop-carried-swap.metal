@@ -1,4 +1,5 @@
 // Two variables that swap roles in each iteration.
+//! covers: C++ stmt.while
 //! kernel: fibonacci
 //! threads: 12
 //! group: 12

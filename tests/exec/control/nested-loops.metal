@@ -1,4 +1,5 @@
 // Break and continue leave the innermost loop only.
+//! covers: C++ stmt.jump
 //! kernel: nest
 //! threads: 6
 //! group: 6

@@ -1,4 +1,5 @@
 // The right side of && and || and the other branch of ?: are not evaluated.
+//! covers: C++ expr.log, C++ expr.cond
 //! kernel: lazy
 //! threads: 4
 //! group: 4

@@ -1,4 +1,5 @@
 // if constexpr drops the branch that would not compile for the type.
+//! covers: C++ stmt.if
 //! kernel: pick
 //! arg 0: i32 0*2
 //! expect 0: i32 4 -1

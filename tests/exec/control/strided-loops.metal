@@ -1,4 +1,5 @@
 // Loops over a range with a stride of all threads: whole rounds, a last partial one, and none.
+//! covers: C++ stmt.for
 //! group: 64
 //! arg 0: u32 0..200
 //! arg 1: u32 0*200

@@ -1,4 +1,5 @@
 // A case without a break runs into the next one.
+//! covers: C++ stmt.switch
 //! kernel: fall
 //! threads: 4
 //! group: 4

@@ -1,4 +1,5 @@
 // A switch of more cases than a SIMD-group has lanes: lanes of one case and of the default run together.
+//! covers: C++ stmt.switch
 //! kernel: many
 //! threads: 64
 //! group: 64

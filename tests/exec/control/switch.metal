@@ -1,4 +1,5 @@
 // Cases, a default in the middle, several labels on one case, a switch without a match.
+//! covers: C++ stmt.switch
 //! kernel: choose
 //! threads: 8
 //! group: 8

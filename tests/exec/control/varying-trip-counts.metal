@@ -1,4 +1,5 @@
 // Each lane leaves the loop on its own.
+//! covers: C++ stmt.while
 //! kernel: collatz
 //! threads: 10
 //! group: 10

@@ -1,4 +1,5 @@
 // A declaration and a definition that differ in qualifiers of a parameter itself are of one function.
+//! covers: C++ expr.call
 //! kernel: sums
 //! arg 0: i32 0*3
 //! expect 0: i32 7 9 12

@@ -1,4 +1,5 @@
 // Constant expressions decide array bounds and template arguments.
+//! covers: C++ dcl.constexpr
 //! kernel: fold
 //! arg 0: u32 0*3
 //! expect 0: u32 120 5 3

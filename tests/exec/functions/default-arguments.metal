@@ -1,4 +1,5 @@
 // Arguments left out take their defaults.
+//! covers: C++ dcl.fct.default
 //! kernel: call
 //! arg 0: i32 0*3
 //! expect 0: i32 6 13 111

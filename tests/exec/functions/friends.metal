@@ -1,4 +1,5 @@
 // Friends that are defined in their class: found by the types of the arguments.
+//! covers: C++ class.friend, C++ basic.lookup.argdep
 //! kernel: friends
 //! arg 0: f32 0*8
 //! expect 0: f32 12 6 12 0 2 12 5 9

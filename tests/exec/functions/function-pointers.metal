@@ -1,5 +1,6 @@
 // Pointers to functions: taken by name and by address, passed on, kept in variables, structures and tables,
 // compared.
+//! covers: C++ conv.func, C++ over.over
 //! threads: 4
 //! group: 4
 

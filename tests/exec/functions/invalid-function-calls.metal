@@ -1,5 +1,6 @@
 // Calls of no function: an entry that is null, a function that the pipeline does not have, one of another
 // type, and an index beyond the table.
+//! covers: MSL 2.15, MSL 5.1.4
 //! threads: 2
 //! group: 2
 //! faults: yes

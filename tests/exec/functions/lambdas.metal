@@ -1,4 +1,5 @@
 // Lambdas capture by reference.
+//! covers: C++ expr.prim.lambda
 //! kernel: call
 //! arg 0: i32 0*2
 //! expect 0: i32 6 3

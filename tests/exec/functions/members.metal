@@ -1,4 +1,5 @@
 // Constructors, member functions on their own address space, operators, this.
+//! covers: C++ class.mfct, C++ class.init, C++ over.oper
 //! kernel: use
 //! arg 0: f32 0*4
 //! expect 0: f32 4 6 3 25

@@ -1,4 +1,5 @@
 // Of overloads that differ in what their references add, the one that adds less is called.
+//! covers: C++ over.ics.rank
 //! kernel: sums
 //! group: 32
 //! threads: 32

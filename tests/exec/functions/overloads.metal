@@ -1,4 +1,5 @@
 // The best candidate wins: by type, by address space, by number.
+//! covers: C++ over.match, MSL 1.5.1
 //! kernel: which
 //! arg 0: i32 0*6
 //! expect 0: i32 1 2 3 4 5 6

@@ -1,5 +1,6 @@
 // Calls of the function itself, directly and through others, before other work is done: up to 32 deep, less
 // deep where a function calls itself at several places.
+//! covers: C++ expr.call
 //! kernel: factorials
 //! threads: 8
 //! arg 0: i32 0*8

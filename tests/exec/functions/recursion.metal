@@ -1,4 +1,5 @@
 // A function that calls itself and then goes on computing.
+//! covers: C++ expr.call
 //! kernel: factorials
 //! threads: 5
 //! group: 5

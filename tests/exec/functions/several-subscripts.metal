@@ -1,4 +1,5 @@
 // `operator[]` with several parameters, and the comma operator where it has one.
+//! covers: C++ over.oper, C++ expr.comma
 //! kernel: subscripts
 //! arg 0: i32 0..12
 //! expect 0: i32 7 1 2 20 4 5 6 21 8 9 10 1

@@ -1,4 +1,5 @@
 // Tables of visible functions in structures that the host fills in, and in arrays of such.
+//! covers: MSL 2.15, MSL 5.1.4
 //! threads: 4
 //! group: 4
 

@@ -1,5 +1,6 @@
 // Tables of visible functions: indices that are alike and that differ between lanes, sizes, arrays of tables,
 // entries in variables, functions of several types.
+//! covers: MSL 2.15, MSL 5.1.4
 //! threads: 40
 //! group: 32
 

@@ -1,4 +1,5 @@
 // Products of matrices and vectors, columns, transposition, identity from a scalar.
+//! covers: MSL 2.3, MSL 2.3.1, MSL 3.2
 //! kernel: product
 //! arg 0: f32 0*12
 //! expect 0: f32 17 39 23 34 1 3 5 0 19 43 22 50

@@ -1,4 +1,5 @@
 // The columns of a matrix by name, as host code spells them: read, written, of values and through pointers.
+//! covers: MSL 2.3.1
 //! kernel: columns
 //! arg 0: f32 1 2 3 4
 //! arg 1: f32 0*8

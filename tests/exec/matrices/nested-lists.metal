@@ -1,4 +1,5 @@
 // Matrices from a list for each column, at program scope too; columns may be vectors.
+//! covers: MSL 2.3.2
 //! kernel: columns
 //! arg 0: f32 1 2 3 4
 //! arg 1: f32 0*4

@@ -1,4 +1,5 @@
 // half and float matrices that are not square; elements by index.
+//! covers: MSL 2.3.1
 //! kernel: shape
 //! arg 0: f32 0*4
 //! expect 0: f32 9 12 15 6

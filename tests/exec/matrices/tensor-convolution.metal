@@ -1,5 +1,6 @@
 // Convolutions of Metal 4's tensors: windows over edges, strides, spacing, tiles, sums that go on. Each writes how many
 // elements differ from sums of products.
+//! covers: MSL 2.20
 //! kernel: convolutions
 //! threads: 64
 //! group: 64

@@ -1,5 +1,6 @@
 // Products of Metal 4's tensors: tiles in threadgroup memory and in threads, edges, transposed operands,
 // integers. Each writes how many elements differ from sums of products.
+//! covers: MSL 2.20
 //! kernel: products
 //! threads: 128
 //! group: 128

@@ -1,5 +1,6 @@
 // Reductions of Metal 4's cooperative tensors, and what stands beside an element of another one. Each writes how many
 // elements differ.
+//! covers: MSL 2.20
 //! kernel: reductions
 //! threads: 32
 //! group: 32

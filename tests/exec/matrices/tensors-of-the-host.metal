@@ -1,4 +1,5 @@
 // Tensors that the host binds: shapes of their own, strides, slices, products, an optional one.
+//! covers: MSL 2.20
 //! kernel: transpose
 //! threads: 4,3
 //! group: 4,3

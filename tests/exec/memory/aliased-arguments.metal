@@ -1,4 +1,5 @@
 // One buffer at two arguments: programs tell by it that an argument is missing.
+//! covers: MSL 2.8, MSL 5.2.1
 //! kernel: compare
 //! arg 0: u32 5 6
 //! arg 1: same 0

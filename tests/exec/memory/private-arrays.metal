@@ -1,4 +1,5 @@
 // A private array that each lane indexes differently, as on a stack.
+//! covers: MSL 4.3
 //! kernel: stack
 //! threads: 40
 //! group: 40

@@ -1,5 +1,6 @@
 // A threadgroup variable may be written with an initialiser, which Metal's compiler takes and does not run:
 // the kernel stores to every element before it reads.
+//! covers: MSL 4.4
 //! kernel: reverse
 //! threads: 8
 //! group: 4

@@ -1,4 +1,5 @@
 // Threadgroup arrays as long as the threadgroup are indexed by positions in it, and one element further.
+//! covers: MSL 4.4
 //! threads: 64
 //! group: 64
 //! kernel: inside

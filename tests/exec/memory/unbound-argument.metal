@@ -1,4 +1,5 @@
 // An argument that nothing is bound to is null.
+//! covers: MSL 2.8, MSL 5.2.1
 //! kernel: optional
 //! arg 0: i32 4
 //! arg 1: none

@@ -1,4 +1,5 @@
 // Bits move between types of one size.
+//! covers: MSL 2.21
 //! kernel: bits
 //! arg 0: u32 0*4
 //! expect 0: u32 0x40490fdb 0x3c003c00 3 0x3f800000

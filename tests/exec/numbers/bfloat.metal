@@ -1,4 +1,5 @@
 // bfloat keeps eight bits of precision and float's range.
+//! covers: MSL 2.1, MSL 2.22
 //! kernel: compute
 //! math: safe
 //! arg 0: bf16 0*5

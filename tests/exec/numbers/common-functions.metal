@@ -1,4 +1,5 @@
 // clamp, mix, step, smoothstep, saturate, sign.
+//! covers: MSL 6.2
 //! kernel: common
 //! arg 0: f32 0*9
 //! expect 0: f32 1 -1 2.5 0 1 0.5 1 -1 0

@@ -1,3 +1,4 @@
+//! covers: MSL 3.1
 //! group: 64
 //! arg 1: u32 0*200
 //! arg 2: u32 0*200

@@ -1,4 +1,5 @@
 // Conversion truncates, saturates, and makes zero of NaN.
+//! covers: C++ conv.fpint
 //! kernel: convert
 //! math: safe
 //! threads: 8

@@ -1,4 +1,5 @@
 // dot, cross, length, distance, normalize, reflect.
+//! covers: MSL 6.8
 //! kernel: geometry
 //! arg 0: f32 0*10
 //! expect 0: f32 32 -3 6 -3 5 5 0.6 0.8 1 1 within 2 ulp

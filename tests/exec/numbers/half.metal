@@ -1,4 +1,5 @@
 // Each operation rounds to half; overflow gives infinity; halves convert through float exactly.
+//! covers: MSL 2.1, MSL 2.22
 //! kernel: compute
 //! math: safe
 //! arg 0: f16 0*8

@@ -1,4 +1,5 @@
 // Division truncates; a divisor of zero counts as one; the smallest by -1 wraps.
+//! covers: MSL 3.1
 //! kernel: divide
 //! threads: 6
 //! group: 6

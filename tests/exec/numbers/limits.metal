@@ -1,4 +1,5 @@
 // numeric_limits and the macros of constants.
+//! covers: MSL 6.5
 //! kernel: limits
 //! arg 0: f32 0*4
 //! arg 1: i64 0*4

@@ -1,4 +1,5 @@
 // Signed and unsigned arithmetic wraps, in 32 and 64 bits.
+//! covers: MSL 3.1
 //! kernel: wrap
 //! arg 0: i32 0*2
 //! arg 1: i64 0*3

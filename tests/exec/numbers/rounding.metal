@@ -1,4 +1,5 @@
 // floor, ceil, trunc, round away from zero, rint to even.
+//! covers: MSL 6.5
 //! kernel: round_all
 //! threads: 4
 //! group: 4

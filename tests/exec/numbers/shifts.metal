@@ -1,4 +1,5 @@
 // Amounts are taken modulo the width; right shifts of signed numbers keep the sign.
+//! covers: MSL 3.1, C++ expr.shift
 //! kernel: shift
 //! threads: 4
 //! group: 4

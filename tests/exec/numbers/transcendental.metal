@@ -1,4 +1,5 @@
 // Library functions, to a few units in the last place.
+//! covers: MSL 6.5
 //! kernel: library
 //! threads: 3
 //! group: 3

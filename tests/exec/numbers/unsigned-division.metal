@@ -1,4 +1,5 @@
 // Unsigned division and remainder, also by varying powers of two.
+//! covers: MSL 3.1
 //! kernel: divide
 //! threads: 4
 //! group: 4

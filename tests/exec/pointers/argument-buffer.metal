@@ -1,4 +1,5 @@
 // An argument buffer of Metal 3: a structure of pointers, one of them written through, one to a pointer.
+//! covers: MSL 2.13
 //! kernel: add
 //! threads: 5
 //! group: 4

@@ -1,4 +1,5 @@
 // Arrays of pointers in constant and threadgroup memory, indexed differently in each lane.
+//! covers: MSL 2.13
 //! kernel: pick
 //! threads: 64
 //! group: 64

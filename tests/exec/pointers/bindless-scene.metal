@@ -1,4 +1,5 @@
 // Structures with pointers in a buffer: each thread sums a table that only its address leads to.
+//! covers: MSL 2.13
 //! kernel: sum
 //! threads: 4
 //! group: 32

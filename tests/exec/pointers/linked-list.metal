@@ -1,4 +1,5 @@
 // Linked lists, each in two buffers; a list of none. The last thread compares addresses.
+//! covers: MSL 2.13
 //! kernel: sum
 //! threads: 4
 //! group: 4

@@ -1,4 +1,5 @@
 // Arithmetic in #if, defined, #elif, macros of the compiler.
+//! covers: C++ cpp.cond
 //! kernel: check
 //! arg 0: i32 0*4
 //! expect 0: i32 1 2 1 4

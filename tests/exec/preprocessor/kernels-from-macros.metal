@@ -1,4 +1,5 @@
 // Kernels made by nested macros, with names from strings and pasted tokens.
+//! covers: C++ cpp.replace, MSL 5.1.10
 //! kernel: fill_i32
 //! threads: 2
 //! group: 2

@@ -1,4 +1,5 @@
 // Only the lanes that are together take part.
+//! covers: MSL 6.9.2
 //! kernel: split
 //! groups: 1
 //! group: 32

@@ -1,4 +1,5 @@
 // Inclusive and exclusive prefix sums.
+//! covers: MSL 6.9.2
 //! kernel: scan
 //! groups: 1
 //! group: 32

@@ -1,4 +1,5 @@
 // Sum, minimum, maximum, and, or over full and partial SIMD-groups.
+//! covers: MSL 6.9.2
 //! kernel: reduce
 //! groups: 1
 //! group: 40

@@ -1,4 +1,5 @@
 // Shuffles by lane, by difference, by xor; broadcasts.
+//! covers: MSL 6.9.2
 //! kernel: move
 //! groups: 1
 //! group: 32

@@ -1,4 +1,5 @@
 // all, any, ballot, the first lane.
+//! covers: MSL 6.9.2
 //! kernel: vote
 //! groups: 1
 //! group: 32

@@ -1,4 +1,5 @@
 // Stage-in data of several formats and steps, in a region of the grid.
+//! covers: MSL 5.2.4
 //! kernel: captured
 //! threads: 8,3
 //! group: 4,2

@@ -1,4 +1,5 @@
 // Of templates for arrays, the one for more dimensions is the more specialised.
+//! covers: C++ temp.func.order
 //! kernel: copy
 //! arg 0: i32 0*9
 //! expect 0: i32 1 2 3 4 5 6 7 8 111

@@ -1,4 +1,5 @@
 // A deleted template is called through its full specialisations.
+//! covers: C++ temp.expl.spec
 //! kernel: convert
 //! arg 0: f32 0*2
 //! expect 0: f32 2.5 7

@@ -1,4 +1,5 @@
 // A function as a template argument.
+//! covers: C++ temp.arg.nontype
 //! kernel: twice
 //! arg 0: i32 5
 //! expect 0: i32 47

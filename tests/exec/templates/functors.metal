@@ -1,4 +1,5 @@
 // A class with a templated call operator as a template argument.
+//! covers: C++ temp.arg
 //! kernel: square_f32
 //! arg 0: f32 3
 //! expect 0: f32 9

@@ -1,5 +1,6 @@
 // Members defined outside of their class: of the template, of a partial specialisation, and for some
 // arguments alone, where the definition goes before the one in the class.
+//! covers: C++ temp.class.spec
 //! kernel: methods
 //! arg 0: i32 0*8
 //! expect 0: i32 4 100 55 56 1000 44 1 7

@@ -1,4 +1,5 @@
 // Packs in lists in braces, and calls of members of dependent types as template arguments.
+//! covers: C++ temp.variadic
 //! kernel: packs
 //! arg 0: f32 0*8
 //! expect 0: f32 6 3 12 21 2 5 8 7

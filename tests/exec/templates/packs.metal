@@ -1,4 +1,5 @@
 // Recursion over a parameter pack.
+//! covers: C++ temp.variadic
 //! kernel: total
 //! arg 0: i32 0
 //! expect 0: i32 15

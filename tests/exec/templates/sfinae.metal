@@ -1,4 +1,5 @@
 // A template whose types do not fit is no candidate.
+//! covers: C++ temp.deduct
 //! kernel: pick
 //! arg 0: i32 0*2
 //! expect 0: i32 1 2

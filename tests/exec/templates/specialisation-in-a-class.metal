@@ -1,4 +1,5 @@
 // Full specialisations of member templates between the members of a class, deduced and written out.
+//! covers: C++ temp.expl.spec
 //! kernel: fetched
 //! arg 0: i32 5 7
 //! arg 1: f32 0*4

@@ -1,4 +1,5 @@
 // Full and partial specialisations of class templates, and of function templates.
+//! covers: C++ temp.expl.spec, C++ temp.class.spec
 //! kernel: choose
 //! arg 0: i32 0*5
 //! expect 0: i32 0 1 2 3 4

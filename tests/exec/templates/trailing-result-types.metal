@@ -1,4 +1,5 @@
 // Result types behind the parameters may name them.
+//! covers: C++ temp.deduct
 //! kernel: trailing
 //! arg 0: f32 0*9
 //! expect 0: f32 3.5 3 7 1.5 1.5 6.5 1 2 4

@@ -1,4 +1,5 @@
 // Numbers and vectors of them are integral or of floating point; `is_scalar` tells them apart.
+//! covers: MSL 1.5.2
 //! kernel: traits
 //! arg 0: i32 -5 7 0 -1
 //! arg 1: u32 0*2

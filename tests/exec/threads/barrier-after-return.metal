@@ -1,4 +1,5 @@
 // Threads that returned need not reach a barrier.
+//! covers: MSL 6.9.1
 //! kernel: some
 //! groups: 1
 //! group: 96

@@ -1,5 +1,6 @@
 // A barrier that the first thread of each SIMD-group reaches. The specification wants all threads there, but SIMD-groups
 // arrive as a whole, and MLX's matrix-vector kernels rely on it.
+//! covers: MSL 6.9.1
 //! kernel: first_threads
 //! groups: 1
 //! group: 128

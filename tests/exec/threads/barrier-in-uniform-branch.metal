@@ -1,4 +1,5 @@
 // A barrier in a branch that the whole threadgroup takes, and values kept across it.
+//! covers: MSL 6.9.1
 //! kernel: maybe
 //! groups: 2
 //! group: 40

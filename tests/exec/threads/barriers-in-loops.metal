@@ -1,4 +1,5 @@
 // A tree reduction: a barrier in each iteration.
+//! covers: MSL 6.9.1
 //! kernel: reduce
 //! groups: 2
 //! group: 128

@@ -1,4 +1,5 @@
 // Barriers in a loop that only some lanes of each SIMD-group enter, or leave after different numbers of rounds.
+//! covers: MSL 6.9.1
 //! threads: 64
 //! group: 64
 //! barriers: divergent

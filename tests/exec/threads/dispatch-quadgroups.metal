@@ -1,4 +1,5 @@
 // Quad-groups of the threadgroup that was asked for, also in a smaller one at the edge of the grid.
+//! covers: MSL 5.2.3.6
 //! kernel: count
 //! threads: 9,2
 //! group: 3,2

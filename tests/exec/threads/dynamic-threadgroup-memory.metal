@@ -1,4 +1,5 @@
 // Memory whose length the launch gives, carved into two arrays.
+//! covers: MSL 4.4
 //! kernel: carve
 //! groups: 1
 //! group: 33

@@ -1,4 +1,5 @@
 // Between barriers only some threads have something to do: a prefix, one thread, one SIMD-group, none.
+//! covers: MSL 6.9.1
 //! arg 0: u32 0*8
 //! kernel: few
 //! threads: 128

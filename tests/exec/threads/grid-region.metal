@@ -1,4 +1,5 @@
 // The region of stage-in data is the grid where a launch is given none.
+//! covers: MSL 5.2.4
 //! kernel: region
 //! threads: 5,3
 //! group: 4,2

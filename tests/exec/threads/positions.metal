@@ -1,4 +1,5 @@
 // Positions and sizes agree in one, two and three dimensions, with partial threadgroups.
+//! covers: MSL 5.1.3, MSL 5.2.3.6
 //! kernel: where
 //! threads: 5, 3, 2
 //! group: 2, 2, 1

@@ -1,4 +1,5 @@
 // Lane, SIMD-group, their numbers and sizes.
+//! covers: MSL 5.2.3.6
 //! kernel: facts
 //! groups: 1
 //! group: 70

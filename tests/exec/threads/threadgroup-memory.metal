@@ -1,4 +1,5 @@
 // A threadgroup reverses its elements through shared memory.
+//! covers: MSL 4.4
 //! kernel: reverse
 //! groups: 2
 //! group: 64

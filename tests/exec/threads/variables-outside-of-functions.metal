@@ -1,4 +1,5 @@
 // Facts about the thread as variables outside of functions, which every function sees.
+//! covers: MSL 5.9
 //! kernel: places
 //! groups: 2,2
 //! group: 2,2

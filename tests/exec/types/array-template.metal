@@ -1,4 +1,5 @@
 // metal::array copies as a value.
+//! covers: MSL 2.12
 //! kernel: copy
 //! arg 0: i32 0*4
 //! expect 0: i32 1 20 3 3

@@ -1,4 +1,5 @@
 // Local arrays with constant and varying indices, also of several dimensions.
+//! covers: C++ dcl.array
 //! kernel: index
 //! threads: 6
 //! group: 6

@@ -1,5 +1,6 @@
 // Bit-fields: layout as in the Itanium C++ ABI on a little-endian machine (values from g++ on x86-64), reads and
 // writes by masks, signed ones extended by their sign, promotion to int.
+//! covers: C++ class.bit
 //! kernel: layouts
 //! arg 0: u32 0*19
 //! expect 0: u32 68 68 132 132 196 17 68 136 66 34 17 196 132 81 132 161 68 17 196

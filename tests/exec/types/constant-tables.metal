@@ -1,4 +1,5 @@
 // Tables in constant memory, with uniform and varying indices.
+//! covers: MSL 4.2
 //! kernel: look
 //! threads: 5
 //! group: 5

@@ -1,4 +1,5 @@
 // Constructors defined outside of their class, of nested classes and (final) classes of a namespace too.
+//! covers: C++ class.ctor
 //! kernel: made
 //! arg 0: i32 0*4
 //! expect 0: i32 6 5 9 11

@@ -1,4 +1,5 @@
 // Sizes, alignments and offsets as in C with Metal's vector alignments.
+//! covers: MSL 2.5
 //! kernel: sizes
 //! arg 0: u32 0*8
 //! expect 0: u32 16 12 32 16 8 4 48 3

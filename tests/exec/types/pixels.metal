@@ -1,4 +1,5 @@
 // Pixels of formats in memory: loads, stores, copies, members, sizes.
+//! covers: MSL 2.7
 //! kernel: loads
 //! arg 0: u8 255 0 128 127 255 51 102 255
 //! arg 1: f32 0*12

@@ -1,4 +1,5 @@
 // Differences, comparisons, negative steps, pointers to other types.
+//! covers: C++ expr.add
 //! kernel: walk
 //! arg 0: i32 10 20 30 40
 //! arg 1: i32 0*6

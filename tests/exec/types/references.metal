@@ -1,4 +1,5 @@
 // References to locals, to array elements and to device memory change what they refer to.
+//! covers: C++ dcl.ref
 //! kernel: through
 //! arg 0: i32 1 2 3
 //! expect 0: i32 11 5 13

@@ -1,4 +1,5 @@
 // Assignment copies; members keep their places in memory.
+//! covers: C++ class.copy
 //! kernel: copy
 //! threads: 2
 //! group: 2

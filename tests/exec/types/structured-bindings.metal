@@ -1,4 +1,5 @@
 // Structured bindings to arrays, vectors, members and members of a base; by value and by reference; in loops.
+//! covers: C++ dcl.struct.bind
 //! kernel: bind
 //! arg 0: i32 3 4
 //! arg 1: i32 0*20

@@ -1,4 +1,5 @@
 // Members of a union share their bytes.
+//! covers: C++ class.union
 //! kernel: pun
 //! arg 0: u32 0*4
 //! expect 0: u32 0x3f800000 0 128 63

@@ -1,4 +1,5 @@
 // Componentwise operations, scalars that spread, compound assignment, comparison.
+//! covers: MSL 2.2, MSL 3.1
 //! kernel: add
 //! arg 0: i32 0*16
 //! expect 0: i32 11 22 33 44 2 4 6 8 1 0 3 2 0 0 1 1

@@ -1,4 +1,5 @@
 // From scalars, from smaller and larger vectors, by splatting, by conversion.
+//! covers: MSL 2.2.2
 //! kernel: build
 //! arg 0: i32 0*16
 //! expect 0: i32 1 2 3 4 7 7 7 7 1 -2 3 0 1 2 3 1

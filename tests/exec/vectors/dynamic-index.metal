@@ -1,4 +1,5 @@
 // A varying component index.
+//! covers: MSL 2.2.1
 //! kernel: pick
 //! threads: 4
 //! group: 4

@@ -1,4 +1,5 @@
 // Vectors of Clang's `ext_vector_type`: any length up to 16, however the attribute is written.
+//! covers: MSL 2.2
 //! kernel: copies
 //! threads: 2
 //! arg 0: f32 1..17

@@ -1,5 +1,6 @@
 // A list in braces gives a vector's first elements; those that are left are zero, as in C++. One value
 // alone is spread over the vector.
+//! covers: MSL 2.2.2
 //! kernel: lists
 //! arg 0: u32 5 9
 //! arg 1: u32 0xffffffff*20

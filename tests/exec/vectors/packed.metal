@@ -1,4 +1,5 @@
 // Packed vectors have no padding and convert to plain ones.
+//! covers: MSL 2.2.3
 //! kernel: stride
 //! threads: 2
 //! group: 2

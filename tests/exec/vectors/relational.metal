@@ -1,4 +1,5 @@
 // any, all, select, comparisons of vectors.
+//! covers: MSL 3.1, MSL 6.4
 //! kernel: test
 //! arg 0: i32 0*6
 //! expect 0: i32 1 0 1 1 -1 1

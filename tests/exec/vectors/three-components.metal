@@ -1,4 +1,5 @@
 // A float3 takes the room of four; the fourth word is untouched.
+//! covers: MSL 2.2
 //! kernel: store
 //! arg 0: f32 1 2 3 4 5 6 7 8
 //! expect 0: f32 10 20 30 4 50 60 70 8

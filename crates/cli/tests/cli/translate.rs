@@ -139,6 +139,39 @@ fn vectors_of_8_and_16_hold_what_each_component_says() {
     }
 }
 
+/// Each program of `tests/opencl` has the arguments of its kernel `k` in its first lines, and the values that
+/// one thread of it computes.
+#[test]
+fn programs_in_opencl_compute_what_they_expect() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/opencl");
+    let bench = Bench::new();
+    let mut programs = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        let text = std::fs::read_to_string(&path).expect("it can be read");
+        let file = path.display().to_string();
+        let mut command = vec!["run", &*file, "-k", "k", "--threads", "1"];
+        let mut expected = None;
+        for line in text.lines().map_while(|line| line.strip_prefix("//! ")) {
+            match line.split_once(' ').expect("a word and its value") {
+                ("arg", spec) => command.extend(["--arg", spec]),
+                ("expect", values) => expected = values.split_once(": "),
+                (word, _) => panic!("{file}: unknown directive `{word}`"),
+            }
+        }
+        let (name, values) = expected.expect("every program expects something");
+        let shown = format!("{name}:{}", values.split(' ').count());
+        command.extend(["--print", &shown]);
+        for device in ["cpu", "interpreter"] {
+            let ran = bench.run(&[&command[..], &["--device", device]].concat()).expect(0);
+            let printed = ran.stdout.lines().find_map(|line| line.split_once("): "));
+            assert_eq!(printed.map(|(_, printed)| printed), Some(values), "{file} on {device}");
+        }
+        programs += 1;
+    }
+    assert!(programs > 0, "no programs in {folder}");
+}
+
 #[test]
 fn errors_name_their_place() {
     let bench = Bench::new();

@@ -156,6 +156,8 @@ pub struct InitClause {
 /// `[&](auto x) { … }`
 #[derive(Clone, Debug)]
 pub struct Lambda {
+    /// `[name = e]` and `[&name = e]`, in order.
+    pub initialised: Vec<InitCapture>,
     /// `=` or `&` as the default capture; without it, only the captures named are accessible.
     pub captures_all: bool,
     /// `&` as the default capture.
@@ -200,6 +202,17 @@ pub struct Expr {
     pub kind: ExprKind,
     /// Where.
     pub span: Span,
+}
+
+/// A captured value with a name of its own: `[name = e]`.
+#[derive(Clone, Debug)]
+pub struct InitCapture {
+    /// The name in the body.
+    pub name: Name,
+    /// `&name = e`
+    pub by_reference: bool,
+    /// What it is made from.
+    pub init: Expr,
 }
 
 /// The shapes of expressions.

@@ -228,6 +228,10 @@ pub struct EnumInfo {
     pub name: String,
     /// The underlying type.
     pub underlying: ScalarTy,
+    /// Whether the underlying type is written, or that of `enum class`.
+    pub is_fixed: bool,
+    /// The type that values of an unscoped enumeration are promoted to in arithmetic.
+    pub promoted: ScalarTy,
     /// `enum class`
     pub is_scoped: bool,
 }

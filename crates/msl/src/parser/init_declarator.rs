@@ -4,6 +4,7 @@
 //! of parameters are gone after the body.
 
 use super::Parser;
+use super::attribute::Attributes;
 use super::declarator::{ParsedDeclarator, Place};
 use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
@@ -157,17 +158,18 @@ impl Parser<'_> {
             let variable = self.variable_rest(declarator, &specs.function, attributes, specs.is_extern);
             return ItemKind::Variable(Box::new(variable));
         }
-        let mut attributes = specs.attributes.list.clone();
-        attributes.extend(declarator.attributes.list);
         if let Some(name) = simple {
             self.scopes.declare(name, NameKind::Value);
         }
         let width = self.eat(Punct::Colon).then(|| self.conditional_expr());
+        let mut after_width = Attributes::default();
+        self.attributes(&mut after_width);
         let init = self.initialiser();
         let (ty, span) = (declarator.ty, declarator.span);
-        let is_packed = specs.attributes.packed.or(declarator.attributes.packed).is_some();
-        let mut align = specs.attributes.align.clone();
-        align.extend(declarator.attributes.align);
+        let written = [&specs.attributes, &declarator.attributes, &after_width];
+        let is_packed = written.iter().any(|attributes| attributes.packed.is_some());
+        let align = written.iter().flat_map(|attributes| attributes.align.clone()).collect();
+        let attributes = written.iter().flat_map(|attributes| attributes.list.clone()).collect();
         ItemKind::Field(Box::new(Field { name: simple, ty, width, init, attributes, align, is_packed, span }))
     }
 }

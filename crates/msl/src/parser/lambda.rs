@@ -1,7 +1,7 @@
 //! Lambdas: captures, parameters, body.
 
 use super::Parser;
-use crate::ast::{Expr, ExprKind, Lambda};
+use crate::ast::{Expr, ExprKind, InitCapture, Lambda};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ struct Captures {
     by_reference: bool,
     /// Names, and whether by reference.
     named: Vec<(Name, bool, anymetal_diag::Span)>,
+    /// Those with initialisers.
+    initialised: Vec<InitCapture>,
 }
 
 impl Parser<'_> {
@@ -33,13 +35,20 @@ impl Parser<'_> {
     }
 
     fn captures(&mut self) -> Captures {
-        let mut captures = Captures { all: false, by_reference: false, named: Vec::new() };
+        let mut captures =
+            Captures { all: false, by_reference: false, named: Vec::new(), initialised: Vec::new() };
         while !self.is(Punct::RBracket) && !self.at_end() {
             let reference = self.eat(Punct::Amp);
             match self.peek() {
                 TokenKind::Ident(name) => {
-                    captures.named.push((name, reference, self.span()));
+                    let span = self.span();
                     self.advance();
+                    match self.capture_initialiser() {
+                        Some(init) => {
+                            captures.initialised.push(InitCapture { name, by_reference: reference, init });
+                        }
+                        None => captures.named.push((name, reference, span)),
+                    }
                 }
                 TokenKind::Keyword(Kw::This) => {
                     self.advance();
@@ -60,6 +69,22 @@ impl Parser<'_> {
         captures
     }
 
+    /// `= e`, `(e)` or `{e}` after a captured name.
+    fn capture_initialiser(&mut self) -> Option<Expr> {
+        let close = match self.peek() {
+            TokenKind::Punct(Punct::Assign) => None,
+            TokenKind::Punct(Punct::LParen) => Some(Punct::RParen),
+            TokenKind::Punct(Punct::LBrace) => Some(Punct::RBrace),
+            _ => return None,
+        };
+        self.advance();
+        let init = self.assignment_expr();
+        if let Some(close) = close {
+            self.expect(close, "to end the capture's initialiser");
+        }
+        Some(init)
+    }
+
     fn lambda_rest(&mut self, captures: Captures) -> Option<Lambda> {
         let params = if self.is(Punct::LParen) { self.parameters()?.0 } else { Vec::new() };
         let mut attributes = super::attribute::Attributes::default();
@@ -67,7 +92,8 @@ impl Parser<'_> {
         self.attributes(&mut attributes);
         let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
         let body = self.own_body(Self::block);
-        let Captures { all, by_reference, named } = captures;
-        Some(Lambda { captures_all: all, by_reference, captures: named, params, ret, body, fp: self.fp })
+        let Captures { all, by_reference, named, initialised } = captures;
+        let fp = self.fp;
+        Some(Lambda { captures_all: all, by_reference, captures: named, initialised, params, ret, body, fp })
     }
 }

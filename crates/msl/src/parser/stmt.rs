@@ -287,9 +287,20 @@ impl Parser<'_> {
         let init = self.condition_init();
         let (selector, declared) = self.condition();
         self.expect(Punct::RParen, "to end the selector");
-        let body = Box::new(self.statement());
+        let body = if self.is(Punct::LBrace) { self.statement() } else { self.labelled_statement() };
         self.leave(entered);
-        StmtKind::Switch { init, declared, selector, body }
+        StmtKind::Switch { init, declared, selector, body: Box::new(body) }
+    }
+
+    /// One statement with its labels, as a block: the body of a switch without braces.
+    fn labelled_statement(&mut self) -> Stmt {
+        let start = self.span();
+        let mut stmts: Vec<Stmt> = Vec::new();
+        while !self.at_end() && stmts.last().is_none_or(|last| matches!(last.kind, StmtKind::Label(_))) {
+            self.statement_into(&mut stmts);
+        }
+        let span = self.since(start);
+        Stmt { kind: StmtKind::Block(Block { stmts, span }), span }
     }
 }
 

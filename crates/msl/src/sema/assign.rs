@@ -50,7 +50,12 @@ impl<'a> Checker<'a> {
                 return result;
             }
         }
-        let value = self.convert(value, place.ty.unqualified(), "in this assignment");
+        let value = if value.ty.ty == place.ty.ty {
+            // Members are assigned, no object is constructed.
+            self.rvalue(value)
+        } else {
+            self.convert(value, place.ty.unqualified(), "in this assignment")
+        };
         self.store(place, value, span)
     }
 
@@ -118,6 +123,7 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         let value = self.builtin_operand(value);
+        let value = self.promoted(value);
         let value = self.rvalue(value);
         // A constant needs no variable of its own.
         let (rhs, operand) = match value.kind {
@@ -180,7 +186,7 @@ impl<'a> Checker<'a> {
         if place.ty.ty.is_error() {
             return place;
         }
-        if self.types.as_record(place.ty.ty).is_some() {
+        if self.is_overloadable(place.ty.ty) {
             let name = Name::new(if decrement { "operator--" } else { "operator++" });
             let mut operands = vec![place.clone()];
             if postfix {
@@ -199,6 +205,9 @@ impl<'a> Checker<'a> {
         let result = if self.types.pointee(place.ty.ty).is_some() {
             let op = if decrement { Op::Sub } else { Op::Add };
             self.binary(op, old_place, one, span)
+        } else if place.ty.ty == Ty::BOOL && !decrement {
+            // Deprecated in C++14: the result is true.
+            self.bool_const(true, span)
         } else {
             self.stepped(old_place, one, decrement, span)
         };
@@ -219,8 +228,8 @@ impl<'a> Checker<'a> {
 
     fn stepped(&mut self, old: Expr, one: Expr, decrement: bool, span: Span) -> Expr {
         let ty = old.ty.ty;
-        let is_number = self.types.element(ty).is_some_and(|elem| elem != ScalarTy::Bool);
-        if !is_number || self.types.as_matrix(ty).is_some() {
+        let elem = self.types.as_scalar(ty).or_else(|| self.types.as_vector(ty).map(|(elem, _)| elem));
+        if elem.is_none_or(|elem| elem == ScalarTy::Bool) {
             let shown = self.show(QualTy::plain(ty));
             self.error(
                 "invalid-operands",

@@ -144,6 +144,7 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
         ExprKind::SizeofPack(name) => f.name(*name),
         ExprKind::TypeTrait(_, types) => types.iter().for_each(|ty| in_type(ty, f)),
         ExprKind::Lambda(lambda) => {
+            lambda.initialised.iter().for_each(|capture| in_expr(&capture.init, f));
             lambda.params.iter().for_each(|param| in_type(&param.ty, f));
             in_block(&lambda.body, f);
         }

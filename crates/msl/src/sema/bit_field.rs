@@ -1,12 +1,10 @@
-//! Bit-fields in expressions: which places are bit-fields, how their values are promoted, and that objects
-//! with bit-fields start defined.
+//! Bit-fields in expressions: which places are bit-fields, what their values are promoted to, and that
+//! objects with bit-fields start defined.
 //!
 //! A write to a bit-field reads the bytes around it, so that no object that has any is left undefined.
 
 use super::checker::Checker;
-use crate::hir::{
-    BitField, CastKind, Expr, ExprKind, QualTy, RecordId, ScalarTy, Stmt, StmtKind, Ty, TyKind,
-};
+use crate::hir::{BitField, Expr, ExprKind, QualTy, RecordId, ScalarTy, Stmt, StmtKind, Ty, TyKind};
 use anymetal_diag::Span;
 
 impl Checker<'_> {
@@ -24,14 +22,6 @@ impl Checker<'_> {
                 _ => return None,
             };
         }
-    }
-
-    /// A bit-field's value in the type that it is promoted to.
-    pub(super) fn promote_bit_field(&mut self, expr: Expr) -> Expr {
-        let Some(to) = self.promoted_bit_field(&expr) else { return expr };
-        let span = expr.span;
-        let value = self.rvalue(expr);
-        self.cast_value(CastKind::Convert, value, to, span)
     }
 
     /// `int` or `uint`, for a bit-field whose values it holds and whose type is not promoted anyway (C++

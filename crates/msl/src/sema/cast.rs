@@ -3,6 +3,7 @@
 use super::call::Arg;
 use super::checker::Checker;
 use super::construct::ConstructArgs;
+use super::expr::known_constant;
 use crate::ast::{self, CastKind as Written};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diag::Span;
@@ -62,6 +63,9 @@ impl<'a> Checker<'a> {
     fn cast_from_record(&mut self, value: Expr, to: QualTy, span: Span) -> Expr {
         if self.conversion_of(&value, to.unqualified(), true).is_some() {
             return self.perform(value, to.unqualified());
+        }
+        if let Some(inner) = self.cast_by_operator(&value, to.ty) {
+            return self.explicit_cast(inner, to, false, span);
         }
         let inner = self.builtin_operand(value.clone());
         if self.types.as_record(inner.ty.ty).is_some() {
@@ -144,8 +148,9 @@ impl<'a> Checker<'a> {
                 Some(self.cast_value(CastKind::Convert, value, to, span))
             }
             (TyKind::Scalar(_), TyKind::Matrix { .. }) => Some(self.diagonal(value, to, span)),
-            (TyKind::Nullptr, TyKind::Pointer(_)) => {
-                Some(Expr::value(ExprKind::Const(ConstValue::Null), to, span))
+            (TyKind::Nullptr, TyKind::Pointer(_)) => Some(known_constant(value, ConstValue::Null, to)),
+            (TyKind::Nullptr, TyKind::Scalar(scalar)) if scalar.size() == 8 || scalar == ScalarTy::Bool => {
+                Some(known_constant(value, ConstValue::Scalar(0), to))
             }
             (TyKind::Pointer(a), TyKind::Pointer(b)) => {
                 if a.space != b.space {

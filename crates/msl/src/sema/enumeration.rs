@@ -1,10 +1,12 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, ScopeId, address};
+use super::checker::{Checker, LocalDecl, ScopeId, ScopeKind, address};
+use super::convert::promote;
 use super::lookup::Found;
 use crate::ast;
 use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind};
 use crate::token::Name;
+use rustc_hash::FxHashMap;
 
 /// An enumeration of this check.
 #[derive(Debug)]
@@ -12,8 +14,9 @@ pub(super) struct EnumInst<'a> {
     pub(super) ast: &'a ast::Enum,
     /// Where it is declared.
     pub(super) scope: ScopeId,
-    /// Filled in order; an enumerator may use the ones before it.
-    pub(super) values: Vec<i128>,
+    /// Filled in order; an enumerator may use the ones before it, which have the type of their initialisers
+    /// until the enumeration is complete.
+    pub(super) values: Vec<(i128, Ty)>,
     pub(super) is_complete: bool,
 }
 
@@ -42,14 +45,19 @@ impl<'a> Checker<'a> {
                 }
             }
         });
+        let fixed = fixed.or(ast.is_scoped.then_some(ScalarTy::I32));
         let underlying = fixed.unwrap_or(ScalarTy::I32);
-        self.types.enums.push(EnumInfo { name, underlying, is_scoped: ast.is_scoped });
+        let promoted = promote(underlying);
+        let is_fixed = fixed.is_some();
+        self.types.enums.push(EnumInfo { name, underlying, is_fixed, promoted, is_scoped: ast.is_scoped });
         let ty = self.types.intern(TyKind::Enum(id));
         self.enum_tys.insert(key, ty);
         self.enum_insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
         self.evaluate_enumerators(id, scope);
-        if fixed.is_none() && !ast.is_scoped {
-            self.types.enums[id.0 as usize].underlying = smallest(&self.enum_insts[id.0 as usize].values);
+        if !is_fixed {
+            let info = &mut self.types.enums[id.0 as usize];
+            let values = self.enum_insts[id.0 as usize].values.iter().map(|&(value, _)| value);
+            (info.underlying, info.promoted) = representation(values);
         }
         self.enum_insts[id.0 as usize].is_complete = true;
         ty
@@ -57,18 +65,39 @@ impl<'a> Checker<'a> {
 
     fn evaluate_enumerators(&mut self, id: EnumId, scope: ScopeId) {
         let ast = self.enum_insts[id.0 as usize].ast;
+        // Enumerators of a scoped enumeration are names of the ones after them only.
+        let scope = match ast.is_scoped {
+            true => self.add_scope(Some(scope), ScopeKind::Block(FxHashMap::default())),
+            false => scope,
+        };
         for enumerator in ast.enumerators.iter().flatten() {
-            let previous = self.enum_insts[id.0 as usize].values.last().copied();
-            let value = match &enumerator.value {
-                Some(expr) => self.in_scope(scope, |s| {
+            let written = enumerator.value.as_ref().and_then(|expr| {
+                self.in_scope(scope, |s| {
                     let value = s.expr(expr);
-                    if value.ty.ty.is_error() { None } else { s.constant_integer(value) }
-                }),
-                None => None,
-            };
-            let next = value.unwrap_or_else(|| previous.map_or(0, |value| value.saturating_add(1)));
-            self.enum_insts[id.0 as usize].values.push(next);
+                    let value = s.builtin_operand(value);
+                    let ty = value.ty.ty;
+                    if ty.is_error() { None } else { s.constant_integer(value).map(|n| (n, ty)) }
+                })
+            });
+            let (value, ty) = written.unwrap_or_else(|| self.next_enumerator(id));
+            let info = self.types.enumeration(id);
+            let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
+            self.enum_insts[id.0 as usize].values.push((value, ty));
+            if ast.is_scoped {
+                let bits = value as u64 & anymetal_ir::eval::mask(self.types.enumeration(id).underlying.ir());
+                let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
+                self.in_scope(scope, |s| s.declare_local(enumerator.name, known, enumerator.span));
+            }
         }
+    }
+
+    /// The value of an enumerator without an initialiser, in the type of the one before it or, if that does
+    /// not hold the value, in a larger one.
+    fn next_enumerator(&self, id: EnumId) -> (i128, Ty) {
+        let Some(&(last, ty)) = self.enum_insts[id.0 as usize].values.last() else { return (0, Ty::INT) };
+        let next = last.saturating_add(1);
+        let fits = self.types.scalar_repr(ty).is_some_and(|scalar| holds(scalar, next));
+        (next, if fits { ty } else { Ty::scalar(representation([next]).1) })
     }
 
     /// The n-th enumerator. While the enumeration is being evaluated, those before the current one are
@@ -81,13 +110,9 @@ impl<'a> Checker<'a> {
     fn enumerator_of(&mut self, ty: Ty, n: usize) -> Option<Found<'a>> {
         let id = self.types.as_enum(ty)?;
         let inst = &self.enum_insts[id.0 as usize];
-        let value = *inst.values.get(n)?;
-        let (shown, repr) = if inst.is_complete {
-            (ty, self.types.enumeration(id).underlying)
-        } else {
-            let repr = smallest(&[value]);
-            (Ty::scalar(repr), repr)
-        };
+        let (value, own) = *inst.values.get(n)?;
+        let shown = if inst.is_complete { ty } else { own };
+        let repr = self.types.scalar_repr(shown)?;
         let bits = value as u64 & anymetal_ir::eval::mask(repr.ir());
         Some(Found::Enumerator(shown, ConstValue::Scalar(bits)))
     }
@@ -97,7 +122,7 @@ impl<'a> Checker<'a> {
         let id = self.types.as_enum(ty)?;
         let value = self.integer_of(ty, value)?;
         let inst = &self.enum_insts[id.0 as usize];
-        let n = inst.values.iter().position(|&known| known == value)?;
+        let n = inst.values.iter().position(|&(known, _)| known == value)?;
         inst.ast.enumerators.iter().flatten().nth(n).map(|enumerator| enumerator.name)
     }
 
@@ -110,19 +135,32 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The type Clang gives an enumeration with these values.
-fn smallest(values: &[i128]) -> ScalarTy {
-    let low = values.iter().copied().min().unwrap_or(0);
-    let high = values.iter().copied().max().unwrap_or(0);
-    if low >= i128::from(i32::MIN) && high <= i128::from(i32::MAX) {
-        // An enumeration without negative values is `unsigned int` in Clang; its arithmetic is the same
-        // except for comparisons with negative numbers.
-        if low >= 0 { ScalarTy::U32 } else { ScalarTy::I32 }
-    } else if low >= 0 && high <= i128::from(u32::MAX) {
-        ScalarTy::U32
-    } else if low >= 0 && high > i128::from(i64::MAX) {
-        ScalarTy::U64
+/// Whether an integer type has the value.
+fn holds(scalar: ScalarTy, value: i128) -> bool {
+    let bits = scalar.size() * 8;
+    if scalar == ScalarTy::Bool {
+        (0..=1).contains(&value)
+    } else if scalar.is_signed_int() {
+        let half = 1i128 << (bits - 1);
+        (-half..half).contains(&value)
     } else {
-        ScalarTy::I64
+        (0..1i128 << bits).contains(&value)
     }
+}
+
+/// The underlying type that Clang chooses for an unscoped enumeration of these values, and the type that it
+/// is promoted to: the first of `int`, `uint`, `long` and `ulong` that has all values (C++14 [conv.prom]).
+/// Without negative values the former is the unsigned type of that size.
+fn representation(values: impl IntoIterator<Item = i128>) -> (ScalarTy, ScalarTy) {
+    let (low, high) = values.into_iter().fold((0, 0), |(low, high), n| (n.min(low), n.max(high)));
+    let candidates = [ScalarTy::I32, ScalarTy::U32, ScalarTy::I64, ScalarTy::U64];
+    let promoted = candidates.into_iter().find(|&scalar| holds(scalar, low) && holds(scalar, high));
+    // No type has both a negative value and one beyond `long`.
+    let promoted = promoted.unwrap_or(ScalarTy::I64);
+    let underlying = match promoted {
+        ScalarTy::I32 if low == 0 => ScalarTy::U32,
+        ScalarTy::I64 if low == 0 => ScalarTy::U64,
+        other => other,
+    };
+    (underlying, promoted)
 }

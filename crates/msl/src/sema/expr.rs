@@ -4,7 +4,7 @@ use super::checker::{Checker, LocalDecl, TArg};
 use super::construct::ConstructArgs;
 use super::lookup::Found;
 use super::path::{Miss, Target};
-use super::spelling;
+use super::{spelling, walk};
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::FloatSuffix;
@@ -387,6 +387,21 @@ impl<'a> Checker<'a> {
         }
         self.convert(expr, QualTy::plain(Ty::BOOL), "for a condition")
     }
+}
+
+/// A value that is known without evaluating the expression that it is of, which is evaluated for its effects.
+pub(super) fn known_constant(expr: Expr, value: ConstValue, ty: Ty) -> Expr {
+    let constant = Expr::value(ExprKind::Const(value), ty, expr.span);
+    after(expr, constant)
+}
+
+/// The second expression, after the effects of the first.
+pub(super) fn after(first: Expr, then: Expr) -> Expr {
+    if !walk::has_effects(&first) {
+        return then;
+    }
+    let (ty, is_place, span) = (then.ty, then.is_place, then.span);
+    Expr { kind: ExprKind::Comma(Box::new(first), Box::new(then)), ty, is_place, span }
 }
 
 /// A scalar constant.

@@ -125,6 +125,11 @@ impl<'a> Checker<'a> {
         };
         ast_names::in_block(&lambda.body, &mut Visitor::all(&mut mention));
         let mut captures = Vec::new();
+        for ast::InitCapture { name, by_reference, init } in &lambda.initialised {
+            let value = self.expr(init);
+            captures.extend(self.captured(*name, value, *by_reference));
+        }
+        mentioned.retain(|name| lambda.initialised.iter().all(|capture| capture.name != *name));
         for name in mentioned {
             let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {
                 Some((_, by_reference, _)) => *by_reference,
@@ -164,9 +169,15 @@ impl<'a> Checker<'a> {
 
     fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {
         let place = self.local_value(decl, span);
+        self.captured(name, place, by_reference)
+    }
+
+    /// A value, or the place that it is read from or that is referred to, under a name.
+    fn captured(&mut self, name: Name, place: Expr, by_reference: bool) -> Option<Capture> {
         if place.ty.ty.is_error() {
             return None;
         }
+        let span = place.span;
         if by_reference && place.is_place {
             let declared = QualTy::plain(self.types.reference(place.ty, false));
             let ty = self.types.pointer(place.ty);

@@ -1,6 +1,7 @@
 //! Member access, swizzles and indexing.
 
 use super::checker::Checker;
+use super::expr::after;
 use super::lookup::Found;
 use super::overload::is_pack;
 use crate::ast;
@@ -81,10 +82,16 @@ impl<'a> Checker<'a> {
         match found {
             Found::Field(record, path) => self.field_place(object, record, &path, span),
             Found::Variable(decl) => match self.variable_global(decl, None, span) {
-                Some(global) => self.global_value(global, span),
+                Some(global) => {
+                    let member = self.global_value(global, span);
+                    after(object, member)
+                }
                 None => self.poison(span),
             },
-            Found::Enumerator(ty, value) => Expr::value(ExprKind::Const(value), ty, span),
+            Found::Enumerator(ty, value) => {
+                let enumerator = Expr::value(ExprKind::Const(value), ty, span);
+                after(object, enumerator)
+            }
             Found::Error => self.poison(span),
             Found::Functions(_) => {
                 self.error("method-value", span, "a method can only be called");

@@ -13,7 +13,7 @@ mod overloaded;
 use super::checker::Checker;
 use super::spelling;
 use crate::ast::{self, BinaryOp as Op, ExprKind as Ast, UnaryOp as Unary};
-use crate::hir::{ConstValue, Expr, ExprKind, QualTy, Ty};
+use crate::hir::{Expr, ExprKind, QualTy, Ty};
 use crate::token::Name;
 use anymetal_diag::Span;
 use comparison::compare_op;
@@ -35,15 +35,6 @@ impl<'a> Checker<'a> {
     }
 
     fn binary_step(&mut self, op: Op, lhs: Expr, rhs: &'a ast::Expr, span: Span) -> Expr {
-        if matches!(op, Op::LogicalAnd | Op::LogicalOr)
-            && let ExprKind::Const(ConstValue::Scalar(bits)) = lhs.kind
-            && lhs.ty.ty == Ty::BOOL
-            && (bits != 0) == (op == Op::LogicalOr)
-        {
-            // The other side is still checked, but never evaluated.
-            let _ = self.expr(rhs);
-            return Expr { span, ..lhs };
-        }
         let rhs = match &rhs.kind {
             Ast::InitList(_) => {
                 self.error("init-list", rhs.span, "an initialiser list cannot be an operand");
@@ -67,8 +58,13 @@ impl<'a> Checker<'a> {
             let is_place = rhs.is_place;
             return Expr { kind: ExprKind::Comma(Box::new(lhs), Box::new(rhs)), ty, is_place, span };
         }
-        let (lhs, rhs) = (self.builtin_operand(lhs), self.builtin_operand(rhs));
-        let (lhs, rhs) = (self.promote_bit_field(lhs), self.promote_bit_field(rhs));
+        // Operands of `&&` and `||` are conditions, which explicit conversions serve as well.
+        let is_logical = matches!(op, Op::LogicalAnd | Op::LogicalOr);
+        let (lhs, rhs) = match is_logical {
+            true => (lhs, rhs),
+            false => (self.builtin_operand(lhs), self.builtin_operand(rhs)),
+        };
+        let (lhs, rhs) = (self.promoted(lhs), self.promoted(rhs));
         let (lhs, rhs) = (self.rvalue(lhs), self.rvalue(rhs));
         if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
             return self.poison(span);
@@ -128,7 +124,7 @@ impl<'a> Checker<'a> {
             Unary::Not => self.logical_not(operand, span),
             _ => {
                 let operand = self.builtin_operand(operand);
-                let operand = self.promote_bit_field(operand);
+                let operand = self.promoted(operand);
                 let value = self.rvalue(operand);
                 self.unary_arithmetic(op, value, span)
             }

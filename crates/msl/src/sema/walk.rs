@@ -85,6 +85,24 @@ pub(super) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
     }
 }
 
+/// Whether evaluating the expression may do more than give its value.
+pub(super) fn has_effects(expr: &Expr) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |expr| {
+        found |= match &expr.kind {
+            ExprKind::Assign(..)
+            | ExprKind::Update { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Construct(..)
+            | ExprKind::Builtin(..)
+            | ExprKind::Let(..) => true,
+            ExprKind::Load(place) => place.ty.is_volatile,
+            _ => false,
+        };
+    });
+    found
+}
+
 /// Calls `f` for every expression of a block.
 pub(super) fn each_in_block<'e>(block: &'e Block, f: &mut dyn FnMut(&'e Expr)) {
     block.stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));

@@ -26,6 +26,8 @@ pub(super) struct Declarations {
     pub(super) macros: BTreeMap<String, Vec<usize>>,
     /// Names of types that the source defines.
     pub(super) types: BTreeSet<String>,
+    /// By token: whether it is in a branch of a conditional that is not taken, as far as that is known.
+    dead: Vec<bool>,
 }
 
 pub(super) fn is_kernel_word(word: &str) -> bool {
@@ -33,8 +35,9 @@ pub(super) fn is_kernel_word(word: &str) -> bool {
 }
 
 impl Declarations {
-    pub(super) fn of(text: &Text<'_>) -> Self {
-        let mut found = Self::default();
+    /// `defined` are the macros that are defined before the source.
+    pub(super) fn of(text: &Text<'_>, defined: &BTreeSet<String>) -> Self {
+        let mut found = Self { dead: super::branches::not_taken(text, defined), ..Self::default() };
         found.macros(text);
         let (mut token, mut start) = (0, 0);
         while token < text.len() {
@@ -118,18 +121,21 @@ impl Declarations {
         is_kernel_word(word) || self.macros.contains_key(&format!("\u{0}kernel {word}"))
     }
 
+    /// Whether a `#define` begins at the token, in a branch that may be taken.
+    pub(super) fn defines(&self, text: &Text<'_>, token: usize) -> bool {
+        let is_define = text.in_directive(token) && text.at(token) == "#" && text.at(token + 1) == "define";
+        is_define && !self.dead.get(token).is_some_and(|dead| *dead)
+    }
+
     fn macros(&mut self, text: &Text<'_>) {
         let mut token = 0;
         while token < text.len() {
-            if !(text.in_directive(token) && text.at(token) == "#" && text.at(token + 1) == "define") {
+            if !self.defines(text, token) {
                 token += 1;
                 continue;
             }
             let name = text.at(token + 2).to_owned();
-            let mut end = token + 3;
-            while text.in_directive(end) && !(text.at(end) == "#" && text.at(end + 1) == "define") {
-                end += 1;
-            }
+            let end = text.directive_end(token) + 1;
             let mut start = token + 3;
             // Parameters follow without a space.
             if text.at(start) == "(" && text.range(start).start == text.range(token + 2).end {

@@ -1,13 +1,15 @@
 //! OpenCL C 1.2 to MSL.
 
+mod branches;
 mod builtins;
 mod declarations;
+mod expressions;
 mod images;
 mod kernels;
 mod pointers;
 mod positions;
 mod prelude;
-mod vectors;
+mod types;
 mod wide;
 
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ use anymetal_diag::{Diagnostic, SourceMap, Span};
 use crate::flatten::{Flattened, Includes, line_directive};
 use crate::token::Text;
 use declarations::Declarations;
+use wide::Wide;
 
 /// What becomes of `double`, which Metal does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,8 +127,7 @@ struct Translator<'s> {
     diagnostics: Vec<Diagnostic>,
     /// Functions of the prelude that are called.
     helpers: BTreeSet<&'static str>,
-    /// Vectors of 8 and 16 that are named: width and scalar.
-    wides: BTreeSet<(u32, String)>,
+    wide: Wide,
 }
 
 impl Translator<'_> {
@@ -176,11 +178,20 @@ impl Translator<'_> {
 pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: &Options) -> Translation {
     let flat = Flattened::with_lines(name, source, includes, options.line_directive);
     let text = Text::new(&flat.text);
-    let declarations = Declarations::of(&text);
-    let (diagnostics, helpers, wides) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    let mut translator = Translator { text, declarations, options, flat: &flat, diagnostics, helpers, wides };
+    let own = options.macros.iter().map(|(name, _)| name.as_str());
+    let defined = own.chain(PREDEFINED.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
+    let declarations = Declarations::of(&text, &defined);
+    let mut translator = Translator {
+        text,
+        declarations,
+        options,
+        flat: &flat,
+        diagnostics: Vec::new(),
+        helpers: BTreeSet::new(),
+        wide: Wide::default(),
+    };
     translator.pointers();
-    translator.vectors();
+    translator.expressions();
     translator.images();
     translator.words();
     translator.functions();
@@ -188,8 +199,8 @@ pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: 
     let Translator { text, helpers, diagnostics, .. } = translator;
     let logging = if helpers.contains("printf") { "#include <metal_logging>\n" } else { "" };
     let mut out = format!("#include <metal_stdlib>\n{logging}using namespace metal;\n\n");
-    out.push_str(&wide_types);
     out.push_str(&prelude::text(&helpers));
+    out.push_str(&wide_types);
     out.push_str(&predefined);
     out.push_str(&options.definitions());
     if options.line_directive {

@@ -64,6 +64,10 @@ impl Translator<'_> {
                 continue;
             }
             let is_cast = before == "(" && self.text.at(star + 1) == ")";
+            if is_cast && self.text.at(star + 2) == "0" {
+                // A null pointer, which has no address space.
+                continue;
+            }
             let is_declared = self.text.is_word(star + 1) && !self.text.at(star + 1).is_empty();
             let is_call = before == "(" && !is_cast && !params.contains(&token) && !is_for(&self.text, token);
             if is_call || !(is_cast || is_declared) {

@@ -106,6 +106,113 @@ macro_rules! image_size {
     };
 }
 
+/// A relation of floats: 1 for numbers, -1 in each component of vectors.
+macro_rules! relational {
+    ($name:literal, $relation:literal) => {
+        concat!(
+            "inline int ",
+            $name,
+            "(float x, float y) {\n    return ",
+            $relation,
+            ";\n}\n",
+            "template <int N> inline vec<int, N> ",
+            $name,
+            "(vec<float, N> x, vec<float, N> y) {\n    return -vec<int, N>(",
+            $relation,
+            ");\n}\n"
+        )
+    };
+}
+
+/// Numbers are chosen by whether the last argument is zero, components by its sign.
+const SELECT: &str = "\
+template <typename T, typename C> inline T cl_select(T a, T b, C c) {
+    return c ? b : a;
+}
+template <typename T, typename C, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<C, N> c) {
+    return metal::select(a, b, (c >> C(8 * sizeof(C) - 1)) != C(0));
+}
+template <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<bool, N> c) {
+    return metal::select(a, b, c);
+}
+";
+
+/// `?:` of vectors: by the sign of each component.
+const CHOOSE: &str = "\
+template <typename C, typename T, int N> inline vec<T, N> cl_choose(vec<C, N> c, vec<T, N> a, vec<T, N> b) {
+    return metal::select(b, a, (c >> C(8 * sizeof(C) - 1)) != C(0));
+}
+template <typename C, typename T, int N, typename S> inline vec<T, N> cl_choose(vec<C, N> c, vec<T, N> a, S b) {
+    return cl_choose(c, a, vec<T, N>(b));
+}
+template <typename C, typename T, int N, typename S> inline vec<T, N> cl_choose(vec<C, N> c, S a, vec<T, N> b) {
+    return cl_choose(c, vec<T, N>(a), b);
+}
+template <typename C, int N> inline vec<float, N> cl_choose(vec<C, N> c, float a, float b) {
+    return cl_choose(c, vec<float, N>(a), vec<float, N>(b));
+}
+template <typename C, int N> inline vec<int, N> cl_choose(vec<C, N> c, int a, int b) {
+    return cl_choose(c, vec<int, N>(a), vec<int, N>(b));
+}
+";
+
+/// What macros need that are used with numbers and vectors.
+const FLAGS: &str = "\
+template <typename T> inline bool cl_true(T x) {
+    return bool(x);
+}
+template <typename T, int N> inline vec<bool, N> cl_true(vec<T, N> x) {
+    return x != T(0);
+}
+inline int cl_flags(bool x) {
+    return x;
+}
+template <int N> inline vec<int, N> cl_flags(vec<bool, N> x) {
+    return -vec<int, N>(x);
+}
+template <typename T> inline bool cl_test(T x) {
+    return bool(x);
+}
+template <typename T, int N> inline vec<bool, N> cl_test(vec<T, N> x) {
+    return (x >> T(8 * sizeof(T) - 1)) != T(0);
+}
+";
+
+const ANY: &str = "\
+template <typename T> inline int cl_any(T x) {
+    return x < T(0);
+}
+template <typename T, int N> inline int cl_any(vec<T, N> x) {
+    return metal::any(x < T(0));
+}
+template <typename T> inline int cl_all(T x) {
+    return x < T(0);
+}
+template <typename T, int N> inline int cl_all(vec<T, N> x) {
+    return metal::all(x < T(0));
+}
+";
+
+/// Comparisons in macros that are used with numbers and vectors.
+const COMPARISONS: &[(&str, &str)] = &[
+    ("cl_less", "<"),
+    ("cl_greater", ">"),
+    ("cl_less_equal", "<="),
+    ("cl_greater_equal", ">="),
+    ("cl_equal", "=="),
+    ("cl_not_equal", "!="),
+];
+
+/// The integers whose bits `upsample` puts together, and those that it gives.
+pub(super) const UPSAMPLED: [(&str, &str, &str); 6] = [
+    ("char", "uchar", "short"),
+    ("uchar", "uchar", "ushort"),
+    ("short", "ushort", "int"),
+    ("ushort", "ushort", "uint"),
+    ("int", "uint", "long"),
+    ("uint", "uint", "ulong"),
+];
+
 /// Other functions, with their text.
 const TEXTS: &[(&str, &str)] = &[
     ("image_coordinates", IMAGE_COORDINATES),
@@ -153,10 +260,17 @@ const TEXTS: &[(&str, &str)] = &[
         "bitselect",
         "template <typename T> inline T bitselect(T a, T b, T c) {\n    return (a & ~c) | (b & c);\n}\n",
     ),
-    (
-        "select",
-        "template <typename T> inline T cl_select(T a, T b, int c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, uint c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, bool c) {\n    return c ? b : a;\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<bool, N> c) {\n    return metal::select(a, b, c);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<int, N> c) {\n    return metal::select(a, b, c < 0);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<uint, N> c) {\n    return metal::select(a, b, c > 0x7fffffffu);\n}\n",
-    ),
+    ("select", SELECT),
+    ("cl_choose", CHOOSE),
+    ("cl_flags", FLAGS),
+    ("cl_any", ANY),
+    ("isequal", relational!("isequal", "x == y")),
+    ("isnotequal", relational!("isnotequal", "x != y")),
+    ("isgreater", relational!("isgreater", "x > y")),
+    ("isgreaterequal", relational!("isgreaterequal", "x >= y")),
+    ("isless", relational!("isless", "x < y")),
+    ("islessequal", relational!("islessequal", "x <= y")),
+    ("islessgreater", relational!("islessgreater", "(x < y) || (x > y)")),
     ("async_work_group_copy", GROUP_COPY),
     ("async_work_group_strided_copy", STRIDED_GROUP_COPY),
     ("event_t", "using event_t = int;\n"),
@@ -234,7 +348,7 @@ const TEXTS: &[(&str, &str)] = &[
 pub(super) fn find(word: &str) -> Option<&'static str> {
     let newer = word.strip_prefix("atom_").map(|rest| format!("atomic_{rest}"));
     let word = newer.as_deref().unwrap_or(word);
-    let atomics = ATOMICS.iter().map(|(name, ..)| *name).chain(["atomic_cmpxchg"]);
+    let atomics = ATOMICS.iter().map(|(name, ..)| *name).chain(["atomic_cmpxchg", "upsample"]);
     atomics.chain(TEXTS.iter().map(|(name, _)| *name)).find(|name| *name == word)
 }
 
@@ -280,6 +394,10 @@ pub(super) fn text(names: &BTreeSet<&'static str>) -> String {
                      return old;\n}}\n"
                 ));
             }
+        } else if *name == "upsample" {
+            upsample(&mut out);
+        } else if *name == "cl_compare" {
+            compare(&mut out);
         } else if let Some((_, text)) = TEXTS.iter().find(|(known, _)| known == name) {
             out.push_str(text);
         }
@@ -288,6 +406,47 @@ pub(super) fn text(names: &BTreeSet<&'static str>) -> String {
         out.push('\n');
     }
     out
+}
+
+fn upsample(out: &mut String) {
+    for (high, low, result) in UPSAMPLED {
+        let bits = match low {
+            "uchar" => 8,
+            "ushort" => 16,
+            _ => 32,
+        };
+        out.push_str(&format!(
+            "inline {result} upsample({high} a, {low} b) {{\n    return {result}(({result}(a) << {bits}) | {result}(b));\n}}\n\
+             template <int N> inline vec<{result}, N> upsample(vec<{high}, N> a, vec<{low}, N> b) {{\n    \
+             return (vec<{result}, N>(a) << {bits}) | vec<{result}, N>(b);\n}}\n"
+        ));
+    }
+}
+
+fn compare(out: &mut String) {
+    out.push_str("template <typename T> struct cl_flag {\n    using type = int;\n};\n");
+    for (of, flag) in [
+        ("char", "char"),
+        ("uchar", "char"),
+        ("short", "short"),
+        ("ushort", "short"),
+        ("half", "short"),
+        ("long", "long"),
+        ("ulong", "long"),
+    ] {
+        out.push_str(&format!("template <> struct cl_flag<{of}> {{\n    using type = {flag};\n}};\n"));
+    }
+    for (name, operator) in COMPARISONS {
+        out.push_str(&format!(
+            "template <typename A, typename B> inline int {name}(A a, B b) {{\n    return a {operator} b;\n}}\n\
+             template <typename T, int N> inline vec<typename cl_flag<T>::type, N> {name}(vec<T, N> a, vec<T, N> b) {{\n    \
+             return -vec<typename cl_flag<T>::type, N>(a {operator} b);\n}}\n\
+             template <typename T, int N, typename S> inline vec<typename cl_flag<T>::type, N> {name}(vec<T, N> a, S b) {{\n    \
+             return {name}(a, vec<T, N>(b));\n}}\n\
+             template <typename T, int N, typename S> inline vec<typename cl_flag<T>::type, N> {name}(S a, vec<T, N> b) {{\n    \
+             return {name}(vec<T, N>(a), b);\n}}\n"
+        ));
+    }
 }
 
 fn spaces_and_types() -> [(&'static str, &'static str); 4] {

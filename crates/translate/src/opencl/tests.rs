@@ -79,6 +79,70 @@ fn vectors_have_constructors_and_letters() {
 }
 
 #[test]
+fn comparisons_of_vectors_have_a_sign_in_each_component() {
+    let text = msl("kernel void f(global int2* r, short2 a, int n) { r[n < 1] = (r[0] == r[1]) ? r[0] : n; \
+                    short2 c = !a; r[1] = r[0] && 3 > n; }");
+    assert!(text.contains("r[n < 1] = cl_choose((-int2(r[0] == r[1])) , r[0] , n);"), "{text}");
+    assert!(
+        text.contains("short2 c = -short2(a == 0); r[1] = -int2(((r[0] ) != 0) && (( 3 > n) != 0));"),
+        "{text}"
+    );
+}
+
+#[test]
+fn results_have_opencls_types() {
+    let text =
+        msl("kernel void f(global int2* r, global uint2* u, float x) { u[0] = abs(r[0]) + 1; x = fabs(x); \
+                    r[1] = isnan((float2)(x)); u[1].x = abs(r[0].y) > 0; }");
+    assert!(text.contains("u[0] = uint2(abs(r[0])) + 1; x = fabs(x);"), "{text}");
+    assert!(text.contains("r[1] = -int2(isnan(float2(x))); u[1].x = uint(abs(r[0].y)) > 0;"), "{text}");
+}
+
+#[test]
+fn macros_are_rewritten_for_what_they_are_used_with() {
+    let numbers = "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#define UNUSED(a) ((a) < 1)\n\
+                   kernel void f(global int* r) { r[0] = MAX(r[0], 1); }";
+    assert!(
+        msl(numbers).starts_with("#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#define UNUSED(a) ((a) < 1)\n")
+    );
+    let text = msl(
+        "#define LESS(a) ((a) < limit)\nkernel void f(global int2* r, int2 limit) { r[0] = LESS(r[1]); }",
+    );
+    assert!(text.starts_with("#define LESS(a) (-int2((a) < limit))\n"), "{text}");
+    let both =
+        "#define LESS(a) ((a) < 2)\nkernel void f(global int2* r) { r[0] = LESS(r[1]) + LESS(r[1].x); }";
+    assert!(msl(both).contains("#define LESS(a) (cl_less((a) , 2))\n"), "{}", msl(both));
+}
+
+#[test]
+fn types_tell_members_from_components() {
+    let source = "typedef struct { uint a, seed; } P;\n#define S(x) (x).seed\n\
+                  kernel void f(global P* p, global uint4* v) { p->seed = p[1].seed + S(*p) + v->s2 + (*v).s3; }";
+    let text = msl(source);
+    assert!(text.contains("p->seed = p[1].seed + S(*p) + v->z + (*v).w;"), "{text}");
+    assert!(text.contains("#define S(x) (x).seed\n"), "{text}");
+}
+
+#[test]
+fn branches_that_are_not_taken_redefine_nothing() {
+    let source = "#ifdef SLOW\n#define mad(a, b, c) ((a) * (b) + (c))\n#else\n#define FAST\n#endif\n\
+                  #ifndef FAST\n#define clamp(a, b, c) (a)\n#endif\n\
+                  kernel void f(global float* x) { x[0] = mad(x[0], x[1], 1.0f); }";
+    assert!(msl(source).contains("x[0] = fma(x[0], x[1], 1.0f);"), "{}", msl(source));
+    let options = Options { macros: vec![("SLOW".to_owned(), "1".to_owned())], ..Options::default() };
+    let text = translated("x.cl", source, &options).text;
+    assert!(text.contains("x[0] = mad(x[0], x[1], 1.0f);"), "{text}");
+}
+
+#[test]
+fn null_pointers_have_no_address_space() {
+    let text = msl("#define NONE ((void*)0)\nkernel void f(global int* r) { global int* p = (void *)0; \
+                    int* q = (int*)0; r[0] = p == NONE && q == (global int*)0; }");
+    assert!(text.starts_with("#define NONE (nullptr)\n"), "{text}");
+    assert!(text.contains("device int* p = nullptr; thread int* q = nullptr;"), "{text}");
+}
+
+#[test]
 fn functions_have_metals_names() {
     let source = "kernel void f(global int* x, local int* y) {\n    barrier(CLK_LOCAL_MEM_FENCE | \
                   CLK_GLOBAL_MEM_FENCE);\n    x[0] = mul_hi(native_exp(1.0f), 2) + atomic_add(y, 1);\n}";
@@ -98,7 +162,9 @@ fn what_metal_does_not_have_is_refused() {
     let layers = refused("kernel void f(image2d_array_t i) {}");
     assert_eq!(layers, ["images of the type `image2d_array_t` are not translated"]);
     assert_eq!(refused("void f() { const sampler_t s = g(); }"), ["a sampler's value has `g`"]);
-    assert_eq!(refused("kernel void f() { float8 x; x.s01 = 1; }"), ["the components `s01` of 8"]);
+    let parts = refused("kernel void f() { float8 x; x.s07 = 1; }");
+    assert_eq!(parts, ["an assignment to the components `s07` of 8"]);
+    assert_eq!(refused("kernel void f() { int2 x; x.s2 = 1; }"), ["a vector of 2 has no components `s2`"]);
     let options = Options { doubles: Doubles::Float, ..Options::default() };
     let translation = translated("x.cl", "kernel void f(global double4* x) { *x = 1.0; }", &options);
     assert!(!translation.has_errors() && translation.text.contains("device float4* x"));

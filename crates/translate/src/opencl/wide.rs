@@ -6,6 +6,18 @@ use std::fmt::Write;
 
 use super::Translator;
 use super::declarations::vector;
+use super::types::flag;
+
+/// What a source uses of vectors of 8 and 16.
+#[derive(Debug, Default)]
+pub(super) struct Wide {
+    /// Those that it has: width and scalar.
+    pub(super) types: BTreeSet<(u32, String)>,
+    /// Those that have literals of parts of several widths.
+    pub(super) literals: BTreeSet<(u32, String)>,
+    /// Components that are read together: width, scalar, name.
+    pub(super) picks: BTreeSet<(u32, String, String)>,
+}
 
 /// Functions of vectors, by how many they take.
 const FUNCTIONS: &[(&str, &str, usize)] = &[
@@ -40,7 +52,25 @@ const FUNCTIONS: &[(&str, &str, usize)] = &[
     ("mad", "fma", 3),
     ("clamp", "clamp", 3),
     ("mix", "mix", 3),
+    ("clz", "clz", 1),
+    ("popcount", "popcount", 1),
+    ("rotate", "rotate", 2),
+    ("hadd", "hadd", 2),
+    ("rhadd", "rhadd", 2),
+    ("mul_hi", "mulhi", 2),
+    ("mad_hi", "madhi", 3),
+    ("add_sat", "addsat", 2),
+    ("sub_sat", "subsat", 2),
+    ("abs_diff", "absdiff", 2),
 ];
+
+/// Functions of vectors of integers; the first four are of floats as well.
+const OF_INTEGERS: [&str; 14] = [
+    "abs", "min", "max", "clamp", "clz", "popcount", "rotate", "hadd", "rhadd", "mul_hi", "mad_hi",
+    "add_sat", "sub_sat", "abs_diff",
+];
+
+const COMPARISONS: [&str; 6] = ["<", ">", "<=", ">=", "==", "!="];
 
 const NUMBERS: [&str; 4] = ["+", "-", "*", "/"];
 const BITS: [&str; 6] = ["%", "&", "|", "^", "<<", ">>"];
@@ -54,17 +84,49 @@ fn component(width: u32, number: u32) -> String {
     }
 }
 
-/// What stands for the components that hexadecimal digits name: one of them, or a half.
-pub(super) fn components(width: u32, digits: &str) -> Option<String> {
-    let numbers: Option<Vec<u32>> = digits.chars().map(|digit| digit.to_digit(16)).collect();
-    let numbers = numbers.filter(|numbers| numbers.iter().all(|&number| number < width))?;
-    let half = width / 2;
-    match *numbers {
-        [one] => Some(component(width, one)),
-        _ if numbers.iter().copied().eq(0..half) => Some("lo".to_owned()),
-        _ if numbers.iter().copied().eq(half..width) => Some("hi".to_owned()),
-        _ => None,
+/// The components that a name stands for: `xyzw`, `s` with hexadecimal digits, halves.
+pub(super) fn numbers(name: &str, width: u32) -> Option<Vec<u32>> {
+    // The fourth component of three is undefined.
+    let whole = width.next_multiple_of(2);
+    let numbers: Vec<u32> = match name {
+        "lo" => (0..whole / 2).collect(),
+        "hi" => (whole / 2..width).collect(),
+        "even" => (0..width).step_by(2).collect(),
+        "odd" => (1..width).step_by(2).collect(),
+        _ => match name.strip_prefix(['s', 'S']).filter(|digits| !digits.is_empty()) {
+            Some(digits) => digits.chars().map(|digit| digit.to_digit(16)).collect::<Option<_>>()?,
+            None => name.chars().map(|c| "xyzw".find(c).map(|n| n as u32)).collect::<Option<_>>()?,
+        },
+    };
+    numbers.iter().all(|&number| number < width).then_some(numbers)
+}
+
+/// Where components of a structure of halves are, if they are one of its parts or in one quarter of it.
+pub(super) fn path(width: u32, numbers: &[u32]) -> Option<String> {
+    if numbers.iter().copied().eq(0..width) {
+        return Some(String::new());
     }
+    if width <= 4 {
+        return Some(numbers.iter().map(|&number| component(width, number)).collect());
+    }
+    let half = width / 2;
+    let is_low = numbers.iter().all(|&number| number < half);
+    if !is_low && numbers.iter().any(|&number| number < half) {
+        return None;
+    }
+    let inner: Vec<u32> = numbers.iter().map(|&number| number % half).collect();
+    let rest = path(half, &inner)?;
+    let part = if is_low { "lo" } else { "hi" };
+    Some(if rest.is_empty() { part.to_owned() } else { format!("{part}.{rest}") })
+}
+
+/// Whether a structure has a constructor of parts of these widths.
+pub(super) fn has_constructor(width: u32, parts: &[u32]) -> bool {
+    let are_all = |size: u32| parts.iter().all(|&part| part == size);
+    let count = parts.len() as u32;
+    (count == width && are_all(1))
+        || (count == 2 && are_all(width / 2))
+        || (width == 16 && count == 4 && are_all(4))
 }
 
 impl Translator<'_> {
@@ -72,9 +134,9 @@ impl Translator<'_> {
     pub(super) fn note_wide(&mut self, word: &str) {
         let word = word.replace("double", "float");
         if let Some((scalar, width)) = vector(&word).filter(|(_, width)| *width > 4) {
-            self.wides.insert((8, scalar.to_owned()));
+            self.wide.types.insert((8, scalar.to_owned()));
             if width == 16 {
-                self.wides.insert((16, scalar.to_owned()));
+                self.wide.types.insert((16, scalar.to_owned()));
             }
         }
     }
@@ -86,19 +148,25 @@ impl Translator<'_> {
             .filter(|&token| self.text.at(token + 1) == "(")
             .map(|token| self.text.at(token))
             .collect();
-        for (width, scalar) in &self.wides {
-            self.structure(&mut out, *width, scalar);
+        for (width, scalar) in &self.wide.types {
+            structure(&mut out, *width, scalar);
+        }
+        for (width, scalar) in &self.wide.types {
             operators(&mut out, *width, scalar);
+            self.flags(&mut out, *width, scalar, &called);
             functions(&mut out, *width, scalar, &called);
             memory(&mut out, *width, scalar, &called);
         }
-        for (width, scalar) in &self.wides {
+        self.literals(&mut out);
+        self.picks(&mut out);
+        self.upsampled(&mut out, &called);
+        for (width, scalar) in &self.wide.types {
             let to = format!("{scalar}{width}");
             let half = format!("{scalar}{}", width / 2);
             if !called.contains(&*format!("convert_{to}")) {
                 continue;
             }
-            for (_, from) in self.wides.iter().filter(|(other, _)| other == width) {
+            for (_, from) in self.wide.types.iter().filter(|(other, _)| other == width) {
                 let part = match width {
                     8 => half.clone(),
                     _ => format!("convert_{half}"),
@@ -115,28 +183,136 @@ impl Translator<'_> {
         out
     }
 
-    fn structure(&self, out: &mut String, width: u32, scalar: &str) {
+    /// Comparisons and logic, of which the result is -1 or 0 in each component.
+    fn flags(&self, out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
         let name = format!("{scalar}{width}");
-        let half = format!("{scalar}{}", width / 2);
-        let list = |prefix: &str, numbers: std::ops::Range<u32>| {
-            numbers.map(|n| format!("{prefix}x{n}")).collect::<Vec<_>>().join(", ")
+        let flags = format!("{}{width}", flag(scalar));
+        if !self.wide.types.contains(&(width, flag(scalar).to_owned())) {
+            return;
+        }
+        let half = |operation: &str| match width {
+            8 => format!("-{}4({operation})", flag(scalar)),
+            _ => operation.to_owned(),
         };
-        let (all, low, high) =
-            (list(&format!("{scalar} "), 0..width), list("", 0..width / 2), list("", width / 2..width));
-        let _ = write!(
-            out,
-            "struct {name} {{\n    {half} lo, hi;\n    {name}() = default;\n    {name}({scalar} x) : lo(x), hi(x) {{}}\n    \
-             {name}({half} a, {half} b) : lo(a), hi(b) {{}}\n    \
-             {name}({all}) :\n        lo({low}), hi({high}) {{}}\n"
-        );
-        if width == 16 {
+        for operator in COMPARISONS {
+            let (low, high) =
+                (half(&format!("a.lo {operator} b.lo")), half(&format!("a.hi {operator} b.hi")));
             let _ = writeln!(
                 out,
-                "    {name}({scalar}4 a, {scalar}4 b, {scalar}4 c, {scalar}4 d) : lo(a, b), hi(c, d) {{}}"
+                "inline {flags} operator{operator}({name} a, {name} b) {{ return {flags}({low}, {high}); }}"
             );
         }
-        out.push_str("};\n");
+        let _ = writeln!(out, "inline {flags} operator!({name} a) {{ return a == {name}(0); }}");
+        for (operator, bits) in [("&&", "&"), ("||", "|")] {
+            let _ = writeln!(
+                out,
+                "inline {flags} operator{operator}({name} a, {name} b) {{ return (a != {name}(0)) {bits} (b != {name}(0)); }}"
+            );
+        }
+        if flags == name {
+            // What the signs choose from may be of any type.
+            let _ = writeln!(
+                out,
+                "template <typename T> inline T cl_choose({name} c, T a, T b) {{ return T(cl_choose(c.lo, a.lo, b.lo), cl_choose(c.hi, a.hi, b.hi)); }}\n\
+                 template <typename T> inline T cl_select(T a, T b, {name} c) {{ return cl_choose(c, b, a); }}"
+            );
+        }
+        for (function, joint) in [("any", "||"), ("all", "&&")] {
+            if flags == name && called.contains(function) {
+                let _ = writeln!(
+                    out,
+                    "inline int cl_{function}({name} a) {{ return cl_{function}(a.lo) {joint} cl_{function}(a.hi); }}"
+                );
+            }
+        }
     }
+
+    /// Vectors of parts of several widths, put down one after the other.
+    fn literals(&self, out: &mut String) {
+        if self.wide.literals.is_empty() {
+            return;
+        }
+        out.push_str(
+            "template <typename S, typename T> inline void cl_put(thread S* e, thread uint& n, T x) { e[n++] = S(x); }\n\
+             template <typename S, typename T, int N> inline void cl_put(thread S* e, thread uint& n, vec<T, N> x) {\n    \
+             for (int i = 0; i < N; i++) e[n++] = S(x[i]);\n}\n",
+        );
+        for (width, scalar) in &self.wide.types {
+            let _ = writeln!(
+                out,
+                "template <typename S> inline void cl_put(thread S* e, thread uint& n, {scalar}{width} x) {{ cl_put(e, n, x.lo); cl_put(e, n, x.hi); }}"
+            );
+        }
+        out.push_str(
+            "template <typename S> inline void cl_put_all(thread S*, thread uint&) {}\n\
+             template <typename S, typename T, typename... R> inline void cl_put_all(thread S* e, thread uint& n, T x, R... rest) {\n    \
+             cl_put(e, n, x);\n    cl_put_all(e, n, rest...);\n}\n",
+        );
+        for (width, scalar) in &self.wide.literals {
+            let elements = (0..*width).map(|n| format!("e[{n}]")).collect::<Vec<_>>().join(", ");
+            let _ = writeln!(
+                out,
+                "template <typename... P> inline {scalar}{width} cl_{scalar}{width}(P... parts) {{\n    {scalar} e[{width}] = {{}};\n    \
+                 uint n = 0;\n    cl_put_all(e, n, parts...);\n    return {scalar}{width}({elements});\n}}"
+            );
+        }
+    }
+
+    /// Functions that give components of several quarters.
+    fn picks(&self, out: &mut String) {
+        for (width, scalar, name) in &self.wide.picks {
+            let numbers = numbers(name, *width).unwrap_or_default();
+            let parts: Vec<String> = numbers.iter().map(|&n| format!("v.{}", component(*width, n))).collect();
+            let _ = writeln!(
+                out,
+                "inline {scalar}{} cl_{name}({scalar}{width} v) {{ return {scalar}{}({}); }}",
+                numbers.len(),
+                numbers.len(),
+                parts.join(", ")
+            );
+        }
+    }
+
+    /// `upsample` of vectors whose results are as wide.
+    fn upsampled(&self, out: &mut String, called: &BTreeSet<&str>) {
+        if !called.contains("upsample") {
+            return;
+        }
+        for (high, low, result) in super::prelude::UPSAMPLED {
+            for width in [8, 16] {
+                let is_there = |scalar: &str| self.wide.types.contains(&(width, scalar.to_owned()));
+                if is_there(high) && is_there(low) && is_there(result) {
+                    let _ = writeln!(
+                        out,
+                        "inline {result}{width} upsample({high}{width} a, {low}{width} b) {{ return {result}{width}(upsample(a.lo, b.lo), upsample(a.hi, b.hi)); }}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn structure(out: &mut String, width: u32, scalar: &str) {
+    let name = format!("{scalar}{width}");
+    let half = format!("{scalar}{}", width / 2);
+    let list = |prefix: &str, numbers: std::ops::Range<u32>| {
+        numbers.map(|n| format!("{prefix}x{n}")).collect::<Vec<_>>().join(", ")
+    };
+    let (all, low, high) =
+        (list(&format!("{scalar} "), 0..width), list("", 0..width / 2), list("", width / 2..width));
+    let _ = write!(
+        out,
+        "struct {name} {{\n    {half} lo, hi;\n    {name}() = default;\n    {name}({scalar} x) : lo(x), hi(x) {{}}\n    \
+         {name}({half} a, {half} b) : lo(a), hi(b) {{}}\n    \
+         {name}({all}) :\n        lo({low}), hi({high}) {{}}\n"
+    );
+    if width == 16 {
+        let _ = writeln!(
+            out,
+            "    {name}({scalar}4 a, {scalar}4 b, {scalar}4 c, {scalar}4 d) : lo(a, b), hi(c, d) {{}}"
+        );
+    }
+    out.push_str("};\n");
 }
 
 fn operators(out: &mut String, width: u32, scalar: &str) {
@@ -156,6 +332,18 @@ fn operators(out: &mut String, width: u32, scalar: &str) {
         }
     }
     let _ = writeln!(out, "inline {name} operator-({name} a) {{ return {name}(-a.lo, -a.hi); }}");
+    if !is_float {
+        let _ = writeln!(out, "inline {name} operator~({name} a) {{ return {name}(~a.lo, ~a.hi); }}");
+    }
+    for space in ["thread", "device", "threadgroup"] {
+        for (operator, step) in [("++", "+"), ("--", "-")] {
+            let _ = writeln!(
+                out,
+                "inline {space} {name}& operator{operator}({space} {name}& a) {{ a = a {step} {name}(1); return a; }}\n\
+                 inline {name} operator{operator}({space} {name}& a, int) {{ {name} old = a; a = a {step} {name}(1); return old; }}"
+            );
+        }
+    }
 }
 
 fn functions(out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
@@ -163,7 +351,8 @@ fn functions(out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>
     let is_float = matches!(scalar, "float" | "half");
     let mut written = BTreeSet::new();
     for (word, msl, count) in FUNCTIONS {
-        let is_there = is_float || matches!(*word, "abs" | "min" | "max" | "clamp");
+        let of_integers = OF_INTEGERS.iter().position(|known| known == word);
+        let is_there = if is_float { of_integers.is_none_or(|n| n < 4) } else { of_integers.is_some() };
         // Of names that differ in precision only, the calls are rewritten to Metal's.
         if !(is_there && called.contains(word) && written.insert(msl)) {
             continue;

@@ -5,6 +5,7 @@
 use super::Arg;
 use crate::hir::{Expr, ExprKind, FuncId, QualTy};
 use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::expr::after;
 use crate::sema::lookup::Found;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
@@ -65,22 +66,31 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let mut values = Vec::with_capacity(args.len() + 1);
-        if let Some(this) = self.inst(func).this {
-            let Some(object) = object else { return self.poison(span) };
-            values.push(self.bind_object(object, this));
+        let mut unused = None;
+        match self.inst(func).this {
+            Some(this) => {
+                let Some(object) = object else { return self.poison(span) };
+                values.push(self.bind_object(object, this));
+            }
+            // Of a static method.
+            None => unused = object,
         }
         values.extend(args);
         let ret = self.return_type(func, span);
         if ret.ty.is_error() {
             return self.poison(span);
         }
-        match self.types.referent(ret.ty) {
+        let call = match self.types.referent(ret.ty) {
             Some(to) => {
                 let pointer = self.types.pointer(to);
                 let call = Expr::value(ExprKind::Call(func, values), pointer, span);
                 Expr::place(ExprKind::Deref(Box::new(call)), to, span)
             }
             None => Expr::value(ExprKind::Call(func, values), ret.ty, span),
+        };
+        match unused {
+            Some(object) => after(object, call),
+            None => call,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
+use crate::sema::expr::known_constant;
 
 impl Checker<'_> {
     /// Performs a conversion that is known to exist.
@@ -64,20 +65,20 @@ impl Checker<'_> {
         let span = expr.span;
         let from = self.decayed_value(expr.ty).ty;
         if from == to {
-            return self.rvalue(expr);
+            return self.copied(expr);
         }
         match (self.types.kind(from).clone(), self.types.kind(to).clone()) {
             (TyKind::Scalar(_) | TyKind::Nullptr, TyKind::Pointer(_))
                 if self.types.pointed_function(to).is_some() =>
             {
-                Expr::value(ExprKind::Const(ConstValue::Scalar(0)), to, span)
+                known_constant(expr, ConstValue::Scalar(0), to)
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
                 let value = self.rvalue(expr);
                 self.cast_value(CastKind::Convert, value, to, span)
             }
             (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_int() => {
-                Expr::value(ExprKind::Const(ConstValue::Null), to, span)
+                known_constant(expr, ConstValue::Null, to)
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { elem, len, packed }) => {
                 let value = self.rvalue(expr);
@@ -90,8 +91,10 @@ impl Checker<'_> {
                 let value = self.rvalue(expr);
                 self.cast_value(CastKind::Convert, value, to, span)
             }
-            (TyKind::Nullptr, TyKind::Pointer(_)) => Expr::value(ExprKind::Const(ConstValue::Null), to, span),
-            (TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => self.bool_const(false, span),
+            (TyKind::Nullptr, TyKind::Pointer(_)) => known_constant(expr, ConstValue::Null, to),
+            (TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => {
+                known_constant(expr, ConstValue::Scalar(0), to)
+            }
             (TyKind::Pointer(a), TyKind::Pointer(b)) => {
                 let value = self.rvalue(expr);
                 if a.ty != b.ty && self.is_derived(a.ty, b.ty) {

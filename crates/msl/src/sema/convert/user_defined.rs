@@ -3,7 +3,7 @@
 //! Invariant: a conversion has at most one of them: their own arguments and results convert without.
 
 use super::Conversion;
-use crate::ast::{FunctionName, OperatorName};
+use crate::ast::{FunctionBody, FunctionName, OperatorName};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty};
 use crate::sema::call::Arg;
 use crate::sema::checker::{Checker, FnDeclId};
@@ -29,7 +29,48 @@ impl<'a> Checker<'a> {
             }
         }
         let from = self.types.as_record(expr.ty.ty)?;
-        self.conversion_operator(from, expr, to).map(UserConversion::Operator)
+        // Explicit ones serve conditions only.
+        self.conversion_operator(from, expr, to, to == Ty::BOOL).map(UserConversion::Operator)
+    }
+
+    /// The result of the conversion operator, explicit or not, by which a cast makes a `to` of an object.
+    pub(in crate::sema) fn cast_by_operator(&mut self, expr: &Expr, to: Ty) -> Option<Expr> {
+        let from = self.types.as_record(expr.ty.ty)?;
+        let operator = self.conversion_operator(from, expr, to, true)?;
+        Some(self.call_function(operator, Some(expr.clone()), Vec::new(), expr.span))
+    }
+
+    /// The value of an expression: of an object, a copy by the copy constructor that its class defines.
+    pub(super) fn copied(&mut self, expr: Expr) -> Expr {
+        let Some(constructor) = self.copy_constructor(&expr) else { return self.rvalue(expr) };
+        let (ty, span) = (expr.ty.ty, expr.span);
+        let param = self.inst(constructor).params[0];
+        let mut args = vec![self.perform(expr, param)];
+        self.default_arguments(constructor, &mut args, span);
+        Expr::value(ExprKind::Construct(constructor, args), ty, span)
+    }
+
+    /// The copy constructor with code that takes the object best.
+    fn copy_constructor(&mut self, expr: &Expr) -> Option<FuncId> {
+        let record = self.types.as_record(expr.ty.ty).filter(|_| expr.is_place)?;
+        let mut best: Option<(Conversion, FuncId)> = None;
+        for decl in self.record_inst(record).constructors.clone() {
+            let data = self.decl(decl);
+            let has_code = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::None);
+            if !has_code || data.template.is_some() || data.ast.params.is_empty() {
+                continue;
+            }
+            let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else { continue };
+            let Some(&param) = self.inst(func).params.first() else { continue };
+            if self.types.referent(param.ty).is_none_or(|to| to.ty != expr.ty.ty) {
+                continue;
+            }
+            let Some(conversion) = self.conversion_of(expr, param, false) else { continue };
+            if best.is_none_or(|(known, _)| conversion < known) {
+                best = Some((conversion, func));
+            }
+        }
+        best.map(|(_, func)| func)
     }
 
     fn converting_constructor(&mut self, constructors: &[FnDeclId], expr: &Expr) -> Option<FuncId> {
@@ -61,8 +102,14 @@ impl<'a> Checker<'a> {
         best.map(|(_, func)| func)
     }
 
-    /// The conversion operator of `from` whose result converts to `to`.
-    fn conversion_operator(&mut self, from: RecordId, expr: &Expr, to: Ty) -> Option<FuncId> {
+    /// The conversion operator of `from` whose result converts to `to`; an explicit one where these count.
+    fn conversion_operator(
+        &mut self,
+        from: RecordId,
+        expr: &Expr,
+        to: Ty,
+        is_explicit: bool,
+    ) -> Option<FuncId> {
         self.declare_members(from);
         let mut operators = self.record_inst(from).conversions.clone();
         let _ = self.base_path(from, from);
@@ -71,7 +118,7 @@ impl<'a> Checker<'a> {
         }
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
-            if self.decl(decl).ast.specifiers.is_explicit && to != Ty::BOOL {
+            if self.decl(decl).ast.specifiers.is_explicit && !is_explicit {
                 continue;
             }
             let Some(func) = self.conversion_candidate(decl, to) else { continue };
@@ -136,12 +183,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Converts a class value to the arithmetic type (or pointer) its only fitting conversion operator
-    /// gives, for the builtin operators; others are left alone.
+    /// gives, for the builtin operators; others are left alone. Explicit operators do not fit.
     pub(in crate::sema) fn builtin_operand(&mut self, expr: Expr) -> Expr {
         let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
         self.declare_members(record);
         for decl in self.record_inst(record).conversions.clone() {
-            if self.decl(decl).template.is_some() {
+            if self.decl(decl).template.is_some() || self.decl(decl).ast.specifiers.is_explicit {
                 continue;
             }
             let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else {

@@ -35,8 +35,11 @@ impl Checker<'_> {
                 // one.
                 let adds =
                     u8::from(adds_const) + u8::from(adds_volatile) + 3 * u8::from(is_xvalue && !rvalue);
-                let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };
-                return Some(Conversion::new(rank, adds));
+                return Some(match self.steps_to_base(expr.ty.ty, to.ty) {
+                    // A nearer base is better, whatever qualifiers are added.
+                    Some(steps) => Conversion::new(Rank::Conversion, adds.saturating_add(steps)),
+                    None => Conversion::new(Rank::Exact, adds),
+                });
             }
         }
         // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
@@ -66,10 +69,8 @@ impl Checker<'_> {
         if let Some(found) = self.builtin_conversion(expr, from, to) {
             return Some(found);
         }
-        if let (Some(derived), Some(base)) = (self.types.as_record(from), self.types.as_record(to))
-            && self.base_path(derived, base).is_some()
-        {
-            return Some(Conversion::new(Rank::Conversion, 0));
+        if let Some(steps) = self.steps_to_base(from, to) {
+            return Some(Conversion::new(Rank::Conversion, steps));
         }
         if user && self.user_conversion(expr, to).is_some() {
             return Some(Conversion::new(Rank::User, 0));
@@ -80,12 +81,17 @@ impl Checker<'_> {
     fn builtin_conversion(&mut self, expr: &Expr, from: Ty, to: Ty) -> Option<Conversion> {
         let types = &self.types;
         match (types.kind(from).clone(), types.kind(to).clone()) {
+            (TyKind::Scalar(_), TyKind::Scalar(_)) if self.promoted_bit_field(expr) == Some(to) => {
+                Some(Conversion::new(Rank::Promotion, 0))
+            }
             (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_conversion(a, b)),
             (TyKind::Enum(id), TyKind::Scalar(b)) if !types.enumeration(id).is_scoped => {
-                let underlying = types.enumeration(id).underlying;
-                let promoted = promote(underlying);
-                Some(if b == promoted || b == underlying {
+                let info = types.enumeration(id);
+                Some(if info.is_fixed && b == info.underlying {
                     Conversion::new(Rank::Promotion, 0)
+                } else if b == info.promoted {
+                    // Worse than the promotion to a fixed underlying type (C++14 [over.ics.rank]).
+                    Conversion::new(Rank::Promotion, u8::from(info.is_fixed))
                 } else {
                     Conversion::new(Rank::Conversion, 0)
                 })
@@ -109,7 +115,8 @@ impl Checker<'_> {
                 Some(Conversion::new(Rank::Conversion, 1))
             }
             (TyKind::Pointer(_) | TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => {
-                Some(Conversion::new(Rank::Conversion, 4))
+                // Worse than all other conversions of pointers (C++14 [over.ics.rank]).
+                Some(Conversion::new(Rank::Conversion, u8::MAX))
             }
             _ => None,
         }
@@ -125,12 +132,27 @@ impl Checker<'_> {
         if from.ty == to.ty {
             Some(Conversion::new(Rank::Exact, adds))
         } else if to.ty == Ty::VOID {
-            Some(Conversion::new(Rank::Conversion, 1 + adds))
-        } else if self.is_derived(from.ty, to.ty) {
-            Some(Conversion::new(Rank::Conversion, adds))
+            // Worse than a pointer to any base.
+            Some(Conversion::new(Rank::Conversion, u8::MAX - 2 + adds))
         } else {
-            None
+            let steps = self.steps_to_base(from.ty, to.ty)?;
+            Some(Conversion::new(Rank::Conversion, steps.saturating_add(adds)))
         }
+    }
+
+    /// How far a class is from a base of it, in steps that count more than any qualifiers.
+    fn steps_to_base(&mut self, derived: Ty, base: Ty) -> Option<u8> {
+        let (derived, base) = (self.types.as_record(derived)?, self.types.as_record(base)?);
+        if derived == base || self.base_path(derived, base).is_none() {
+            return None;
+        }
+        let bases = self.record_inst(derived).bases.clone();
+        let ty = self.record_inst(base).ty;
+        let steps = bases.into_iter().filter_map(|(direct, _)| {
+            let between = self.record_inst(direct).ty;
+            if direct == base { Some(0) } else { self.steps_to_base(between, ty) }
+        });
+        Some(steps.min().unwrap_or(0).saturating_add(8).min(u8::MAX - 8))
     }
 }
 

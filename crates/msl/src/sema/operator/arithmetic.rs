@@ -103,9 +103,8 @@ impl Checker<'_> {
             return value;
         }
         let value = self.unpack(value);
-        let Some(elem) =
-            self.types.element(value.ty.ty).filter(|_| self.types.as_matrix(value.ty.ty).is_none())
-        else {
+        let vector = self.types.as_vector(value.ty.ty);
+        let Some(elem) = vector.map(|(elem, _)| elem).or_else(|| self.arithmetic_scalar(value.ty.ty)) else {
             if op == Unary::Plus && self.types.pointee(value.ty.ty).is_some() {
                 return value;
             }
@@ -114,7 +113,7 @@ impl Checker<'_> {
         if op == Unary::BitNot && elem.is_float() {
             return self.bad_operands("~", value.ty, None, span);
         }
-        let value = match self.types.as_vector(value.ty.ty) {
+        let value = match vector {
             Some(_) => value,
             None => self.cast_value(CastKind::Convert, value, Ty::scalar(promote(elem)), span),
         };

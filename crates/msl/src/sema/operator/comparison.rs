@@ -7,6 +7,7 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::convert::is_zero_literal;
 use crate::sema::evaluate;
+use crate::sema::expr::{after, known_constant};
 use anymetal_diag::Span;
 use anymetal_ir::eval;
 
@@ -15,6 +16,7 @@ impl Checker<'_> {
         if self.involves_pointer(&lhs, &rhs) {
             return self.pointer_comparison(op, &lhs, &rhs, span);
         }
+        // Unscoped ones are promoted by now.
         let same_enum = lhs.ty.ty == rhs.ty.ty && matches!(self.types.kind(lhs.ty.ty), TyKind::Enum(_));
         let (a, b) = if same_enum {
             let repr = Ty::scalar(self.types.scalar_repr(lhs.ty.ty)?);
@@ -45,14 +47,16 @@ impl Checker<'_> {
         let (a, b) = match (self.is_pointer(lhs), self.is_pointer(rhs)) {
             (false, false) => return None,
             (true, _) if is_null(rhs) && self.types.pointee(lhs.ty.ty).is_some() => {
-                (lhs.clone(), Expr::value(ExprKind::Const(ConstValue::Null), lhs.ty.ty, rhs.span))
+                (lhs.clone(), known_constant(rhs.clone(), ConstValue::Null, lhs.ty.ty))
             }
             (_, true) if is_null(lhs) && self.types.pointee(rhs.ty.ty).is_some() => {
-                (Expr::value(ExprKind::Const(ConstValue::Null), rhs.ty.ty, lhs.span), rhs.clone())
+                (known_constant(lhs.clone(), ConstValue::Null, rhs.ty.ty), rhs.clone())
             }
             (true, true) => {
                 if lhs.ty.ty == Ty::NULLPTR && rhs.ty.ty == Ty::NULLPTR {
-                    return Some(self.bool_const(op == CompareOp::Eq, span));
+                    let result = ConstValue::Scalar(u64::from(op == CompareOp::Eq));
+                    let result = known_constant(rhs.clone(), result, Ty::BOOL);
+                    return Some(Expr { span, ..after(lhs.clone(), result) });
                 }
                 let (x, y) = (self.types.pointee(lhs.ty.ty)?, self.types.pointee(rhs.ty.ty)?);
                 let fits = x.space == y.space && (x.ty == y.ty || x.ty == Ty::VOID || y.ty == Ty::VOID);

@@ -73,7 +73,8 @@ impl<'a> Checker<'a> {
             }
             return Some((self.rvalue(a), self.rvalue(b)));
         }
-        if self.is_overloadable(left) || self.is_overloadable(right) {
+        let is_class = |ty| matches!(self.types.kind(ty), TyKind::Record(_) | TyKind::Matrix { .. });
+        if is_class(left) || is_class(right) {
             if self.conversion_of(&b, QualTy::plain(left), true).is_some() {
                 let b = self.perform(b, QualTy::plain(left));
                 return Some((self.rvalue(a), b));
@@ -83,6 +84,8 @@ impl<'a> Checker<'a> {
                 return Some((a, self.rvalue(b)));
             }
         }
+        // Loaded, a bit-field would be one no more.
+        let (a, b) = (self.promoted(a), self.promoted(b));
         let (a, b) = (self.rvalue(a), self.rvalue(b));
         let (left, right) = (a.ty.ty, b.ty.ty);
         if left == right {

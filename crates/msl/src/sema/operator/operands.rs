@@ -28,8 +28,28 @@ impl Checker<'_> {
         }
     }
 
+    /// The type that the value of a bit-field or an unscoped enumeration is promoted to (C++14 [conv.prom]).
+    pub(in crate::sema) fn promoted_type(&self, expr: &Expr) -> Option<Ty> {
+        match *self.types.kind(expr.ty.ty) {
+            TyKind::Enum(id) if !self.types.enumeration(id).is_scoped => {
+                Some(Ty::scalar(self.types.enumeration(id).promoted))
+            }
+            _ => self.promoted_bit_field(expr),
+        }
+    }
+
+    /// The value of a bit-field or an unscoped enumeration in the type that it is promoted to. Other
+    /// expressions are unchanged: promoting small integers is part of the usual conversions.
+    pub(in crate::sema) fn promoted(&mut self, expr: Expr) -> Expr {
+        let Some(to) = self.promoted_type(&expr) else { return expr };
+        let span = expr.span;
+        let value = self.rvalue(expr);
+        self.cast_value(CastKind::Convert, value, to, span)
+    }
+
     /// Brings two operands to the type that arithmetic on them is done in.
     pub(super) fn common_operands(&mut self, a: Expr, b: Expr) -> Option<(Expr, Expr)> {
+        let (a, b) = (self.promoted(a), self.promoted(b));
         let (a, b) = (self.unpack(a), self.unpack(b));
         let (left, right) = (a.ty.ty, b.ty.ty);
         let common = match (self.types.as_vector(left), self.types.as_vector(right)) {
@@ -40,11 +60,11 @@ impl Checker<'_> {
                 left
             }
             (Some((elem, _)), None) => {
-                self.types.scalar_repr(right).filter(|s| elem.is_float() || s.is_integral())?;
+                self.arithmetic_scalar(right).filter(|s| elem.is_float() || s.is_integral())?;
                 left
             }
             (None, Some((elem, _))) => {
-                self.types.scalar_repr(left).filter(|s| elem.is_float() || s.is_integral())?;
+                self.arithmetic_scalar(left).filter(|s| elem.is_float() || s.is_integral())?;
                 right
             }
             (None, None) => {
@@ -62,7 +82,7 @@ impl Checker<'_> {
         match *self.types.kind(ty) {
             TyKind::Scalar(scalar) => Some(scalar),
             TyKind::Enum(id) if !self.types.enumeration(id).is_scoped => {
-                Some(self.types.enumeration(id).underlying)
+                Some(self.types.enumeration(id).promoted)
             }
             _ => None,
         }

@@ -10,7 +10,7 @@ use anymetal_diag::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     /// Whether operators on this type may be functions.
-    pub(super) fn is_overloadable(&self, ty: Ty) -> bool {
+    pub(in crate::sema) fn is_overloadable(&self, ty: Ty) -> bool {
         matches!(self.types.kind(ty), TyKind::Record(_) | TyKind::Enum(_) | TyKind::Matrix { .. })
     }
 

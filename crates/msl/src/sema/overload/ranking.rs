@@ -38,8 +38,11 @@ impl<'a> Checker<'a> {
                 return order.0;
             }
         }
+        // The object counts only where neither of the two is static.
+        let compares_objects = self.needs_object(a.decl) && self.needs_object(b.decl);
+        let first = |candidate: &Candidate| usize::from(candidate.has_object && !compares_objects);
         let mut better = false;
-        for (x, y) in a.conversions.iter().zip(&b.conversions) {
+        for (x, y) in a.conversions.iter().skip(first(a)).zip(b.conversions.iter().skip(first(b))) {
             if x > y {
                 return false;
             }

@@ -1,7 +1,7 @@
 //! `return`, and deducing the type of a result from it.
 
 use crate::ast::{self, ExprKind as Ast};
-use crate::hir::{Expr, QualTy, Stmt, StmtKind, Ty};
+use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{AutoReturn, Checker, Returns};
 use anymetal_diag::Span;
 
@@ -57,6 +57,9 @@ impl<'a> Checker<'a> {
     }
 
     fn converted_result(&mut self, value: Expr, ty: QualTy) -> Option<Expr> {
+        let is_variable = matches!(value.kind, ExprKind::Local(_)) && value.ty.ty == ty.ty;
+        // Clang makes the variable where the result is wanted, without a copy.
+        let value = if is_variable { self.rvalue(value) } else { value };
         let result = self.convert(value, ty, "for the function's result");
         (!result.ty.ty.is_error()).then_some(result)
     }

@@ -12,6 +12,7 @@ use crate::sema::checker::Checker;
 use crate::sema::convert;
 use crate::token::Name;
 use anymetal_diag::{Diagnostic, Span};
+use anymetal_ir::eval;
 
 /// The most statements that fall-through may duplicate in one switch.
 const MAX_DUPLICATED: usize = 10_000;
@@ -26,9 +27,19 @@ struct Cases {
 }
 
 impl Cases {
-    /// Whether a value comes after another in the selector's type.
+    /// Whether a value comes after another in the selector's type. Values are sign-extended, which keeps the
+    /// order of unsigned ones.
     fn is_after(&self, a: i64, b: i64) -> bool {
-        if self.scalar == ScalarTy::U64 { a as u64 > b as u64 } else { a > b }
+        if self.scalar.is_unsigned() { a as u64 > b as u64 } else { a > b }
+    }
+
+    /// A value as the selector's type shows it.
+    fn shown(&self, n: i64) -> i128 {
+        match self.scalar {
+            ScalarTy::U32 => i128::from(n as u32),
+            ScalarTy::U64 => i128::from(n as u64),
+            _ => i128::from(n),
+        }
     }
 
     fn overlaps(&self, (first, last): (i64, i64)) -> bool {
@@ -46,6 +57,7 @@ impl<'a> Checker<'a> {
     ) {
         let selector = self.expr(selector);
         let selector = self.builtin_operand(selector);
+        let selector = self.promoted(selector);
         let selector = self.rvalue(selector);
         if selector.ty.ty.is_error() {
             return;
@@ -57,16 +69,17 @@ impl<'a> Checker<'a> {
             self.error("bad-selector", selector.span, message);
             return;
         };
-        let promoted = Ty::scalar(convert::promote(scalar));
+        let scalar = convert::promote(scalar);
+        let promoted = Ty::scalar(scalar);
         let at = selector.span;
         let selector = self.cast_value(CastKind::Convert, selector, promoted, at);
-        let AstStmt::Block(block) = &body.kind else {
-            self.error("bad-switch", body.span, "the body of a switch must be a block");
-            return;
+        let stmts = match &body.kind {
+            AstStmt::Block(block) => block.stmts.as_slice(),
+            // Nested too deep to be parsed, which is reported.
+            _ => std::slice::from_ref(body),
         };
         self.function.switches += 1;
-        let scalar = convert::promote(scalar);
-        let cases = self.in_block(|s| s.switch_cases(&block.stmts, scalar));
+        let cases = self.in_block(|s| s.switch_cases(stmts, scalar));
         self.function.switches -= 1;
         if let Some(Cases { cases, taken, .. }) = cases {
             let selector = self.first_of_range(selector, &taken);
@@ -128,7 +141,11 @@ impl<'a> Checker<'a> {
                     return false;
                 };
                 if cases.overlaps((n, n)) {
-                    self.error("duplicate-case", span, format!("the switch has two cases for {n}"));
+                    self.error(
+                        "duplicate-case",
+                        span,
+                        format!("the switch has two cases for {}", cases.shown(n)),
+                    );
                     return false;
                 }
                 cases.taken.push((n, n));
@@ -155,11 +172,13 @@ impl<'a> Checker<'a> {
         cases: &mut Cases,
     ) -> bool {
         if cases.is_after(first, last) {
+            let (first, last) = (cases.shown(first), cases.shown(last));
             let message = format!("the range {first} ... {last} is empty");
             self.report(Diagnostic::warning("empty-range", span, message));
             return true;
         }
         if cases.overlaps((first, last)) {
+            let (first, last) = (cases.shown(first), cases.shown(last));
             let message = format!("the switch has another case for a value from {first} to {last}");
             self.error("duplicate-case", span, message);
             return false;
@@ -202,6 +221,7 @@ impl<'a> Checker<'a> {
         Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span)
     }
 
+    /// The value of a label, sign-extended whatever the selector's type is.
     fn case_value(&mut self, expr: &'a ast::Expr, scalar: ScalarTy, span: Span) -> Option<i64> {
         let value = self.expr(expr);
         if value.ty.ty.is_error() {
@@ -214,7 +234,8 @@ impl<'a> Checker<'a> {
         } else {
             value
         };
-        self.constant_integer(value).map(|n| n as i64)
+        let bits = self.constant_integer(value)? as u64;
+        Some(eval::sign_extend(scalar.ir(), bits & eval::mask(scalar.ir())))
     }
 
     /// A case that runs on into the next gets a copy of the next one's code.

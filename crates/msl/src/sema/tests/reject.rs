@@ -25,6 +25,17 @@ fn conversions() {
 }
 
 #[test]
+fn enumerations_are_no_numbers() {
+    let scoped = "enum class E { a, b };";
+    reject(&format!("{scoped} int f(E e) {{ return -e; }}"), &["invalid-operands"]);
+    reject(&format!("{scoped} int f(E e) {{ return e + 1; }}"), &["invalid-operands"]);
+    reject(&format!("{scoped} int f(E e) {{ return e; }}"), &["no-conversion"]);
+    reject("enum E { a }; void f(E e) { e++; }", &["invalid-operands"]);
+    reject("enum E { a }; void f(E e) { e += 1; }", &["no-conversion"]);
+    reject("void f(bool b) { b--; }", &["invalid-operands"]);
+}
+
+#[test]
 fn assignments() {
     reject("void f() { const int x = 1; x = 2; }", &["not-assignable"]);
     reject("void f(constant int* p) { p[0] = 2; }", &["not-assignable"]);

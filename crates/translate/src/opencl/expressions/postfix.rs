@@ -1,0 +1,363 @@
+//! Casts, literals, names, calls and components.
+
+use super::super::types::Type;
+use super::super::wide;
+use super::{Change, MAX_STEPS, Operand, Reader, is_assignment, pointee};
+
+impl Reader<'_, '_> {
+    /// A cast, a literal of a vector, or an expression in parentheses.
+    pub(super) fn parenthesis(&mut self) -> Option<Operand> {
+        let open = self.at;
+        let close = self.text.closing(open).filter(|&close| close < self.end)?;
+        let cast = self.type_at(open + 1).filter(|(_, next)| *next == close).map(|(ty, _)| ty);
+        let follows = self.text.at(close + 1);
+        let has_list = close + 1 < self.end && matches!(follows, "(" | "{");
+        let ty = match cast {
+            Some(ty) => ty,
+            None if follows == "(" && close + 1 < self.end && self.is_type_by_use(open, close) => {
+                Type::AnyVector
+            }
+            None => return self.postfix(),
+        };
+        if matches!(ty, Type::Pointer(_)) && self.is_null(open, close) {
+            for token in open..=close {
+                self.change(Change::Remove(token));
+            }
+            self.replace(close + 1, "nullptr");
+            self.go_behind(Some(close + 1));
+            return Some(Operand { first: open, last: close + 1, ty });
+        }
+        if has_list && ty.is_vector() {
+            let literal = self.literal(open, close, ty)?;
+            return self.postfixes(literal);
+        }
+        if has_list && follows == "{" {
+            // A literal of a structure or an array.
+            self.go_behind(Some(close));
+            let end = self.text.closing(self.at).filter(|&end| end < self.end)?;
+            self.initialiser();
+            return self.postfixes(Operand { first: open, last: end, ty });
+        }
+        self.go_behind(Some(close));
+        let operand = self.unary()?;
+        Some(Operand { first: open, last: operand.last, ty })
+    }
+
+    /// `(void*)0`
+    fn is_null(&self, open: usize, close: usize) -> bool {
+        let has_space = (open..close).any(|token| {
+            matches!(self.text.at(token).trim_start_matches('_'), "global" | "local" | "constant")
+        });
+        let is_void = (open..close).any(|token| self.text.at(token) == "void");
+        self.text.at(close + 1) == "0" && close + 1 < self.end && (is_void || !has_space)
+    }
+
+    /// Whether `(name)(a, b)` can only be a literal: nothing else that is known has the name.
+    fn is_type_by_use(&self, open: usize, close: usize) -> bool {
+        let name = self.text.at(open + 1);
+        let is_call = self.text.at(open + 2) == "(" && self.text.closing(open + 2) == Some(close - 1);
+        let is_name = close == open + 2 || is_call;
+        let Some(end) = self.text.closing(close + 1) else { return false };
+        is_name
+            && self.text.is_word(open + 1)
+            && !self.is_variable(name)
+            && !self.functions.contains_key(name)
+            && !self.declarations.functions.iter().any(|function| function.name == name)
+            && self.text.parts(close + 1, end).len() > 1
+            && (is_call || !self.has_parameters(name))
+    }
+
+    fn has_parameters(&self, name: &str) -> bool {
+        let definitions = self.macros.get(name).map(Vec::as_slice).unwrap_or_default();
+        definitions.iter().any(|&definition| self.definitions[definition].params.is_some())
+    }
+
+    /// `(float4)(a, b)`, with the parentheses of the type.
+    fn literal(&mut self, open: usize, close: usize, ty: Type) -> Option<Operand> {
+        self.go_behind(Some(close));
+        let list = self.at;
+        let end = self.text.closing(list).filter(|&end| end < self.end)?;
+        self.change(Change::Remove(open));
+        self.change(Change::Remove(close));
+        if self.text.at(list) == "{" {
+            self.replace(list, "(");
+            self.replace(end, ")");
+        }
+        self.advance();
+        let mut parts = Vec::new();
+        while self.at < end {
+            let start = self.at;
+            match self.assignment() {
+                Some(part) => parts.push(part.ty),
+                None if self.at <= start => {
+                    self.at = start;
+                    self.advance();
+                }
+                None => {}
+            }
+            if self.next_is(",") {
+                self.advance();
+            }
+        }
+        if let Type::Vector(scalar, width) = &ty
+            && *width > 4
+        {
+            let widths: Vec<u32> = parts.iter().map(width_of).collect();
+            if widths.len() > 1 && !wide::has_constructor(*width, &widths) {
+                self.found.wide.literals.insert((*width, scalar.clone()));
+                for token in open + 2..close {
+                    self.change(Change::Remove(token));
+                }
+                self.replace(open + 1, &format!("cl_{scalar}{width}"));
+            }
+        }
+        self.go_behind(Some(end));
+        Some(Operand { first: open, last: end, ty })
+    }
+
+    pub(super) fn postfix(&mut self) -> Option<Operand> {
+        let first = self.at;
+        let operand = match self.word() {
+            "(" => {
+                let close = self.text.closing(first).filter(|&close| close < self.end)?;
+                self.advance();
+                let outer = std::mem::replace(&mut self.end, close);
+                let inner = self.expression();
+                self.end = outer;
+                self.go_behind(Some(close));
+                Operand { first, last: close, ty: inner.map_or(Type::Unknown, |inner| inner.ty) }
+            }
+            _ if self.text.is_word(first) => self.name(first)?,
+            "" => return None,
+            word if self.text.is_number(first) || word.starts_with(['"', '\'']) => {
+                let is_float = word.contains('.') || (word.ends_with('f') && !word.starts_with("0x"));
+                self.advance();
+                let ty = Type::scalar(if is_float { "float" } else { "int" });
+                Operand { first, last: first, ty }
+            }
+            _ => return None,
+        };
+        self.postfixes(operand)
+    }
+
+    /// A variable, a macro or a call.
+    fn name(&mut self, first: usize) -> Option<Operand> {
+        let name = self.word().to_owned();
+        if matches!(&*name, "return" | "else" | "do" | "case" | "goto" | "break" | "continue") {
+            return None;
+        }
+        self.advance();
+        if !self.next_is("(") || self.is_variable(&name) {
+            let ty = self.lookup(&name);
+            return Some(Operand { first, last: first, ty });
+        }
+        let close = self.text.closing(self.at).filter(|&close| close < self.end)?;
+        let outer = std::mem::replace(&mut self.end, close);
+        self.advance();
+        let mut args = Vec::new();
+        while self.at < self.end {
+            let start = self.at;
+            match self.assignment() {
+                Some(arg) => args.push(arg.ty),
+                None if self.at <= start => {
+                    self.at = start;
+                    self.advance();
+                    continue;
+                }
+                None => {}
+            }
+            if self.next_is(",") {
+                self.advance();
+            }
+        }
+        self.end = outer;
+        self.go_behind(Some(close));
+        let ty = self.call(&name, &args, first, close);
+        Some(Operand { first, last: close, ty })
+    }
+
+    fn postfixes(&mut self, mut operand: Operand) -> Option<Operand> {
+        while self.steps < MAX_STEPS {
+            match self.word() {
+                "[" => {
+                    let close = self.text.closing(self.at).filter(|&close| close < self.end)?;
+                    self.advance();
+                    let outer = std::mem::replace(&mut self.end, close);
+                    let _ = self.expression();
+                    self.end = outer;
+                    self.go_behind(Some(close));
+                    operand = Operand { first: operand.first, last: close, ty: pointee(operand.ty) };
+                }
+                "++" | "--" => {
+                    operand.last = self.at;
+                    self.advance();
+                }
+                "." | "->" => {
+                    let dot = self.at;
+                    if dot + 1 >= self.end || !self.text.is_word(dot + 1) {
+                        return Some(operand);
+                    }
+                    self.advance();
+                    self.advance();
+                    operand = self.member(operand, dot);
+                }
+                _ => break,
+            }
+        }
+        Some(operand)
+    }
+
+    fn member(&mut self, base: Operand, dot: usize) -> Operand {
+        let name = self.text.at(dot + 1);
+        let is_arrow = self.text.at(dot) == "->";
+        let object = if is_arrow { pointee(base.ty.clone()) } else { base.ty.clone() };
+        let ty = match &object {
+            Type::Record(record) => self.names.records[*record].get(name).cloned().unwrap_or(Type::Unknown),
+            Type::Vector(scalar, width) => self.components(&base, dot, scalar, *width),
+            _ if self.names.records.iter().any(|members| members.contains_key(name)) => Type::Unknown,
+            _ => {
+                let digits = name.strip_prefix(['s', 'S']).unwrap_or_default();
+                match small_components(digits) {
+                    Some(letters) if !digits.is_empty() => self.replace(dot + 1, &letters),
+                    _ => {}
+                }
+                Type::Unknown
+            }
+        };
+        Operand { first: base.first, last: dot + 1, ty }
+    }
+
+    /// Components of a vector.
+    fn components(&mut self, base: &Operand, dot: usize, scalar: &str, width: u32) -> Type {
+        let name = self.text.at(dot + 1);
+        let Some(numbers) = wide::numbers(name, width) else {
+            self.refuse(
+                dot + 1,
+                format!("a vector of {width} has no components `{name}`"),
+                "components are `x` to `w`, `s0` to `sf`, `lo`, `hi`, `even` and `odd`",
+            );
+            return Type::Unknown;
+        };
+        let count = numbers.len() as u32;
+        let ty = match count {
+            1 => Type::scalar(scalar),
+            _ => Type::Vector(scalar.to_owned(), count),
+        };
+        if width <= 4 {
+            let letters: String = numbers.iter().map(|&n| &"xyzw"[n as usize..=n as usize]).collect();
+            if letters != name {
+                self.replace(dot + 1, &letters);
+            }
+            return ty;
+        }
+        if let Some(path) = wide::path(width, &numbers) {
+            if path != name {
+                self.replace(dot + 1, &path);
+            }
+            return ty;
+        }
+        if !matches!(count, 2 | 3 | 4 | 8 | 16) {
+            self.refuse(dot + 1, format!("{count} components of {width}"), "name 2, 3, 4, 8 or 16");
+        } else if is_assignment(self.word()) || matches!(self.word(), "++" | "--") {
+            let hint = "assign components of one quarter, or a half: `.lo` and `.hi`";
+            self.refuse(dot + 1, format!("an assignment to the components `{name}` of {width}"), hint);
+        } else {
+            self.note_wide(&ty);
+            self.found.wide.picks.insert((width, scalar.to_owned(), name.to_owned()));
+            let is_arrow = self.text.at(dot) == "->";
+            self.before(base.first, &format!("cl_{name}({}", if is_arrow { "*(" } else { "" }));
+            self.replace(dot, if is_arrow { "))" } else { ")" });
+            self.replace(dot + 1, "");
+        }
+        ty
+    }
+
+    /// The type of a call's result.
+    fn call(&mut self, name: &str, args: &[Type], first: usize, close: usize) -> Type {
+        if let Some(ty) = self.macro_value(name, Some(args)) {
+            return ty;
+        }
+        if let Some(ty) = self.functions.get(name) {
+            return ty.clone();
+        }
+        let general = args.iter().fold(Type::Unknown, |all, arg| all.common(&without_pointer(arg)));
+        let converted = name.strip_prefix("convert_").or(name.strip_prefix("as_"));
+        if let Some(ty) = converted.and_then(|ty| self.names.named(ty.split('_').next()?)) {
+            return ty;
+        }
+        if let Some(width) = name.strip_prefix("vload_half").or(name.strip_prefix("vloada_half")) {
+            return width
+                .parse()
+                .map_or(Type::scalar("float"), |width| Type::Vector("float".to_owned(), width));
+        }
+        if let Some(width) = name.strip_prefix("vload").and_then(|width| width.parse().ok()) {
+            let element = args.get(1).cloned().map_or(Type::Unknown, pointee);
+            return match element {
+                Type::Scalar(scalar) => Type::Vector(scalar, width),
+                _ => Type::AnyVector,
+            };
+        }
+        match name {
+            "dot" | "length" | "distance" | "fast_length" | "fast_distance" => Type::scalar("float"),
+            "any" | "all" => {
+                self.help("cl_any");
+                self.replace(first, if name == "any" { "cl_any" } else { "cl_all" });
+                Type::scalar("int")
+            }
+            "isnan" | "isinf" | "isfinite" | "isnormal" | "signbit" | "isordered" | "isunordered" => {
+                if let Type::Vector(scalar, width @ ..=4) = general.flags() {
+                    self.before(first, &format!("-{scalar}{width}("));
+                    self.after(close, ")");
+                }
+                general.flags()
+            }
+            _ if name.starts_with("is") => general.flags(),
+            "abs" => {
+                // Metal's is of the argument's type.
+                let ty = general.magnitude();
+                if ty != general && !general.is_wide() {
+                    self.before(first, &format!("{}(", ty.name()));
+                    self.after(close, ")");
+                }
+                ty
+            }
+            "read_imagef" => Type::Vector("float".to_owned(), 4),
+            "read_imagei" => Type::Vector("int".to_owned(), 4),
+            "read_imageui" => Type::Vector("uint".to_owned(), 4),
+            "get_image_dim" => Type::Vector("int".to_owned(), 2),
+            "upsample" => upsampled(&general),
+            _ if name.starts_with("get_") || name.starts_with("atom") => Type::scalar("int"),
+            _ => general,
+        }
+    }
+}
+
+fn without_pointer(ty: &Type) -> Type {
+    if matches!(ty, Type::Pointer(_) | Type::Record(_)) { Type::Unknown } else { ty.clone() }
+}
+
+fn width_of(ty: &Type) -> u32 {
+    if let Type::Vector(_, width) = ty { *width } else { 1 }
+}
+
+/// The integers of twice the size.
+fn upsampled(ty: &Type) -> Type {
+    let wider = |scalar: &str| match scalar {
+        "char" => "short",
+        "uchar" => "ushort",
+        "short" => "int",
+        "ushort" => "uint",
+        "int" => "long",
+        _ => "ulong",
+    };
+    match ty {
+        Type::Scalar(scalar) => Type::scalar(wider(scalar)),
+        Type::Vector(scalar, width) => Type::Vector(wider(scalar).to_owned(), *width),
+        other => other.clone(),
+    }
+}
+
+/// The letters for hexadecimal digits below 4.
+fn small_components(digits: &str) -> Option<String> {
+    digits.chars().map(|digit| "xyzw".chars().nth(digit.to_digit(16)? as usize)).collect()
+}

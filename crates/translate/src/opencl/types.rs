@@ -1,0 +1,235 @@
+//! Types of OpenCL C, as far as the translation depends on them: which values are vectors, of how many
+//! components of which scalar, and what members structures have.
+
+use std::collections::BTreeMap;
+
+use super::declarations::vector;
+use crate::token::Text;
+
+/// A type, without qualifiers and address spaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    /// Nothing is known: treated as a number.
+    Unknown,
+    /// A number, or anything else that comparisons of are numbers.
+    Scalar(String),
+    Vector(String, u32),
+    /// Vectors of several types: those that a macro is used with.
+    AnyVector,
+    /// Numbers and vectors: what a macro is used with.
+    Mixed,
+    /// By its number in [`Names::records`].
+    Record(usize),
+    /// A pointer or an array.
+    Pointer(Box<Type>),
+}
+
+impl Type {
+    pub(super) fn scalar(name: &str) -> Self {
+        Self::Scalar(name.to_owned())
+    }
+
+    pub(super) fn is_vector(&self) -> bool {
+        matches!(self, Self::Vector(..) | Self::AnyVector)
+    }
+
+    /// More than four components.
+    pub(super) fn is_wide(&self) -> bool {
+        matches!(self, Self::Vector(_, width) if *width > 4)
+    }
+
+    /// What describes values of both types.
+    pub(super) fn join(self, other: Self) -> Self {
+        use Type::{AnyVector, Mixed, Scalar, Unknown};
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Unknown, known) | (known, Unknown) => known,
+            (Scalar(a), Scalar(_)) => Scalar(a),
+            (a, b) if a.is_vector() && b.is_vector() => AnyVector,
+            _ => Mixed,
+        }
+    }
+
+    /// The type of an arithmetic operation: a vector, if one operand is.
+    pub(super) fn common(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Vector(..), _) => self.clone(),
+            (_, Self::Vector(..)) => other.clone(),
+            (Self::AnyVector, _) | (_, Self::AnyVector) => Self::AnyVector,
+            (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
+            (Self::Pointer(_), _) => self.clone(),
+            (_, Self::Pointer(_)) | (Self::Unknown, _) => other.clone(),
+            _ => self.clone(),
+        }
+    }
+
+    /// The type of `abs`: integers without a sign, where that makes a difference.
+    pub(super) fn magnitude(&self) -> Self {
+        let unsigned = |scalar: &str| match scalar {
+            "char" => Some("uchar"),
+            "short" => Some("ushort"),
+            "int" => Some("uint"),
+            "long" => Some("ulong"),
+            _ => None,
+        };
+        match self {
+            Self::Scalar(scalar) if matches!(&**scalar, "int" | "long") => {
+                unsigned(scalar).map_or_else(|| self.clone(), Self::scalar)
+            }
+            Self::Vector(scalar, width) => {
+                unsigned(scalar).map_or_else(|| self.clone(), |of| Self::Vector(of.to_owned(), *width))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// The name of a scalar or vector.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Scalar(scalar) => scalar.clone(),
+            Self::Vector(scalar, width) => format!("{scalar}{width}"),
+            _ => String::new(),
+        }
+    }
+
+    /// The type of a comparison: a number for numbers, for vectors one of signed integers as wide as theirs.
+    pub(super) fn flags(&self) -> Self {
+        match self {
+            Self::Vector(scalar, width) => Self::Vector(flag(scalar).to_owned(), *width),
+            Self::AnyVector | Self::Mixed => self.clone(),
+            _ => Self::scalar("int"),
+        }
+    }
+}
+
+/// The signed integer of the size of a scalar.
+pub(super) fn flag(scalar: &str) -> &'static str {
+    match scalar {
+        "char" | "uchar" => "char",
+        "short" | "ushort" | "half" => "short",
+        "long" | "ulong" => "long",
+        _ => "int",
+    }
+}
+
+/// What the names of types in a source stand for.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Those of `typedef`, and of macros that are types.
+    pub(super) types: BTreeMap<String, Type>,
+    /// The members of structures and unions.
+    pub(super) records: Vec<BTreeMap<String, Type>>,
+    /// Structures by tag.
+    pub(super) tags: BTreeMap<String, usize>,
+}
+
+/// Words that say nothing about which values a type has.
+pub(super) fn is_qualifier(word: &str) -> bool {
+    matches!(
+        word,
+        "const"
+            | "volatile"
+            | "restrict"
+            | "__restrict"
+            | "__restrict__"
+            | "static"
+            | "inline"
+            | "__inline"
+            | "__inline__"
+            | "extern"
+            | "register"
+            | "global"
+            | "__global"
+            | "local"
+            | "__local"
+            | "constant"
+            | "__constant"
+            | "private"
+            | "__private"
+            | "kernel"
+            | "__kernel"
+            | "read_only"
+            | "__read_only"
+            | "write_only"
+            | "__write_only"
+    )
+}
+
+impl Names {
+    /// What one word stands for: a scalar, a vector, or a name that was given to a type.
+    pub(super) fn named(&self, word: &str) -> Option<Type> {
+        if let Some(ty) = self.types.get(word) {
+            return Some(ty.clone());
+        }
+        let word = &*word.replace("double", "float");
+        if let Some((scalar, width)) = vector(word) {
+            return Some(Type::Vector(scalar.to_owned(), width));
+        }
+        let scalar = match word {
+            "size_t" | "uintptr_t" => "ulong",
+            "ptrdiff_t" | "intptr_t" => "long",
+            "bool" | "char" | "uchar" | "short" | "ushort" | "int" | "uint" | "long" | "ulong" | "half"
+            | "float" | "void" => word,
+            "sampler_t" | "event_t" | "image2d_t" | "image3d_t" | "image1d_t" => "int",
+            _ => return None,
+        };
+        Some(Type::scalar(scalar))
+    }
+
+    /// The type that begins at a token, stars included, and the token after it.
+    pub(super) fn type_at(&self, text: &Text<'_>, first: usize) -> Option<(Type, usize)> {
+        let (mut token, mut found, mut words) = (first, None, Vec::new());
+        loop {
+            let word = text.at(token);
+            if is_qualifier(word) {
+            } else if matches!(word, "struct" | "union" | "enum") && found.is_none() && words.is_empty() {
+                token += 1;
+                let tag = self.tags.get(text.at(token));
+                found = Some(tag.map_or(Type::scalar("int"), |&tag| Type::Record(tag)));
+            } else if matches!(word, "unsigned" | "signed" | "long" | "short" | "char" | "int")
+                && found.is_none()
+            {
+                words.push(word);
+            } else if found.is_none() && words.is_empty() && text.is_word(token) {
+                found = Some(self.named(word)?);
+            } else {
+                break;
+            }
+            token += 1;
+        }
+        let ty = match found {
+            Some(ty) => ty,
+            None if words.is_empty() => return None,
+            None => Type::scalar(integer(&words)),
+        };
+        Some(self.stars(text, token, ty))
+    }
+
+    /// The type with the stars, and qualifiers after them, that stand at a token; and the token after them.
+    pub(super) fn stars(&self, text: &Text<'_>, mut token: usize, mut ty: Type) -> (Type, usize) {
+        // `float const *`
+        while is_qualifier(text.at(token)) || text.at(token) == "*" {
+            if text.at(token) == "*" {
+                ty = Type::Pointer(Box::new(ty));
+            }
+            token += 1;
+        }
+        (ty, token)
+    }
+}
+
+/// The integer that several words name: `unsigned long int`.
+fn integer(words: &[&str]) -> &'static str {
+    let is_unsigned = words.contains(&"unsigned");
+    let size = words.iter().find(|word| matches!(**word, "char" | "short" | "long"));
+    match (size.copied(), is_unsigned) {
+        (Some("char"), false) => "char",
+        (Some("char"), true) => "uchar",
+        (Some("short"), false) => "short",
+        (Some("short"), true) => "ushort",
+        (Some("long"), false) => "long",
+        (Some("long"), true) => "ulong",
+        (_, false) => "int",
+        (_, true) => "uint",
+    }
+}
