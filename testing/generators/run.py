@@ -100,7 +100,10 @@ def judge(program, code, out, err):
     messages = error.get("diagnostics") or [error]
     first = messages[0] if isinstance(messages, list) else error
     about = f"{first.get('id', error.get('id', answer['status']))}: {first.get('message', error['message'])}"
-    return ("refused" if answer["status"] == "invalid" else "failed"), about[:300]
+    if not error["message"]:
+        # Of the translation, which writes to stderr only.
+        about = next((line for line in err.splitlines() if line.startswith("error")), "?")
+    return ("refused" if code == 1 else "failed"), about[:300]
 
 
 def table(rows):
