@@ -90,14 +90,14 @@ impl Emitter<'_, '_> {
     pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
         let element = self.element_of(self.facts.storage.vars[var].ty);
         let shape = self.flow.vars[var].clone();
+        let is_masked = self.flow.masked.contains(&(inst, var));
+        if is_masked && shape != Shape::Varying {
+            // A masked store makes its variable varying unless the stored value was never written, and is
+            // arbitrary: it may be the old one, which inactive lanes keep.
+            return;
+        }
         let mut lane = self.rebase(lane, element, &shape);
-        assert!(
-            !self.flow.masked.contains(&(inst, var)) || matches!(lane, Lane::Varying(_)),
-            "inactive lanes keep their values only in a varying variable"
-        );
-        if self.flow.masked.contains(&(inst, var))
-            && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane)
-        {
+        if is_masked && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane) {
             let old = self.load_promoted(var).vector(&mut self.t, element);
             lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
         }

@@ -33,13 +33,12 @@ pub(super) fn load_units(unit: u32, bits: u32) -> String {
     while narrow < bits {
         let wide = narrow * 2;
         for pair in 0..bits / wide {
+            let [low, high] = [0, 1].map(|half| format!("<32 x i{narrow}> %v{narrow}.{}", pair * 2 + half));
             let _ = write!(
                 text,
-                "  %both{wide}.{pair} = shufflevector <32 x i{narrow}> %v{narrow}.{}, <32 x i{narrow}> %v{narrow}.{}, <64 x i32> {interleaved}
+                "  %both{wide}.{pair} = shufflevector {low}, {high}, <64 x i32> {interleaved}
   %v{wide}.{pair} = bitcast <64 x i{narrow}> %both{wide}.{pair} to <32 x i{wide}>
-",
-                pair * 2,
-                pair * 2 + 1
+"
             );
         }
         narrow = wide;
@@ -121,6 +120,8 @@ mod tests {
         let text = store_units(8, 64);
         assert_eq!(text.matches("shufflevector").count(), 2 + 4 + 8);
         assert_eq!(text.matches("store <32 x i8>").count(), 8);
-        assert!(text.contains("%v32.1 = shufflevector <64 x i32> %both64.0, <64 x i32> poison, <32 x i32> <i32 1, i32 3,"));
+        assert!(text.contains(
+            "%v32.1 = shufflevector <64 x i32> %both64.0, <64 x i32> poison, <32 x i32> <i32 1, i32 3,"
+        ));
     }
 }
