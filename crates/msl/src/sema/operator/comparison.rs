@@ -2,7 +2,8 @@
 
 use crate::ast::BinaryOp as Op;
 use crate::hir::{
-    BinaryOp, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, QualTy, ScalarTy, Ty, TyKind, UnaryOp,
+    BinaryOp, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, QualTy, ScalarTy, Ty, TyKind,
+    UnaryOp,
 };
 use crate::sema::checker::Checker;
 use crate::sema::convert::is_zero_literal;
