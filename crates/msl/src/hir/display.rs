@@ -31,13 +31,19 @@ impl Types {
         if ty.space != Space::Thread {
             let _ = write!(out, "{} ", ty.space.name());
         }
-        if ty.is_const {
-            out.push_str("const ");
+        // Before a pointer they would read as the qualifiers of what it points to.
+        let follow = self.pointee(ty.ty).is_some();
+        if follow {
+            self.write(out, ty.ty, depth + 1);
         }
-        if ty.is_volatile {
-            out.push_str("volatile ");
+        for (word, is_there) in [("const", ty.is_const), ("volatile", ty.is_volatile)] {
+            if is_there {
+                let _ = if follow { write!(out, " {word}") } else { write!(out, "{word} ") };
+            }
         }
-        self.write(out, ty.ty, depth + 1);
+        if !follow {
+            self.write(out, ty.ty, depth + 1);
+        }
     }
 
     fn write(&self, out: &mut String, ty: Ty, depth: u32) {

@@ -219,10 +219,22 @@ impl Parser<'_> {
             }
             _ => {}
         }
+        if self.declares_nothing() {
+            return Some(items_statement(Vec::new()));
+        }
         if !self.may_start_declaration() {
             return None;
         }
         Some(items_statement(self.item_at(Place::Block)))
+    }
+
+    /// Passes a type without declarators (`int;`), which compilers accept although C++ has no such statement.
+    fn declares_nothing(&mut self) -> bool {
+        let passed = |p: &mut Self| {
+            p.specifiers(false)?.ty?;
+            p.eat(Punct::Semi).then_some(())
+        };
+        matches!(self.peek(), TokenKind::Keyword(_)) && self.attempt(passed).is_some()
     }
 
     fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {

@@ -5,6 +5,7 @@
 //! The two must agree: what `conversion` calls viable, `convert` performs without an error.
 
 mod perform;
+mod qualification;
 mod user_defined;
 mod viable;
 

@@ -40,18 +40,7 @@ impl Translator<'_> {
             .flat_map(|function| self.text.parts(function.open, function.close))
             .map(|(first, _)| first)
             .collect();
-        let mut depth_is_struct = Vec::new();
         for token in 0..self.text.len() {
-            match self.text.at(token) {
-                "{" => {
-                    let before = self.text.at(token.wrapping_sub(1));
-                    let two = self.text.at(token.wrapping_sub(2));
-                    let is_struct = matches!(before, "struct" | "union") || matches!(two, "struct" | "union");
-                    depth_is_struct.push(is_struct);
-                }
-                "}" => drop(depth_is_struct.pop()),
-                _ => {}
-            }
             let before = if token == 0 { ";" } else { self.text.at(token - 1) };
             let starts = matches!(before, ";" | "{" | "}" | "(")
                 || params.contains(&token)
@@ -71,10 +60,6 @@ impl Translator<'_> {
             let is_declared = self.text.is_word(star + 1) && !self.text.at(star + 1).is_empty();
             let is_call = before == "(" && !is_cast && !params.contains(&token) && !is_for(&self.text, token);
             if is_call || !(is_cast || is_declared) {
-                continue;
-            }
-            if depth_is_struct.last() == Some(&true) {
-                self.refuse(star, "a pointer in a structure has no address space", "keep an index instead");
                 continue;
             }
             self.text.insert_before(token, "thread ");

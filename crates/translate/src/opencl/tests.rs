@@ -60,9 +60,11 @@ fn positions_are_passed_through_functions_and_macros() {
 
 #[test]
 fn pointers_without_an_address_space_are_to_private_memory() {
-    let source = "void g(float* p, const int *q, float r[4]) { float *s = p; int a = 2 * *q; }\n\
+    let source = "struct s { int a; uint ** volatile p; global int* q; };\n\
+                  void g(float* p, const int *q, float r[4]) { float *s = p; int a = 2 * *q; }\n\
                   kernel void f(global int* x) { int v[2]; global int* y = x; g((float*)v, v, 0); }";
     let text = msl(source);
+    assert!(text.contains("struct s { int a; thread uint ** volatile p; device int* q; };"), "{text}");
     assert!(text.contains("void g(thread float* p, thread const int *q, float r[4])"), "{text}");
     assert!(text.contains("{ thread float *s = p; int a = 2 * *q; }"), "{text}");
     assert!(text.contains("device int* y = x; g((thread float*)v, v, 0);"), "{text}");

@@ -74,6 +74,7 @@ mod subroutine;
 mod tile_prefetch;
 mod transpose;
 mod under_mask;
+mod unit_rows;
 mod unmasked_loop;
 
 use std::collections::{BTreeMap, BTreeSet};

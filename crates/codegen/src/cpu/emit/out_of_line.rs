@@ -13,6 +13,7 @@ use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNC
 use super::cold_gather::{self, cold_gather};
 use super::indexed_gather::{gather_indexed, scatter_indexed};
 use super::loaded_pointers;
+use super::unit_rows::{load_units, store_units};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 
@@ -31,6 +32,10 @@ pub(super) enum Helper {
     Gather(u32),
     /// The same where it seldom happens, with a check: a call, which saves much code.
     ColdGather(u32),
+    /// Loads a scalar that takes several units of a private array: bits of a unit, bits of the scalar.
+    LoadUnits(u32, u32),
+    /// Stores such a scalar.
+    StoreUnits(u32, u32),
     /// Loads all lanes by indices of 32 bits: bits, the index's scale, whether it is signed.
     GatherIndexed(u32, i64, bool),
     /// Stores lanes by such indices.
@@ -70,6 +75,8 @@ impl Helper {
             | Self::Note
             | Self::Report
             | Self::Gather(_)
+            | Self::LoadUnits(..)
+            | Self::StoreUnits(..)
             | Self::Places
             | Self::Pointer
             | Self::Address
@@ -117,6 +124,8 @@ impl Helper {
             Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
             Self::ColdGather(bits) => cold_gather(bits, features),
+            Self::LoadUnits(unit, bits) => load_units(unit, bits),
+            Self::StoreUnits(unit, bits) => store_units(unit, bits),
             Self::GatherIndexed(bits, scale, is_signed) => {
                 gather_indexed(&self.indexed_name(), bits, scale, is_signed)
             }

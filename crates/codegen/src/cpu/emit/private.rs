@@ -254,6 +254,13 @@ impl Emitter<'_, '_> {
         unit: u32,
         scalar: Scalar,
     ) -> Opd {
+        if is_uniform && scalar.size() > unit {
+            let at = self.t.offset(base, &Opd::Int(start));
+            let at = self.t.offset(&at, offset);
+            let bits = self.load_unit_rows(&at, unit, scalar.size());
+            let int = format!("i{}", scalar.size() * 8);
+            return super::cast::reinterpret(&mut self.t, Width::All, &int, scalar_type(scalar), &bits);
+        }
         let parts = i64::from(scalar.size() / unit).max(1);
         let (part_scalar, element) = unit_scalar(scalar, unit);
         let mut loaded = Vec::new();
@@ -289,21 +296,43 @@ impl Emitter<'_, '_> {
         super::cast::bitcast(&mut self.t, Width::All, part_scalar, &loaded, scalar).remove(0)
     }
 
+    /// The bits of a scalar of several units, all lanes at one offset.
+    fn load_unit_rows(&mut self, at: &Opd, unit: u32, size: u32) -> Opd {
+        let (unit, bits) = (unit * 8, size * 8);
+        self.need(Helper::LoadUnits(unit, bits));
+        self.t.value(format_args!("call <32 x i{bits}> @am.load.units.{unit}.{bits}(ptr {at})"))
+    }
+
+    /// Stores the active lanes of such a scalar.
+    fn store_unit_rows(&mut self, at: &Opd, unit: u32, scalar: Scalar, value: &Opd) {
+        let int = format!("i{}", scalar.size() * 8);
+        let ty = lanes_type(&int);
+        let mut new = super::cast::reinterpret(&mut self.t, Width::All, scalar_type(scalar), &int, value);
+        if let Mask::Some(mask) = self.mask.clone() {
+            let old = self.load_unit_rows(at, unit, scalar.size());
+            new = self.t.select(MASK, &mask, &ty, &new, &old);
+        }
+        let (unit, bits) = (unit * 8, scalar.size() * 8);
+        self.need(Helper::StoreUnits(unit, bits));
+        self.t.line(format_args!("call void @am.store.units.{unit}.{bits}(ptr {at}, {ty} {new})"));
+    }
+
     fn store_spot(&mut self, spot: &Spot, item: Item, lanes: &[Lane]) {
         let is_uniform = spot.address.offset.is_uniform();
         let base = spot.address.place.base.clone();
         let size = i64::from(item.scalar.size());
-        let join = self.t.block();
         let fits = !matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes());
         if !fits {
             return self.report_outside(spot);
         }
+        let mut join = None;
         let (offset, good) = if is_uniform {
             let (offset, ok) = self.uniform_offset(spot, item);
             if let Some(ok) = ok {
-                let go = self.t.block();
-                self.t.branch_likely(&ok, go, join);
+                let (go, past) = (self.t.block(), self.t.block());
+                self.t.branch_likely(&ok, go, past);
                 self.t.label(go);
+                join = Some(past);
             }
             (offset, None)
         } else {
@@ -324,7 +353,9 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        self.t.label(join);
+        if let Some(join) = join {
+            self.t.label(join);
+        }
     }
 
     #[allow(clippy::too_many_arguments, reason = "one step of `store_spot`, split for length")]
@@ -338,6 +369,11 @@ impl Emitter<'_, '_> {
         scalar: Scalar,
         value: &Opd,
     ) {
+        if good.is_none() && scalar.size() > unit {
+            let at = self.t.offset(base, &Opd::Int(start));
+            let at = self.t.offset(&at, offset);
+            return self.store_unit_rows(&at, unit, scalar, value);
+        }
         let (part_scalar, element) = unit_scalar(scalar, unit);
         let parts = if scalar == Scalar::Bool {
             vec![self.t.value(format_args!("zext {MASK} {value} to <32 x i8>"))]

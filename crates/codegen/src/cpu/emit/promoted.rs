@@ -92,7 +92,8 @@ impl Emitter<'_, '_> {
         let shape = self.flow.vars[var].clone();
         let is_masked = self.flow.masked.contains(&(inst, var));
         if is_masked && shape != Shape::Varying {
-            // Any value that is defined would make the variable varying. Lanes may keep what they have.
+            // A masked store makes its variable varying unless the stored value was never written, and is
+            // arbitrary: it may be the old one, which inactive lanes keep.
             return;
         }
         let mut lane = self.rebase(lane, element, &shape);

@@ -109,6 +109,11 @@ impl Checker<'_> {
             {
                 Some(Conversion::new(Rank::Promotion, 1))
             }
+            (TyKind::Pointer(a), TyKind::Pointer(b))
+                if a.ty != b.ty && self.with_both_qualifiers(a, b) == Some(b) =>
+            {
+                Some(Conversion::new(Rank::Exact, 1))
+            }
             (TyKind::Pointer(a), TyKind::Pointer(b)) => self.pointer_conversion(a, b),
             (TyKind::Nullptr, TyKind::Pointer(_)) => Some(Conversion::new(Rank::Conversion, 0)),
             (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_int() && is_zero_literal(expr) => {

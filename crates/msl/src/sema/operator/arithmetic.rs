@@ -1,7 +1,7 @@
 //! Builtin arithmetic: `+ - * / % << >> & | ^ ~`, on numbers and pointers.
 
 use crate::ast::{BinaryOp as Op, UnaryOp as Unary};
-use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, Ty, UnaryOp};
+use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, QualTy, Ty, UnaryOp};
 use crate::sema::checker::Checker;
 use crate::sema::convert::promote;
 use crate::sema::{evaluate, spelling};
@@ -51,13 +51,11 @@ impl Checker<'_> {
                 ))
             }
             (Op::Add, None, Some(_)) => self.pointer_arithmetic(op, rhs, lhs, span),
-            (Op::Sub, Some(a), Some(b)) if a.ty == b.ty && a.space == b.space => {
-                let right = self.cast_value(CastKind::Pointer, rhs.clone(), lhs.ty.ty, span);
-                Some(Expr::value(
-                    ExprKind::PointerDiff(Box::new(lhs.clone()), Box::new(right)),
-                    Ty::LONG,
-                    span,
-                ))
+            (Op::Sub, Some(a), Some(b)) => {
+                let pointee = self.with_both_qualifiers(a, b)?;
+                let to = QualTy::plain(self.types.pointer(pointee));
+                let (left, right) = (self.perform(lhs.clone(), to), self.perform(rhs.clone(), to));
+                Some(Expr::value(ExprKind::PointerDiff(Box::new(left), Box::new(right)), Ty::LONG, span))
             }
             _ => None,
         }

@@ -2,7 +2,8 @@
 
 use crate::ast::BinaryOp as Op;
 use crate::hir::{
-    BinaryOp, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, ScalarTy, Ty, TyKind, UnaryOp,
+    BinaryOp, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, QualTy, ScalarTy, Ty, TyKind,
+    UnaryOp,
 };
 use crate::sema::checker::Checker;
 use crate::sema::convert::is_zero_literal;
@@ -59,11 +60,9 @@ impl Checker<'_> {
                     return Some(Expr { span, ..after(lhs.clone(), result) });
                 }
                 let (x, y) = (self.types.pointee(lhs.ty.ty)?, self.types.pointee(rhs.ty.ty)?);
-                let fits = x.space == y.space && (x.ty == y.ty || x.ty == Ty::VOID || y.ty == Ty::VOID);
-                if !fits {
-                    return None;
-                }
-                (lhs.clone(), self.cast_value(CastKind::Pointer, rhs.clone(), lhs.ty.ty, span))
+                let pointee = self.composite_pointee(x, y)?;
+                let to = QualTy::plain(self.types.pointer(pointee));
+                (self.perform(lhs.clone(), to), self.perform(rhs.clone(), to))
             }
             _ => return None,
         };

@@ -115,7 +115,10 @@ impl<'a> Checker<'a> {
                 return Some(if swapped { (converted, to.clone()) } else { (to.clone(), converted) });
             }
         }
-        None
+        let (left, right) = (self.types.pointee(a.ty.ty)?, self.types.pointee(b.ty.ty)?);
+        let pointee = self.composite_pointee(left, right)?;
+        let to = QualTy::plain(self.types.pointer(pointee));
+        Some((self.perform(a.clone(), to), self.perform(b.clone(), to)))
     }
 
     fn vector_select(&mut self, cond: Expr, a: Expr, b: Expr, len: u8, span: Span) -> Expr {
