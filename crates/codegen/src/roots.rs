@@ -73,7 +73,11 @@ pub(crate) struct Roots {
     pub(crate) pointers: Vec<Pointer>,
     contents: BTreeMap<(Local, i64), Content>,
     opaque: Vec<bool>,
+    /// Locals that pointers may lead to whose local is only known at run time. Such a pointer may also read the
+    /// pointers in the local, so these lead to exposed locals.
     pub(crate) exposed: Vec<bool>,
+    /// Pointers are stored through such pointers, to any exposed local.
+    stores_anywhere: bool,
     changed: bool,
 }
 
@@ -89,6 +93,7 @@ impl Roots {
             contents: BTreeMap::new(),
             opaque: vec![false; function.locals.len()],
             exposed: vec![false; function.locals.len()],
+            stores_anywhere: false,
             changed: true,
         };
         for (index, (&param, enabled)) in function.params.iter().zip(enabled).enumerate() {
@@ -106,10 +111,15 @@ impl Roots {
 
     /// The root of the pointers that a local has at an offset; `None`: none is stored there.
     pub(crate) fn content(&self, local: Local, offset: i64) -> Option<Root> {
-        if self.opaque[local.index()] {
+        if self.may_hold_any(local) {
             return Some(Root::Many);
         }
         self.contents.get(&(local, offset)).map(|content| content.root)
+    }
+
+    /// Whether any pointer may have been stored to the local.
+    fn may_hold_any(&self, local: Local) -> bool {
+        self.opaque[local.index()] || self.stores_anywhere && self.exposed[local.index()]
     }
 
     fn set(&mut self, value: Value, pointer: Pointer) {
@@ -136,8 +146,18 @@ impl Roots {
     }
 
     fn expose(&mut self, root: Root) {
-        if let Root::Local(local) = root {
-            self.changed |= !std::mem::replace(&mut self.exposed[local.index()], true);
+        if let Root::Local(local) = root
+            && !std::mem::replace(&mut self.exposed[local.index()], true)
+        {
+            self.changed = true;
+            self.expose_contents(local);
+        }
+    }
+
+    fn expose_contents(&mut self, local: Local) {
+        let inside = self.contents.range((local, i64::MIN)..=(local, i64::MAX));
+        for root in inside.map(|(_, content)| content.root).collect::<Vec<_>>() {
+            self.expose(root);
         }
     }
 
@@ -203,7 +223,7 @@ impl Roots {
             Pointer { root: Root::Unset, .. } => {}
             Pointer { root: to, .. } => {
                 self.expose(root);
-                self.make_opaque(to);
+                self.store_somewhere(to);
             }
         }
     }
@@ -234,6 +254,14 @@ impl Roots {
         }
     }
 
+    /// Pointers are stored at unknown offsets.
+    fn store_somewhere(&mut self, to: Root) {
+        if to == Root::Many {
+            self.changed |= !std::mem::replace(&mut self.stores_anywhere, true);
+        }
+        self.make_opaque(to);
+    }
+
     fn fill(&mut self, place: (Local, i64), new: Content) {
         let old = self.contents.get(&place).copied().unwrap_or(Content { root: Root::Unset, ..new });
         let root = match old.space == new.space {
@@ -244,6 +272,9 @@ impl Roots {
                 Root::Many
             }
         };
+        if self.exposed[place.0.index()] {
+            self.expose(root);
+        }
         let joined = Content { root, align: old.align.min(new.align), space: old.space };
         self.changed |= self.contents.insert(place, joined) != Some(joined);
     }
@@ -256,7 +287,7 @@ impl Roots {
     /// The root of a pointer to a space that is loaded, and the alignment of its offset.
     fn load(&mut self, from: Value, space: Space) -> (Root, u32) {
         match self.pointers[from.index()] {
-            Pointer { root: Root::Local(local), offset: Some(offset), .. } if !self.opaque[local.index()] => {
+            Pointer { root: Root::Local(local), offset: Some(offset), .. } if !self.may_hold_any(local) => {
                 match self.contents.get(&(local, offset)).copied() {
                     None => (Root::Unset, MAX_ALIGN),
                     Some(content) if content.space == space => (content.root, content.align),
@@ -269,10 +300,7 @@ impl Roots {
             Pointer { root: Root::Unset, .. } => (Root::Unset, MAX_ALIGN),
             Pointer { root: Root::Local(local), .. } => {
                 self.make_opaque(Root::Local(local));
-                let inside = self.contents.range((local, i64::MIN)..=(local, i64::MAX));
-                for root in inside.map(|(_, content)| content.root).collect::<Vec<_>>() {
-                    self.expose(root);
-                }
+                self.expose_contents(local);
                 (Root::Many, 1)
             }
             _ => (Root::Many, 1),
@@ -293,11 +321,11 @@ impl Roots {
         let to = match dst {
             Pointer { root: Root::Local(local), offset: Some(offset), .. } => Some((local, offset)),
             Pointer { root, .. } => {
-                self.make_opaque(root);
+                self.store_somewhere(root);
                 None
             }
         };
-        let Some((source, start)) = from else { return self.make_opaque(dst.root) };
+        let Some((source, start)) = from else { return self.store_somewhere(dst.root) };
         let end = start.saturating_add(size);
         let inside: Vec<_> = self
             .contents
@@ -310,8 +338,8 @@ impl Roots {
                 None => self.expose(content.root),
             }
         }
-        if self.opaque[source.index()] {
-            self.make_opaque(dst.root);
+        if self.may_hold_any(source) {
+            self.store_somewhere(dst.root);
         }
     }
 }

@@ -8,7 +8,7 @@ use anymetal_conformance::exec_file::files_below;
 use anymetal_conformance::execute::on_large_stack;
 use anymetal_conformance::suite::Level;
 use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
-use anymetal_hal::launch::FAULT_SYMBOL;
+use anymetal_hal::launch::{FAULT_SYMBOL, GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL};
 use anymetal_harness::corpus::{self, CORPORA, CorpusFile};
 use anymetal_harness::stages::Program;
 use anymetal_ir::Module;
@@ -18,7 +18,8 @@ use anymetal_llvm::{CompileError, CompileOptions, Llvm};
 const MAX_SAMPLED: usize = 5000;
 
 fn known(symbol: &str) -> Option<*const ()> {
-    if symbol == FAULT_SYMBOL { Some(std::ptr::dangling()) } else { default_symbols(symbol) }
+    let of_device = [FAULT_SYMBOL, GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL].contains(&symbol);
+    if of_device { Some(std::ptr::dangling()) } else { default_symbols(symbol) }
 }
 
 /// The problem with a kernel's code; none if LLVM lacks the target.

@@ -21,7 +21,7 @@ pub fn used_functions(module: &Module, roots: &[FuncId]) -> Vec<FuncId> {
         if std::mem::replace(&mut seen[root.index()], true) {
             continue;
         }
-        let mut path = vec![(root, callees(module, root), 0)];
+        let mut path = vec![(root, callees(module.function(root)), 0)];
         while let Some((function, calls, next)) = path.pop() {
             let Some(&callee) = calls.get(next) else {
                 order.push(function);
@@ -29,15 +29,15 @@ pub fn used_functions(module: &Module, roots: &[FuncId]) -> Vec<FuncId> {
             };
             path.push((function, calls, next + 1));
             if !std::mem::replace(&mut seen[callee.index()], true) {
-                path.push((callee, callees(module, callee), 0));
+                path.push((callee, callees(module.function(callee)), 0));
             }
         }
     }
     order
 }
 
-fn callees(module: &Module, id: FuncId) -> Vec<FuncId> {
-    let function = module.function(id);
+/// The functions that a function calls itself.
+pub(super) fn callees(function: &Function) -> Vec<FuncId> {
     let mut calls = Vec::new();
     walk_insts(function, function.body, &mut |inst| {
         if let Op::Call(callee, _) = function.inst(inst).op {

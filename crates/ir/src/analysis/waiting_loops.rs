@@ -13,26 +13,30 @@
 use std::collections::BTreeSet;
 
 use super::locals::local_roots;
-use super::uses::used_functions;
+use super::uses::{callees, used_functions};
 use super::walk::walk_insts;
 use crate::{AtomicOp, Block, CmpOp, FuncId, Function, Inst, Label, Local, Module, Op, Space, Type, Value};
 
 /// Whether the kernel's function, or a function that it calls, has a loop that may wait.
 pub fn waits_for_threads(module: &Module, function: FuncId) -> bool {
-    let functions = used_functions(module, &[function]);
-    functions.into_iter().any(|id| !waiting_loops(module, module.function(id)).is_empty())
+    let (functions, observers) = observers(module, &[function]);
+    functions.into_iter().any(|id| !loops(module.function(id), &observers).is_empty())
 }
 
 /// The loops of the function that may wait for another thread.
 pub fn waiting_loops(module: &Module, function: &Function) -> BTreeSet<Inst> {
+    loops(function, &observers(module, &callees(function)).1)
+}
+
+fn loops(function: &Function, observers: &BTreeSet<FuncId>) -> BTreeSet<Inst> {
     let mut waiting = BTreeSet::new();
-    if !observes(module, function) {
+    if !observes(function, observers) {
         return waiting;
     }
     let roots = local_roots(function);
     walk_insts(function, function.body, &mut |inst| {
         if let Op::Loop { label, body, continuing } = function.inst(inst).op
-            && Dependence::new(module, function, &roots, [body, continuing]).decides_end_of(label)
+            && Dependence::new(function, observers, &roots, [body, continuing]).decides_end_of(label)
         {
             waiting.insert(inst);
         }
@@ -40,15 +44,29 @@ pub fn waiting_loops(module: &Module, function: &Function) -> BTreeSet<Inst> {
     waiting
 }
 
-/// Whether the function, or a function that it calls, reads what another thread may store meanwhile.
-fn observes(module: &Module, function: &Function) -> bool {
+/// The functions, with all that they call, and those among them that read what another thread may store
+/// meanwhile.
+fn observers(module: &Module, functions: &[FuncId]) -> (Vec<FuncId>, BTreeSet<FuncId>) {
+    let used = used_functions(module, functions);
+    let mut observers = BTreeSet::new();
+    // Callees come first.
+    for &id in &used {
+        if observes(module.function(id), &observers) {
+            observers.insert(id);
+        }
+    }
+    (used, observers)
+}
+
+/// Whether the function reads what another thread may store meanwhile, or calls one of the observers.
+fn observes(function: &Function, observers: &BTreeSet<FuncId>) -> bool {
     let mut found = false;
     walk_insts(function, function.body, &mut |inst| {
         found = found
             || match function.inst(inst).op {
                 Op::AtomicLoad(_) | Op::AtomicRmw(..) | Op::AtomicCas(..) | Op::Fence(_) => true,
                 Op::Load { ptr, volatile: true, .. } => function.ty(ptr) != Type::Ptr(Space::Thread),
-                Op::Call(callee, _) => observes(module, module.function(callee)),
+                Op::Call(callee, _) => observers.contains(&callee),
                 _ => false,
             };
     });
@@ -57,8 +75,8 @@ fn observes(module: &Module, function: &Function) -> bool {
 
 /// The values, variables and loops that depend on reads of a loop.
 struct Dependence<'a> {
-    module: &'a Module,
     function: &'a Function,
+    observers: &'a BTreeSet<FuncId>,
     roots: &'a [Option<Local>],
     blocks: [Block; 2],
     /// Atomic stores, exchanges and the like of the loop may undo what its additions do.
@@ -78,8 +96,8 @@ struct Dependence<'a> {
 
 impl<'a> Dependence<'a> {
     fn new(
-        module: &'a Module,
         function: &'a Function,
+        observers: &'a BTreeSet<FuncId>,
         roots: &'a [Option<Local>],
         blocks: [Block; 2],
     ) -> Self {
@@ -99,8 +117,8 @@ impl<'a> Dependence<'a> {
             });
         }
         Self {
-            module,
             function,
+            observers,
             roots,
             blocks,
             undoes_additions: undoes_additions || directions.len() > 1,
@@ -200,7 +218,7 @@ impl<'a> Dependence<'a> {
             Op::AtomicLoad(_) | Op::AtomicCas(..) => true,
             Op::AtomicRmw(op, _, operand) => self.undoes_additions || !advances(function, *op, *operand),
             Op::Call(callee, args) => {
-                let result = depends || observes(self.module, self.module.function(*callee));
+                let result = depends || self.observers.contains(callee);
                 for &arg in args {
                     if function.ty(arg) == Type::Ptr(Space::Thread) && (result || is_dependent) {
                         self.mark_memory(arg);
