@@ -73,8 +73,8 @@ pub(crate) struct Roots {
     pub(crate) pointers: Vec<Pointer>,
     contents: BTreeMap<(Local, i64), Content>,
     opaque: Vec<bool>,
-    /// Locals that pointers may lead to whose local is only known at run time. Such a pointer may also read the
-    /// pointers in the local, so these lead to exposed locals.
+    /// Locals that pointers may lead to whose local is only known at run time. Such a pointer may also read
+    /// the pointers in the local, so these lead to exposed locals.
     pub(crate) exposed: Vec<bool>,
     /// Pointers are stored through such pointers, to any exposed local.
     stores_anywhere: bool,

@@ -1,5 +1,5 @@
-//! Which kernels are compiled with independent SIMD-groups: those with loops that may wait for another thread.
-//! All others are compiled as before.
+//! Which kernels are compiled with independent SIMD-groups: those with loops that may wait for another
+//! thread. All others are compiled as before.
 
 use anymetal_compiler::{
     CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,

@@ -2,8 +2,8 @@
 //! for each other.
 //!
 //! A call of such code runs a single SIMD-group ([`anymetal_hal::launch`]), and each call has its own stack.
-//! [`Simdgroups::run`] resumes them in turn. A turn ends where the SIMD-group waits for memory to change, at a
-//! barrier, or at the end of its code.
+//! [`Simdgroups::run`] resumes them in turn. A turn ends where the SIMD-group waits for memory to change, at
+//! a barrier, or at the end of its code.
 //!
 //! Invariant: the thread that runs a threadgroup runs all its SIMD-groups. So a [`Member`] is touched by one
 //! thread at a time, and SIMD-groups see each other's stores in the order in which they were made.

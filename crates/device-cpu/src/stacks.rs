@@ -1,7 +1,7 @@
 //! Stacks for code that is left and resumed ([`crate::context`]).
 //!
-//! Owns [`Stacks`]. Invariant: an inaccessible page lies below each stack. Only the pages that are touched take
-//! memory.
+//! Owns [`Stacks`]. Invariant: an inaccessible page lies below each stack. Only the pages that are touched
+//! take memory.
 
 use std::ptr::NonNull;
 

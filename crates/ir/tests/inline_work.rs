@@ -36,8 +36,8 @@ fn work_is_linear_in_the_length_of_a_chain_of_calls() {
     assert!(long < 5 * short, "{short} for 100 functions, {long} for 400");
 }
 
-/// An argument that is loaded from memory cannot be passed, so the call is inlined; the call in it, whose argument
-/// is new to the caller, then stays.
+/// An argument that is loaded from memory cannot be passed, so the call is inlined, with calls in it whose
+/// arguments are new to the caller.
 #[test]
 fn calls_in_functions_that_are_inlined_after_all_may_stay() {
     let text = "func f0 \"main\" (v0: ptr.device) {

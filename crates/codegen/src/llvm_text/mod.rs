@@ -215,7 +215,10 @@ impl Text {
     /// Begins the header of a loop with this bound; a loop without a bound polls.
     pub(crate) fn loop_header(&mut self, block: BlockName, bound: impl Into<Option<Bound>>) {
         self.label(block);
-        let Some(bound) = bound.into() else { return };
+        let Some(bound) = bound.into() else {
+            // The loop polls.
+            return;
+        };
         let end = self.body.pop();
         assert_eq!(end, Some('\n'), "a label is a line");
         let _ = writeln!(self.body, " ; {bound}");

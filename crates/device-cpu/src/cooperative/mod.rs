@@ -28,8 +28,8 @@ use memory::GroupMemory;
 pub(crate) use memory::Kept;
 use rounds::Rounds;
 
-/// The most stacks of a cooperative launch: each has two ranges of pages, of which a process may have 65530 on
-/// Linux.
+/// The most stacks of a cooperative launch: each has two ranges of pages, of which a process may have 65530
+/// on Linux.
 const MAX_STACKS: u64 = 8192;
 /// The most memory of all threadgroups that is not stack.
 const MAX_MEMORY_BYTES: u64 = 1 << 30;

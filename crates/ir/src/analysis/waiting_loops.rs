@@ -1,10 +1,9 @@
 //! Loops that may wait for another thread.
 //!
-//! A loop waits if whether it ends depends on a value that it reads with an atomic or volatile access, or from
-//! shared memory beside a fence: the other thread has to make progress meanwhile (section 5.2.3.6 of the MSL
-//! specification). A loop does not
-//! wait if each of its iterations makes progress by itself: a compare-and-exchange that is retried with the
-//! value that it found, or a counter that the loop itself advances.
+//! A loop waits if a read decides whether it ends that is atomic, volatile, or beside a fence: the other
+//! thread has to make progress meanwhile (section 5.2.3.6 of the MSL specification). A loop does not wait if
+//! each of its iterations makes progress by itself: a compare-and-exchange that is retried with the value
+//! that it found, or a counter that the loop itself advances.
 //!
 //! The analysis marks what depends on such reads: values, and locals that are stored such a value or stored
 //! under such a condition. It covers only the data flow within the loop and errs towards waiting. Functions

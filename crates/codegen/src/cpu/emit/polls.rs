@@ -96,7 +96,7 @@ impl PollTarget for Calls<'_> {
 }
 
 impl Emitter<'_, '_> {
-    /// Polls before the next iteration, where the loop does. A loop that waits lets the other SIMD-groups run.
+    /// Polls before the next iteration, where the loop does. A waiting loop lets the other SIMD-groups run.
     pub(super) fn end_iteration(&mut self, inst: Inst) {
         if self.own_simdgroup.is_some() && self.loops.waiting.contains(&inst) {
             self.yield_simdgroup(YieldReason::Waits);
