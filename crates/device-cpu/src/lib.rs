@@ -24,6 +24,8 @@ mod guarded;
 mod heap;
 mod indirect;
 mod inline_policy;
+#[cfg(all(test, not(loom)))]
+mod launch_memory;
 pub mod loader;
 mod memory;
 mod pipeline;

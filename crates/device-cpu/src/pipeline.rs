@@ -147,8 +147,8 @@ impl CpuPipeline {
 
     /// What a threadgroup of so many threads runs on in a cooperative launch.
     pub(crate) fn stack_needs(&self, threads_per_group: u32) -> StackNeeds {
-        let simdgroups = self.simdgroups.as_ref().map_or(0, |own| own.stacks(threads_per_group));
-        StackNeeds { stacks: 1 + simdgroups, bytes: self.stack_bytes }
+        let simdgroups = self.simdgroups.as_ref().map_or(0, |own| own.count(threads_per_group));
+        StackNeeds { stacks: 1 + u64::from(simdgroups), bytes: self.stack_bytes }
     }
 
     /// What its independent SIMD-groups run on, if it has such.

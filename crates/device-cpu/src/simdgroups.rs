@@ -125,15 +125,9 @@ impl Simdgroups {
     /// Whether this machine can run them.
     pub(crate) const IS_SUPPORTED: bool = context::IS_SUPPORTED;
 
-    /// SIMD-groups of a full threadgroup.
-    fn count(&self, launch: &CpuLaunch) -> usize {
-        let threads = launch.group_size.iter().product::<u32>();
-        threads.div_ceil(self.lanes) as usize
-    }
-
-    /// The number of stacks for a threadgroup of that size.
-    pub(crate) fn stacks(&self, threads_per_group: u32) -> u64 {
-        u64::from(threads_per_group.div_ceil(self.lanes))
+    /// The SIMD-groups of so many threads, each of which takes a stack.
+    pub(crate) fn count(&self, threads: u32) -> u32 {
+        threads.div_ceil(self.lanes)
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Stacks>> {
@@ -141,7 +135,7 @@ impl Simdgroups {
     }
 
     fn take(&self, launch: &CpuLaunch) -> Result<Stacks, OutOfStacks> {
-        let count = self.count(launch);
+        let count = self.count(launch.group_size.iter().product()) as usize;
         let kept = self.kept().pop();
         if let Some(stacks) = kept.filter(|stacks| stacks.count() >= count) {
             return Ok(stacks);
@@ -170,8 +164,7 @@ impl Simdgroups {
         group: u64,
     ) {
         // SAFETY: the table outlives the call, and is constant during it.
-        let threads = threads_of(unsafe { &*launch }, group);
-        let count = threads.div_ceil(self.lanes) as usize;
+        let count = self.count(threads_of(unsafe { &*launch }, group)) as usize;
         assert!(count <= stacks.count(), "a threadgroup has at most as many SIMD-groups as a full one");
         let member = |simdgroup: usize| Member {
             // SAFETY: the caller's worker is readable.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use anymetal_hal::launch::{BoundBuffer, FaultRecord, WORKER_ALIGNMENT};
 
 use super::*;
+use crate::launch_memory::LaunchMemory;
 use crate::pool::PoolOptions;
 
 const STACK_BYTES: usize = 64 << 10;
@@ -67,21 +68,9 @@ fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
     let groups = shared.reached.len() as u64;
     let buffer = BoundBuffer { base: std::ptr::from_ref(shared).cast_mut().cast(), len: 8 };
     let before = 0u64;
-    let launch = CpuLaunch {
-        buffers: &raw const buffer,
-        buffer_count: 1,
-        before: &raw const before,
-        threadgroup_slots: std::ptr::null(),
-        threadgroup_slot_count: 0,
-        stop: &raw const stop,
-        fault: &raw const fault,
-        grid_threads: [groups as u32, 1, 1],
-        groups: [groups as u32, 1, 1],
-        group_size: [1; 3],
-        reserved: 0,
-        resident: std::ptr::null(),
-        resident_count: 0,
-    };
+    let grid = [groups as u32, 1, 1];
+    let launch =
+        LaunchMemory { buffer: &buffer, before: &before, stop: &stop, fault: &fault }.table(grid, [1; 3]);
     let needs = WorkerNeeds { threadgroup_bytes: 64, scratch_bytes: 64 };
     let cooperative = Cooperative {
         code: Code { entry: count, simdgroups: None },

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use anymetal_hal::launch::{BoundBuffer, FaultRecord};
 
 use super::*;
+use crate::launch_memory::LaunchMemory;
 
 const STACK_BYTES: usize = 64 << 10;
 const LANES: u32 = 32;
@@ -63,22 +64,8 @@ fn run(shared: &Shared, simdgroups: &Simdgroups, grid: [u32; 3], group_size: [u3
     let (stop, fault) = (AtomicU32::new(0), FaultRecord::default());
     let buffer = BoundBuffer { base: std::ptr::from_ref(shared).cast_mut().cast(), len: 8 };
     let before = 0u64;
-    let groups = std::array::from_fn(|axis| grid[axis].div_ceil(group_size[axis]));
-    let launch = CpuLaunch {
-        buffers: &raw const buffer,
-        buffer_count: 1,
-        before: &raw const before,
-        threadgroup_slots: std::ptr::null(),
-        threadgroup_slot_count: 0,
-        stop: &raw const stop,
-        fault: &raw const fault,
-        grid_threads: grid,
-        groups,
-        group_size,
-        reserved: 0,
-        resident: std::ptr::null(),
-        resident_count: 0,
-    };
+    let memory = LaunchMemory { buffer: &buffer, before: &before, stop: &stop, fault: &fault };
+    let launch = memory.table(grid, group_size);
     let worker = CpuWorker {
         threadgroup_memory: std::ptr::null_mut(),
         scratch: std::ptr::null_mut(),
@@ -87,7 +74,7 @@ fn run(shared: &Shared, simdgroups: &Simdgroups, grid: [u32; 3], group_size: [u3
     };
     let code = Code { entry: wait_downwards, simdgroups: Some(simdgroups) };
     let stacks = code.stacks(&launch).unwrap();
-    let all = groups.iter().map(|&count| u64::from(count)).product();
+    let all = launch.groups.iter().map(|&count| u64::from(count)).product();
     // SAFETY: `wait_downwards` is made for this table and needs little stack.
     unsafe { code.run(stacks.as_ref(), &launch, &worker, 0..all) };
     code.keep(stacks);

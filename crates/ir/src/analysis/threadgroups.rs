@@ -12,9 +12,9 @@ use super::walk::walk_insts;
 pub fn observes_threadgroups(module: &Module, kernel: &Kernel) -> bool {
     let has_memory = kernel.args.iter().any(|arg| arg.enabled && arg.kind == ArgKind::ThreadgroupMemory);
     has_memory
+        || used_functions(module, &[kernel.function]).into_iter().any(|id| observed_in(module.function(id)))
         // Threads wait for each other within a threadgroup only.
         || waits_for_threads(module, kernel.function)
-        || used_functions(module, &[kernel.function]).into_iter().any(|id| observed_in(module.function(id)))
 }
 
 fn observed_in(function: &Function) -> bool {

@@ -108,9 +108,7 @@ impl<'a> Dependence<'a> {
                 Op::AtomicStore(..) | Op::AtomicCas(..) | Op::Call(..) => undoes_additions = true,
                 Op::AtomicRmw(op, _, operand) => {
                     directions.insert(is_decrement(function, *op, *operand));
-                    let adds = matches!(op, AtomicOp::Add | AtomicOp::Sub);
-                    undoes_additions |=
-                        !adds && matches!(op, AtomicOp::Exchange | AtomicOp::And | AtomicOp::Xor);
+                    undoes_additions |= matches!(op, AtomicOp::Exchange | AtomicOp::And | AtomicOp::Xor);
                 }
                 _ => {}
             });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers, waits_for_threads};
+use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
 use anymetal_ir::{Kernel, Module, Op, Query};
 use anymetal_launch_abi::FAULT_SYMBOL;
 use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
@@ -238,7 +238,11 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     let plan = Plan::new(facts, flow, shared.independent_simdgroups);
     let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
-    let loops = Rc::new(shared.loops.of_kernel(shared.module, function, facts.geometry));
+    let waiting = match shared.independent_simdgroups {
+        true => waiting_loops(shared.module, function),
+        false => BTreeSet::new(),
+    };
+    let loops = Rc::new(shared.loops.of_kernel(function, facts.geometry, waiting));
     let mut emitter = Emitter {
         facts,
         flow,

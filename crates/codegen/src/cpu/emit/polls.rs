@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables, waiting_loops};
-use anymetal_ir::{FuncId, Function, Inst, Module};
+use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables};
+use anymetal_ir::{FuncId, Function, Inst};
 use anymetal_launch_abi::YieldReason;
 
 use super::subroutine::{Subroutines, batch_lanes};
@@ -22,7 +22,7 @@ use crate::polls::{CallWork, PollPlan, PollTarget};
 pub(super) struct FunctionLoops {
     pub(super) variables: Variables,
     pub(super) polls: PollPlan,
-    /// Loops that may wait for another thread.
+    /// Loops that may wait for another thread; none if no SIMD-group runs by itself.
     waiting: BTreeSet<Inst>,
 }
 
@@ -61,18 +61,18 @@ impl SubroutineLoops {
         self.by_function.get(&id).unwrap_or_else(|| unreachable!("{id:?} is not called"))
     }
 
-    /// Those of the kernel's function. Functions that are called do not wait: they have no atomic operations
-    /// ([`anymetal_ir::analysis::is_callable`]).
+    /// Those of the kernel's function. The loops in `waiting` may wait for another thread; functions that are
+    /// called have none, because they have no atomic operations ([`anymetal_ir::analysis::is_callable`]).
     pub(super) fn of_kernel(
         &self,
-        module: &Module,
         function: &Function,
         geometry: Geometry,
+        waiting: BTreeSet<Inst>,
     ) -> FunctionLoops {
         let calls = Calls { loops: self, batches: LANES.div_ceil(self.batch_lanes.max(1)), sets: LANES };
         let loops =
             FunctionLoops::of(function, geometry, |trips| PollPlan::of_kernel(function, trips, &calls));
-        FunctionLoops { waiting: waiting_loops(module, function), ..loops }
+        FunctionLoops { waiting, ..loops }
     }
 }
 
@@ -98,7 +98,7 @@ impl PollTarget for Calls<'_> {
 impl Emitter<'_, '_> {
     /// Polls before the next iteration, where the loop does. A waiting loop lets the other SIMD-groups run.
     pub(super) fn end_iteration(&mut self, inst: Inst) {
-        if self.own_simdgroup.is_some() && self.loops.waiting.contains(&inst) {
+        if self.loops.waiting.contains(&inst) {
             self.yield_simdgroup(YieldReason::Waits);
         }
         if self.loops.polls.of_loop(inst).bound().is_none() {

@@ -88,7 +88,10 @@ impl Emitter<'_, '_> {
 
     /// The end of an iteration: goes on to the next SIMD-group before `end`, or to `done`.
     pub(super) fn next_simdgroup(&mut self, simdgroups: SimdgroupLoop, end: &Opd, done: BlockName) {
-        let SimdgroupLoop::Each { head, slot, polls } = simdgroups else { return self.t.branch(done) };
+        let SimdgroupLoop::Each { head, slot, polls } = simdgroups else {
+            // The call runs no other SIMD-group.
+            return self.t.branch(done);
+        };
         if polls {
             self.poll();
         }
