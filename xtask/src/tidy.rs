@@ -25,7 +25,7 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 /// `misuse` the C library, and `metal-misuse` methods with arguments that are not allowed.
 const MAY_BE_UNSAFE: &[&str] = &[
     "crates/llvm",
-    "crates/lent-memory",
+    "runtime/lent-memory",
     "crates/python",
     "crates/c-api",
     "crates/device-cpu",

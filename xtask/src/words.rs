@@ -86,7 +86,7 @@ mod tests {
         assert_found("crates/ir/src/passes/alike.rs", "", "use `hoist_common_code`");
         assert_found("crates/ir/src/passes/columns/rewrite.rs", "", "use `separable_filter`");
         assert_found("tests/ir/alike/arms.ir", "", "use `hoist_common_code`");
-        assert_found("crates/hal/src/baton.rs", "", "use `single_runner`");
+        assert_found("runtime/hal/src/baton.rs", "", "use `single_runner`");
         assert_passes("crates/msl/src/ast/pair.rs", "");
         assert_passes("crates/ir/src/passes/early_cse.rs", "");
         assert_passes("crates/ir/src/passes/pairwise.rs", "");

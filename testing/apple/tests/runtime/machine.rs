@@ -1,6 +1,6 @@
 //! The devices of the runtime's tests, but for the processor's.
 
-#[path = "../../../../crates/runtime/tests/exec/machine.rs"]
+#[path = "../../../../runtime/core/tests/exec/machine.rs"]
 #[allow(dead_code, reason = "its own device is not used here")]
 mod original;
 

@@ -1,21 +1,21 @@
 //! The runtime's own tests, on Apple's device in the CPU device's place.
 
-#[path = "../../../../crates/runtime/tests/exec/encoding.rs"]
+#[path = "../../../../runtime/core/tests/exec/encoding.rs"]
 mod encoding;
-#[path = "../../../../crates/runtime/tests/exec/events.rs"]
+#[path = "../../../../runtime/core/tests/exec/events.rs"]
 mod events;
-#[path = "../../../../crates/runtime/tests/exec/executors.rs"]
+#[path = "../../../../runtime/core/tests/exec/executors.rs"]
 mod executors;
-#[path = "../../../../crates/runtime/tests/exec/held.rs"]
+#[path = "../../../../runtime/core/tests/exec/held.rs"]
 mod held;
-#[path = "../../../../crates/runtime/tests/exec/history.rs"]
+#[path = "../../../../runtime/core/tests/exec/history.rs"]
 mod history;
-#[path = "../../../../crates/runtime/tests/exec/limits.rs"]
+#[path = "../../../../runtime/core/tests/exec/limits.rs"]
 mod limits;
 mod machine;
-#[path = "../../../../crates/runtime/tests/cpu/memory.rs"]
+#[path = "../../../../runtime/core/tests/cpu/memory.rs"]
 mod memory;
-#[path = "../../../../crates/runtime/tests/exec/order.rs"]
+#[path = "../../../../runtime/core/tests/exec/order.rs"]
 mod order;
-#[path = "../../../../crates/runtime/tests/exec/soak.rs"]
+#[path = "../../../../runtime/core/tests/exec/soak.rs"]
 mod soak;

@@ -9,7 +9,7 @@ use super::{LABELS, Layer, Metric, MetricKind};
 const HEAD: &str = "\
 # Telemetry
 
-<!-- Made by `cargo xtask gen` from crates/telemetry/src/names. -->
+<!-- Made by `cargo xtask gen` from runtime/telemetry/src/names. -->
 
 Every name that the library emits. Metrics go through the facade of the crate `metrics`, spans and events through
 `tracing`; the library installs neither a recorder nor a subscriber unless the settings demand it.
