@@ -13,7 +13,7 @@ const MAXIMA: &[(&str, usize)] = &[
     ("crates/msl/src/lower/", 0),
     ("crates/compiler/src/", 0),
     ("crates/codegen/src/", 44),
-    ("crates/device-cpu/src/", 1),
+    ("devices/cpu/src/", 1),
 ];
 
 /// The values that hide that nothing was done.

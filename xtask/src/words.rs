@@ -98,7 +98,7 @@ mod tests {
     fn retired_identifiers_are_found_as_whole_words() {
         assert_found("crates/ir/src/op/mod.rs", "\nenum Op { LaterRead }", ":2: the identifier `LaterRead`");
         assert_passes("crates/ir/src/op/mod.rs", "struct LaterReader;");
-        assert_passes("crates/device-cpu/src/queue.rs", "let awaited = 1;");
+        assert_passes("devices/cpu/src/queue.rs", "let awaited = 1;");
         assert_found("crates/ir/src/passes/prefetch.rs", "let awaited = 1;", "PrefetchHint::Read");
     }
 

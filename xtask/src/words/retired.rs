@@ -21,7 +21,7 @@ const PASSES: &str = "/src/passes/";
 /// Their test files.
 const PASS_TESTS: &str = "tests/ir/";
 const CODEGEN: &str = "crates/codegen/";
-const DEVICE_CPU: &str = "crates/device-cpu/src/";
+const DEVICE_CPU: &str = "devices/cpu/src/";
 const HAL: &str = "runtime/hal/";
 const IR: &str = "crates/ir/";
 const RUNTIME: &str = "runtime/core/src/";
