@@ -1,6 +1,6 @@
 """Fits the polynomials of the vector math library and prints `coefficients.rs`.
 
-    python3 fit.py > ../../crates/codegen/src/cpu/math/coefficients.rs      (needs: mpmath)
+    python3 fit.py > ../../compiler/codegen/src/cpu/math/coefficients.rs      (needs: mpmath)
 
 Each polynomial minimises the largest weighted error |w(x) (p(x) - g(x))| over an interval by the
 Remez exchange: solve for the coefficients and the levelled error on n + 1 points, move the points to

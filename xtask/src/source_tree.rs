@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn build_output_is_skipped() {
         assert!(is_skipped("target") && is_skipped("fuzz/target") && is_skipped(".git"));
-        assert!(is_skipped("fuzz/corpus") && !is_skipped("testing/corpus") && !is_skipped("crates/llvm"));
+        assert!(is_skipped("fuzz/corpus") && !is_skipped("testing/corpus") && !is_skipped("compiler/llvm"));
     }
 
     #[test]

@@ -83,23 +83,23 @@ mod tests {
 
     #[test]
     fn retired_file_names_are_found_in_their_scope() {
-        assert_found("crates/ir/src/passes/alike.rs", "", "use `hoist_common_code`");
-        assert_found("crates/ir/src/passes/columns/rewrite.rs", "", "use `separable_filter`");
+        assert_found("compiler/ir/src/passes/alike.rs", "", "use `hoist_common_code`");
+        assert_found("compiler/ir/src/passes/columns/rewrite.rs", "", "use `separable_filter`");
         assert_found("tests/ir/alike/arms.ir", "", "use `hoist_common_code`");
         assert_found("runtime/hal/src/baton.rs", "", "use `single_runner`");
-        assert_passes("crates/msl/src/ast/pair.rs", "");
-        assert_passes("crates/ir/src/passes/early_cse.rs", "");
-        assert_passes("crates/ir/src/passes/pairwise.rs", "");
-        assert_found("crates/ir/src/passes/sums.rs", "", "use `split_accumulators`");
-        assert_passes("crates/ir/src/passes/fuse/tests/sums.rs", "");
+        assert_passes("compiler/msl/src/ast/pair.rs", "");
+        assert_passes("compiler/ir/src/passes/early_cse.rs", "");
+        assert_passes("compiler/ir/src/passes/pairwise.rs", "");
+        assert_found("compiler/ir/src/passes/sums.rs", "", "use `split_accumulators`");
+        assert_passes("compiler/ir/src/passes/fuse/tests/sums.rs", "");
     }
 
     #[test]
     fn retired_identifiers_are_found_as_whole_words() {
-        assert_found("crates/ir/src/op/mod.rs", "\nenum Op { LaterRead }", ":2: the identifier `LaterRead`");
-        assert_passes("crates/ir/src/op/mod.rs", "struct LaterReader;");
+        assert_found("compiler/ir/src/op/mod.rs", "\nenum Op { LaterRead }", ":2: the identifier `LaterRead`");
+        assert_passes("compiler/ir/src/op/mod.rs", "struct LaterReader;");
         assert_passes("devices/cpu/src/queue.rs", "let awaited = 1;");
-        assert_found("crates/ir/src/passes/prefetch.rs", "let awaited = 1;", "PrefetchHint::Read");
+        assert_found("compiler/ir/src/passes/prefetch.rs", "let awaited = 1;", "PrefetchHint::Read");
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn comments_and_strings_may_use_any_word() {
         assert_passes(
-            "crates/ir/src/op/mod.rs",
+            "compiler/ir/src/op/mod.rs",
             "// MOST_ROWS\n/* LaterRead */ const A: &str = \"MOST_ROWS\";",
         );
     }

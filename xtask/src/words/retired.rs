@@ -20,13 +20,13 @@ const fn row(scope: &'static str, word: &'static str, instead: &'static str) -> 
 const PASSES: &str = "/src/passes/";
 /// Their test files.
 const PASS_TESTS: &str = "tests/ir/";
-const CODEGEN: &str = "crates/codegen/";
+const CODEGEN: &str = "compiler/codegen/";
 const DEVICE_CPU: &str = "devices/cpu/src/";
 const HAL: &str = "runtime/hal/";
-const IR: &str = "crates/ir/";
+const IR: &str = "compiler/ir/";
 const RUNTIME: &str = "runtime/core/src/";
-const PARSER: &str = "crates/msl/src/parser/";
-const SEMA: &str = "crates/msl/src/sema/";
+const PARSER: &str = "compiler/msl/src/parser/";
+const SEMA: &str = "compiler/msl/src/sema/";
 const ANYWHERE: &str = "";
 
 /// Names of files and folders.
@@ -113,11 +113,11 @@ pub(super) const FILES: &[Retired] = &[
     row(PARSER, "chain", "qualified_name"),
     row(SEMA, "outside", "out_of_line"),
     row(SEMA, "reach", "collect"),
-    row("crates/codegen/src/cpu/emit/", "panel", "panel_microkernel"),
-    row("crates/codegen/src/cpu/emit/", "panels", "panel_calls"),
-    row("crates/codegen/src/cpu/emit/", "conditional", "assumptions"),
-    row("crates/codegen/src/cpu/emit/", "kernel", "microkernel"),
-    row("crates/codegen/src/cpu/emit/", "distance", "pointer_distance"),
+    row("compiler/codegen/src/cpu/emit/", "panel", "panel_microkernel"),
+    row("compiler/codegen/src/cpu/emit/", "panels", "panel_calls"),
+    row("compiler/codegen/src/cpu/emit/", "conditional", "assumptions"),
+    row("compiler/codegen/src/cpu/emit/", "kernel", "microkernel"),
+    row("compiler/codegen/src/cpu/emit/", "distance", "pointer_distance"),
 ];
 
 /// Identifiers of Rust code.

@@ -59,7 +59,7 @@ pub fn catalogue_entry(id: &str) -> Option<&'static Entry> {
 }
 
 /// Where small limits stand for the large ones.
-const LIMITS: Proof = Proof::RustTest("crates/msl/src/pp/tests/hostile.rs");
+const LIMITS: Proof = Proof::RustTest("compiler/msl/src/pp/tests/hostile.rs");
 
 /// Of the table of names.
 const NAMES: Proof = Proof::Untested("the table of names is larger than the memory of a test");
@@ -103,14 +103,14 @@ const PREPROCESSOR: &[Entry] = &[
 ];
 
 /// Translations of small sources.
-const TRANSLATED: Proof = Proof::RustTest("crates/translate/src/opencl/tests.rs");
+const TRANSLATED: Proof = Proof::RustTest("compiler/translate/src/opencl/tests.rs");
 
 const TRANSLATION: &[Entry] = &[
     other("double-as-float", "warning: `double` becomes `float`", TRANSLATED),
     other(
         "shared-in-function",
         "warning: a shared variable of CUDA's that stays in a function template",
-        Proof::RustTest("crates/translate/src/cuda/tests.rs"),
+        Proof::RustTest("compiler/translate/src/cuda/tests.rs"),
     ),
     other("untranslatable", "OpenCL C or CUDA C++ that Metal has nothing for", TRANSLATED),
 ];
