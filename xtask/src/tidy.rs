@@ -33,7 +33,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "devices/nvidia",
     "crates/metal-abi",
     "crates/libmetal",
-    "crates/bench-peers",
+    "tools/bench-peers",
     "crates/host-gemm",
     "devices/cublas",
     "testing/math-ulp",
