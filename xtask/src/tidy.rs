@@ -34,7 +34,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "crates/metal-abi",
     "crates/libmetal",
     "tools/bench-peers",
-    "crates/host-gemm",
+    "libraries/host-gemm",
     "devices/cublas",
     "testing/math-ulp",
     "testing/misuse",
