@@ -61,7 +61,7 @@ def setup(home, build, cuda, opencl):
     os.makedirs(home, exist_ok=True)
     for name in ("anymetal", "libanymetal_c.so"):
         shutil.copy(os.path.join(build, name), home)
-    header = ["-I" + os.path.join(HERE, "../../crates/c-api/include")]
+    header = ["-I" + os.path.join(HERE, "../../interfaces/c-api/include")]
     link = ["-L" + home, "-lanymetal_c", "-Wl,-rpath," + os.path.abspath(home)]
     compiler = ["c++", "-std=c++17", "-O1", "-Wall", "-Wno-parentheses", "-Wno-unused-parameter"]
     shared = compiler + ["-fPIC", "-shared"]

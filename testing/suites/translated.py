@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../crates/cli/src/demo/kernels")
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../interfaces/cli/src/demo/kernels")
 FLAT = ["--threads", "1048576", "--group", "256"]
 MI, K = "1048576", "1024"
 

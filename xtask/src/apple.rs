@@ -1,4 +1,4 @@
-//! Apple's device under tests: over Metal on a Mac, elsewhere over `crates/metal-abi`.
+//! Apple's device under tests: over Metal on a Mac, elsewhere over `interfaces/metal-abi`.
 //!
 //! The tests are a workspace of their own (`testing/apple`), because what they are patched with depends on
 //! this one. They are built into this one's target folder, with this one's versions of what both use.

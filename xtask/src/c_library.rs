@@ -18,7 +18,7 @@ pub(crate) fn install(root: &Path, prefix: &Path) -> io::Result<bool> {
     let packages = lib.join("pkgconfig");
     std::fs::create_dir_all(&include)?;
     std::fs::create_dir_all(&packages)?;
-    let source = root.join("crates/c-api");
+    let source = root.join("interfaces/c-api");
     std::fs::copy(source.join("include/anymetal.h"), include.join("anymetal.h"))?;
     std::fs::copy(target.join("release/libanymetal_c.so"), lib.join("libanymetal_c.so"))?;
     let prefix = std::path::absolute(prefix)?;

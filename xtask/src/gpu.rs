@@ -27,7 +27,7 @@ const TESTS: [(&str, &[&str], &str); 3] = [
 
 /// Folders and files that test programs read, from the repository's root.
 const READ: [&str; 4] =
-    ["tests/exec", "testing/conformance/expectations.toml", "testing/corpora", "crates/cli/src/demo/kernels"];
+    ["tests/exec", "testing/conformance/expectations.toml", "testing/corpora", "interfaces/cli/src/demo/kernels"];
 
 /// The crates whose kernels tests compile, and the kinds of files that they need of them.
 const CORPORA: [&str; 4] = ["candle-metal-kernels", "llama-cpp-sys-2", "metal", "whisper-rs-sys"];

@@ -15,7 +15,7 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask wheel [--dev] [--test] [--with PACKAGE]...
 
   --dev           build with the development profile, which is quicker
-  --test          install the wheel into a new virtual environment and run crates/python/tests there
+  --test          install the wheel into a new virtual environment and run interfaces/python/tests there
   --with PACKAGE  install that package there, too: tests over PyTorch need `torch`, over MLX `mlx[cpu]`
 ";
 
@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> io::Result<bool> {
         return Ok(false);
     }
     let profile = if wanted.dev { ["--profile", "dev"] } else { ["--profile", "release"] };
-    let manifest = root.join("crates/python/Cargo.toml");
+    let manifest = root.join("interfaces/python/Cargo.toml");
     let mut build = Command::new(tools.join("bin/maturin"));
     build.current_dir(root).arg("build").args(profile).arg("--locked");
     build.arg("--manifest-path").arg(&manifest).arg("--out").arg(&wheels);
@@ -83,7 +83,7 @@ fn test(root: &Path, folder: &Path, wheel: &Path, with: &[&str]) -> io::Result<b
         return Ok(false);
     }
     let mut pytest = Command::new(folder.join("bin/python"));
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(root.join("crates/python"));
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(root.join("interfaces/python"));
     succeeds(&mut pytest)
 }
 

@@ -104,15 +104,15 @@ mod tests {
 
     #[test]
     fn a_row_may_be_a_prefix() {
-        assert_found("crates/cli/src/run.rs", "const MOST_ROWS: u32 = 1;", "MAX_");
+        assert_found("interfaces/cli/src/run.rs", "const MOST_ROWS: u32 = 1;", "MAX_");
         assert_found("testing/harness/src/lib.rs", "use limits::LEAST_BYTES;", "MIN_");
-        assert_passes("crates/cli/src/run.rs", "const ALMOST_ALL: u32 = 1;");
+        assert_passes("interfaces/cli/src/run.rs", "const ALMOST_ALL: u32 = 1;");
     }
 
     #[test]
     fn each_word_is_told_once_in_a_file() {
         let text = "const MOST_A: u8 = 1;\nconst MOST_B: u8 = 1;\nconst LEAST_A: u8 = 0;\n";
-        assert_eq!(findings("crates/cli/src/run.rs", text).len(), 2);
+        assert_eq!(findings("interfaces/cli/src/run.rs", text).len(), 2);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub const FILES: &[&str] = &[
 /// # Panics
 /// If it cannot be read.
 pub fn source(file: &str) -> Source {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/cli/src/demo/kernels");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interfaces/cli/src/demo/kernels");
     let name = format!("{file}.metal");
     let text = std::fs::read_to_string(folder.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     Source { name, text, math: Math::Safe, ..Source::default() }

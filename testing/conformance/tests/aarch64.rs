@@ -79,7 +79,7 @@ fn folder(name: &str) -> Vec<CorpusFile> {
 
 #[test]
 fn kernels_of_demo_and_bench() {
-    on_large_stack(|| check_files(&folder("crates/cli/src/demo/kernels"), 4));
+    on_large_stack(|| check_files(&folder("interfaces/cli/src/demo/kernels"), 4));
 }
 
 #[test]

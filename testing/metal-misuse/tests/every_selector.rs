@@ -20,7 +20,7 @@ fn no_call_ends_by_a_signal_an_abort_or_a_bug() {
 
 #[test]
 fn every_exported_function_is_called_or_exempt() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/metal-abi/src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interfaces/metal-abi/src");
     let mut exported = BTreeSet::new();
     scan(&root, &mut exported);
     assert!(exported.len() > 100, "the scan finds functions");

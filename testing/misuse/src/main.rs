@@ -2,7 +2,7 @@
 //!
 //! Child processes run [`sequence`]s of calls; this program reports signals, panics, texts that admit a
 //! bug, broken promises and memory that grows, each with the seed that `--one SEED` repeats.
-//! `crates/python/tests/misuse.py` does the same with the Python package.
+//! `interfaces/python/tests/misuse.py` does the same with the Python package.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod abi;

@@ -1,7 +1,7 @@
 """Random misuse of the Python package `anymetal`.
 
-    python crates/python/tests/misuse.py [--seconds N] [--seed S]
-    python crates/python/tests/misuse.py --one SEED
+    python interfaces/python/tests/misuse.py [--seconds N] [--seed S]
+    python interfaces/python/tests/misuse.py --one SEED
 
 Child processes run sequences of calls with arguments that are often hostile: arrays of types that Metal lacks,
 objects whose `__array_interface__`, `__array_struct__` or `__dlpack__` lies, capsules made by hand, huge and negative
