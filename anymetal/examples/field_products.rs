@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anymetal::{Device, Error};
 
-const SOURCE: &str = include_str!("../../../tests/exec/functions/called-field-products.metal");
+const SOURCE: &str = include_str!("../../tests/exec/functions/called-field-products.metal");
 /// The prime of the curve BN254, lowest word first.
 const PRIME: Field =
     [0x3c20_8c16_d87c_fd47, 0x9781_6a91_6871_ca8d, 0xb850_45b6_8181_585d, 0x3064_4e72_e131_a029];

@@ -15,7 +15,7 @@ const N: u32 = SIDE * SIDE;
 
 macro_rules! source {
     ($file:literal) => {
-        include_str!(concat!("../../cli/src/demo/kernels/", $file, ".metal"))
+        include_str!(concat!("../../interfaces/cli/src/demo/kernels/", $file, ".metal"))
     };
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_device_apple::{AppleDevice, AppleOptions};
+use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 

@@ -3,9 +3,9 @@
 //! The trait and all other arguments are the runtime's; this file adds the check that an element type fits
 //! what the kernel declares.
 
+use anymetal_core::submission::argument::{Argument, ArgumentTarget, Inline};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget, Inline};
 use bytemuck::{NoUninit, Pod};
 
 use crate::buffer::{Buffer, BufferView};

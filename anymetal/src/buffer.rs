@@ -9,12 +9,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal_core::memory::allocator::AllocatedBuffer;
+use anymetal_core::memory::mode::ModeDecision;
+use anymetal_core::memory::pool::PooledBuffer;
+pub use anymetal_core::memory::view::BufferView as Region;
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::memory::allocator::AllocatedBuffer;
-use anymetal_runtime::memory::mode::ModeDecision;
-use anymetal_runtime::memory::pool::PooledBuffer;
-pub use anymetal_runtime::memory::view::BufferView as Region;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! How buffers and heaps are made: label, tenant, placement.
 
-use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest};
-use anymetal_runtime::tenant::Tenant;
+use anymetal_core::memory::mode::{BufferUsage, ModeRequest};
+use anymetal_core::tenant::Tenant;
 
 /// How a buffer or a heap is made. A label alone is enough: `device.buffer_with(&weights, "weights")`.
 ///

@@ -3,6 +3,7 @@
 //! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant:
 //! the first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
 
+use anymetal_core::submission::argument::ArgumentTarget;
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
@@ -13,7 +14,6 @@ use anymetal_hal::texture::{
     state_constant,
 };
 use anymetal_hal::validate::surplus;
-use anymetal_runtime::submission::argument::ArgumentTarget;
 
 use crate::error::Error;
 use crate::extent::Extent;

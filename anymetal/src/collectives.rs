@@ -2,9 +2,9 @@
 //!
 //! Owns [`Collectives`]. Invariant: work that was submitted with a buffer comes before an operation on it.
 
-use anymetal_device_nvidia::{GroupId, NvidiaDevice, ReduceOp, Shard};
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::error::DeviceError;
+use anymetal_nvidia::{GroupId, NvidiaDevice, ReduceOp, Shard};
 
 use crate::buffer::Region;
 use crate::device::Device;
@@ -20,7 +20,7 @@ use crate::error::Error;
 /// and another element type; [`DeviceError::RangeOutsideBuffer`] for lengths that do not fit each other.
 #[derive(Debug)]
 pub struct Collectives {
-    nvidia: anymetal_device_nvidia::Collectives,
+    nvidia: anymetal_nvidia::Collectives,
     first: Device,
 }
 
@@ -28,7 +28,7 @@ impl Collectives {
     /// Devices of this process, each once.
     pub fn new(devices: &[Device]) -> Result<Self, Error> {
         let (own, first) = nvidia(devices)?;
-        Ok(Collectives { nvidia: anymetal_device_nvidia::Collectives::new(&own)?, first })
+        Ok(Collectives { nvidia: anymetal_nvidia::Collectives::new(&own)?, first })
     }
 
     /// Devices of this process in a group of `ranks` devices of several processes, on one machine or many.
@@ -50,7 +50,7 @@ impl Collectives {
     /// ```
     pub fn join(devices: &[Device], group: &GroupId, first: usize, ranks: usize) -> Result<Self, Error> {
         let (own, device) = nvidia(devices)?;
-        let nvidia = anymetal_device_nvidia::Collectives::join(&own, group, first, ranks)?;
+        let nvidia = anymetal_nvidia::Collectives::join(&own, group, first, ranks)?;
         Ok(Collectives { nvidia, first: device })
     }
 

@@ -7,12 +7,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal_core::event::Event;
+use anymetal_core::submission::command_buffer;
 use anymetal_hal::blit;
 use anymetal_hal::command::{Deadline, ResourceUsage, Timestamps};
 use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
-use anymetal_runtime::event::Event;
-use anymetal_runtime::submission::command_buffer;
 use bytemuck::Pod;
 
 use crate::buffer::{BufferView, Region};

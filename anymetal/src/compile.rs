@@ -1,12 +1,12 @@
 //! The thin layer between this crate and the compiler.
 //!
-//! Owns [`CompiledLibrary`], the only place that calls `anymetal_compiler`. Invariant: everything else in the
+//! Owns [`CompiledLibrary`], the only place that calls `anymetal_driver`. Invariant: everything else in the
 //! crate sees artifacts, names, reflection and rendered diagnostics.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anymetal_compiler::{
+use anymetal_driver::{
     ArgumentLayout, CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition,
     FunctionNumber, Fusion, FusionPart, LinkedFunction, MathMode as CompilerMathMode, Source, SourceOptions,
     Specialisation, Target,
@@ -24,7 +24,7 @@ use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
 use crate::pipeline::Grids;
 use crate::sanitized::SanitizedLibrary;
-use anymetal_runtime::submission::argument::Scalar;
+use anymetal_core::submission::argument::Scalar;
 
 /// The threadgroup memory that accesses are bounded by with [`CheckMode::Pages`]: about that of a core of
 /// Apple's GPUs, of which a threadgroup may have half.
@@ -33,7 +33,7 @@ const THREADGROUP_MEMORY_BYTES: u64 = 64 << 10;
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, checks: Checks, target: Target, family: Option<Family> },
+    Source { library: anymetal_driver::Library, checks: Checks, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
@@ -96,7 +96,7 @@ impl CompiledLibrary {
     }
 
     /// The compiler's library, of one that has its source.
-    fn of_source(&self) -> Result<&anymetal_compiler::Library, Error> {
+    fn of_source(&self) -> Result<&anymetal_driver::Library, Error> {
         match self {
             CompiledLibrary::Source { library, .. } => Ok(library),
             CompiledLibrary::Sanitized(sanitized) => Ok(sanitized.library()),

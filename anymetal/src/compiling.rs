@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use anymetal_compiler::CompileError;
+use anymetal_driver::CompileError;
 use anymetal_telemetry::event;
 
 use crate::error::Error;

@@ -8,6 +8,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal_core::submission::argument::{Argument, ArgumentTarget};
+use anymetal_core::submission::compute_encoder as runtime;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::command::{
@@ -21,8 +23,6 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::stage_input::StageInRegion;
 use anymetal_hal::texture::{BindingRole, SamplerDescriptor};
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
-use anymetal_runtime::submission::compute_encoder as runtime;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView, Region};

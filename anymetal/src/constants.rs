@@ -1,6 +1,6 @@
 //! Values for a kernel's function constants.
 
-use anymetal_runtime::submission::argument::Scalar;
+use anymetal_core::submission::argument::Scalar;
 
 /// Values by index (`[[function_constant(0)]]`) or by name. A later value for the same constant counts.
 #[derive(Debug, Clone, Default, PartialEq)]

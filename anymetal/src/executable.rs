@@ -2,11 +2,11 @@
 //!
 //! Owns [`Executable`], thin over the runtime's. Invariant: a refused argument changes nothing.
 
+use anymetal_core::graph::node::NodeId;
+use anymetal_core::graph::resource::ResourceId;
+use anymetal_core::graph::{self as runtime, Plan, PlanOptions};
+use anymetal_core::submission::argument::Argument;
 use anymetal_hal::command::Grid;
-use anymetal_runtime::graph::node::NodeId;
-use anymetal_runtime::graph::resource::ResourceId;
-use anymetal_runtime::graph::{self as runtime, Plan, PlanOptions};
-use anymetal_runtime::submission::argument::Argument;
 
 use crate::buffer::Region;
 use crate::error::Error;

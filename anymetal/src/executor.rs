@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_compiler::Compiler;
+use anymetal_driver::Compiler;
 use anymetal_hal::artifact::ArtifactTarget;
 
 /// What a kernel runs as. The interpreter gives the same results and the same errors, and is much slower.

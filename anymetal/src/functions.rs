@@ -4,10 +4,10 @@
 //! buffer of functions' numbers, which kernels turn into calls. Invariant: a number means the same function
 //! in all pipelines, and a call of one that the pipeline does not have is an error that names the place.
 
+use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::functions::{ENTRY_BYTES, entry};
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 
 use crate::buffer::{Buffer, Region};
 use crate::compile::CompiledLibrary;

@@ -6,8 +6,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use anymetal_core::graph::fuse::{Fused, Fuser, Launch};
 use anymetal_hal::stage_input::region_argument;
-use anymetal_runtime::graph::fuse::{Fused, Fuser, Launch};
 
 use crate::compile::{self, FusionInput};
 use crate::device::Device;

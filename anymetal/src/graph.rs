@@ -8,12 +8,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use anymetal_core::graph::node::{Condition, HostNode, NodeId};
+use anymetal_core::graph::resource::{BytesId, ResourceId, ResourceRange};
+use anymetal_core::graph::{self as runtime, GraphError, Inlined};
+use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_hal::artifact::ArgumentInfo;
 use anymetal_hal::command::BoundResource;
-use anymetal_runtime::graph::node::{Condition, HostNode, NodeId};
-use anymetal_runtime::graph::resource::{BytesId, ResourceId, ResourceRange};
-use anymetal_runtime::graph::{self as runtime, GraphError, Inlined};
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 use bytemuck::Pod;
 
 use crate::buffer::Region;

@@ -6,10 +6,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use anymetal_core::memory::allocator::AllocatedHeap;
+use anymetal_core::memory::mode::ModeDecision;
 use anymetal_hal::buffer::{Buffer as HalBuffer, BufferDescriptor, StorageMode};
 use anymetal_hal::heap::HeapDescriptor;
-use anymetal_runtime::memory::allocator::AllocatedHeap;
-use anymetal_runtime::memory::mode::ModeDecision;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory, Region};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use anymetal_core::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
+use anymetal_core::memory::{MemoryError, allocator};
 use anymetal_hal::device::LentMemory;
 use anymetal_hal::host_pages::HostPages;
-use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
-use anymetal_runtime::memory::{MemoryError, allocator};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory, Region};

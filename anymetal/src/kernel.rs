@@ -45,8 +45,8 @@ mod slice;
 mod source;
 mod types;
 
+pub use anymetal_core::submission::argument::Inline;
 pub use anymetal_macros::{DeviceStruct, device_fn, kernel};
-pub use anymetal_runtime::submission::argument::Inline;
 
 pub use functions::{
     MemFlags, quad_max, quad_min, quad_sum, simd_all, simd_and, simd_any, simd_broadcast,

@@ -2,10 +2,10 @@
 //!
 //! Owns [`Launch`]. Invariant: the first mistake is kept and told by [`Launch::submit`]; nothing runs then.
 
+use anymetal_core::submission::argument::{Argument, InlineBytes};
 use anymetal_hal::command::{
     Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
 };
-use anymetal_runtime::submission::argument::{Argument, InlineBytes};
 
 use crate::buffer::{BufferView, Region};
 use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
@@ -183,7 +183,7 @@ impl<'a> Launch<'a> {
         told(self.encoded()?.run())
     }
 
-    fn encoded(self) -> Result<anymetal_runtime::submission::command_buffer::CommandBuffer, Error> {
+    fn encoded(self) -> Result<anymetal_core::submission::command_buffer::CommandBuffer, Error> {
         let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
         let counts = counts.map(|counts| *counts).transpose()?;
         let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };

@@ -118,19 +118,40 @@ pub mod tuning;
 
 /// The audit log and the session's file, for [`Manager::audit`] and [`Manager::session`].
 pub use anymetal_audit as audit;
-pub use anymetal_compiler::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, CompilerBug};
+/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
+/// It changes more often than this crate's own types.
+pub use anymetal_core as runtime;
+pub use anymetal_driver::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, CompilerBug};
 /// The traits of devices, below everything here: for devices of a program's own, and for what
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
 pub use anymetal_hal as hal;
 /// Recovery policies, for [`Manager::builder`] and for programs that recover by themselves.
 pub use anymetal_policy as policy;
-/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
-/// It changes more often than this crate's own types.
-pub use anymetal_runtime as runtime;
 
-#[cfg(feature = "nccl")]
-pub use anymetal_device_nvidia::{GroupId, ReduceOp};
+pub use anymetal_core::config::{
+    AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
+    KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, SessionLayer, Share, Size, Span, StreamsLayer,
+    TelemetryLayer,
+};
+pub use anymetal_core::event::Event;
+pub use anymetal_core::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
+pub use anymetal_core::graph::resource::{ResourceId, ResourceRange};
+pub use anymetal_core::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
+pub use anymetal_core::history::History;
+pub use anymetal_core::memory::MemoryError;
+pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
+pub use anymetal_core::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
+pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
+pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
+pub use anymetal_core::profile::{CountedWork, Profile, TimeSource};
+pub use anymetal_core::stream::StreamOptions as QueueOptions;
+pub use anymetal_core::submission::ExecError;
+pub use anymetal_core::submission::argument::{
+    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
+};
+pub use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
+pub use anymetal_core::trace::{Trace, TracedCommand, TracedSubmission};
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
     KernelInfo, ScalarType, StageInputInfo,
@@ -161,29 +182,8 @@ pub use anymetal_hal::texture::{
     AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,
     SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
 };
-pub use anymetal_runtime::config::{
-    AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
-    KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, SessionLayer, Share, Size, Span, StreamsLayer,
-    TelemetryLayer,
-};
-pub use anymetal_runtime::event::Event;
-pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
-pub use anymetal_runtime::graph::resource::{ResourceId, ResourceRange};
-pub use anymetal_runtime::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
-pub use anymetal_runtime::history::History;
-pub use anymetal_runtime::memory::MemoryError;
-pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
-pub use anymetal_runtime::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
-pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
-pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
-pub use anymetal_runtime::profile::{CountedWork, Profile, TimeSource};
-pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
-pub use anymetal_runtime::submission::ExecError;
-pub use anymetal_runtime::submission::argument::{
-    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
-};
-pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
-pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
+#[cfg(feature = "nccl")]
+pub use anymetal_nvidia::{GroupId, ReduceOp};
 pub use argument::Plain;
 pub use buffer::{Buffer, BufferView, Region};
 pub use buffer_options::BufferOptions;

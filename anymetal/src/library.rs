@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anymetal_compiler::ArgumentLayout;
+use anymetal_driver::ArgumentLayout;
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::family::Family;
 

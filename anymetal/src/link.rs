@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::memory::MemoryError;
 use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::peer::{CopyPath, PeerCopied, PeerCopy, PeerLink, PeerTotals};
-use anymetal_runtime::memory::MemoryError;
 
 use crate::buffer::Region;
 use crate::device::Device;

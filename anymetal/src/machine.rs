@@ -8,13 +8,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use anymetal_compiler::{Compiler, CpuLevel};
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
-use anymetal_device_nvidia::{NvidiaDevice, NvidiaOptions};
+use anymetal_core::config::{Layers, RuntimeConfig};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_driver::{Compiler, CpuLevel};
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::config::{Layers, RuntimeConfig};
+use anymetal_nvidia::{NvidiaDevice, NvidiaOptions};
 
 use crate::apple;
 use crate::device::{Device, Shared};

@@ -10,9 +10,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use anymetal_core::memory::MemoryError;
 use anymetal_hal::buffer::BufferMapping;
 use anymetal_hal::buffer_uses::MapMode;
-use anymetal_runtime::memory::MemoryError;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};

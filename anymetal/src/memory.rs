@@ -3,12 +3,12 @@
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
+use anymetal_core::memory::MemoryError;
+use anymetal_core::memory::budget::{BudgetStats, Pressure};
+use anymetal_core::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
+use anymetal_core::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
+use anymetal_core::memory::registry::LiveResource;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
-use anymetal_runtime::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
-use anymetal_runtime::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
-use anymetal_runtime::memory::registry::LiveResource;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};

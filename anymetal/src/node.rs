@@ -3,10 +3,10 @@
 //! Owns [`NodeBuilder`], [`KernelNode`] and what a node takes for an argument. Invariant: as for a launch,
 //! the first mistake is kept and told at the end.
 
+use anymetal_core::graph::node as runtime;
+use anymetal_core::submission::argument::{ArgumentTarget, InlineBytes};
 use anymetal_hal::command::Grid;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::graph::node as runtime;
-use anymetal_runtime::submission::argument::{ArgumentTarget, InlineBytes};
 
 use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
 use crate::error::Error;

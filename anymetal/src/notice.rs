@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_compiler::{Compiler, Note};
+use anymetal_driver::{Compiler, Note};
 use anymetal_telemetry::event;
 
 /// The most notices that wait to be taken.

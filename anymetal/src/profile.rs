@@ -2,7 +2,7 @@
 //!
 //! Owns [`Profiler`]; the rounds and their statistics are the runtime's.
 
-use anymetal_runtime::profile::{self, CountedWork, Profile};
+use anymetal_core::profile::{self, CountedWork, Profile};
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;

@@ -7,9 +7,9 @@
 use std::future::Future;
 use std::time::Duration;
 
+use anymetal_core::stream::Stream;
+use anymetal_core::stream::group::StreamGroup;
 use anymetal_hal::command::Deadline;
-use anymetal_runtime::stream::Stream;
-use anymetal_runtime::stream::group::StreamGroup;
 
 use crate::command_buffer::CommandBuffer;
 use crate::device::Device;

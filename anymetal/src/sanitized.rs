@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_compiler::{Library, SharedSession};
+use anymetal_driver::{Library, SharedSession};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::family::Family;
 

@@ -31,14 +31,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anymetal_compiler::sanitizer::Session;
-pub use anymetal_compiler::sanitizer::{
+use anymetal_core::config::KernelsConfig;
+use anymetal_driver::sanitizer::Session;
+pub use anymetal_driver::sanitizer::{
     AccessedMemory, Action, Filter, FilterError, Finding, FindingKind, KernelPattern, KindGroup,
     KindSelector, LaunchRange, MemorySpace, Position, SanitizerOptions, SessionFile, SessionFileError,
     SessionSummary, Severity, Side, SourcePlace, Through, UnknownKind, Value, marks, report, suppress,
 };
-use anymetal_compiler::{AfterLaunch, SharedSession};
-use anymetal_runtime::config::KernelsConfig;
+use anymetal_driver::{AfterLaunch, SharedSession};
 use anymetal_telemetry::record;
 
 use crate::error::Error;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use anymetal_core::submission as runtime;
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::logging::Logs;
 use anymetal_hal::queue::Cancellation;
-use anymetal_runtime::submission as runtime;
 
 use crate::error::Error;
 

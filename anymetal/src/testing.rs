@@ -24,8 +24,8 @@
 
 use std::sync::Arc;
 
+use anymetal_core::config::RuntimeConfig;
 use anymetal_hal::clock::Clock;
-use anymetal_runtime::config::RuntimeConfig;
 
 use crate::device::Device;
 

@@ -12,12 +12,12 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use anymetal_core::memory::MemoryError;
+use anymetal_core::memory::mode::{BufferUsage, ModeRequest, Touches};
+use anymetal_core::memory::pool::{PooledBuffer, RentRequest};
+use anymetal_core::memory::staging::StagingRing;
+use anymetal_core::memory::view;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
-use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
-use anymetal_runtime::memory::staging::StagingRing;
-use anymetal_runtime::memory::view;
 use anymetal_telemetry::{record, span};
 use bytemuck::Pod;
 

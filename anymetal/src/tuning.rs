@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use anymetal_compiler::CacheConfig;
+use anymetal_driver::CacheConfig;
 use anymetal_hal::command::Grid;
 
 pub use anymetal_tune::{

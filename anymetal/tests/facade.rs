@@ -7,7 +7,7 @@ use anymetal::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, Device, DeviceError, ElementType, Error,
     ErrorClass, Inline, KernelInfo, Library, ScalarType, Unbound, f16,
 };
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{ArtifactCode, ArtifactTarget};
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 

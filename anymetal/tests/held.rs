@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anymetal::testing::{self, NullDevice};
 use anymetal::{BufferOptions, Device, Error, ErrorClass, HostPages};
+use anymetal_core::memory::MemoryError;
+use anymetal_core::stream::StreamOptions;
+use anymetal_core::tenant::{QuotaError, TenantLimits};
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::stream::StreamOptions;
-use anymetal_runtime::tenant::{QuotaError, TenantLimits};
 
 const SOURCE: &str = "#include <metal_stdlib>
 using namespace metal;

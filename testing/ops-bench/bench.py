@@ -1,4 +1,4 @@
-"""Times of the same operations in PyTorch, beside those of anymetal-ops: on the CPU with two threads, or on a GPU.
+"""Times of the same operations in PyTorch, beside those of anymetal-tensor-ops: on the CPU with two threads, or on a GPU.
 
     cargo run --release -p anymetal-ops-bench > ours.txt
     python bench.py ours.txt

@@ -1,4 +1,4 @@
-"""Compares the operations of anymetal-ops with PyTorch on the CPU, forward and backward.
+"""Compares the operations of anymetal-tensor-ops with PyTorch on the CPU, forward and backward.
 
     cargo run -p anymetal-ops-torch > cases.jsonl
     python check.py cases.jsonl

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// What type-checks the device for Macs. Needs `rustup target add` of the target, no SDK; the facade would
 /// need a C compiler for it.
 pub(crate) const TYPES: [&str; 6] =
-    ["check", "--locked", "-p", "anymetal-device-apple", "--target", "aarch64-apple-darwin"];
+    ["check", "--locked", "-p", "anymetal-apple", "--target", "aarch64-apple-darwin"];
 
 /// What continuous integration compares: as many programs and kernels as take a minute.
 pub(crate) const SAMPLE: [&str; 2] = ["--every", "400"];

@@ -11,29 +11,29 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Each crate with the crates of ours that it may depend on, in pipeline order.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("anymetal-diag", &[]),
+    ("anymetal-diagnostics", &[]),
     // How files are opened, wherever one is read.
     ("anymetal-files", &[]),
-    ("anymetal-ir", &["anymetal-diag", "anymetal-launch-abi"]),
+    ("anymetal-ir", &["anymetal-diagnostics", "anymetal-abi"]),
     // Names and functions that every layer records with.
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
-    ("anymetal-launch-abi", &[]),
+    ("anymetal-abi", &[]),
     // A pointer and its owner, so that nothing above needs unsafe code for it.
     ("anymetal-lent-memory", &[]),
-    ("anymetal-msl", &["anymetal-ir", "anymetal-diag", "anymetal-launch-abi"]),
-    ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
+    ("anymetal-msl", &["anymetal-ir", "anymetal-diagnostics", "anymetal-abi"]),
+    ("anymetal-interp", &["anymetal-ir", "anymetal-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     // What kernels do, from their IR; compares itself with runs of the interpreter.
     ("anymetal-analyze", &["anymetal-ir", "anymetal-interp"]),
     ("anymetal-llvm", &[]),
     // Processes and messages; what they are about is the compiler's.
     ("anymetal-isolate", &[]),
-    ("anymetal-codegen", &["anymetal-ir", "anymetal-launch-abi"]),
+    ("anymetal-codegen", &["anymetal-ir", "anymetal-abi"]),
     (
-        "anymetal-compiler",
+        "anymetal-driver",
         &[
-            "anymetal-diag",
+            "anymetal-diagnostics",
             "anymetal-files",
             "anymetal-ir",
             "anymetal-msl",
@@ -47,11 +47,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-telemetry",
         ],
     ),
-    ("anymetal-hal", &["anymetal-files", "anymetal-launch-abi", "anymetal-lent-memory"]),
+    ("anymetal-hal", &["anymetal-files", "anymetal-abi", "anymetal-lent-memory"]),
     // A device never sees ir, msl or llvm.
-    ("anymetal-device-cpu", &["anymetal-hal"]),
-    ("anymetal-device-nvidia", &["anymetal-hal", "anymetal-cublas"]),
-    ("anymetal-device-apple", &["anymetal-hal"]),
+    ("anymetal-cpu", &["anymetal-hal"]),
+    ("anymetal-nvidia", &["anymetal-hal", "anymetal-cublas"]),
+    ("anymetal-apple", &["anymetal-hal"]),
     // Time and error classes; what is logged is the callers'.
     ("anymetal-audit", &["anymetal-files", "anymetal-hal"]),
     // Measured sizes; the callers launch.
@@ -59,18 +59,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
-    ("anymetal-runtime", &["anymetal-files", "anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
+    ("anymetal-core", &["anymetal-files", "anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
     // What listens to telemetry.
     ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
     ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
-    ("anymetal-translate", &["anymetal-diag"]),
+    ("anymetal-translate", &["anymetal-diagnostics"]),
     ("anymetal-macros", &[]),
     // Products of matrices over slices, and in NVIDIA GPUs.
     ("anymetal-host-gemm", &[]),
     ("anymetal-cublas", &[]),
     ("anymetal", ANY),
     // A client like any other: what it does, a program that uses the crate can do.
-    ("anymetal-ops", &["anymetal", "anymetal-host-gemm"]),
+    ("anymetal-tensor-ops", &["anymetal", "anymetal-host-gemm"]),
     // Compares itself with others; of ours it knows only the forms of two of them.
     ("anymetal-bench-peers", &["anymetal-host-gemm", "anymetal-cublas"]),
     // The dashboard finds metrics by telemetry's names.
@@ -79,7 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "anymetal",
             "anymetal-audit",
-            "anymetal-compiler",
+            "anymetal-driver",
             "anymetal-files",
             "anymetal-translate",
             "anymetal-tune",
@@ -88,14 +88,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     // Analysis is the compiler's.
-    ("anymetal-python", &["anymetal", "anymetal-compiler", "anymetal-ops"]),
+    ("anymetal-python", &["anymetal", "anymetal-driver", "anymetal-tensor-ops"]),
     ("anymetal-c-api", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal", "anymetal-files"]),
     ("anymetal-libmetal", &["anymetal-metal-abi"]),
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
     ("cargo-anymetal", &[]),
     // Generates the documents of diagnostics, passes and telemetry.
-    ("xtask", &["anymetal-diag", "anymetal-ir", "anymetal-telemetry"]),
+    ("xtask", &["anymetal-diagnostics", "anymetal-ir", "anymetal-telemetry"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn forbidden_arrows_are_found() {
-        assert!(found("anymetal-ir", "anymetal-diag").is_empty());
-        assert!(found("anymetal", "anymetal-device-cpu").is_empty());
+        assert!(found("anymetal-ir", "anymetal-diagnostics").is_empty());
+        assert!(found("anymetal", "anymetal-cpu").is_empty());
         assert_eq!(found("anymetal-ir", "anymetal-llvm").len(), 1);
-        assert_eq!(found("anymetal-runtime", "anymetal-device-cpu").len(), 1);
-        assert_eq!(found("anymetal-device-cpu", "anymetal-ir").len(), 1);
+        assert_eq!(found("anymetal-core", "anymetal-cpu").len(), 1);
+        assert_eq!(found("anymetal-cpu", "anymetal-ir").len(), 1);
         assert_eq!(found("anymetal", "anymetal-cli").len(), 1);
         assert_eq!(found("anymetal-new", "anymetal-ir").len(), 1);
         assert_eq!(found("anymetal", "anymetal-harness").len(), 1);

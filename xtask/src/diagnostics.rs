@@ -1,4 +1,4 @@
-//! Diagnostic ids: each has a row in the catalogue of `anymetal-diag`, is reported, and is tested.
+//! Diagnostic ids: each has a row in the catalogue of `anymetal-diagnostics`, is reported, and is tested.
 //!
 //! Ids are found by their form: in the front end's source, outside of tests, a string literal of words joined
 //! by hyphens is an id, and so is a single word that is the first argument of `error` or `warning`.
@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use anymetal_diag::{CATALOGUE, Entry, Proof, catalogue_entry};
+use anymetal_diagnostics::{CATALOGUE, Entry, Proof, catalogue_entry};
 
 use crate::source_tree::SourceFile;
 
@@ -160,8 +160,10 @@ mod tests {
         let source = file("compiler/msl/src/a.rs", "//! A\nself.error(\"no-such-id\", span, \"text\");\n");
         assert_eq!(
             findings_about(&[source], "no-such-id"),
-            ["compiler/msl/src/a.rs:2: id `no-such-id` has no row in compiler/diagnostics/src/catalogue.rs: \
-                 add it, then `cargo xtask gen`"]
+            [
+                "compiler/msl/src/a.rs:2: id `no-such-id` has no row in compiler/diagnostics/src/catalogue.rs: \
+                 add it, then `cargo xtask gen`"
+            ]
         );
     }
 
@@ -172,7 +174,10 @@ mod tests {
             assert_eq!(found.len(), 1, "{text}");
         }
         let text = "let unclosed = \"unclosed\";";
-        assert_eq!(findings_about(&[file("compiler/msl/src/a.rs", text)], "`unclosed`"), Vec::<String>::new());
+        assert_eq!(
+            findings_about(&[file("compiler/msl/src/a.rs", text)], "`unclosed`"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -190,7 +195,10 @@ mod tests {
     #[test]
     fn tests_report_nothing() {
         let text = "#[cfg(test)]\nmod tests {\n    let id = \"no-such-id\";\n}\n";
-        assert_eq!(findings_about(&[file("compiler/msl/src/a.rs", text)], "no-such-id"), Vec::<String>::new());
+        assert_eq!(
+            findings_about(&[file("compiler/msl/src/a.rs", text)], "no-such-id"),
+            Vec::<String>::new()
+        );
         let text = "let id = \"no-such-id\";\n";
         assert_eq!(
             findings_about(&[file("compiler/msl/src/a/tests.rs", text)], "no-such-id"),

@@ -86,7 +86,10 @@ mod tests {
         {
             let one_line = format!("//! A\nlet Some(a) = b else {{ {value} }};\n");
             let found = findings(&one_line);
-            assert!(found.len() == 1 && found[0].starts_with("compiler/ir/src/a.rs:2: "), "{value}: {found:?}");
+            assert!(
+                found.len() == 1 && found[0].starts_with("compiler/ir/src/a.rs:2: "),
+                "{value}: {found:?}"
+            );
             assert_eq!(findings(&format!("let Some(a) = b else {{\n    {value}\n}};\n")).len(), 1, "{value}");
         }
     }

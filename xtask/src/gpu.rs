@@ -20,14 +20,18 @@ const MAX_BYTES: u64 = 60_000_000;
 
 /// Test programs: the package, the option that selects it, and the name of the target.
 const TESTS: [(&str, &[&str], &str); 3] = [
-    ("anymetal-device-nvidia", &["--lib"], "anymetal_device_nvidia"),
+    ("anymetal-nvidia", &["--lib"], "anymetal_nvidia"),
     ("anymetal-conformance", &["--test", "exec"], "exec"),
     ("anymetal-conformance", &["--test", "conformance"], "conformance"),
 ];
 
 /// Folders and files that test programs read, from the repository's root.
-const READ: [&str; 4] =
-    ["tests/exec", "testing/conformance/expectations.toml", "testing/corpora", "interfaces/cli/src/demo/kernels"];
+const READ: [&str; 4] = [
+    "tests/exec",
+    "testing/conformance/expectations.toml",
+    "testing/corpora",
+    "interfaces/cli/src/demo/kernels",
+];
 
 /// The crates whose kernels tests compile, and the kinds of files that they need of them.
 const CORPORA: [&str; 4] = ["candle-metal-kernels", "llama-cpp-sys-2", "metal", "whisper-rs-sys"];

@@ -158,9 +158,9 @@ fn cargo(root: &Path, arguments: &[&str]) -> ExitCode {
 const BLESSED: &[(&str, [&str; 2])] = &[
     ("ir", ["anymetal-ir", "passes"]),
     ("codegen", ["anymetal-codegen", "files"]),
-    ("ui", ["anymetal-compiler", "ui"]),
+    ("ui", ["anymetal-driver", "ui"]),
     ("sanitizer", ["anymetal-cli", "sanitizer"]),
-    ("family", ["anymetal-compiler", "family"]),
+    ("family", ["anymetal-driver", "family"]),
 ];
 
 /// Runs a test program so that it writes what came out; `git diff tests` shows what changed.

@@ -46,7 +46,18 @@ const MAXIMUM_WIDTH: usize = 110;
 
 /// Folders in which only comments are checked against [`MAXIMUM_WIDTH`], without rows of tables: some string
 /// literals are wider.
-const MAY_BE_WIDER: &[&str] = &["crates/", "testing/", "fuzz/"];
+const MAY_BE_WIDER: &[&str] = &[
+    "runtime/",
+    "devices/",
+    "compiler/",
+    "anymetal/",
+    "tools/",
+    "libraries/",
+    "service/",
+    "interfaces/",
+    "testing/",
+    "fuzz/",
+];
 
 /// Marks of unfinished work. Written in halves, so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("to", "do!("), concat!("unimple", "mented!("), concat!("FIX", "ME")];
@@ -212,7 +223,11 @@ mod tests {
         assert_found("compiler/ir/src/types.rs", "// Types.\n", "//! doc");
         assert_found("compiler/ir/src/types.rs", &format!("//! T\n{}", "\n".repeat(900)), "901 lines");
         assert_found("compiler/ir/src/utils.rs", "//! Things.\n", "name");
-        assert_found("compiler/ir/src/types.rs", concat!("//! T\nfn f() { to", "do!() }\n"), ":2: unfinished");
+        assert_found(
+            "compiler/ir/src/types.rs",
+            concat!("//! T\nfn f() { to", "do!() }\n"),
+            ":2: unfinished",
+        );
         assert_found("xtask/src/a.rs", &format!("//! T\n// {}\n", "x".repeat(108)), ":2: 111 characters");
         assert_found("docs/a.md", concat!("see /ro", "ot/a\n"), "particular machine");
         assert_found("compiler/ir/src/types.rs", "//! T\npub use kind::*;\n", "glob");

@@ -96,7 +96,11 @@ mod tests {
 
     #[test]
     fn retired_identifiers_are_found_as_whole_words() {
-        assert_found("compiler/ir/src/op/mod.rs", "\nenum Op { LaterRead }", ":2: the identifier `LaterRead`");
+        assert_found(
+            "compiler/ir/src/op/mod.rs",
+            "\nenum Op { LaterRead }",
+            ":2: the identifier `LaterRead`",
+        );
         assert_passes("compiler/ir/src/op/mod.rs", "struct LaterReader;");
         assert_passes("devices/cpu/src/queue.rs", "let awaited = 1;");
         assert_found("compiler/ir/src/passes/prefetch.rs", "let awaited = 1;", "PrefetchHint::Read");

@@ -55,7 +55,7 @@ impl Bench {
 
 macro_rules! source {
     ($file:literal) => {
-        include_str!(concat!("../../../cli/src/demo/kernels/", $file, ".metal"))
+        include_str!(concat!("../../../interfaces/cli/src/demo/kernels/", $file, ".metal"))
     };
 }
 

@@ -1,6 +1,6 @@
 //! What a launch takes for a slice of a kernel.
 
-use anymetal_runtime::submission::argument::Argument;
+use anymetal_core::submission::argument::Argument;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use anymetal_audit::{AuditError, AuditLog, AuditOptions, Durability, Event, Outcome, WhenFailing};
+use anymetal_core::config::{AuditConfig, AuditDurability, AuditFailing};
 use anymetal_hal::clock::Clock;
 use anymetal_hal::sync::lock;
 use anymetal_policy::ladder::Ending;
-use anymetal_runtime::config::{AuditConfig, AuditDurability, AuditFailing};
 use anymetal_telemetry::record;
 
 use super::observe::{EndedExecution, ManagerEvent, Observe};

@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 use bytemuck::Pod;
 
 use super::core::Core;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_audit::AuditLog;
+use anymetal_core::config::{AuditConfig, RuntimeConfig};
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_policy::adapt::{PowerSource, ThermalSource};
 use anymetal_policy::breaker::Breakers;
 use anymetal_policy::policies::Policies;
-use anymetal_runtime::config::{AuditConfig, RuntimeConfig};
 
 use super::Manager;
 use super::audit::{self, Audit};

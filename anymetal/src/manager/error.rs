@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use anymetal_audit::AuditError;
 use anymetal_audit::session::SessionError;
+use anymetal_core::memory::MemoryError;
+use anymetal_core::submission::ExecError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_policy::bulkhead::BulkheadFull;
 use anymetal_policy::invalid::InvalidPolicy;
 use anymetal_policy::ladder::{Effects, Failure, GiveUp, Path, Resource};
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::submission::ExecError;
 
 use crate::error::Error;
 

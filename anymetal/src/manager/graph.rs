@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use anymetal_core::memory::view::BufferView as Region;
 use anymetal_hal::artifact::Access;
-use anymetal_runtime::memory::view::BufferView as Region;
 use bytemuck::Pod;
 
 use super::buffer::ManagedBuffer;

@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::submission::argument::InlineBytes;
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::command::Grid;
 use anymetal_policy::idempotence::Declaration;
-use anymetal_runtime::submission::argument::InlineBytes;
 use bytemuck::Pod;
 
 use super::buffer::{ManagedArgument, ManagedBinding, ManagedBuffer, elements};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use anymetal_audit::session::{PipelineState, TuningValue, source_hash};
-use anymetal_runtime::submission::argument::Scalar;
+use anymetal_core::submission::argument::Scalar;
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::device::Device;

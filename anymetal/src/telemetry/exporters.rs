@@ -6,13 +6,13 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use anymetal_core::config::{HealthConfig, RuntimeConfig, Share};
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_health::alert::AlertSink;
 use anymetal_health::check::{self, BadThresholds, Check, Thresholds};
 use anymetal_health::monitor::{Monitor, MonitorOptions};
 use anymetal_health::service::HealthService;
 use anymetal_health::state::Hysteresis;
-use anymetal_runtime::config::{HealthConfig, RuntimeConfig, Share};
 use anymetal_telemetry::record;
 use anymetal_telemetry_export::exposition;
 use anymetal_telemetry_export::server::{Response, Routes, Server};

@@ -1,6 +1,6 @@
 //! No exporters, for builds without the feature `prometheus`.
 
-use anymetal_runtime::config::RuntimeConfig;
+use anymetal_core::config::RuntimeConfig;
 
 use crate::notice::{NoticeKind, notify};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use anymetal_core::config::TelemetryConfig;
 use anymetal_hal::clock::Clock;
-use anymetal_runtime::config::TelemetryConfig;
 use anymetal_telemetry::span::sample_submissions;
 use anymetal_telemetry_export::otlp::layer::OtlpLayer;
 use anymetal_telemetry_export::otlp::{Otlp, OtlpOptions};

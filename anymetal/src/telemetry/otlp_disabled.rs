@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use anymetal_core::config::TelemetryConfig;
 use anymetal_hal::clock::Clock;
-use anymetal_runtime::config::TelemetryConfig;
 use anymetal_telemetry_export::store::Store;
 
 use super::exporters::TelemetryError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue, TenantLimits};
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 
 /// Words that each probe may write.
 const WORDS: usize = 1 << 15;

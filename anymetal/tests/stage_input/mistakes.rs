@@ -113,7 +113,7 @@ fn a_buffer_of_stage_in_data_must_be_bound() -> Result<(), Error> {
 
 #[test]
 fn code_that_was_made_without_a_description_is_refused() -> Result<(), Error> {
-    use anymetal_compiler::{
+    use anymetal_driver::{
         CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
     };
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));

@@ -2,15 +2,15 @@
 //!
 //! Owns the encoding, its arithmetic, and the text of the search for an address among a launch's resident
 //! buffers. Both code generators keep pointers so; the rules of the table are
-//! [`anymetal_launch_abi::resident`]'s.
+//! [`anymetal_abi::resident`]'s.
 //!
 //! Invariants: tagged pointers are in registers and in pointer slots only, so that no data becomes one; and
 //! no sum carries from the offset into the number: it saturates at [`MAX_OFFSET`], where no allocation has
 //! bytes, and later sums leave it there.
 
+use anymetal_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
+use anymetal_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
 use anymetal_ir::Value;
-use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
-use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING, READ_ONLY};
 
 use crate::elementwise::Width;
 use crate::llvm_text::{Opd, Text};

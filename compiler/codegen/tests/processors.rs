@@ -4,7 +4,7 @@
 mod support;
 
 use anymetal_codegen::cpu::generate;
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_hal::launch::FAULT_SYMBOL;
 use anymetal_ir::Module;
 use anymetal_ir::passes::{inline, optimise};

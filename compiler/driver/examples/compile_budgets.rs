@@ -1,6 +1,6 @@
 //! Compiles large generated kernels and prints what each took: one row of `docs/compile-budgets.md` each.
 //!
-//! `cargo run --release -p anymetal-compiler --example compile_budgets -- KIND COUNT` compiles one kernel, so
+//! `cargo run --release -p anymetal-driver --example compile_budgets -- KIND COUNT` compiles one kernel, so
 //! that the peak of the memory is that kernel's.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints measurements")]
@@ -11,7 +11,7 @@ mod sources;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anymetal_compiler::{
+use anymetal_driver::{
     Budget, CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
 };
 

@@ -1,6 +1,6 @@
 //! What isolation costs: once per process, and per compile.
 //!
-//! `cargo run --release -p anymetal-compiler --example isolation_cost -- [ROUNDS]`. Each round runs this
+//! `cargo run --release -p anymetal-driver --example isolation_cost -- [ROUNDS]`. Each round runs this
 //! program twice, isolated and not, in turns. A run compiles one kernel from a fresh start, then others of
 //! about its size, all with LLVM and without a disk cache. The cost is the difference of the medians. This
 //! program is its own worker, so that no other executable need be of the same build.
@@ -9,7 +9,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, Isolate, IsolateSettings, Source, SourceOptions, Specialisation,
     Target, WORKER_SUBCOMMAND, serve_worker,
 };

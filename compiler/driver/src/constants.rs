@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use anymetal_diag::suggest;
+use anymetal_diagnostics::suggest;
 use anymetal_hal::artifact::{ElementType, FunctionConstantInfo, ScalarType};
 use anymetal_ir::{FunctionConstant, FunctionConstantId, Module};
 use half::{bf16, f16};

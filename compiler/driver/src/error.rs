@@ -140,12 +140,12 @@ impl CompileError {
         match self {
             CompileError::Source(diagnostics) => diagnostics.render_json(),
             other => {
-                let diagnostic = anymetal_diag::Diagnostic::error(
+                let diagnostic = anymetal_diagnostics::Diagnostic::error(
                     other.id(),
-                    anymetal_diag::Span::NONE,
+                    anymetal_diagnostics::Span::NONE,
                     other.to_string(),
                 );
-                anymetal_diag::render_json(&anymetal_diag::SourceMap::default(), &[diagnostic])
+                anymetal_diagnostics::render_json(&anymetal_diagnostics::SourceMap::default(), &[diagnostic])
             }
         }
     }

@@ -14,7 +14,7 @@ pub use printing::{Emit, PrintAfter};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anymetal_diag::{SourceFile, suggest};
+use anymetal_diagnostics::{SourceFile, suggest};
 use anymetal_hal::artifact::{ArgumentInfo, Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 use anymetal_hal::family::{Family, FamilyRefusal};

@@ -1,8 +1,8 @@
 //! No stage runs twice: descriptions generate no code and tell what the artifacts tell, and the module that
 //! a description prepared is the one that the compiles start from. The compiler counts the stages that ran.
 
-use anymetal_compiler::hal::artifact::KernelInfo;
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::KernelInfo;
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Emit, Library, Source,
     SourceOptions, Specialisation, Target,
 };

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anymetal_compiler::hal::family::Family;
-use anymetal_compiler::{
+use anymetal_driver::hal::family::Family;
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source,
     SourceOptions, Specialisation,
 };

@@ -1,8 +1,8 @@
 //! Kernels with messages for each target, and that kernels without logging are what they were.
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
-use anymetal_compiler::hal::encoding;
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_driver::hal::encoding;
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, Library, Source, SourceOptions, Specialisation,
     Target,
 };

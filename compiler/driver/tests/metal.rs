@@ -1,9 +1,9 @@
 //! Artifacts for Apple GPUs: one text, options, constants and a reflection; no LLVM.
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, ScalarType};
-use anymetal_compiler::hal::encoding::{decode, encode};
-use anymetal_compiler::hal::metal_source::{MathMode, MetalConstant, MetalSource};
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, ScalarType};
+use anymetal_driver::hal::encoding::{decode, encode};
+use anymetal_driver::hal::metal_source::{MathMode, MetalConstant, MetalSource};
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Definition, Library,
     Source, SourceOptions, Specialisation, Target,
 };
@@ -30,7 +30,7 @@ fn library(folder: &std::path::Path, compiler: &Compiler) -> Library {
     let options = SourceOptions {
         definitions: vec![Definition::Define("WIDTH=2".to_owned())],
         language_version: 310,
-        math_mode: anymetal_compiler::MathMode::Relaxed,
+        math_mode: anymetal_driver::MathMode::Relaxed,
         ..SourceOptions::default()
     };
     compiler.library(Source::from_file(&folder.join("main.metal"), MAIN.into(), options)).unwrap()

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
-use anymetal_compiler::hal::encoding;
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_driver::hal::encoding;
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source,
     SourceOptions, Specialisation, Target,
 };
@@ -128,9 +128,7 @@ fn what_no_card_can_run_is_refused() {
 
 #[test]
 fn attributes_of_stage_in_data_are_loads_of_their_formats() {
-    use anymetal_compiler::hal::stage_input::{
-        AttributeFormat, BufferLayout, IndexType, StageInputDescriptor,
-    };
+    use anymetal_driver::hal::stage_input::{AttributeFormat, BufferLayout, IndexType, StageInputDescriptor};
     let source = "struct In { float4 color [[attribute(0)]]; uint2 at [[attribute(1)]]; };
         kernel void store(In in [[stage_in]], device float4* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
             y[i] = in.color + float4(float2(in.at), 0, 0);

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, Emit, Source, SourceOptions, Specialisation,
 };
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Which kernels are compiled with independent SIMD-groups: those with loops that may wait for another
 //! thread. All others are compiled as before.
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
 };
 

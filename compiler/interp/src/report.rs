@@ -1,6 +1,6 @@
 //! The report of a run, and the types that it shares with observers: threads, variables, positions.
 
-pub use anymetal_launch_abi::AccessKind;
+pub use anymetal_abi::AccessKind;
 
 use anymetal_ir::{FuncId, GlobalId, Loc, Local, ThreadgroupId};
 

@@ -1,6 +1,6 @@
 //! A module: functions, data, kernels and their arguments.
 
-use anymetal_launch_abi::logging::LogSite;
+use anymetal_abi::logging::LogSite;
 
 use crate::{FuncId, Function, FunctionConstantId, Scalar, Space};
 

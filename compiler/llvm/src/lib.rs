@@ -3,7 +3,7 @@
 //! This is the only crate that knows LLVM. [`Llvm::load`] finds a libLLVM (see [`discovery`] for the
 //! order), binds about thirty C functions and checks the version. [`Llvm::compile`] turns IR text
 //! into an object, assembly (PTX for the NVIDIA target) or optimised IR. Nothing of LLVM leaks out:
-//! text goes in, bytes come out. The CPU device runs the objects (`anymetal_device_cpu::loader`) and
+//! text goes in, bytes come out. The CPU device runs the objects (`anymetal_cpu::loader`) and
 //! needs no LLVM for it, so an object from the disk cache starts at once.
 //!
 //! Invariants: a compile never prints and never shares an LLVM context with another one, so any

@@ -162,7 +162,7 @@ pub enum BuiltinOp {
     },
     /// Fragments A, B, C; gives A × B + C.
     MatrixMultiplyAccumulate,
-    /// The number of a [`LogSite`](anymetal_launch_abi::logging::LogSite), then its arguments as they are in
+    /// The number of a [`LogSite`](anymetal_abi::logging::LogSite), then its arguments as they are in
     /// the record: calls of a log's methods become this. No program calls it by name.
     LogMessage,
     /// The memory of the indirect command buffer with that handle.

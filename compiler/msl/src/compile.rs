@@ -14,7 +14,7 @@ use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
 use crate::stack;
 use crate::token::{MathMode, Token};
-use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
+use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceMap, Span};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How to compile.
@@ -48,17 +48,17 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// Whether there is an error among them.
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|d| d.severity == anymetal_diag::Severity::Error)
+        self.list.iter().any(|d| d.severity == anymetal_diagnostics::Severity::Error)
     }
 
     /// As text for a terminal.
     pub fn render_text(&self, colour: bool) -> String {
-        anymetal_diag::render_text(&self.map, &self.list, colour)
+        anymetal_diagnostics::render_text(&self.map, &self.list, colour)
     }
 
     /// As a JSON array.
     pub fn render_json(&self) -> String {
-        anymetal_diag::render_json(&self.map, &self.list)
+        anymetal_diagnostics::render_json(&self.map, &self.list)
     }
 }
 
@@ -381,7 +381,7 @@ fn load_prelude() -> Prelude {
 }
 
 fn assert_right(map: &SourceMap, sink: &Sink) {
-    let rendered = || anymetal_diag::render_text(map, sink.diagnostics(), false);
+    let rendered = || anymetal_diagnostics::render_text(map, sink.diagnostics(), false);
     assert!(!sink.has_errors(), "the Metal library has errors:\n{}", rendered());
 }
 

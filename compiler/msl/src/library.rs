@@ -8,7 +8,7 @@
 //! To add a function, write it into the header of its family; functions are checked when first used.
 
 use crate::pp::{IncludeLoader, IncludedFile, NotLoaded};
-use anymetal_diag::{FileId, SourceMap};
+use anymetal_diagnostics::{FileId, SourceMap};
 
 /// The headers with the names that messages show, in the order in which they build on one another.
 const HEADERS: &[(&str, &str)] = &[
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::parser::{self, Scopes};
     use crate::pp::{self, MacroTable};
-    use anymetal_diag::Sink;
+    use anymetal_diagnostics::Sink;
 
     fn preprocessed(map: &mut SourceMap, sink: &mut Sink) -> pp::Output {
         let main = add_sources(map);
@@ -96,7 +96,7 @@ mod tests {
         let mut sink = Sink::new();
         let output = preprocessed(&mut map, &mut sink);
         let unit = parser::parse(&output.tokens, Scopes::default(), &mut sink);
-        let rendered = anymetal_diag::render_text(&map, sink.diagnostics(), false);
+        let rendered = anymetal_diagnostics::render_text(&map, sink.diagnostics(), false);
         assert!(sink.diagnostics().is_empty(), "{rendered}");
         assert!(unit.items.len() > 100);
         for (name, text) in HEADERS {

@@ -32,7 +32,7 @@ mod wide_vector;
 use crate::functions::UnlinkedModule;
 use crate::hir;
 use crate::token::MathMode;
-use anymetal_diag::{SourceMap, Span};
+use anymetal_diagnostics::{SourceMap, Span};
 use anymetal_ir as ir;
 use encoding::Encoding;
 use logging::Messages;

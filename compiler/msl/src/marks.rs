@@ -7,7 +7,7 @@
 //! Invariant: what is left parses as if they had never been there.
 
 use crate::token::{Kw, Punct, Token, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// A mark and what it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]

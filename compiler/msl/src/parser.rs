@@ -44,7 +44,7 @@ pub use scope::Scopes;
 
 use crate::ast::Item;
 use crate::token::{FpPragmas, Kw, Name, Punct, Token, TokenKind};
-use anymetal_diag::{Diagnostic, Sink, Span};
+use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use scope::{NameKind, ScopeId};
 use std::sync::Arc;
 

@@ -36,7 +36,7 @@ pub use macro_table::{Macro, MacroTable};
 pub use resolved::Includes;
 
 use crate::token::{MathMode, Token};
-use anymetal_diag::{FileId, Sink, SourceMap};
+use anymetal_diagnostics::{FileId, Sink, SourceMap};
 
 /// What a run depends on besides its text.
 #[derive(Clone, Debug)]

@@ -80,7 +80,7 @@ use crate::ast::{FunctionBody, Item, ItemKind};
 use crate::functions::{FunctionHandle, FunctionHandles};
 use crate::hir::{Kernel, Program};
 use crate::stack::on_large_stack;
-use anymetal_diag::{Sink, Span};
+use anymetal_diagnostics::{Sink, Span};
 use arena::Arena;
 use checker::Checker;
 use kernel::EntranceKind;

@@ -13,7 +13,7 @@ pub use keyword::Kw;
 pub use name::Name;
 pub use punct::Punct;
 
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::fmt;
 
 /// One token and where it comes from.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anymetal_diag::Diagnostic;
+use anymetal_diagnostics::Diagnostic;
 use anymetal_msl::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{CompileOptions, Library};
 use anymetal_translate::{Doubles, Options, Translation, cuda_to_msl, opencl_to_msl};
@@ -111,7 +111,7 @@ fn file(path: &Path, files: &mut Files, options: &Options, count: &mut Count) ->
     }
     count.files += 1;
     if let Some(error) =
-        translation.diagnostics.iter().find(|one| one.severity == anymetal_diag::Severity::Error)
+        translation.diagnostics.iter().find(|one| one.severity == anymetal_diagnostics::Severity::Error)
     {
         *count.reasons.entry(reason(error)).or_default() += 1;
         return Some(format!("not translated: {}", error.message));
@@ -121,8 +121,8 @@ fn file(path: &Path, files: &mut Files, options: &Options, count: &mut Count) ->
     let (library, diagnostics) =
         Library::parse(&name, translation.text.as_bytes(), &CompileOptions::default(), files);
     let mut failed = None;
-    let mut note = |list: &[Diagnostic], map: &anymetal_diag::SourceMap, count: &mut Count| {
-        let error = list.iter().find(|one| one.severity == anymetal_diag::Severity::Error);
+    let mut note = |list: &[Diagnostic], map: &anymetal_diagnostics::SourceMap, count: &mut Count| {
+        let error = list.iter().find(|one| one.severity == anymetal_diagnostics::Severity::Error);
         let Some(error) = error.filter(|_| failed.is_none()) else { return };
         *count.reasons.entry(reason(error)).or_default() += 1;
         let line = map.location(map.outermost(error.span)).map_or(0, |(_, at)| at.line);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_diag::{FileId, SourceMap, Span};
+use anymetal_diagnostics::{FileId, SourceMap, Span};
 
 /// Gives the name and text of the file that an `#include` in a file means: its name there, whether it is in
 /// angle brackets, and the including file.

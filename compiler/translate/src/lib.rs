@@ -35,7 +35,7 @@ mod flatten;
 mod opencl;
 mod token;
 
-pub use anymetal_diag::{Diagnostic, Span};
+pub use anymetal_diagnostics::{Diagnostic, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

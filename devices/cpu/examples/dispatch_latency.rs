@@ -1,14 +1,14 @@
 //! Measures what a dispatch costs on this machine: empty ones batched and one by one, and whether two workers
 //! are faster than one. Kernels are C, compiled by gcc.
 //!
-//! `cargo run --release -p anymetal-device-cpu --example dispatch_latency`
+//! `cargo run --release -p anymetal-cpu --example dispatch_latency`
 #![allow(clippy::print_stdout, reason = "it is a program that reports")]
 
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::command::{Command, Dispatch, Grid, Submission};
 use anymetal_hal::device::Device;

@@ -6,7 +6,7 @@
 //! of `queue` turn what goes wrong into errors. [`loader`] maps objects into memory. Start at [`CpuDevice`].
 
 #[cfg(not(unix))]
-compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");
+compile_error!("anymetal-cpu maps memory with mmap: Unix only so far");
 
 // Which processor a model happens to run on must not change what it does.
 #[cfg_attr(any(loom, not(target_os = "linux")), path = "affinity_disabled.rs")]

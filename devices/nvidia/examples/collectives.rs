@@ -1,7 +1,7 @@
 //! Collectives of NCCL over all NVIDIA GPUs of this machine: each operation's result compared with the
 //! host's, and the bus bandwidth of all-reduce.
 //!
-//! `cargo run --release -p anymetal-device-nvidia --features nccl --example collectives [processes]`
+//! `cargo run --release -p anymetal-nvidia --features nccl --example collectives [processes]`
 //!
 //! With `processes` each GPU has a process of its own, which is how groups of several machines work.
 //! Bus bandwidth is the bytes that a link carries: 2 (n - 1) / n of a buffer's bytes for n GPUs.
@@ -11,10 +11,10 @@ use std::error::Error;
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use anymetal_device_nvidia::{Collectives, GroupId, NvidiaDevice, NvidiaOptions, ReduceOp, Shard};
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::device::Device as _;
+use anymetal_nvidia::{Collectives, GroupId, NvidiaDevice, NvidiaOptions, ReduceOp, Shard};
 
 type Buffers = Vec<Shard>;
 

@@ -117,11 +117,11 @@ fn original(metadata: &Metadata) -> Result<&Package, String> {
 /// The folder of `anymetal-metal-abi`.
 fn abi_folder() -> Result<PathBuf, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let crates = match std::env::var_os("ANYMETAL_SOURCE") {
-        Some(source) => PathBuf::from(source).join("crates"),
+    let interfaces = match std::env::var_os("ANYMETAL_SOURCE") {
+        Some(source) => PathBuf::from(source).join("interfaces"),
         None => here.parent().unwrap_or(here).to_owned(),
     };
-    let folder = crates.join("metal-abi");
+    let folder = interfaces.join("metal-abi");
     if folder.join("Cargo.toml").is_file() {
         return Ok(folder);
     }

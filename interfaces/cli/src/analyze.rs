@@ -4,11 +4,11 @@ mod roofline;
 
 use std::fmt::Write as _;
 
-use anymetal_compiler::analyze::{
+use anymetal_driver::analyze::{
     AccessSite, Counts, DeviceFamily, FAMILIES, Factor, FactorKind, KernelAnalysis, Limit, Operation,
     Options, Pattern, SizeChoice, SizeRequest, SizeStep,
 };
-use anymetal_compiler::{Library, Specialisation};
+use anymetal_driver::{Library, Specialisation};
 use clap::Args;
 use serde_json::json;
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
 use anymetal::{ArgumentKind, Deadline, Family, KernelInfo, Logs, Pipeline, Queue, TensorShape};
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
-use anymetal_compiler::hal::command::Grid;
-use anymetal_compiler::{CompileError, Library, Specialisation};
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode};
+use anymetal_driver::hal::command::Grid;
+use anymetal_driver::{CompileError, Library, Specialisation};
 use clap::Args;
 
 use crate::device_choice::Choice;
@@ -197,7 +197,7 @@ impl KernelCall {
     }
 
     /// Tables may have the functions of the file.
-    fn check_functions(&self, library: &anymetal_compiler::Library) -> Result<(), Failure> {
+    fn check_functions(&self, library: &anymetal_driver::Library) -> Result<(), Failure> {
         let existing = library.visible_functions();
         let given = self.arguments.iter().filter_map(|given| match &given.spec {
             Spec::Functions(names) => Some(names.iter().flatten()),
@@ -215,7 +215,7 @@ impl KernelCall {
     /// With the formats of the textures, so that the code is for them. Checks the names of functions.
     pub(crate) fn with_known_formats(
         &self,
-        library: &anymetal_compiler::Library,
+        library: &anymetal_driver::Library,
         mut specialisation: Specialisation,
     ) -> Result<Specialisation, Failure> {
         self.check_functions(library)?;

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use anymetal::{Family, sanitizer};
-use anymetal_compiler::SharedSession;
-use anymetal_compiler::sanitizer::report::{Report, SourceTexts, Verdict};
-use anymetal_compiler::sanitizer::suppress::{self, Suppressions};
-use anymetal_compiler::sanitizer::{Filter, KernelPattern, KindSelector, LaunchRange, SanitizerOptions};
+use anymetal_driver::SharedSession;
+use anymetal_driver::sanitizer::report::{Report, SourceTexts, Verdict};
+use anymetal_driver::sanitizer::suppress::{self, Suppressions};
+use anymetal_driver::sanitizer::{Filter, KernelPattern, KindSelector, LaunchRange, SanitizerOptions};
 
 use crate::call::{KernelCall, SPECS};
 use crate::device_choice;

@@ -5,7 +5,7 @@ mod reflect;
 mod stand_in;
 
 use anymetal::Family;
-use anymetal_compiler::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
+use anymetal_driver::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
 use clap::{Args, ValueEnum};
 
 use crate::device_choice::{self, Choice};

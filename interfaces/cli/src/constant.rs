@@ -1,6 +1,6 @@
 //! `--constant ID|NAME=TYPE:VALUE`.
 
-use anymetal_compiler::{ConstantKey, ConstantValue};
+use anymetal_driver::{ConstantKey, ConstantValue};
 
 use crate::scalar;
 

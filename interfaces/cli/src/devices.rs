@@ -4,7 +4,7 @@ mod families;
 mod topology;
 
 use anymetal::{Capabilities, Device};
-use anymetal_compiler::Compiler;
+use anymetal_driver::Compiler;
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;

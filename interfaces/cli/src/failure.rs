@@ -7,8 +7,8 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anymetal::{Error, ErrorClass};
-use anymetal_compiler::CompileError;
-use anymetal_compiler::hal::family::FeatureUse;
+use anymetal_driver::CompileError;
+use anymetal_driver::hal::family::FeatureUse;
 use serde_json::{Value, json};
 
 /// Why a subcommand did not succeed.

@@ -89,7 +89,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Check an audit log
     Audit(audit::AuditArgs),
-    #[command(hide = true, name = anymetal_compiler::WORKER_SUBCOMMAND)]
+    #[command(hide = true, name = anymetal_driver::WORKER_SUBCOMMAND)]
     Worker(worker::WorkerArgs),
 }
 

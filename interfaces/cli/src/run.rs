@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal::Logs;
-use anymetal_compiler::Specialisation;
+use anymetal_driver::Specialisation;
 use clap::Args;
 use serde_json::{Value, json};
 

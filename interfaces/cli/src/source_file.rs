@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_files::{FileError, MAX_SOURCE_BYTES};

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use anymetal::{Clock, SystemClock};
-use anymetal_compiler::hal::clock::wait_for;
+use anymetal_driver::hal::clock::wait_for;
 use clap::Args;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anymetal::tuning::{SearchOptions, Trial, Tuned, Verdict, database, search};
-use anymetal_compiler::Specialisation;
+use anymetal_driver::Specialisation;
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -76,7 +76,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<(), Failure> {
 struct Bench<'a> {
     args: &'a TuneArgs,
     choice: Choice,
-    library: anymetal_compiler::Library,
+    library: anymetal_driver::Library,
     queue: anymetal::Queue,
     launches: BTreeMap<[u32; 3], Launch<'a>>,
     /// What the buffers that are written hold after a launch with the default size, by index.

@@ -15,6 +15,6 @@ pub(crate) struct WorkerArgs {
 
 /// Serves until the other process ends.
 pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
-    let served = anymetal_compiler::serve_worker(args.memory_bytes);
+    let served = anymetal_driver::serve_worker(args.memory_bytes);
     served.map_err(|error| Failure::Usage(format!("this is no command for users: {error}")))
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
-use anymetal_compiler::hal::encoding::encode;
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode};
+use anymetal_driver::hal::encoding::encode;
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, Definition, Emit, Fusion, FusionPart, Isolate,
     IsolateSettings, IsolationError, Library, LinkedFunction, PrintAfter, Source, SourceOptions,
     Specialisation, Target,

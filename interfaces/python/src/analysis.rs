@@ -1,7 +1,7 @@
 //! Static analysis of kernels, as JSON for the Python side.
 
-use anymetal_compiler::analyze::Options;
-use anymetal_compiler::{Compiler, Source, SourceOptions, Specialisation};
+use anymetal_driver::analyze::Options;
+use anymetal_driver::{Compiler, Source, SourceOptions, Specialisation};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

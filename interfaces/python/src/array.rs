@@ -6,7 +6,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use anymetal_ops::{DType, Tensor};
+use anymetal_tensor_ops::{DType, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -21,7 +21,7 @@ use crate::interpreter::wait;
 use crate::items::Items;
 use crate::lend::{Loans, Place, Region};
 
-/// The most elements of an array: positions have 31 bits in `anymetal_ops`.
+/// The most elements of an array: positions have 31 bits in `anymetal_tensor_ops`.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
 
 /// An array of a device.
@@ -78,7 +78,7 @@ impl PyArray {
         wait(py, || {
             self.state.ops.wait()?;
             buffer.hal().wait_for_work(None).map_err(anymetal::Error::from)?;
-            Ok::<_, anymetal_ops::OpError>(())
+            Ok::<_, anymetal_tensor_ops::OpError>(())
         })?;
         if !self.state.device.capabilities().unified_memory {
             return Err(PyBufferError::new_err(format!(
@@ -247,7 +247,7 @@ impl PyArray {
             let mut bytes = vec![0; contiguous.byte_len() as usize];
             let offset = contiguous.offset() * contiguous.dtype().size();
             contiguous.buffer().read_into(offset, &mut bytes)?;
-            Ok::<_, anymetal_ops::OpError>(bytes)
+            Ok::<_, anymetal_tensor_ops::OpError>(bytes)
         })
     }
 
@@ -336,7 +336,7 @@ fn bytes_of(dtype: DType, shape: &[usize]) -> PyResult<usize> {
 }
 
 /// The tensor type of a name, or an exception that lists all.
-pub(crate) fn dtype_of(name: &str) -> PyResult<anymetal_ops::DType> {
+pub(crate) fn dtype_of(name: &str) -> PyResult<anymetal_tensor_ops::DType> {
     dtype_named(name).ok_or_else(|| {
         PyTypeError::new_err(format!(
             "anymetal has no type `{name}`; there are bool, int8, uint8, int32, uint32, int64, float16, bfloat16 and \

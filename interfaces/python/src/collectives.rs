@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use anymetal::{Collectives, GroupId, ReduceOp, ScalarType};
-use anymetal_ops::{DType, Tensor};
+use anymetal_tensor_ops::{DType, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -144,7 +144,7 @@ impl PyCollectives {
         let copy = |tensor: &Tensor| {
             let copy = self.state.ops.copy(tensor)?;
             self.state.ops.wait()?;
-            Ok::<_, anymetal_ops::OpError>(copy)
+            Ok::<_, anymetal_tensor_ops::OpError>(copy)
         };
         let copy = py.detach(|| copy(x.tensor())).or_raise()?;
         Ok((PyArray::new(Arc::clone(&self.state), copy), element))

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal::{Device, DeviceKind, Event, Queue};
-use anymetal_ops::Ops;
+use anymetal_tensor_ops::Ops;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -3,7 +3,7 @@
 //! Owns [`Element`] and the tables between them. Invariant: a name stands for one type everywhere.
 
 use anymetal::{ArgumentInfo, ElementType, ScalarType};
-use anymetal_ops::DType;
+use anymetal_tensor_ops::DType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

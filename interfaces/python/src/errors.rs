@@ -4,7 +4,7 @@
 //! class of an error is the exception's attribute `error_class`.
 
 use anymetal::{DeviceError, Error, ErrorClass};
-use anymetal_ops::OpError;
+use anymetal_tensor_ops::OpError;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

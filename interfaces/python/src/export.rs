@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use anymetal_ops::Tensor;
+use anymetal_tensor_ops::Tensor;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use anymetal_ops::{Activation, BinaryOp, Comparison, Generator, OpError, Ops, Reduction, Tensor, UnaryOp};
+use anymetal_tensor_ops::{
+    Activation, BinaryOp, Comparison, Generator, OpError, Ops, Reduction, Tensor, UnaryOp,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

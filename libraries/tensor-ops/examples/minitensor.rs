@@ -1,9 +1,9 @@
 //! A tour: two matrices are added, multiplied, put through activations; views cost no copy.
 //!
-//! `cargo run -p anymetal-ops --example minitensor`
+//! `cargo run -p anymetal-tensor-ops --example minitensor`
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
-use anymetal_ops::{OpError, Ops, Tensor};
+use anymetal_tensor_ops::{OpError, Ops, Tensor};
 
 fn show(what: &str, tensor: &Tensor) -> Result<(), OpError> {
     println!("{what}: {:?} {:?}", tensor.shape(), tensor.to_vec::<f32>()?);

@@ -3,10 +3,10 @@
 //! once. Prints the device time and the rates of each operation of that; into a file as well, for
 //! `anymetal report`, if one is named.
 //!
-//! `cargo run -p anymetal-ops --example transformer -- step.json`
+//! `cargo run -p anymetal-tensor-ops --example transformer -- step.json`
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
-use anymetal_ops::{AttentionOptions, DType, Generator, OpError, Ops, RopeOptions, Tensor};
+use anymetal_tensor_ops::{AttentionOptions, DType, Generator, OpError, Ops, RopeOptions, Tensor};
 
 const TOKENS: usize = 97;
 const WIDTH: usize = 64;

@@ -1,8 +1,8 @@
 //! Tensor operations over the execution layer, written in MSL, on every device.
 //!
 //! ```
-//! # fn main() -> Result<(), anymetal_ops::OpError> {
-//! use anymetal_ops::Ops;
+//! # fn main() -> Result<(), anymetal_tensor_ops::OpError> {
+//! use anymetal_tensor_ops::Ops;
 //!
 //! let ops = Ops::new(&anymetal::Device::system_default()?)?;
 //! let x = ops.tensor(&[1.0f32, -2.0, 3.0, -4.0, 5.0, -6.0], &[2, 3])?;

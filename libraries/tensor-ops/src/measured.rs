@@ -179,9 +179,9 @@ impl Ops {
     /// what the context and its clones are called with meanwhile.
     ///
     /// ```
-    /// # fn main() -> Result<(), anymetal_ops::OpError> {
-    /// # let ops = anymetal_ops::Ops::new(&anymetal::Device::system_default()?)?;
-    /// let x = ops.ones(&[256, 256], anymetal_ops::DType::F32)?;
+    /// # fn main() -> Result<(), anymetal_tensor_ops::OpError> {
+    /// # let ops = anymetal_tensor_ops::Ops::new(&anymetal::Device::system_default()?)?;
+    /// let x = ops.ones(&[256, 256], anymetal_tensor_ops::DType::F32)?;
     /// let (_y, profile) = ops.profile(|ops| ops.exp(&ops.matmul(&x, &x)?))?;
     /// println!("{profile}"); // calls, device time, GFLOP/s and GB/s of each operation
     /// assert_eq!(profile.totals().len(), 2);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{AttentionOptions, DType, OpError, PadMode, ScatterReduction, Tensor};
+use anymetal_tensor_ops::{AttentionOptions, DType, OpError, PadMode, ScatterReduction, Tensor};
 use support::{Random, assert_close, download, flat, ops, positions, upload};
 
 /// The place that padding takes an element from.

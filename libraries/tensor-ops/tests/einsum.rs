@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use anymetal_ops::{DType, OpError, Path, Tensor};
+use anymetal_tensor_ops::{DType, OpError, Path, Tensor};
 use proptest::prelude::*;
 use support::{Random, Sample, assert_close, ops, positions, unit_error};
 
@@ -127,7 +127,7 @@ fn no_elements_are_a_sum_of_zero() {
 #[test]
 fn the_order_keeps_products_small() {
     // A separate context, whose log has no calls of other tests.
-    let ops = anymetal_ops::Ops::new(ops().device()).unwrap().forced(Path::Own);
+    let ops = anymetal_tensor_ops::Ops::new(ops().device()).unwrap().forced(Path::Own);
     let (a, v) = (ops.ones(&[64, 64], DType::F32).unwrap(), ops.ones(&[64], DType::F32).unwrap());
     drop(ops.take_calls());
     let sum = ops.einsum("ij,jk,k->i", &[&a, &a, &v]).unwrap();
@@ -141,7 +141,7 @@ fn the_order_keeps_products_small() {
 fn a_recording_holds_it() {
     let mut random = Random::new(3);
     let (a, b) = (sample(&mut random, &[4, 5, 6]), sample(&mut random, &[4, 6]));
-    let body = |ops: &anymetal_ops::Ops, inputs: &[Tensor]| {
+    let body = |ops: &anymetal_tensor_ops::Ops, inputs: &[Tensor]| {
         Ok(vec![ops.einsum("bij,bj->ib", &[&inputs[0], &inputs[1]])?])
     };
     let mut recording = ops().record("einsum", &[&a.tensor, &b.tensor], body).unwrap();

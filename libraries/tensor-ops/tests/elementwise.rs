@@ -3,7 +3,7 @@
 
 mod support;
 
-use anymetal_ops::{Activation, BinaryOp, Comparison, DType, OpError, UnaryOp};
+use anymetal_tensor_ops::{Activation, BinaryOp, Comparison, DType, OpError, UnaryOp};
 use proptest::prelude::*;
 use support::{Random, assert_close, download, ops, positions, unit_error, upload};
 
@@ -269,7 +269,7 @@ fn nan_and_infinity_follow_the_rules() {
     let bits = |x: &[f32]| {
         x.iter().map(|x| if x.is_nan() { "nan".into() } else { x.to_string() }).collect::<Vec<_>>()
     };
-    let of = |tensor: anymetal_ops::Tensor| bits(&tensor.to_vec::<f32>().unwrap());
+    let of = |tensor: anymetal_tensor_ops::Tensor| bits(&tensor.to_vec::<f32>().unwrap());
     assert_eq!(of(ops().minimum(&a, &b).unwrap()), bits(&[nan, nan, 1.0, -inf, inf]));
     assert_eq!(of(ops().maximum(&a, &b).unwrap()), bits(&[nan, nan, inf, inf, inf]));
     assert_eq!(of(ops().sub(&a, &b).unwrap()), bits(&[nan, nan, inf, -inf, nan]));
@@ -402,7 +402,7 @@ fn shapes_that_do_not_broadcast_are_told() {
 
 #[test]
 fn calls_are_counted() {
-    let own = anymetal_ops::Ops::new(ops().device()).unwrap();
+    let own = anymetal_tensor_ops::Ops::new(ops().device()).unwrap();
     let x = own.tensor(&[1.0f32; 64], &[64]).unwrap();
     let y = own.add(&x, &x).unwrap();
     let calls = own.take_calls();

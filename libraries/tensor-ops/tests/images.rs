@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{
+use anymetal_tensor_ops::{
     AttentionOptions, BlockFormat, Blocks, ConvOptions, DType, ImageLayout, OpError, PoolOptions,
     RopeOptions, Shaping,
 };
@@ -188,7 +188,7 @@ fn rotary_positions_turn_pairs() {
 
 /// The numbers of a block, by the format's definition.
 fn numbers(format: BlockFormat, block: &[u8]) -> Vec<f64> {
-    let half = |at: usize| anymetal_ops::f16::from_le_bytes([block[at], block[at + 1]]).to_f64();
+    let half = |at: usize| anymetal_tensor_ops::f16::from_le_bytes([block[at], block[at + 1]]).to_f64();
     let nibble = |i: usize, first: usize| {
         let byte = block[first + i % 16];
         f64::from(if i < 16 { byte & 15 } else { byte >> 4 })
@@ -240,7 +240,7 @@ fn rows_of_i8_multiply_within_their_steps() {
     let (qa, sa) = ops().quantise_rows(&a.tensor).unwrap();
     let (qb, sb) = ops().quantise_rows(&b.tensor).unwrap();
     let result = ops().matmul_i8((&qa, &sa), (&qb, &sb)).unwrap();
-    let held = |q: &anymetal_ops::Tensor, s: &anymetal_ops::Tensor| {
+    let held = |q: &anymetal_tensor_ops::Tensor, s: &anymetal_tensor_ops::Tensor| {
         let scales = download(s);
         download(q).iter().enumerate().map(|(i, x)| x * scales[i / 50]).collect::<Vec<f64>>()
     };

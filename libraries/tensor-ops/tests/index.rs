@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{DType, OpError};
+use anymetal_tensor_ops::{DType, OpError};
 use proptest::prelude::*;
 use support::{Random, assert_close, ops, positions, upload};
 
@@ -100,7 +100,7 @@ proptest! {
 
 #[test]
 fn an_index_out_of_range_is_an_error_not_a_read() {
-    let own = anymetal_ops::Ops::new(ops().device()).unwrap();
+    let own = anymetal_tensor_ops::Ops::new(ops().device()).unwrap();
     let table = own.tensor(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
     for (index, bad) in [([0i64, 2, 1], 2), ([0, 1, -1], -1), ([1 << 32, 0, 0], 1 << 32)] {
         let indices = own.tensor(&index, &[3]).unwrap();

@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{Activation, DType, MatmulOptions, OpError, Ops, Path};
+use anymetal_tensor_ops::{Activation, DType, MatmulOptions, OpError, Ops, Path};
 use proptest::prelude::*;
 use support::{Random, assert_close, check_product, ops, positions, product_reference};
 

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anymetal::{Device, Layers};
-use anymetal_ops::{DType, MatmulOptions, Ops, Path, Tensor};
+use anymetal_tensor_ops::{DType, MatmulOptions, Ops, Path, Tensor};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 

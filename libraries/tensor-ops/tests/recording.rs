@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{
+use anymetal_tensor_ops::{
     Activation, BinaryOp, Comparison, ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions,
     Reduction, Tensor, UnaryOp,
 };

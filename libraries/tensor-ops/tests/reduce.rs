@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{DType, OpError, Reduction};
+use anymetal_tensor_ops::{DType, OpError, Reduction};
 use proptest::prelude::*;
 use support::{Random, Sample, assert_close, download, ops, positions, unit_error};
 

@@ -3,7 +3,7 @@
 
 use anymetal::runtime::config::{CheckSetting, Layers};
 use anymetal::{Device, sanitizer};
-use anymetal_ops::{
+use anymetal_tensor_ops::{
     Activation, AttentionOptions, BinaryOp, BlockFormat, Comparison, ConvOptions, DType, Generator,
     Interpolation, MatmulOptions, OpError, Ops, PadMode, Path, PoolOptions, Reduction, RopeOptions,
     ScatterReduction, Shaping, Tensor, UnaryOp,

@@ -3,7 +3,7 @@
 
 mod support;
 
-use anymetal_ops::{Activation, DType, Ops, Reduction, Shaping, Tensor, bf16, f16};
+use anymetal_tensor_ops::{Activation, DType, Ops, Reduction, Shaping, Tensor, bf16, f16};
 use support::{Random, assert_close, download, ops, unit_error, upload};
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
@@ -36,8 +36,8 @@ fn vectors_of_all_types_are_the_elements() {
             if dtype != DType::Bool {
                 check("minimum", 0.0, |ops| ops.minimum(&x, other).unwrap());
             }
-            check("compare", 0.0, |ops| ops.compare(anymetal_ops::Comparison::Lt, &x, other).unwrap());
-            let which = ops().compare(anymetal_ops::Comparison::Lt, &x, &y).unwrap();
+            check("compare", 0.0, |ops| ops.compare(anymetal_tensor_ops::Comparison::Lt, &x, other).unwrap());
+            let which = ops().compare(anymetal_tensor_ops::Comparison::Lt, &x, &y).unwrap();
             check("where", 0.0, |ops| ops.where_(&which, other, &x).unwrap());
             check("clamp", 0.0, |ops| ops.where_(&which, &column, other).unwrap());
         }

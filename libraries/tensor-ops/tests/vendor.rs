@@ -10,7 +10,7 @@ mod support;
 use std::sync::Arc;
 
 use anymetal::{Device, DeviceKind};
-use anymetal_ops::{Activation, DType, MatmulOptions, Ops, Path, Tensor};
+use anymetal_tensor_ops::{Activation, DType, MatmulOptions, Ops, Path, Tensor};
 use multiplying::Multiplying;
 use proptest::prelude::*;
 use support::{Random, Sample, assert_close, check_product, positions, product_reference, unit_error};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use anymetal_ops::{DType, Generator, OpError, Tensor};
+use anymetal_tensor_ops::{DType, Generator, OpError, Tensor};
 use proptest::prelude::*;
 use support::{Random, assert_close, download, flat, ops, positions};
 

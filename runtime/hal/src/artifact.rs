@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use anymetal_launch_abi::AccessKind;
-use anymetal_launch_abi::logging::LogSite;
+pub use anymetal_abi::AccessKind;
+use anymetal_abi::logging::LogSite;
 
 use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
@@ -188,7 +188,7 @@ pub struct KernelInfo {
     #[serde(default)]
     pub overwritten: Vec<Overwritten>,
     /// The messages that it may write to its log, by their number in records
-    /// ([`anymetal_launch_abi::logging`]).
+    /// ([`anymetal_abi::logging`]).
     #[serde(default)]
     pub logs: Vec<LogSite>,
     /// The stage-in data that it takes, in source order. Their buffers are among the arguments once a

@@ -1,6 +1,6 @@
 //! Indirect command buffers that kernels encode: their memory, and commands made of it again.
 //!
-//! Owns [`CommandMemory`], in which kernels and the host write commands ([`anymetal_launch_abi::commands`]);
+//! Owns [`CommandMemory`], in which kernels and the host write commands ([`anymetal_abi::commands`]);
 //! [`EncodedExecution`], the command that executes them; and [`attach`], which gives a command buffer's work
 //! what encoding and executing need before a queue has it. Invariant: whatever the memory holds, decoding
 //! gives a dispatch of buffers that its command buffer holds, which devices check like any other, or a typed
@@ -12,7 +12,7 @@ mod residency;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_launch_abi::commands::{
+use anymetal_abi::commands::{
     Command as Encoded, CommandGrid, CommandLayout, MAX_BINDINGS, MAX_COMMANDS, MAX_ENCODED_BUFFERS,
     ResourceTable,
 };
@@ -28,8 +28,8 @@ use crate::stage_input;
 use crate::texture::BindingRole;
 use crate::validate::bound_length;
 
-pub use anymetal_launch_abi::commands as memory_layout;
-pub use anymetal_launch_abi::commands::EncodingError;
+pub use anymetal_abi::commands as memory_layout;
+pub use anymetal_abi::commands::EncodingError;
 pub use counts::ExecutionCounts;
 pub use residency::Residency;
 

@@ -1,7 +1,7 @@
 //! What a compiler and the CPU device agree on: the launch ABI of generated code, and interpreted dispatches.
 //!
 //! Owns the trait [`DispatchInterpreter`], by which a device runs dispatches without machine code. The tables
-//! of generated code and the rules for them are the crate `anymetal-launch-abi`, passed on here so that
+//! of generated code and the rules for them are the crate `anymetal-abi`, passed on here so that
 //! devices depend on this crate alone.
 
 use std::sync::atomic::AtomicU32;
@@ -9,10 +9,10 @@ use std::sync::atomic::AtomicU32;
 use crate::artifact::AccessKind;
 use crate::error::LoadedPointer;
 
-pub use anymetal_launch_abi::functions;
-pub use anymetal_launch_abi::nvidia;
-pub use anymetal_launch_abi::resident;
-pub use anymetal_launch_abi::{
+pub use anymetal_abi::functions;
+pub use anymetal_abi::nvidia;
+pub use anymetal_abi::resident;
+pub use anymetal_abi::{
     ABI_VERSION, BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, FAULT_SYMBOL, FaultFunction, FaultRecord,
     GRID_SYNC_SYMBOL, GridSyncFunction, MAX_ENTRY_STACK_BYTES, RecordedFault, SIMDGROUP_YIELD_SYMBOL,
     SimdgroupYieldFunction, ThreadgroupLayout, ThreadgroupSlot, WORKER_ALIGNMENT, YieldReason,

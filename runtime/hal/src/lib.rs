@@ -1,6 +1,6 @@
 //! Device traits, errors with classes, capabilities, artifacts.
 //!
-//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi`,
+//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-abi`,
 //! whose tables it passes on, and on `anymetal-lent-memory`, whose one type [`device`] takes:
 //! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what
 //!   a compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;

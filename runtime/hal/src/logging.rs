@@ -3,14 +3,14 @@
 //! Owns [`attach`], which binds a log to the dispatches of kernels with messages before a queue is given
 //! them, and [`CommandLog::collect`], which reads it when they have ended. Invariant: a log has the size that
 //! it was made with, whatever kernels write; messages that do not fit are counted; whatever the log's bytes
-//! are, collecting ends and gives text. The layout is [`anymetal_launch_abi::logging`]'s.
+//! are, collecting ends and gives text. The layout is [`anymetal_abi::logging`]'s.
 
 mod print;
 
 use std::fmt;
 use std::sync::Arc;
 
-use anymetal_launch_abi::logging::{
+use anymetal_abi::logging::{
     CAPACITY, DROPPED, HEADER_WORDS, LogSite, Piece, RECORD_WORDS, USED, parse_format, record_words,
 };
 
@@ -21,7 +21,7 @@ use crate::device::Device;
 use crate::error::DeviceError;
 use crate::texture::BindingRole;
 
-pub use anymetal_launch_abi::logging::LogLevel;
+pub use anymetal_abi::logging::LogLevel;
 
 /// Bytes of a log where nothing else is said.
 pub const DEFAULT_LOG_BYTES: u64 = 1 << 20;

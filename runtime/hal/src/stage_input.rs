@@ -10,16 +10,16 @@ mod format;
 
 use std::collections::BTreeMap;
 
-use anymetal_launch_abi::stage_input::{
+use anymetal_abi::stage_input::{
     AttributePlace, INDICES_CONSTANT, IndexPlace, MAX_BUFFERS, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID,
     attribute_constants,
 };
-use anymetal_launch_abi::textures::{BindingRole, ChannelKind};
+use anymetal_abi::textures::{BindingRole, ChannelKind};
 
 use crate::artifact::{ArgumentInfo, ArgumentKind, ElementType, KernelInfo, ScalarType, StageInputInfo};
 use crate::command::{Binding, BoundResource, Command};
 
-pub use anymetal_launch_abi::stage_input::StepFunction;
+pub use anymetal_abi::stage_input::StepFunction;
 pub use error::StageInputError;
 pub use format::AttributeFormat;
 

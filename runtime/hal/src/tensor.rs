@@ -1,9 +1,9 @@
 //! Shapes of tensors that are bound to kernels (MSL section 2.20.2.1).
 //!
 //! Owns [`TensorShape`]. A tensor argument is a buffer of elements and its shape, which kernels read as
-//! [`anymetal_launch_abi::tensors`] says.
+//! [`anymetal_abi::tensors`] says.
 
-pub use anymetal_launch_abi::tensors::{MAX_RANK, shape_bytes};
+pub use anymetal_abi::tensors::{MAX_RANK, shape_bytes};
 use thiserror::Error;
 
 /// The extents of a tensor and the strides of its dimensions, in elements, the fastest dimension first.

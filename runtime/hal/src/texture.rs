@@ -3,7 +3,7 @@
 //! Owns [`PixelFormat`], [`TextureDescriptor`] with its [`TextureLayout`], [`SamplerDescriptor`] and
 //! [`TextureType`]. Invariant: texels are stored in rows, so that a texture is a range of a buffer and no
 //! device has to know more than buffers; what kernels read of it is a
-//! [`Description`](anymetal_launch_abi::textures::Description).
+//! [`Description`](anymetal_abi::textures::Description).
 
 mod error;
 mod format;
@@ -14,7 +14,7 @@ mod sampler;
 mod tests;
 mod texture_type;
 
-pub use anymetal_launch_abi::textures::{
+pub use anymetal_abi::textures::{
     BindingRole, ChannelKind, Description, FormatWord, MAX_LEVELS, MAX_SAMPLERS, MAX_TEXTURES, SamplerState,
     format_constant, state_constant,
 };

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use anymetal::DeviceError;
-use anymetal_device_apple::{AppleDevice, AppleOptions};
+use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::device::Device;
 
 /// A device of its own.

@@ -3,7 +3,7 @@
 use crate::execute::guarded;
 use anymetal::{Artifact, Device, Error, KernelInfo};
 use anymetal_codegen::cpu::{CpuCode, CpuOptions, argument_slots, generate};
-use anymetal_compiler::cpu_features;
+use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultSite,
 };

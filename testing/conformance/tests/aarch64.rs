@@ -7,7 +7,7 @@ use anymetal_codegen::cpu::{CpuFeatures, CpuOptions, generate};
 use anymetal_conformance::exec_file::files_below;
 use anymetal_conformance::execute::on_large_stack;
 use anymetal_conformance::suite::Level;
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_hal::launch::{FAULT_SYMBOL, GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL};
 use anymetal_harness::corpus::{self, CORPORA, CorpusFile};
 use anymetal_harness::stages::Program;

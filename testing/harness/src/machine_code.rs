@@ -1,8 +1,8 @@
 //! The last stage: machine code, through the compiler as users get it, with nothing cached on disk.
 
 use crate::corpus::CorpusFile;
-use anymetal_compiler::hal::artifact::{ArtifactCode, ElementType, ScalarType};
-use anymetal_compiler::{
+use anymetal_driver::hal::artifact::{ArtifactCode, ElementType, ScalarType};
+use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source, SourceOptions,
     Specialisation, Target,
 };

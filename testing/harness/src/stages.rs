@@ -6,7 +6,7 @@
 use crate::corpus::CorpusFile;
 use crate::disk_includes::DiskIncludes;
 use crate::panics;
-use anymetal_diag::{Diagnostic, Severity};
+use anymetal_diagnostics::{Diagnostic, Severity};
 use anymetal_ir::passes::{PassManager, PrepareOptions};
 use anymetal_ir::{FunctionConstantId, Module, Scalar, passes};
 use anymetal_msl::{CompileOptions, Diagnostics, Library};

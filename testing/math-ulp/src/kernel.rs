@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use anymetal_codegen::cpu::CpuFeatures;
 use anymetal_codegen::cpu::math::{Library, caller_attributes, library_function};
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_ir::{FpMode, MathFn, Scalar, Type};
 use anymetal_llvm::{CompileOptions, CpuLevel, Emit, Llvm, Target, VectorFacts};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_compiler::sanitizer::{Finding, FindingKind, LaunchOutcome, SanitizerOptions, Session};
 use anymetal_conformance::case::{Case, Faults, Launch};
 use anymetal_conformance::execute::{Buffers, interpret, sanitize, sanitizer_module};
+use anymetal_driver::sanitizer::{Finding, FindingKind, LaunchOutcome, SanitizerOptions, Session};
 use anymetal_interp::{Limits, NoObserver, Observer, Program, Schedule};
 use anymetal_ir::{FuncId, Module, Space};
 use anymetal_msl::Library;
@@ -193,7 +193,7 @@ impl Findings {
 }
 
 fn key(finding: &Finding) -> Key {
-    let place = |side: &anymetal_compiler::sanitizer::Side| {
+    let place = |side: &anymetal_driver::sanitizer::Side| {
         (side.place.file.clone(), side.place.line, side.place.column)
     };
     let mut places: Vec<_> = finding.sides.iter().map(place).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_compiler::sanitizer::FindingKind;
+use anymetal_driver::sanitizer::FindingKind;
 use anymetal_interp::{Fault, Observer};
 
 use crate::apply::{mutated, probed};

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anymetal::{Device, DeviceKind};
-use anymetal_ops::{ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions, Shaping, Tensor};
+use anymetal_tensor_ops::{ConvOptions, DType, Generator, OpError, Ops, Path, PoolOptions, Shaping, Tensor};
 
 /// How long each operation is repeated.
 const BUDGET: Duration = Duration::from_millis(400);

@@ -1,6 +1,6 @@
 //! Recordings beside the same operations called one by one.
 
-use anymetal_ops::{DType, Generator, OpError, Ops, Path, Tensor};
+use anymetal_tensor_ops::{DType, Generator, OpError, Ops, Path, Tensor};
 
 use crate::measure;
 

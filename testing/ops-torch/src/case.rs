@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use anymetal_hal::split_mix::SplitMix64;
-use anymetal_ops::{DType, Element, OpError, Ops, Tensor, bf16, f16};
+use anymetal_tensor_ops::{DType, Element, OpError, Ops, Tensor, bf16, f16};
 use serde_json::{Value, json};
 
 /// Makes inputs and writes cases.

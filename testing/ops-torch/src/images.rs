@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anymetal_ops::{ConvOptions, DType, ImageLayout, Interpolation, OpError, PoolOptions};
+use anymetal_tensor_ops::{ConvOptions, DType, ImageLayout, Interpolation, OpError, PoolOptions};
 
 use crate::case::Cases;
 

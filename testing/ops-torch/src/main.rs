@@ -9,7 +9,7 @@ mod rows;
 
 use std::io::{BufWriter, stdout};
 
-use anymetal_ops::{OpError, Ops};
+use anymetal_tensor_ops::{OpError, Ops};
 
 use case::Cases;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anymetal_ops::{Activation, BinaryOp, Comparison, DType, OpError, PadMode, UnaryOp};
+use anymetal_tensor_ops::{Activation, BinaryOp, Comparison, DType, OpError, PadMode, UnaryOp};
 
 use crate::case::Cases;
 

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use anymetal_ops::{AttentionOptions, DType, MatmulOptions, OpError, Path, RopeOptions, ScatterReduction};
+use anymetal_tensor_ops::{
+    AttentionOptions, DType, MatmulOptions, OpError, Path, RopeOptions, ScatterReduction,
+};
 
 use crate::case::Cases;
 
@@ -52,7 +54,7 @@ fn reductions(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError
         let of_x = ops.log_softmax_backward(&log, &g, axis)?;
         cases.backward("log_softmax", of("log_softmax"), &[&x], &g, &[&of_x])?;
     }
-    let truth = ops.compare(anymetal_ops::Comparison::Gt, &x, &ops.scalar(1.9f32)?)?;
+    let truth = ops.compare(anymetal_tensor_ops::Comparison::Gt, &x, &ops.scalar(1.9f32)?)?;
     cases.forward("any", "x0.any(1)", &[&truth], &[&ops.any(&truth, &[1], false)?])?;
     cases.forward("all", "x0.all(1)", &[&truth], &[&ops.all(&truth, &[1], false)?])
 }
@@ -123,7 +125,7 @@ fn products(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError> 
             cases.backward("matmul", "x0 @ x1", &[&a, &b], &g, &[&of_a, &of_b])?;
         }
         let bias = cases.floats(&[out[out.len() - 1]], dtype, -1.0, 1.0)?;
-        let activation = Some(anymetal_ops::Activation::Gelu);
+        let activation = Some(anymetal_tensor_ops::Activation::Gelu);
         let options = MatmulOptions { bias: Some(&bias), activation, out: None };
         let y = cases.ops().matmul_with(&a, &b, &options)?;
         cases.forward("matmul fused", "F.gelu(x0 @ x1 + x2)", &[&a, &b, &bias], &[&y])?;
@@ -179,7 +181,7 @@ fn attention(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError>
     let options = AttentionOptions { mask: Some(&mask), scale: Some(0.3), ..AttentionOptions::default() };
     let y = ops.attention(&q, &k, &v, &options)?;
     cases.forward("attention", format!("{f}, attn_mask=x3, scale=0.3)"), &[&q, &k, &v, &mask], &[&y])?;
-    let seen = ops.compare(anymetal_ops::Comparison::Lt, &mask, &ops.scalar(0.5f32)?)?;
+    let seen = ops.compare(anymetal_tensor_ops::Comparison::Lt, &mask, &ops.scalar(0.5f32)?)?;
     let y =
         ops.attention(&q, &k, &v, &AttentionOptions { mask: Some(&seen), ..AttentionOptions::default() })?;
     cases.forward("attention", format!("{f}, attn_mask=x3)"), &[&q, &k, &v, &seen], &[&y])?;

@@ -72,7 +72,8 @@ fn launches() -> Vec<Launch> {
 
 /// The kernel's module as the analysis takes it.
 fn module(launch: &Launch) -> Module {
-    let path = format!("{}/../cli/src/demo/kernels/{}.metal", env!("CARGO_MANIFEST_DIR"), launch.file);
+    let path =
+        format!("{}/../../interfaces/cli/src/demo/kernels/{}.metal", env!("CARGO_MANIFEST_DIR"), launch.file);
     let text = std::fs::read(&path).expect("the demo has the kernel");
     let (library, diagnostics) =
         Library::parse(launch.file, &text, &CompileOptions::default(), &mut MemoryIncludes::default());

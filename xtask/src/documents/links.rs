@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn documents_that_code_mentions_exist() {
-        assert_eq!(findings("crates/a.rs", "//! See `docs/cli.md`.\n"), Vec::<String>::new());
-        assert_found("crates/a.rs", "//! See `docs/gone.md`.\n", "docs/gone.md");
+        assert_eq!(findings("compiler/a.rs", "//! See `docs/cli.md`.\n"), Vec::<String>::new());
+        assert_found("compiler/a.rs", "//! See `docs/gone.md`.\n", "docs/gone.md");
         assert_found("a.toml", "# See docs/decisions/gone.md.\n", "gone.md");
     }
 }

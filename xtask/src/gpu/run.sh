@@ -31,9 +31,9 @@ export ANYMETAL_LLVM=$work/libLLVM.so CARGO=$programs/bin/cargo PATH=$programs/b
 export ANYMETAL_TEST_DEVICE=$DEVICE ANYMETAL_CACHE=$work/cache OUT_LOGS=$out/logs PROGRAMS=$programs
 
 # One line for each test: program and name. Those of other executors say nothing about the GPU.
-for program in anymetal_device_nvidia exec conformance; do
+for program in anymetal_nvidia exec conformance; do
     "$programs/bin/$program" --list --format terse 2>/dev/null | sed -n "s/: test\$//p" |
-        { case $program in anymetal_device_nvidia) cat ;; *) grep -E 'cpu|bit_for_bit' ;; esac; } |
+        { case $program in anymetal_nvidia) cat ;; *) grep -E 'cpu|bit_for_bit' ;; esac; } |
         sed "s/^/$program /"
 done | grep -F -- "${ONLY:-}" > "$out/tests.txt"
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anymetal_audit::verify;
-use anymetal_runtime::config::{AuditConfig, AuditDurability, AuditFailing};
+use anymetal_core::config::{AuditConfig, AuditDurability, AuditFailing};
 use serde_json::Value;
 
 use super::*;

@@ -5,7 +5,7 @@ use crate::buffer::Buffer;
 use crate::executable::Executable;
 use crate::graph::GraphBuilder;
 use crate::manager::Durability;
-use anymetal_runtime::graph::PlanOptions;
+use anymetal_core::graph::PlanOptions;
 
 #[test]
 fn hosts_read_and_write_parts() {

@@ -14,6 +14,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use anymetal_core::config::RuntimeConfig;
 use anymetal_hal::clock::Clock;
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::sync::lock;
@@ -21,7 +22,6 @@ use anymetal_policy::deadline::DeadlinePolicy;
 use anymetal_policy::policies::Policies;
 use anymetal_policy::retry::{Jitter, RetryPolicy};
 use anymetal_policy::virtual_time;
-use anymetal_runtime::config::RuntimeConfig;
 
 use super::observe::{ManagerEvent, Observe, RungTaken};
 use super::{Execution, Failed, ManagedKernel, Manager, ManagerBuilder, ManagerError};

@@ -200,5 +200,5 @@ impl<'a> Analysed<'a> {
 
 /// The slot of each argument of the kernel by the rule of the launch ABI; `None` for disabled arguments.
 pub fn argument_slots(kernel: &Kernel) -> Vec<Option<u32>> {
-    anymetal_launch_abi::argument_slots(kernel.args.iter().map(|argument| (argument.kind, argument.enabled)))
+    anymetal_abi::argument_slots(kernel.args.iter().map(|argument| (argument.kind, argument.enabled)))
 }

@@ -1,7 +1,7 @@
 //! What goes into code generation for a CPU and what comes out. Plain data.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{FuncId, Loc, Space};
-use anymetal_launch_abi::AccessKind;
 
 /// Vector instructions of the processor that code is generated for. All false is valid and slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_codegen::cpu::{CpuOptions, argument_slots, generate};
-use anymetal_compiler::cpu_features;
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
+use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
     FaultSite, KernelInfo,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anymetal_diag::{
+use anymetal_diagnostics::{
     Diagnostic, Expansion, ExpansionId, FileId, Label, LineMark, Note, Severity, SourceMap, Span,
     catalogue_entry,
 };

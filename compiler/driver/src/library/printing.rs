@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anymetal_diag::suggest;
+use anymetal_diagnostics::suggest;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};

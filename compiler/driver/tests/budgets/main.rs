@@ -5,7 +5,7 @@ mod sources;
 
 use std::fmt::Write as _;
 
-use anymetal_compiler::{
+use anymetal_driver::{
     Budget, CacheConfig, CompileError, Compiler, CompilerOptions, Emit, Library, Source, SourceOptions,
     Specialisation, StageCounts, Target,
 };

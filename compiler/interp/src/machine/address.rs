@@ -4,8 +4,8 @@
 //! that follow those of the program, in the order of [`crate::Memory::resident`]. What is bound and not
 //! resident has an address of the run's own, beyond those of any host, and what its argument allows.
 
+use anymetal_abi::resident::{self, AddressRange, is_address};
 use anymetal_ir::Access;
-use anymetal_launch_abi::resident::{self, AddressRange, is_address};
 
 use crate::InterpError;
 use crate::dispatch::Memory;

@@ -8,8 +8,8 @@
 //! Invariant: bytes may be data, so what they become is limited by the pointer's space ([`resolve`]): an
 //! address of a buffer that the launch may reach, or a region that the thread could name anyway.
 
+use anymetal_abi::resident::{self, is_address};
 use anymetal_ir::{CmpOp, Scalar, Space, eval::eval_compare};
-use anymetal_launch_abi::resident::{self, is_address};
 
 use super::address::Addresses;
 use super::{Environment, Machine};

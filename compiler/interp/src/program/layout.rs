@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_abi::resident;
 use anymetal_ir::{FuncId, GlobalId, Kernel, Local, Module, Space, ThreadgroupId};
-use anymetal_launch_abi::resident;
 
 use crate::InterpError;
 use crate::report::{MemoryPlace, Variable};

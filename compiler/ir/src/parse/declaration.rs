@@ -1,6 +1,6 @@
 //! Everything outside functions.
 
-use anymetal_launch_abi::logging::{LogLevel, LogSite};
+use anymetal_abi::logging::{LogLevel, LogSite};
 
 use super::lexer::Token;
 use super::{Parsed, Parser};

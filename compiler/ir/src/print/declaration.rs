@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use anymetal_launch_abi::logging::LogSite;
+use anymetal_abi::logging::LogSite;
 
 use crate::{ElementType, Function, KernelArg, Module, StageInput};
 

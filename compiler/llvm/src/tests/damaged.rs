@@ -1,7 +1,7 @@
 //! No damage to an object's bytes makes the loader do worse than return an error.
 
 use super::{EVERYTHING, llvm, object};
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 
 #[test]
 fn truncated_objects_are_errors() {

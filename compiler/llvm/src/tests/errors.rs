@@ -2,7 +2,7 @@
 
 use super::{EVERYTHING, llvm, object};
 use crate::discovery::Surroundings;
-use anymetal_device_cpu::loader::{LoadError, LoadedObject};
+use anymetal_cpu::loader::{LoadError, LoadedObject};
 
 use crate::{CompileError, CompileOptions, Emit, Llvm, LlvmError, RefusalReason};
 

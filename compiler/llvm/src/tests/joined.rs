@@ -1,6 +1,6 @@
 //! Objects joined into one run as if they had been compiled together.
 
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 
 use super::{EVERYTHING, llvm, object};
 use crate::join;

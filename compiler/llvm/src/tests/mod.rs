@@ -8,7 +8,7 @@ mod running;
 
 use std::sync::Arc;
 
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 
 use crate::{CompileOptions, Llvm};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{EVERYTHING, llvm, loaded, object};
 use crate::discovery::Surroundings;
-use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+use anymetal_cpu::loader::{LoadedObject, default_symbols};
 
 use crate::{Architecture, CompileOptions, CpuLevel, Emit, Llvm, OptLevel};
 

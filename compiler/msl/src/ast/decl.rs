@@ -2,7 +2,7 @@
 
 use super::{Expr, InitClause, LazyBlock, OperatorName, Path, TemplateArg, Type};
 use crate::token::{FpPragmas, Name};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 /// `[[name(args)]]`; `[[clang::x]]` keeps the name `x` with its namespace.

@@ -2,7 +2,7 @@
 
 use super::{Block, Param, Type};
 use crate::token::{FloatSuffix, FpPragmas, Name};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 /// A possibly qualified name: `::a::b<T>::template c<4>`.

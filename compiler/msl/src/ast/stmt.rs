@@ -2,7 +2,7 @@
 
 use super::{Expr, Item, Type, Variable};
 use crate::token::{FpPragmas, Name};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// `{ … }`
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Types as written.
 
 use super::{Enum, Expr, Path, Record};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 /// An address space keyword.

@@ -2,7 +2,7 @@
 
 use super::{ConstValue, FunctionConstantId, QualTy, RecordId, ScalarTy, ThreadgroupVarId, Ty};
 use crate::builtins::BuiltinId;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// A function of the [`super::Program`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

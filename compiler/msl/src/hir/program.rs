@@ -2,9 +2,9 @@
 
 use super::{Block, Expr, FuncId, LocalId, QualTy, ScalarTy, Ty, Types};
 use crate::token::{FpPragmas, Name};
-use anymetal_diag::Span;
+use anymetal_abi::logging::LogSite;
+use anymetal_diagnostics::Span;
 use anymetal_ir::{Access, Query, Space};
-use anymetal_launch_abi::logging::LogSite;
 
 /// A function constant of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{Expr, LocalId};
 use crate::token::FpPragmas;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// Statements in order.
 #[derive(Clone, Debug, Default)]

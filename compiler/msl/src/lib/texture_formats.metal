@@ -1,4 +1,4 @@
-// Pixel formats: texels to vectors and back, by the word that describes a format (`anymetal_launch_abi::
+// Pixel formats: texels to vectors and back, by the word that describes a format (`anymetal_abi::
 // textures` has its bits). Everything here is exact or rounds once, so it is the same on all devices. All
 // channels are computed at once: the code of a format that is not known stays small, and that of one that is
 // known folds to what the format needs.

@@ -27,7 +27,7 @@ struct lod_clamp {
   constexpr lod_clamp(float least, float most) : __min(least), __max(most) {}
 };
 
-// A sampler's state, as `anymetal_launch_abi::textures` has it: address modes from bits 0, 3 and 6 on, the
+// A sampler's state, as `anymetal_abi::textures` has it: address modes from bits 0, 3 and 6 on, the
 // magnifying filter from 9, the minifying one from 10, that between levels from 11, pixel coordinates at
 // 13, the border's colour from 14, the comparison from 16, at 19 whether levels are clamped, and bit 20
 // set. The second word has the least level and from bit 16 on the largest, in parts of 4,096.

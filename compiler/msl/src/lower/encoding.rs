@@ -1,4 +1,4 @@
-//! Encoding of indirect command buffers ([`anymetal_launch_abi::commands`]), with plain operations.
+//! Encoding of indirect command buffers ([`anymetal_abi::commands`]), with plain operations.
 //!
 //! A kernel that encodes has more arguments: the memory of the indirect command buffers, and the table that
 //! says where these and the kernel's own buffers are. Its entry keeps them in a record in thread memory,
@@ -10,9 +10,9 @@ use super::function::FunctionLowerer;
 use super::purity;
 use crate::builtins::BuiltinOp;
 use crate::hir;
+use anymetal_abi::commands::{HEADER_WORDS, MAX_ENCODED_BUFFERS, TABLE_HEADER_BYTES};
+use anymetal_abi::textures::BindingRole;
 use anymetal_ir as ir;
-use anymetal_launch_abi::commands::{HEADER_WORDS, MAX_ENCODED_BUFFERS, TABLE_HEADER_BYTES};
-use anymetal_launch_abi::textures::BindingRole;
 
 const WORD: ir::Type = ir::Type::Scalar(ir::Scalar::I64);
 const COMMANDS: ir::Type = ir::Type::Ptr(ir::Space::Device);

@@ -5,7 +5,7 @@ use super::recursion::Instance;
 use super::{Lowerer, fp_mode};
 use crate::hir;
 use crate::token::{ContractMode, FpPragmas};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir as ir;
 
 /// A function under construction.

@@ -1,4 +1,4 @@
-//! Messages: their records in the log ([`anymetal_launch_abi::logging`]), written with plain operations.
+//! Messages: their records in the log ([`anymetal_abi::logging`]), written with plain operations.
 //!
 //! A kernel with messages has two more arguments, the log and the number of the command, and hands both to
 //! the functions that have messages or call such. Invariant: a kernel without messages, or compiled without
@@ -8,12 +8,12 @@ use super::function::FunctionLowerer;
 use super::purity;
 use crate::builtins::BuiltinOp;
 use crate::hir::{self, ConstValue, ExprKind};
-use anymetal_diag::Span;
-use anymetal_ir as ir;
-use anymetal_launch_abi::logging::{
+use anymetal_abi::logging::{
     CAPACITY, DROPPED, HEADER_WORDS, LogSite, RECORD_WORDS, USED, parse_format, record_words,
 };
-use anymetal_launch_abi::textures::BindingRole;
+use anymetal_abi::textures::BindingRole;
+use anymetal_diagnostics::Span;
+use anymetal_ir as ir;
 use rustc_hash::FxHashMap;
 
 /// The parameters that functions with messages have after their own: the log, the number of the command.

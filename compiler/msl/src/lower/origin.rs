@@ -1,7 +1,7 @@
 //! Origins of positions: the function, and the macros that the text comes from.
 
 use super::Lowerer;
-use anymetal_diag::{ExpansionId, FileId, Span};
+use anymetal_diagnostics::{ExpansionId, FileId, Span};
 use anymetal_ir as ir;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

@@ -6,10 +6,10 @@
 use super::Lowerer;
 use super::textures::Records;
 use crate::hir::{self, KernelParamKind, ResourceKind};
+use anymetal_abi::functions::ENTRY_BYTES;
+use anymetal_abi::tensors::shape_bytes;
+use anymetal_abi::textures::{BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, state_constant};
 use anymetal_ir as ir;
-use anymetal_launch_abi::functions::ENTRY_BYTES;
-use anymetal_launch_abi::tensors::shape_bytes;
-use anymetal_launch_abi::textures::{BindingRole, DESCRIPTION_BYTES, SAMPLER_BYTES, state_constant};
 
 /// A parameter that is a texture or sampler, or an array of them.
 pub(super) struct Resource {

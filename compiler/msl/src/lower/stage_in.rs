@@ -10,11 +10,11 @@ use super::Lowerer;
 use super::kernel::thread_fact;
 use super::recursion::Instance;
 use crate::hir::{self, KernelParamKind, ScalarTy};
-use anymetal_ir as ir;
-use anymetal_launch_abi::stage_input::{
+use anymetal_abi::stage_input::{
     INDICES_CONSTANT, MAX_BUFFERS, REGION_BYTES, REGION_CONSTANT, WHOLE_GRID, attribute_constants,
 };
-use anymetal_launch_abi::textures::BindingRole;
+use anymetal_abi::textures::BindingRole;
+use anymetal_ir as ir;
 
 const WORD: ir::Type = ir::Type::Scalar(ir::Scalar::I32);
 const LONG: ir::Type = ir::Type::Scalar(ir::Scalar::I64);

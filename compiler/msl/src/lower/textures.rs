@@ -12,8 +12,8 @@ use super::function::FunctionLowerer;
 use super::purity;
 use crate::builtins::BuiltinOp;
 use crate::hir::{self, KernelParamKind, ResourceKind, Ty, TyKind, Types};
+use anymetal_abi::textures::{FIRST_ARGUMENT, TEXELS_AT, format_constant};
 use anymetal_ir as ir;
-use anymetal_launch_abi::textures::{FIRST_ARGUMENT, TEXELS_AT, format_constant};
 
 const WORD: ir::Type = ir::Type::Scalar(ir::Scalar::I64);
 const INFO: ir::Type = ir::Type::Ptr(ir::Space::Constant);

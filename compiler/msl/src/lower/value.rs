@@ -176,7 +176,13 @@ impl FunctionLowerer<'_, '_, '_> {
         self.b.unary(unary_op(op, elem), value)
     }
 
-    fn binary(&mut self, op: BinaryOp, a: &hir::Expr, b: &hir::Expr, span: anymetal_diag::Span) -> ir::Value {
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: &hir::Expr,
+        b: &hir::Expr,
+        span: anymetal_diagnostics::Span,
+    ) -> ir::Value {
         let elem = self.element(a.ty.ty);
         let (a, b) = (self.value(a), self.value(b));
         self.at(span);
@@ -188,7 +194,7 @@ impl FunctionLowerer<'_, '_, '_> {
         op: CompareOp,
         a: &hir::Expr,
         b: &hir::Expr,
-        span: anymetal_diag::Span,
+        span: anymetal_diagnostics::Span,
     ) -> ir::Value {
         // Pointers compare as their addresses do, numbers of functions as numbers.
         let elem = self.types().element(a.ty.ty).unwrap_or(hir::ScalarTy::U64);

@@ -9,7 +9,7 @@ pub(super) mod table;
 use super::Parser;
 use crate::ast::{Attribute, Expr, ExprKind, Type, TypeKind};
 use crate::token::{Kw, Punct};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use table::Meaning;
 
 /// The alignment that `aligned` without a number stands for: the largest of a type.

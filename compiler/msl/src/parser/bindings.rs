@@ -6,7 +6,7 @@ use super::scope::NameKind;
 use super::specifier::Specifiers;
 use crate::ast::{Bindings, Declarator, Item, ItemKind, Type, TypeKind, Variable};
 use crate::token::{Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Parser<'_> {
     /// After the specifiers: `[`, `&[` or `&&[` after `auto`.

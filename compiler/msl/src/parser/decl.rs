@@ -9,7 +9,7 @@ use super::scope::NameKind;
 use super::specifier::Specifiers;
 use crate::ast::{Field, Item, ItemKind, Path, PathSegment, Record, TypeKind};
 use crate::token::{Kw, Pragma, Punct, TokenKind};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl Parser<'_> {
     pub(super) fn translation_unit(&mut self) -> Vec<Item> {

@@ -9,7 +9,7 @@ use super::scope::NameKind;
 use super::specifier::is_type_keyword;
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The largest number of nested pointers and arrays in one declarator.
 const MAX_MODIFIERS: usize = 64;

@@ -7,7 +7,7 @@
 use super::{MAX_HEIGHT, Parser};
 use crate::ast::{AssignOp, BinaryOp, CastKind, Expr, ExprKind, TypeKind, UnaryOp};
 use crate::token::{Kw, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The operator's precedence (higher binds tighter) and meaning.
 fn binary_operator(punct: Punct) -> Option<(u8, BinaryOp)> {

@@ -6,7 +6,7 @@ use super::Parser;
 use super::expr::{assign_operator, binary_op};
 use crate::ast::{BinaryOp, Expr, ExprKind, Fold, FoldOp};
 use crate::token::{Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Parser<'_> {
     /// Whether an operator and `...` follow: then what was parsed before is the operand of a fold.

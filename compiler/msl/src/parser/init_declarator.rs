@@ -10,7 +10,7 @@ use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
 use crate::ast::{Field, FunctionName, Item, ItemKind, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
 impl Parser<'_> {

@@ -12,7 +12,7 @@ struct Captures {
     /// `&` stands in it.
     by_reference: bool,
     /// Names, and whether by reference.
-    named: Vec<(Name, bool, anymetal_diag::Span)>,
+    named: Vec<(Name, bool, anymetal_diagnostics::Span)>,
     /// Those with initialisers.
     initialised: Vec<InitCapture>,
 }

@@ -8,7 +8,7 @@ use super::scope::{ScopeId, Scopes};
 use super::{ParsedUnit, Parser};
 use crate::ast::{Block, BlockText, LazyBlock};
 use crate::token::{FpPragmas, Punct, Token, TokenKind};
-use anymetal_diag::Sink;
+use anymetal_diagnostics::Sink;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The library's tokens, and the state needed to parse the skipped bodies in them.

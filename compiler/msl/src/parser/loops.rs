@@ -4,7 +4,7 @@ use super::Parser;
 use super::declarator::Place;
 use crate::ast::{Expr, ForInit, ItemKind, LoopHint, StmtKind, Variable};
 use crate::token::{Kw, Name, Pragma, Punct, TokenKind, UnrollHint};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The variable, the names of its elements if they are bound, and the range.
 type RangeHeader = (Variable, Option<Vec<(Name, Span)>>, Expr);

@@ -8,7 +8,7 @@ use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
 use crate::ast::{Item, ItemKind, Namespace, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Parser<'_> {
     pub(super) fn namespace(&mut self, is_inline: bool) -> Vec<Item> {

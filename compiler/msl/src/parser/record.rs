@@ -7,7 +7,7 @@ use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
 use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 /// The head of a record: everything up to the bases.
@@ -150,7 +150,7 @@ impl Parser<'_> {
         self.scopes.class_name = None;
         self.scopes.set_current(outer);
         if !self.eat(Punct::RBrace) {
-            let diagnostic = anymetal_diag::Diagnostic::error(
+            let diagnostic = anymetal_diagnostics::Diagnostic::error(
                 "unclosed-brace",
                 self.span(),
                 "expected `}` to end the record",

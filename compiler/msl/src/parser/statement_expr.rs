@@ -7,7 +7,7 @@
 use super::Parser;
 use crate::ast::{Block, Expr, ExprKind, Lambda, StmtKind};
 use crate::token::Punct;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 impl Parser<'_> {

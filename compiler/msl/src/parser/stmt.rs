@@ -29,7 +29,7 @@ impl Parser<'_> {
                 }
             }
             if !self.eat(Punct::RBrace) {
-                let diagnostic = anymetal_diag::Diagnostic::error(
+                let diagnostic = anymetal_diagnostics::Diagnostic::error(
                     "unclosed-brace",
                     self.span(),
                     "expected `}` to end the block",

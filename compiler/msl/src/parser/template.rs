@@ -10,7 +10,7 @@ use crate::ast::{
     MethodQualifiers, TemplateParam, TemplateParamKind, TemplateParams,
 };
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::sync::Arc;
 
 impl Parser<'_> {

@@ -4,7 +4,7 @@
 use super::{Scopes, parse};
 use crate::ast::{ExprKind, FunctionBody, ItemKind, StmtKind, TypeKind};
 use crate::pp::{MacroTable, MemoryIncludes, Options, preprocess};
-use anymetal_diag::{Sink, SourceMap};
+use anymetal_diagnostics::{Sink, SourceMap};
 
 const TYPES: &str = "namespace metal { template<typename T, int N> struct vec; }\
     typedef unsigned int uint; typedef metal::vec<float, 4> float4; using namespace metal;\n";

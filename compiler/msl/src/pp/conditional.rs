@@ -8,7 +8,7 @@ use super::pp_token::{PpKind, PpToken};
 use super::state::{Conditional, Preprocessor};
 use crate::lexer::{Lines, Problem, RawKind};
 use crate::token::Punct;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl Preprocessor<'_> {
     pub(super) fn if_directive(&mut self, span: Span) {

@@ -4,7 +4,7 @@ use super::macro_table::{BodyToken, Macro, MacroKind, Role};
 use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use crate::token::{Name, Punct};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

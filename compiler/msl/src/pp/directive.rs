@@ -4,7 +4,7 @@ use super::pp_token::{PpKind, PpToken, spell_all};
 use super::state::Preprocessor;
 use crate::lexer::{Scanner, decode_string, parse_number};
 use crate::token::{Name, TokenKind};
-use anymetal_diag::{Diagnostic, LineMark, Span, suggest};
+use anymetal_diagnostics::{Diagnostic, LineMark, Span, suggest};
 
 /// The directives worth suggesting.
 const NAMES: &[&str] = &[

@@ -7,7 +7,7 @@ use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use crate::lexer::{decode_char, decode_string, parse_number};
 use crate::token::{IntLiteral, Kw, Name, Punct, Token, TokenKind};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// The tokens made so far.
 #[derive(Default)]

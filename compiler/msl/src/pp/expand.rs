@@ -4,7 +4,7 @@ use super::macro_table::{Builtin, Macro, MacroKind};
 use super::pp_token::{PpKind, PpToken};
 use super::state::{Context, Preprocessor};
 use crate::token::{Name, Punct};
-use anymetal_diag::{Diagnostic, Expansion, Span};
+use anymetal_diagnostics::{Diagnostic, Expansion, Span};
 use std::sync::Arc;
 
 /// The arguments of one call: ranges of one list.
@@ -119,7 +119,7 @@ impl Preprocessor<'_> {
         self.contexts.push(Context { tokens, position: 0, name: Some(token.name) });
     }
 
-    fn record(&mut self, definition: &Macro, call_site: Span) -> anymetal_diag::ExpansionId {
+    fn record(&mut self, definition: &Macro, call_site: Span) -> anymetal_diagnostics::ExpansionId {
         self.map.add_expansion(Expansion {
             macro_name: Arc::clone(&definition.shared_name),
             call_site,

@@ -3,7 +3,7 @@
 use super::pp_token::{PpKind, PpToken};
 use crate::lexer::{decode_char, parse_number};
 use crate::token::{Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// Parentheses, unary operators and `?:` within one another; bounds the recursion.
 const DEEPEST: usize = 128;

@@ -3,7 +3,7 @@
 use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use crate::token::{Kw, Name, Punct};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 const OPERATORS: &[&str] = &[
     "__has_attribute",

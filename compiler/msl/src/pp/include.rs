@@ -3,7 +3,7 @@
 use super::pp_token::{PpKind, PpToken, spell_all};
 use super::resolved::Outcome;
 use super::state::Preprocessor;
-use anymetal_diag::{Diagnostic, FileId, Span};
+use anymetal_diagnostics::{Diagnostic, FileId, Span};
 use std::collections::BTreeMap;
 
 /// A file that a loader found.

@@ -2,7 +2,7 @@
 
 use super::pp_token::PpToken;
 use crate::token::{MathMode, Name};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

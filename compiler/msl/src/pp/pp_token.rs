@@ -2,7 +2,7 @@
 
 use crate::lexer::RawKind;
 use crate::token::{Name, Pragma, Punct};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// A preprocessing token: like the parser's, but literals keep their spelling.
 #[derive(Clone, Copy, PartialEq, Debug)]

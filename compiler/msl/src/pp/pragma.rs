@@ -4,7 +4,7 @@ use super::pp_token::{PpKind, PpToken};
 use super::state::Preprocessor;
 use crate::lexer::{Lines, Scanner, decode_string};
 use crate::token::{ContractMode, MathMode, Name, Pragma, Punct, UnrollHint};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl Preprocessor<'_> {
     pub(super) fn pragma_directive(&mut self, directive: PpToken) {

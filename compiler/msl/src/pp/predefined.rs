@@ -4,7 +4,7 @@ use super::macro_table::{Builtin, Macro, MacroKind};
 use super::state::Preprocessor;
 use super::{Definition, Options};
 use crate::token::{MathMode, Name};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@
 //! the other compiler has other macros of its own.
 
 use super::Definition;
-use anymetal_diag::{FileId, SourceMap};
+use anymetal_diagnostics::{FileId, SourceMap};
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::slice::Iter;

@@ -13,7 +13,7 @@ use super::resolved::Includes;
 use super::{IncludeLoader, Options, Output};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct, Token, TokenKind};
-use anymetal_diag::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
+use anymetal_diagnostics::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use super::pp_token::{PpKind, PpToken, spell_all};
 use super::state::Preprocessor;
 use crate::lexer::{Lines, RawKind, Scanner};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, ExpansionId, Span};
+use anymetal_diagnostics::{Diagnostic, ExpansionId, Span};
 
 /// A substitution in progress.
 struct Substitution<'m> {

@@ -9,7 +9,7 @@ mod resolved;
 
 use super::*;
 use crate::token::{Pragma, TokenKind};
-use anymetal_diag::{Diagnostic, Severity};
+use anymetal_diagnostics::{Diagnostic, Severity};
 
 /// A finished run.
 struct Run {

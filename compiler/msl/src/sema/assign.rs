@@ -5,7 +5,7 @@ use super::spelling;
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, ScalarTy, Ty};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 
 impl<'a> Checker<'a> {
@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
         let (left, right) = (self.show(place.ty), self.show(value.ty));
         let op = spelling::binary(op);
         let message = format!("no `operator{op}=` takes `{left}` and `{right}`");
-        let mut diagnostic = anymetal_diag::Diagnostic::error("invalid-operands", span, message);
+        let mut diagnostic = anymetal_diagnostics::Diagnostic::error("invalid-operands", span, message);
         if place.ty.space != Space::Thread {
             diagnostic = diagnostic.with_hint(
                 "member functions without an address space take objects of the thread address space only",

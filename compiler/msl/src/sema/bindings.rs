@@ -9,7 +9,7 @@ use crate::ast::{self, Initialiser, TypeKind};
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, ScalarTy, Stmt, StmtKind, Ty};
 use crate::sema::expr::scalar_const;
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {

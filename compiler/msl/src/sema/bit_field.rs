@@ -5,7 +5,7 @@
 
 use super::checker::Checker;
 use crate::hir::{BitField, Expr, ExprKind, QualTy, RecordId, ScalarTy, Stmt, StmtKind, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Checker<'_> {
     /// The bits of a place, if it is a bit-field.

@@ -5,7 +5,7 @@ use super::checker::Checker;
 use crate::ast;
 use crate::builtins::{self, ArgRule, BuiltinOp, RetRule};
 use crate::hir::{Expr, ExprKind, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 
 /// What the arguments seen so far say about the types of the others.
@@ -27,7 +27,7 @@ impl<'a> Checker<'a> {
         let Some(id) = builtins::find(text) else {
             let mut diagnostic =
                 Diagnostic::error("unknown-builtin", name.span, format!("unknown builtin `{text}`"));
-            if let Some(near) = anymetal_diag::suggest(text, builtins::names()) {
+            if let Some(near) = anymetal_diagnostics::suggest(text, builtins::names()) {
                 diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
             }
             self.report(diagnostic);

@@ -15,7 +15,7 @@ use super::path::{Miss, Target};
 use crate::ast::{self, ExprKind as AstKind, InitClause, TemplateArg};
 use crate::hir::Expr;
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// An argument before it is known what parameter it is for.

@@ -6,7 +6,7 @@ use super::construct::ConstructArgs;
 use super::expr::known_constant;
 use crate::ast::{self, CastKind as Written};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn cast_expr(

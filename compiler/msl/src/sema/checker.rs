@@ -16,8 +16,8 @@ use super::variable::GlobalVar;
 use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Sink, Span};
-use anymetal_launch_abi::logging::LogSite;
+use anymetal_abi::logging::LogSite;
+use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

@@ -12,7 +12,7 @@ use super::overload::is_pack;
 use super::pattern::same_template;
 use crate::ast::{self, ExprKind as Ast, FunctionName, Initialiser, ItemKind, TemplateParam, TypeKind};
 use crate::hir::{Expr, QualTy, Ty};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// A way to deduce the arguments: the parameters of a function.

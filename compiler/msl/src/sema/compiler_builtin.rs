@@ -5,7 +5,7 @@ use super::checker::Checker;
 use crate::ast;
 use crate::hir::{Expr, ExprKind, QualTy, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// A call of a compiler builtin; `None` if there is none of that name.

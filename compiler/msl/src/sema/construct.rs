@@ -6,7 +6,7 @@ use super::overload::{Call, NoOverload};
 use crate::ast::{FunctionBody, InitClause};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The arguments of a construction.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod viable;
 use super::call::Arg;
 use super::checker::Checker;
 use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
-use anymetal_diag::Diagnostic;
+use anymetal_diagnostics::Diagnostic;
 
 /// How good a conversion is; the smaller the better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
             return false;
         }
         self.base_path(id, id);
-        let span = self.record_inst(id).ast.map_or(anymetal_diag::Span::NONE, |ast| ast.span);
+        let span = self.record_inst(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
         let _ = self.quietly(|s| s.complete_record(id, span));
         let bases = self.record_inst(id).bases.clone();
         bases.iter().any(|&(base, _)| {

@@ -6,7 +6,7 @@
 //! all calls are direct.
 //!
 //! Invariant: a number that no function has, 0 included, is an access out of bounds of memory that has no
-//! bytes and a name that says what was called ([`anymetal_launch_abi::functions`]).
+//! bytes and a name that says what was called ([`anymetal_abi::functions`]).
 
 use super::checker::{Checker, ScopeId};
 use super::function::{BodyState, FnInst, Origin, function_type};
@@ -17,9 +17,9 @@ use crate::hir::{
     SwitchCase, Ty, TyKind,
 };
 use crate::token::{FpPragmas, Name};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_abi::functions::invalid_call;
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
-use anymetal_launch_abi::functions::invalid_call;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 

@@ -12,7 +12,7 @@ use super::checker::Checker;
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
 
 /// Why an expression has no constant value.

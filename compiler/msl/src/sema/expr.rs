@@ -8,7 +8,7 @@ use super::{spelling, walk};
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::FloatSuffix;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::{Scalar, Space, eval};
 
 impl<'a> Checker<'a> {

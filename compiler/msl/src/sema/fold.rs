@@ -6,7 +6,7 @@ use super::checker::Checker;
 use crate::ast::{BinaryOp, Expr as AstExpr, Fold, FoldOp};
 use crate::hir::{Expr, ExprKind, Ty};
 use crate::parser::MAX_HEIGHT;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn fold_expr(&mut self, fold: &'a Fold, span: Span) -> Expr {

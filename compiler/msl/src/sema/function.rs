@@ -14,7 +14,7 @@ use super::pattern::Pat;
 use super::spelling;
 use crate::ast::{self, TemplateParams, TypeKind};
 use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// A declared function.

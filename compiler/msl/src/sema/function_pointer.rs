@@ -12,7 +12,7 @@ use super::deduce::Deduced;
 use super::pattern::Pat;
 use crate::ast::{self, ExprKind as Ast, TemplateArg};
 use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

@@ -2,12 +2,12 @@
 //!
 //! The Metal library declares the type; a record is one by the name of its first member, which programs
 //! cannot use: the memory of the entries. An entry has a function's number in its low 32 bits and the number
-//! of entries in the others ([`anymetal_launch_abi::functions`]).
+//! of entries in the others ([`anymetal_abi::functions`]).
 
 use super::checker::{Checker, TArg};
 use crate::ast;
 use crate::hir::{CastKind, Expr, ExprKind, QualTy, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// Whether a type is that of tables.

@@ -15,7 +15,7 @@ use super::construct::ConstructArgs;
 use super::expr::scalar_const;
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// What default initialisation of a type does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

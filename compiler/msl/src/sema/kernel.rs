@@ -13,7 +13,7 @@ use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Query;
 use rustc_hash::{FxHashMap, FxHashSet};
 

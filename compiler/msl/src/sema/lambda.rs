@@ -14,7 +14,7 @@ use crate::ast::{
 };
 use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

@@ -13,8 +13,8 @@ use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::builtins;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
-use anymetal_launch_abi::logging::{Conversion, ConversionKind, LogLevel, LogSite, Piece, parse_format};
+use anymetal_abi::logging::{Conversion, ConversionKind, LogLevel, LogSite, Piece, parse_format};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// How a method of a log says how grave its message is.
 #[derive(Clone, Copy)]

@@ -434,6 +434,6 @@ impl<'a> Checker<'a> {
         }
         let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
         let texts = texts.chain(super::type_names::COMMON.iter().copied());
-        anymetal_diag::suggest(name.as_str(), texts).map(str::to_owned)
+        anymetal_diagnostics::suggest(name.as_str(), texts).map(str::to_owned)
     }
 }

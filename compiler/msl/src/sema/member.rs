@@ -6,7 +6,7 @@ use super::lookup::Found;
 use super::overload::is_pack;
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn member_expr(
@@ -60,7 +60,8 @@ impl<'a> Checker<'a> {
                     let message = format!("`->` needs a pointer, not a `{shown}`");
                     let hint = "members of an object are named with `.`";
                     self.report(
-                        anymetal_diag::Diagnostic::error("not-a-pointer", span, message).with_hint(hint),
+                        anymetal_diagnostics::Diagnostic::error("not-a-pointer", span, message)
+                            .with_hint(hint),
                     );
                     return self.poison(span);
                 }
@@ -272,7 +273,7 @@ impl<'a> Checker<'a> {
         };
         let n = self.integer_of(index.ty.ty, value)?;
         if n < 0 || n >= i128::from(len) {
-            self.report(anymetal_diag::Diagnostic::warning(
+            self.report(anymetal_diagnostics::Diagnostic::warning(
                 "index-out-of-range",
                 span,
                 format!("index {n} is outside of a vector of {len} elements"),

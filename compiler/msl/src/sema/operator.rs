@@ -15,7 +15,7 @@ use super::spelling;
 use crate::ast::{self, BinaryOp as Op, ExprKind as Ast, UnaryOp as Unary};
 use crate::hir::{Expr, ExprKind, QualTy, Ty};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use comparison::compare_op;
 
 impl<'a> Checker<'a> {

@@ -10,7 +10,7 @@ use super::lookup::Found;
 use super::table::{ItemId, function_key};
 use crate::ast::{self, FunctionBody, ItemKind, TemplateParams};
 use crate::hir::{FuncId, RecordId, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// How well a definition's scope fits a class; the greater one wins.

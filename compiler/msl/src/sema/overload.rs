@@ -18,7 +18,7 @@ use super::convert::Conversion;
 use super::template_args::ExplicitArg;
 use crate::ast::FunctionBody;
 use crate::hir::{Expr, FuncId};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// A function that could be called.
 #[derive(Clone, Debug)]

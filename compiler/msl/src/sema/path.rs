@@ -7,7 +7,7 @@ use super::table::{NsId, operator_key};
 use crate::ast::{self, Path, PathSegment};
 use crate::hir::{QualTy, TyKind};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 /// What a path leads to.
 #[derive(Debug)]

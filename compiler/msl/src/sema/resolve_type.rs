@@ -3,7 +3,7 @@
 use super::checker::{Checker, LocalDecl, space_of};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
 use crate::hir::{Expr, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 
 impl<'a> Checker<'a> {

@@ -5,7 +5,7 @@ use super::lookup::{ClassTemplate, Found};
 use super::pattern::ArgPat;
 use super::table::ItemId;
 use crate::ast::{self, ItemKind, TemplateArg, TemplateParams};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// A full or partial specialisation.

@@ -14,7 +14,7 @@ use super::checker::Checker;
 use super::spelling;
 use crate::ast::{self, BinaryOp, ExprKind as AstExpr, StmtKind as AstStmt};
 use crate::hir::{Block, ConstValue, ExprKind, Stmt, StmtKind};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     /// Checks statements in the current block scope.

@@ -9,7 +9,7 @@ mod build;
 
 use crate::ast::{Enum, FunctionName, Item, OperatorName, Path, Record, Type, TypeKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

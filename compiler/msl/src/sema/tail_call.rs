@@ -8,7 +8,7 @@
 use super::walk;
 use crate::hir::{Block, Expr, ExprKind, FuncId, Function, Local, LocalId, QualTy, Stmt, StmtKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// Rewrites `function`, which is known as `own`.
 pub(super) fn into_loop(function: &mut Function, own: FuncId) {

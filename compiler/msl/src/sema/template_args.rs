@@ -6,7 +6,7 @@ use super::path::Miss;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
 use crate::hir::{ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// Bytes that template arguments take in a name.

@@ -10,7 +10,7 @@ use crate::functions::FunctionHandles;
 use crate::hir::Program;
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludedFile, MacroTable};
-use anymetal_diag::{Sink, SourceMap};
+use anymetal_diagnostics::{Sink, SourceMap};
 use std::sync::{Arc, OnceLock};
 
 /// The library, parsed once.
@@ -39,7 +39,7 @@ fn library() -> &'static Loaded {
         let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
         let parsed = parser::parse(&output.tokens, Scopes::default(), &mut sink);
         let prelude = Prelude::build(parsed.items, &mut sink);
-        assert!(!sink.has_errors(), "{}", anymetal_diag::render_text(&map, sink.diagnostics(), false));
+        assert!(!sink.has_errors(), "{}", anymetal_diagnostics::render_text(&map, sink.diagnostics(), false));
         Loaded { map, macros: output.macros, scopes: parsed.scopes, prelude }
     })
 }
@@ -63,7 +63,7 @@ fn check(source: &str) -> (Vec<&'static str>, String) {
     let (unit, map, mut sink) = unit(source);
     unit.check_all(&mut sink);
     let ids = sink.diagnostics().iter().map(|diagnostic| diagnostic.id).collect();
-    (ids, anymetal_diag::render_text(&map, sink.diagnostics(), false))
+    (ids, anymetal_diagnostics::render_text(&map, sink.diagnostics(), false))
 }
 
 /// The program must check without a message.
@@ -85,6 +85,6 @@ fn reject(source: &str, expected: &[&str]) {
 fn program(source: &str, kernel: &str) -> Program {
     let (unit, map, mut sink) = unit(source);
     let program = unit.check_kernel(kernel, &FunctionHandles::default(), &mut sink);
-    assert!(!sink.has_errors(), "{}", anymetal_diag::render_text(&map, sink.diagnostics(), false));
+    assert!(!sink.has_errors(), "{}", anymetal_diagnostics::render_text(&map, sink.diagnostics(), false));
     program.expect("the kernel exists")
 }

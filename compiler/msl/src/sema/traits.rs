@@ -4,7 +4,7 @@ use super::checker::Checker;
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// An expression about types.

@@ -12,7 +12,7 @@ use super::lookup::VarDecl;
 use super::pattern::Pat;
 use crate::ast::{self, ExprKind as Ast, Initialiser, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// A variable with static storage of this check.

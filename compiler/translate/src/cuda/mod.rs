@@ -30,7 +30,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 use crate::flatten::{Flattened, Includes};
 use crate::opencl::{Options, Translation};

@@ -3,7 +3,7 @@
 use super::Translator;
 use super::items::Kind;
 use super::words::{self, call_parens, vector};
-use anymetal_diag::Diagnostic;
+use anymetal_diagnostics::Diagnostic;
 
 impl Translator<'_, '_> {
     /// Rewrites what stays.

@@ -14,7 +14,7 @@ mod wide;
 
 use std::collections::BTreeSet;
 
-use anymetal_diag::{Diagnostic, SourceMap, Span};
+use anymetal_diagnostics::{Diagnostic, SourceMap, Span};
 
 use crate::flatten::{Flattened, Includes, line_directive};
 use crate::token::Text;
@@ -80,17 +80,17 @@ pub struct Translation {
 impl Translation {
     /// The diagnostics with the lines that they are about, in colour or not.
     pub fn render_text(&self, colour: bool) -> String {
-        anymetal_diag::render_text(&self.map, &self.diagnostics, colour)
+        anymetal_diagnostics::render_text(&self.map, &self.diagnostics, colour)
     }
 
     /// The diagnostics as JSON.
     pub fn render_json(&self) -> String {
-        anymetal_diag::render_json(&self.map, &self.diagnostics)
+        anymetal_diagnostics::render_json(&self.map, &self.diagnostics)
     }
 
     /// Whether something could not be translated.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == anymetal_diag::Severity::Error)
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == anymetal_diagnostics::Severity::Error)
     }
 }
 

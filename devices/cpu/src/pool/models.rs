@@ -1,6 +1,6 @@
 //! Models of the pool: every interleaving of its workers and one thread that publishes, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. No more than
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-cpu --lib --release models`. No more than
 //! one publishes, because loom takes an unpark of a thread that waits for a lock for the lock's own.
 
 use anymetal_hal::sync::AtomicU32;

@@ -1,7 +1,7 @@
 //! Models of the queue's roles: every interleaving of submitters, waiting threads, cancellers, events and one
 //! worker, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. The queue,
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-cpu --lib --release models`. The queue,
 //! completions and events are those that ship. The worker is the model's own thread, taking what the queue
 //! publishes, since the pool has models of its own.
 

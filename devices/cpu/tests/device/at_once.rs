@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::ManualClock;

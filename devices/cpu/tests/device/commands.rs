@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::clock::{Clock, ManualClock};

@@ -1,6 +1,6 @@
 //! Memory of a device with guards lies where they are.
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::device::Device;
 

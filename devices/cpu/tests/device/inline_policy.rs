@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::command::{Deadline, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::queue::QueueDescriptor;

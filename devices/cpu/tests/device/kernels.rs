@@ -3,7 +3,7 @@
 use std::process::Command as Process;
 use std::sync::{Arc, OnceLock};
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{
     Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget,
     ElementType, FaultSite, KernelInfo, ScalarType,

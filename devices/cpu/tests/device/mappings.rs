@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::command::{BufferFill, Command, Submission};

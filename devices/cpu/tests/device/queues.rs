@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
 use anymetal_hal::device::Device;

@@ -3,7 +3,7 @@
 //! The ceilings are those of `anymetal report`. A kernel whose intensity is not known exactly is placed by
 //! its bounds; nothing is said that does not hold for both.
 
-use anymetal_compiler::analyze::{Intensity, KernelAnalysis};
+use anymetal_driver::analyze::{Intensity, KernelAnalysis};
 use serde_json::{Value, json};
 
 use crate::device_choice;

@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use anymetal_compiler::sanitizer::SessionFile;
-use anymetal_compiler::sanitizer::report::{Report, RunOutcome, SourceTexts};
-use anymetal_compiler::sanitizer::suppress::Suppressions;
+use anymetal_driver::sanitizer::SessionFile;
+use anymetal_driver::sanitizer::report::{Report, RunOutcome, SourceTexts};
+use anymetal_driver::sanitizer::suppress::Suppressions;
 use clap::Args;
 
 use super::{CheckOptions, LaunchesChecked, read_suppressions};

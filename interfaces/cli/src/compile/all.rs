@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use anymetal_compiler::{CompileError, Library, Specialisation, Target};
+use anymetal_driver::{CompileError, Library, Specialisation, Target};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use anymetal::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo,
     KernelInfo, StageInputInfo,
 };
-use anymetal_compiler::Library;
+use anymetal_driver::Library;
 use serde_json::{Value, json};
 
 use super::CompileArgs;

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use anymetal_compiler::hal::artifact::{ElementType, ScalarType};
-use anymetal_compiler::{CompileError, ConstantKey, ConstantValue, Specialisation};
+use anymetal_driver::hal::artifact::{ElementType, ScalarType};
+use anymetal_driver::{CompileError, ConstantKey, ConstantValue, Specialisation};
 
 /// The constants that got a value of ours, over all kernels.
 #[derive(Debug, Default)]

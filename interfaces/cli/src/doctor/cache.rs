@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use anymetal_compiler::CacheConfig;
+use anymetal_driver::CacheConfig;
 use anymetal_files::{FileError, trusted};
 
 use super::finding::{Finding, bytes};

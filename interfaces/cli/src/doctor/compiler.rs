@@ -1,6 +1,6 @@
 //! The compiler: which libLLVM there is.
 
-use anymetal_compiler::{CompileError, Compiler, MINIMUM_MAJOR, NEWEST_TESTED};
+use anymetal_driver::{CompileError, Compiler, MINIMUM_MAJOR, NEWEST_TESTED};
 
 use super::finding::Finding;
 

@@ -1,6 +1,6 @@
 //! Isolated compiles: whether they are on, and whether they work.
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, Isolate, Source, SourceOptions,
     missing_sandbox_parts,
 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anymetal::Layers;
 use anymetal::runtime::config::variable_names;
-use anymetal_compiler::suggest;
+use anymetal_driver::suggest;
 use anymetal_files::MAX_SOURCE_BYTES;
 use toml::Value;
 

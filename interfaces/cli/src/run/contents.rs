@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anymetal::hal::launch::functions::entry;
 use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{Buffer, ScalarType};
-use anymetal_compiler::function_number;
+use anymetal_driver::function_number;
 
 use super::spec::{Generator, Spec};
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use anymetal::{
     Access, AddressMode, ArgumentInfo, BindingRole, Device, Filter, KernelInfo, MipFilter, PixelFormat,
     SamplerDescriptor, ScalarType, Texture, TextureDescriptor, TextureKind,
 };
-use anymetal_compiler::{ConstantKey, ConstantValue};
+use anymetal_driver::{ConstantKey, ConstantValue};
 
 use super::picture::Picture;
 use super::spec::{ArgumentSpec, Spec};

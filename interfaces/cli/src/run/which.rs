@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anymetal::{ArgumentInfo, ArgumentKind, BindingRole, KernelInfo};
-use anymetal_compiler::suggest;
+use anymetal_driver::suggest;
 
 use crate::failure::Failure;
 

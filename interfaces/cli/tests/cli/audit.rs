@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anymetal_audit::{AuditLog, AuditOptions, Event};
-use anymetal_compiler::hal::clock::ManualClock;
+use anymetal_driver::hal::clock::ManualClock;
 
 use crate::support::Bench;
 

@@ -76,7 +76,7 @@ fn a_saved_report_and_a_timeline_give_the_same_numbers_again() {
     assert!(page.contains("ceilings were not measured") && page.matches("<svg ").count() == 3);
 }
 
-/// As `anymetal_ops::OpProfile::to_report` writes it.
+/// As `anymetal_tensor_ops::OpProfile::to_report` writes it.
 const OPERATIONS: &str = r#"{"schema":1,"title":"a step","device":"cpu","clock":"device","left_out":0,"slices":[
 {"queue":0,"name":"matmul (vendor)","start_ns":0,"duration_ns":1000,"work":{"flop":2000,"bytes":500}},
 {"queue":0,"name":"matmul (vendor)","start_ns":1000,"duration_ns":3000,"work":{"flop":10000,"bytes":1500}},

@@ -1,6 +1,6 @@
 //! Settings from the environment and from the file that `ANYMETAL_CONFIG` names, seen from outside.
 
-use anymetal_compiler::CpuLevel;
+use anymetal_driver::CpuLevel;
 
 use crate::support::{Bench, files};
 

@@ -3,7 +3,7 @@
 //!
 //! Owns [`Digits`]. Invariant: the same seed gives the same images.
 
-use anymetal_ops::{DType, Generator, OpError, Ops, Tensor};
+use anymetal_tensor_ops::{DType, Generator, OpError, Ops, Tensor};
 
 /// Rows and columns of an image.
 pub(crate) const SIZE: usize = 16;

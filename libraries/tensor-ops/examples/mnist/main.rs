@@ -1,7 +1,7 @@
 //! Trains a small convolutional net on digits that the program makes, to 95 of 100 right on images
 //! that it has not seen; exits with an error otherwise.
 //!
-//! `cargo run -p anymetal-ops --example mnist`
+//! `cargo run -p anymetal-tensor-ops --example mnist`
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
 mod digits;
@@ -9,7 +9,7 @@ mod net;
 
 use std::process::ExitCode;
 
-use anymetal_ops::{Comparison, DType, OpError, Ops};
+use anymetal_tensor_ops::{Comparison, DType, OpError, Ops};
 
 use digits::Digits;
 use net::Net;

@@ -3,7 +3,7 @@
 //! Owns [`Net`]: convolution, ReLU, pooling, twice; a linear layer; the logarithm of a softmax.
 //! Invariant: parameters and their momenta are in one order.
 
-use anymetal_ops::{
+use anymetal_tensor_ops::{
     Activation, ConvOptions, DType, Generator, MatmulOptions, OpError, Ops, PoolOptions, Tensor,
 };
 

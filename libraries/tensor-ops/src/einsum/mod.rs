@@ -47,8 +47,8 @@ impl Ops {
     /// type.
     ///
     /// ```
-    /// # fn main() -> Result<(), anymetal_ops::OpError> {
-    /// # let ops = anymetal_ops::Ops::new(&anymetal::Device::system_default()?)?;
+    /// # fn main() -> Result<(), anymetal_tensor_ops::OpError> {
+    /// # let ops = anymetal_tensor_ops::Ops::new(&anymetal::Device::system_default()?)?;
     /// let x = ops.tensor(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
     /// let y = ops.einsum("ij,kj->ik", &[&x, &x])?;
     /// assert_eq!(y.to_vec::<f32>()?, [5.0, 11.0, 11.0, 25.0]);

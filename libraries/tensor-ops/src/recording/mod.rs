@@ -27,8 +27,8 @@ use recorder::{Recorded, Role};
 /// Operations that were recorded by [`Ops::record`], ready to be replayed.
 ///
 /// ```
-/// # fn main() -> Result<(), anymetal_ops::OpError> {
-/// use anymetal_ops::Ops;
+/// # fn main() -> Result<(), anymetal_tensor_ops::OpError> {
+/// use anymetal_tensor_ops::Ops;
 ///
 /// let ops = Ops::new(&anymetal::Device::system_default()?)?;
 /// let (x, w) = (ops.tensor(&[1.0f32, -2.0], &[1, 2])?, ops.tensor(&[3.0f32, 1.0, 0.5, 4.0], &[2, 2])?);

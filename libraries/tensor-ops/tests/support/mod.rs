@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use anymetal_hal::split_mix::SplitMix64;
-use anymetal_ops::{DType, Element, Ops, Shaping, Tensor, bf16, f16};
+use anymetal_tensor_ops::{DType, Element, Ops, Shaping, Tensor, bf16, f16};
 
 /// One context for all tests of a program, so that pipelines are made once.
 pub(crate) fn ops() -> &'static Ops {

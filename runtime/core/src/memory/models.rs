@@ -1,6 +1,6 @@
 //! Models of quotas and of the staging ring: every interleaving of two threads, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-runtime --lib --release models`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-core --lib --release models`.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 //! consumes it, so it cannot be committed twice or encoded to afterwards. None of these compiles:
 //!
 //! ```compile_fail,E0505
-//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let mut command_buffer = stream.command_buffer().unwrap();
 //! let encoder = command_buffer.blit();
 //! command_buffer.commit();
@@ -13,14 +13,14 @@
 //! # }
 //! ```
 //! ```compile_fail,E0499
-//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let mut command_buffer = stream.command_buffer().unwrap();
 //! let (compute, blit) = (command_buffer.compute(), command_buffer.blit());
 //! compute.end_encoding();
 //! # }
 //! ```
 //! ```compile_fail,E0382
-//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let command_buffer = stream.command_buffer().unwrap();
 //! command_buffer.commit();
 //! command_buffer.commit();

@@ -5,7 +5,7 @@
 //! call that makes them; a refused dispatch is not encoded.
 //!
 //! ```compile_fail,E0599
-//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let mut command_buffer = stream.command_buffer().unwrap();
 //! command_buffer.compute().dispatch_threads([64, 1, 1], [32, 1, 1]);
 //! # }

@@ -166,7 +166,7 @@ impl<W, C: Clone, O: Clone> Stages<W, C, O> {
     }
 }
 
-/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-runtime --lib --release models`.
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-core --lib --release models`.
 #[cfg(all(test, loom))]
 mod models {
     use std::task::Wake;

@@ -231,7 +231,7 @@ fn grid(grid: Grid) -> String {
     format!("{}×{}×{} {what}", sizes[0], sizes[1], sizes[2])
 }
 
-/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-runtime --lib --release models`.
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-core --lib --release models`.
 #[cfg(all(test, loom))]
 mod models {
     use loom::thread;

@@ -4,19 +4,17 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use anymetal_compiler::{
-    Compiler, Fusion, FusionPart, Library, Source, SourceOptions, Specialisation, Target,
-};
+use anymetal_core::graph::fuse::{Fused, Fuser, Launch};
+use anymetal_core::graph::node::KernelNode;
+use anymetal_core::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal_core::memory::view::BufferView;
+use anymetal_driver::{Compiler, Fusion, FusionPart, Library, Source, SourceOptions, Specialisation, Target};
 use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::command::Grid;
 use anymetal_hal::device::Device;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_runtime::graph::fuse::{Fused, Fuser, Launch};
-use anymetal_runtime::graph::node::KernelNode;
-use anymetal_runtime::graph::{Executable, GraphBuilder, PlanOptions};
-use anymetal_runtime::memory::view::BufferView;
 
 use crate::machine::cpu as device;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::device::Device;
 
 /// The processor.

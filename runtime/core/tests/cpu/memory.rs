@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::memory::MemoryError;
+use anymetal_core::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
+use anymetal_core::memory::staging::StagingRing;
+use anymetal_core::memory::view::BufferView;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::capabilities::DeviceKind;
 use anymetal_hal::clock::SystemClock;
@@ -12,10 +16,6 @@ use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
-use anymetal_runtime::memory::staging::StagingRing;
-use anymetal_runtime::memory::view::BufferView;
 
 use crate::machine::cpu as device;
 

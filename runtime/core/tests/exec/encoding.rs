@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use anymetal_core::stream::StreamOptions;
+use anymetal_core::stream::context::Context;
+use anymetal_core::submission::ExecError;
+use anymetal_core::submission::argument::Inline;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::null::NullDevice;
-use anymetal_runtime::stream::StreamOptions;
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::submission::ExecError;
-use anymetal_runtime::submission::argument::Inline;
 
 use crate::machine::{artifact, zeroed};
 

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::profile::{CountedWork, Profiler, TimeSource};
+use anymetal_core::stream::StreamOptions;
+use anymetal_core::stream::context::Context;
+use anymetal_core::submission::ExecError;
 use anymetal_hal::clock::{Clock, ManualClock};
 use anymetal_hal::command::{Deadline, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::null::NullDevice;
-use anymetal_runtime::profile::{CountedWork, Profiler, TimeSource};
-use anymetal_runtime::stream::StreamOptions;
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::submission::ExecError;
 
 use crate::machine::{cpu, read, slow, zeroed};
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use anymetal_core::stream::context::Context;
+use anymetal_core::stream::group::StreamGroup;
+use anymetal_core::stream::{Stream, StreamOptions};
+use anymetal_core::submission::Outcome;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::{SystemClock, wait_for};
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::{Stream, StreamOptions};
-use anymetal_runtime::submission::Outcome;
 
 use crate::machine::{cpu, read, zeroed};
 

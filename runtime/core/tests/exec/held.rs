@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::memory::pool::{Pool, PoolOptions, RentRequest};
+use anymetal_core::memory::staging::StagingRing;
+use anymetal_core::memory::view::BufferView;
+use anymetal_core::stream::context::Context;
+use anymetal_core::stream::{Stream, StreamOptions};
+use anymetal_core::submission::Submission;
+use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::memory::pool::{Pool, PoolOptions, RentRequest};
-use anymetal_runtime::memory::staging::StagingRing;
-use anymetal_runtime::memory::view::BufferView;
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::stream::{Stream, StreamOptions};
-use anymetal_runtime::submission::Submission;
-use anymetal_runtime::tenant::{Tenant, TenantLimits};
 
 use crate::machine::{cpu, read, zeroed};
 

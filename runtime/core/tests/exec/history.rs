@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use anymetal_core::history::{History, RecorderOptions, Recording, ReplayError};
+use anymetal_core::stream::StreamOptions;
+use anymetal_core::stream::context::Context;
 use anymetal_hal::clock::{ManualClock, SystemClock};
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::null::NullDevice;
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_runtime::history::{History, RecorderOptions, Recording, ReplayError};
-use anymetal_runtime::stream::StreamOptions;
-use anymetal_runtime::stream::context::Context;
 
 use crate::machine::{artifact, cpu, read, zeroed};
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::stream::group::StreamGroup;
+use anymetal_core::stream::{Stream, StreamOptions};
+use anymetal_core::submission::{ExecError, Submission};
+use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits};
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::fault_injection::{FaultPlan, Faults};
 use anymetal_hal::queue::{Cancellation, WhenFull};
-use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::{Stream, StreamOptions};
-use anymetal_runtime::submission::{ExecError, Submission};
-use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits};
 
 use crate::machine::{faulty, slow};
 
@@ -237,7 +237,7 @@ fn a_lost_device_ends_everything_and_a_revived_one_goes_on() {
 
 #[test]
 fn more_streams_are_chosen_only_where_they_are_faster() {
-    let context = anymetal_runtime::stream::context::Context::new(crate::machine::cpu());
+    let context = anymetal_core::stream::context::Context::new(crate::machine::cpu());
     let count = context.default_stream_count().unwrap();
     assert!([1, 2, 4, 8].contains(&count));
     assert_eq!(context.default_stream_count().unwrap(), count, "measured once");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_core::stream::context::Context;
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
     KernelInfo, ScalarType,
@@ -13,7 +14,6 @@ use anymetal_hal::clock::ManualClock;
 use anymetal_hal::device::Device;
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan};
 use anymetal_hal::null::NullDevice;
-use anymetal_runtime::stream::context::Context;
 
 /// A null device on which everything takes a time, by a clock that the test moves.
 pub(crate) struct Slow {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use anymetal_core::stream::StreamOptions;
+use anymetal_core::stream::context::Context;
+use anymetal_core::submission::{ExecError, Outcome, Submission};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal_runtime::stream::StreamOptions;
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::submission::{ExecError, Outcome, Submission};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,21 +1,21 @@
 //! Random work from eight threads under injected faults: every submission ends in exactly one way, the bytes
 //! are those that the outcomes say, and nothing leaks. The long one is run by hand:
-//! `cargo test --release -p anymetal-runtime --test exec -- --ignored soak`.
+//! `cargo test --release -p anymetal-core --test exec -- --ignored soak`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anymetal_core::stream::context::Context;
+use anymetal_core::stream::group::StreamGroup;
+use anymetal_core::stream::{Stream, StreamOptions};
+use anymetal_core::submission::{ExecError, Outcome, Submission};
+use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::queue::Priority;
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::{Stream, StreamOptions};
-use anymetal_runtime::submission::{ExecError, Outcome, Submission};
-use anymetal_runtime::tenant::{Tenant, TenantLimits};
 
 use crate::machine::{cpu, read, zeroed};
 

@@ -6,6 +6,11 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::graph::node::KernelNode;
+use anymetal_core::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal_core::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
+use anymetal_core::stream::context::Context;
+use anymetal_core::stream::{Stream, StreamOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::ManualClock;
@@ -15,11 +20,6 @@ use anymetal_hal::error::ErrorClass;
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::null::NullDevice;
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_runtime::graph::node::KernelNode;
-use anymetal_runtime::graph::{Executable, GraphBuilder, PlanOptions};
-use anymetal_runtime::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
-use anymetal_runtime::stream::context::Context;
-use anymetal_runtime::stream::{Stream, StreamOptions};
 use anymetal_telemetry::collect::{collect, sums};
 use anymetal_telemetry::names::metrics as names;
 use values::{install, value};
@@ -54,7 +54,7 @@ fn bench(name: &str, plan: FaultPlan) -> Bench {
 }
 
 impl Bench {
-    fn dispatches(&self, count: usize) -> anymetal_runtime::submission::Submission {
+    fn dispatches(&self, count: usize) -> anymetal_core::submission::Submission {
         let mut command_buffer = self.stream.command_buffer().unwrap();
         let mut encoder = command_buffer.compute().pipeline(&self.kernel);
         for _ in 0..count {

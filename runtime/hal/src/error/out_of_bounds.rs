@@ -3,7 +3,7 @@
 //! Owns [`OutOfBounds`] and its sentence. Invariant: it names what a user wrote: the kernel, the argument or
 //! the buffer's label, the index, and the line.
 
-use anymetal_launch_abi::functions::invalid_call_type;
+use anymetal_abi::functions::invalid_call_type;
 
 use crate::artifact::AccessKind;
 use crate::error::describe_argument;

@@ -1,6 +1,6 @@
 //! Messages as C's `printf` writes them, from the words of a record.
 
-use anymetal_launch_abi::logging::{Conversion, ConversionKind as Kind, Count, MAX_COUNT, Piece};
+use anymetal_abi::logging::{Conversion, ConversionKind as Kind, Count, MAX_COUNT, Piece};
 
 /// The text of a message. Words that are missing count as 0.
 pub(super) fn message(format: &[Piece], words: &[u32]) -> String {
@@ -179,7 +179,7 @@ fn hexadecimal(size: f64, digits: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anymetal_launch_abi::logging::parse_format;
+    use anymetal_abi::logging::parse_format;
 
     use super::*;
 

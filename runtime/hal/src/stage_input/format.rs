@@ -2,7 +2,7 @@
 //!
 //! To add one, add a row: its name, Metal's number, what its components hold, their widths and positions.
 
-use anymetal_launch_abi::textures::{ChannelKind, FormatWord};
+use anymetal_abi::textures::{ChannelKind, FormatWord};
 
 /// Width and position in bits of the components x, y, z and w; a width of 0 is absence.
 type Components = [(u32, u32); 4];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anymetal_launch_abi::textures::LevelPlace;
+use anymetal_abi::textures::LevelPlace;
 
 use super::{Description, MAX_LEVELS, PixelFormat, TextureError};
 

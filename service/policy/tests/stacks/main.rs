@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use anymetal_core::config::{Layer, Layers};
 use anymetal_policy::policies::Policies;
-use anymetal_runtime::config::{Layer, Layers};
 use serde::Deserialize;
 
 use driver::World;

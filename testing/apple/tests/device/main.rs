@@ -8,11 +8,11 @@ mod refusals;
 
 use std::sync::Arc;
 
-use anymetal_compiler::{
+use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, ConstantKey, ConstantValue, Source, SourceOptions,
     Specialisation, Target,
 };
-use anymetal_device_apple::{AppleDevice, AppleOptions};
+use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::command::{

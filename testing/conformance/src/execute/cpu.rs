@@ -10,8 +10,8 @@ use anymetal::{
     Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
     Pipeline, Queue, ResourceUsage, Scalar, Unbound,
 };
-use anymetal_compiler::Compiler;
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
+use anymetal_driver::Compiler;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command_failure::CommandFailure;
 use anymetal_hal::texture::format_constant;

@@ -5,7 +5,7 @@
 use super::interpreter::{check, constant_values, internal, with_memory};
 use super::{Buffers, ExecError, on_large_stack};
 use crate::case::{Constant, Launch};
-use anymetal_compiler::sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, Session};
+use anymetal_driver::sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, Session};
 use anymetal_interp::{Argument, InterpError, Program};
 use anymetal_ir::Module;
 use anymetal_ir::passes::{self, PrepareOptions};

@@ -3,7 +3,7 @@
 use super::reason;
 use crate::case::Launch;
 use crate::execute::sanitize;
-use anymetal_compiler::sanitizer::{FindingKind, KindGroup, LaunchOutcome, SanitizerOptions, Session};
+use anymetal_driver::sanitizer::{FindingKind, KindGroup, LaunchOutcome, SanitizerOptions, Session};
 use anymetal_interp::Program;
 
 /// What makes the outcome arbitrary, the most telling first.

@@ -4,11 +4,11 @@
 //! *tagged* ([`crate::tagged`]): the allocation's number in the high 16 bits, the offset plus 2^47 below. 0
 //! is the null pointer.
 
-use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
-use anymetal_launch_abi::offsets::{
+use anymetal_abi::offsets::{
     ENTRY_LEN, LAUNCH_BEFORE, LAUNCH_BUFFERS, LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT,
     LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY,
 };
+use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 
 use super::Emitter;
 use super::lane::{Lane, Width};

@@ -1,7 +1,7 @@
 //! Atomic operations: relaxed, one lane after the other, or one for all lanes where that is the same.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::lane::Lane;
 use super::memory::{Address, Decoder, Item};

@@ -4,8 +4,8 @@
 //! transposing gives one vector per component. Otherwise every load is checked by itself, so results and
 //! fault reports equal those of single loads.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::access::{Plan, plan};

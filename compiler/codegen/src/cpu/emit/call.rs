@@ -4,8 +4,8 @@
 //! an offset that is the same in all lanes, pointers to memory that threads share with one allocation:
 //! lanes that differ in these call one set after the other.
 
+use anymetal_abi::resident::ADDRESS_BITS;
 use anymetal_ir::{FuncId, Inst, Scalar, Type, Value};
-use anymetal_launch_abi::resident::ADDRESS_BITS;
 
 use super::allocation::Place;
 use super::lane::{Lane, Width};

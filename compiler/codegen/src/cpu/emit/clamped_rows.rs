@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};

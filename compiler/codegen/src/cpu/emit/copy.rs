@@ -1,7 +1,7 @@
 //! Copying and clearing bytes: all lanes' ranges at once where they are in bounds, else piece after piece.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{CastOp, Inst, Op, Pieces, Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::access::runs;
 use super::available_checks::Test;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use anymetal_abi::FAULT_SYMBOL;
+use anymetal_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
 use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
 use anymetal_ir::{Kernel, Module, Op, Query};
-use anymetal_launch_abi::FAULT_SYMBOL;
-use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group::Plan;
@@ -191,7 +191,7 @@ impl<'a> Shared<'a> {
             declares.insert("declare void @llvm.x86.sse.sfence()".to_owned());
         }
         if self.helpers.contains(&Helper::Report) {
-            // The parameters of `anymetal_launch_abi::FaultFunction`.
+            // The parameters of `anymetal_abi::FaultFunction`.
             declares.insert(format!("declare void @{FAULT_SYMBOL}(ptr, i32, i64, i64, i64, i32, i64)"));
         }
         // The same function may be declared with other spellings by the two sources.

@@ -3,8 +3,8 @@
 //! Invariant: conditions and selectors here are the same for all threads that have not returned, so one
 //! branch of the worker stands for all of theirs.
 
+use anymetal_abi::{GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL, YieldReason};
 use anymetal_ir::{Block, Inst, Label, Op, Value};
-use anymetal_launch_abi::{GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL, YieldReason};
 
 use super::group::{GroupLabel, Step};
 use super::lane::Lane;

@@ -11,7 +11,7 @@
 
 use std::fmt::Write as _;
 
-use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP};
+use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP};
 
 use super::Emitter;
 use crate::cpu::llvm_text::{BlockName, Opd, Text};

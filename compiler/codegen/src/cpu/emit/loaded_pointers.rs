@@ -7,9 +7,9 @@
 //! launch, so the search is a function of its arguments alone, which LLVM may hoist. Only kernels that load
 //! pointers have any of this ([`anymetal_ir::analysis::function_loads_pointers`]).
 
+use anymetal_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};
+use anymetal_abi::resident::{ADDRESS_BITS, DANGLING};
 use anymetal_ir::{ArgKind, Space, Type, Value};
-use anymetal_launch_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};
-use anymetal_launch_abi::resident::{ADDRESS_BITS, DANGLING};
 
 use super::Emitter;
 use super::lane::{Lane, Width};

@@ -80,9 +80,9 @@ mod unmasked_loop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use anymetal_abi::{AccessKind, YieldReason};
 use anymetal_ir::analysis::StoreSummaries;
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
-use anymetal_launch_abi::{AccessKind, YieldReason};
 
 use crate::elementwise::{arith, cast};
 use crate::polls::Work;

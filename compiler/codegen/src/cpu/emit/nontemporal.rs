@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anymetal_abi::offsets::LAUNCH_GRID_THREADS;
 use anymetal_ir::{Block, Function, Inst, Op, Space, Type, Value, ValueDef};
-use anymetal_launch_abi::offsets::LAUNCH_GRID_THREADS;
 
 use super::Emitter;
 use super::memory::Address;

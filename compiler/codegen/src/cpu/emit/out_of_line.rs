@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use anymetal_launch_abi::FAULT_SYMBOL;
-use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
+use anymetal_abi::FAULT_SYMBOL;
+use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
 
 use super::cold_gather::{self, cold_gather};
 use super::indexed_gather::{gather_indexed, scatter_indexed};

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use anymetal_abi::YieldReason;
 use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables};
 use anymetal_ir::{FuncId, Function, Inst};
-use anymetal_launch_abi::YieldReason;
 
 use super::subroutine::{Subroutines, batch_lanes};
 use super::{Emitter, simdgroups::MAX_SIMDGROUPS};

@@ -4,8 +4,8 @@
 //! LLVM turns into registers when the offset is constant. Arrays that are passed to functions have scalars
 //! smaller than their unit: these are parts of it.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::allocation::ZEROS;
 use super::lane::{Lane, Width};

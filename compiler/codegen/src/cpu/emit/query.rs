@@ -1,7 +1,7 @@
 //! Thread positions, computed once per SIMD-group from its number and the threadgroup's place.
 
+use anymetal_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
 use anymetal_ir::{Query, Value};
-use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
 
 use super::Emitter;
 use super::lane::{Lane, Width};

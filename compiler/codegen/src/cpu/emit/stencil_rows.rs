@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::access::{Plan, Run, extent_of_segment, plan};
 use super::allocation::Place;

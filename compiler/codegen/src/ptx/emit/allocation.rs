@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use crate::cpu::shape::range::offset_bound;

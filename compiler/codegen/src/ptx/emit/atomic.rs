@@ -1,7 +1,7 @@
 //! Atomic operations, relaxed, with the scope that their memory needs.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{AtomicOp, Inst, Op, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::{Emitter, zero};
 use crate::llvm_text::{Opd, rmw_name, scalar_type};

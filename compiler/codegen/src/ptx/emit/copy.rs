@@ -3,8 +3,8 @@
 //! Valid ranges are moved as a whole. Otherwise their pieces are moved one by one, each checked, so that
 //! exactly those that are out of bounds are left out.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{CastOp, Inst, Op, Pieces, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::allocation::{Added, Address};

@@ -4,9 +4,9 @@ mod threadgroup_memory;
 
 use std::fmt::Write as _;
 
+use anymetal_abi::nvidia::{Parameter, Signature, parameters};
 use anymetal_ir::analysis::definitely_stored;
 use anymetal_ir::{ArgKind, Local, Space};
-use anymetal_launch_abi::nvidia::{Parameter, Signature, parameters};
 
 use super::super::PtxCode;
 use super::Emitter;

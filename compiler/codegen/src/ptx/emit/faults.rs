@@ -4,8 +4,8 @@
 //! one that fails on they stay. The record is written once, where the thread ends, if one has failed. A
 //! branch that records at once would keep the assembler from moving loads.
 
+use anymetal_abi::{AccessKind, nvidia, offsets};
 use anymetal_ir::{ArgKind, Inst, Space, Type, Value};
-use anymetal_launch_abi::{AccessKind, nvidia, offsets};
 
 use super::Emitter;
 use super::allocation::{Place, pointer_type};

@@ -2,7 +2,7 @@
 //!
 //! The threads of a threadgroup meet at a barrier of their own; one of them arrives for the threadgroup and
 //! waits until all threadgroups that have not ended have arrived. It polls the stop flag while it waits.
-//! The words are in global memory ([`anymetal_launch_abi::nvidia::Parameter::GridBarrier`]):
+//! The words are in global memory ([`anymetal_abi::nvidia::Parameter::GridBarrier`]):
 //!
 //! | byte | what |
 //! |---|---|

@@ -6,9 +6,9 @@
 //! ([`anymetal_ir::analysis::function_loads_pointers`]). Tags of threadgroup and thread memory need no check
 //! here: [`Emitter::decode`] knows only the allocations of a pointer's space.
 
+use anymetal_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
+use anymetal_abi::resident::ADDRESS_BITS;
 use anymetal_ir::{ArgKind, Space, Type, Value};
-use anymetal_launch_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};
-use anymetal_launch_abi::resident::ADDRESS_BITS;
 
 use super::Emitter;
 use super::allocation::{Place, pointer_type};

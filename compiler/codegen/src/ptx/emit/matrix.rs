@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, MatrixOp, Scalar, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::super::matrix_layout::MatrixLayout;
 use super::Emitter;

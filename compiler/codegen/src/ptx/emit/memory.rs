@@ -5,8 +5,8 @@
 //! type, as words in llama.cpp's blocks of bytes are, loads and stores are done in pieces then: a card does
 //! not do them at all, and ends CUDA.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::allocation::{Address, pointer_type};
 use super::value::is_16_bit_float;

@@ -73,9 +73,9 @@ fn line_directives_move_diagnostics() {
     assert_eq!(place(0), Some(("sum.cl".to_owned(), 40, 2)));
     assert_eq!(place(1), Some(("sum.cl".to_owned(), 41, 9)));
     assert_eq!(place(2), Some(("sum.cl".to_owned(), 7, 2)));
-    let text = anymetal_diag::render_text(&run.map, run.sink.diagnostics(), false);
+    let text = anymetal_diagnostics::render_text(&run.map, run.sink.diagnostics(), false);
     assert!(text.contains("--> sum.cl:41:9") && text.contains("41 | int b = 1x;"), "{text}");
-    let json = anymetal_diag::render_json(&run.map, run.sink.diagnostics());
+    let json = anymetal_diagnostics::render_json(&run.map, run.sink.diagnostics());
     assert!(json.contains("\"file\": \"sum.cl\"") && json.contains("\"end_line\": 41"), "{json}");
 }
 

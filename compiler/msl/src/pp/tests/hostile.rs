@@ -171,6 +171,6 @@ fn rubbish_does_not_panic() {
         }
         let run = run(&text);
         assert_eq!(run.output.tokens.last().map(|token| token.kind), Some(TokenKind::Eof));
-        anymetal_diag::render_text(&run.map, run.sink.diagnostics(), false);
+        anymetal_diagnostics::render_text(&run.map, run.sink.diagnostics(), false);
     }
 }

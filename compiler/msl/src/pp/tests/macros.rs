@@ -174,7 +174,7 @@ fn tokens_carry_their_expansion() {
         let token = run.output.tokens.iter().find(|token| token.word() == Some(name.into()));
         token.unwrap_or_else(|| panic!("{name} is missing")).span
     };
-    let chain = |span: anymetal_diag::Span| {
+    let chain = |span: anymetal_diagnostics::Span| {
         let mut names = Vec::new();
         let mut span = span;
         while let Some(expansion) = run.map.expansion(span.expansion) {

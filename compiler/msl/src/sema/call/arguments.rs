@@ -7,7 +7,7 @@ use crate::sema::checker::Checker;
 use crate::sema::function::Origin;
 use crate::sema::lookup::Found;
 use crate::sema::path::Target;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// Checks arguments, expanding packs. `None` if one is in error (all are checked).

@@ -9,7 +9,7 @@ use crate::sema::expr::after;
 use crate::sema::lookup::Found;
 use crate::sema::overload::Call;
 use crate::sema::template_args::ExplicitArg;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// Resolves among `decls` and makes the call.

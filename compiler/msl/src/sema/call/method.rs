@@ -6,7 +6,7 @@ use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::lookup::Found;
 use crate::sema::path::Miss;
 use crate::sema::table::operator_key;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
@@ -123,13 +123,15 @@ impl<'a> Checker<'a> {
     fn report_member_miss(&mut self, miss: Miss, record: RecordId) {
         let Miss::Unknown { name, span, .. } = miss else { return };
         let class = self.types.record(record).name.clone();
-        let mut diagnostic = anymetal_diag::Diagnostic::error(
+        let mut diagnostic = anymetal_diagnostics::Diagnostic::error(
             "unknown-member",
             span,
             format!("no member named `{name}` in `{class}`"),
         );
         let names = self.record_inst(record).member_names();
-        if let Some(near) = anymetal_diag::suggest(name.as_str(), names.iter().map(|name| name.as_str())) {
+        if let Some(near) =
+            anymetal_diagnostics::suggest(name.as_str(), names.iter().map(|name| name.as_str()))
+        {
             diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
         }
         self.report(diagnostic);

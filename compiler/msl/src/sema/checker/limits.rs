@@ -4,7 +4,7 @@
 //! when it is hit.
 
 use super::{Checker, Trace};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// The deepest nesting of instantiations.

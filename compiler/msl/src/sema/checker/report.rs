@@ -4,7 +4,7 @@
 //! asks again ([`Checker::once`]). Invariant: a check that made poison has reported something in the end.
 
 use super::{Checker, Deferred};
-use anymetal_diag::{Diagnostic, Severity, Span};
+use anymetal_diagnostics::{Diagnostic, Severity, Span};
 
 impl Checker<'_> {
     /// Reports an error with the instantiation trace.

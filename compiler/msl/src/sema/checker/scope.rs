@@ -7,7 +7,7 @@ use super::{Checker, FnState, LocalDecl, Returns, Scope, ScopeId, ScopeKind};
 use crate::hir::{self, LocalId, Ty};
 use crate::sema::table::{ItemId, NsId};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 impl Checker<'_> {

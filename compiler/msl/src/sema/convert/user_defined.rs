@@ -8,7 +8,7 @@ use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty};
 use crate::sema::call::Arg;
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::function::FnInst;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// How a class takes part in a conversion.

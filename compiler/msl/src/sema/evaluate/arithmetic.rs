@@ -7,7 +7,7 @@ use super::machine::{Fail, Machine};
 use super::memory::{Address, Val};
 use super::{convert_scalar, ir_binary, ir_compare, ir_unary, value_from_bytes, value_to_bytes};
 use crate::hir::{BinaryOp, CastKind, CompareOp, ConstValue, Expr, ScalarTy, Ty, UnaryOp};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::{Scalar, eval};
 
 impl Machine<'_, '_> {

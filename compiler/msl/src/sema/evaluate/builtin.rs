@@ -4,7 +4,7 @@ use super::machine::{Fail, Machine};
 use super::memory::Val;
 use crate::builtins::{ArithFn, BuiltinId, BuiltinOp};
 use crate::hir::{Expr, ScalarTy, Ty};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::{BinOp, MathFn, UnOp, eval};
 
 impl Machine<'_, '_> {

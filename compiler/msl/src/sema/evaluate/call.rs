@@ -6,7 +6,7 @@ use super::machine::{Fail, Machine};
 use super::memory::Val;
 use crate::hir::{Block, Expr, FuncId, Local, LocalId, ScalarTy, Stmt, StmtKind, SwitchCase, Ty};
 use crate::sema::function::Origin;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::eval;
 use rustc_hash::FxHashMap;
 

@@ -9,7 +9,7 @@ use super::NotConstant;
 use super::memory::{Address, Val};
 use crate::hir::{ConstValue, Expr, GlobalId, LocalId};
 use crate::sema::checker::{Checker, MAX_CONSTANT_STEPS};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 /// Why evaluation stopped.

@@ -5,7 +5,7 @@
 
 use super::machine::{Fail, Machine};
 use crate::hir::{BitField, ConstValue, RecordId, ScalarTy, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Scalar;
 
 /// The most memory one evaluation may use.

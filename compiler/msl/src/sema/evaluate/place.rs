@@ -6,7 +6,7 @@ use super::machine::{Fail, Machine};
 use super::memory::{Address, Place, Val};
 use super::value_to_bytes;
 use crate::hir::{Expr, ExprKind, GlobalId, LocalId, ScalarTy, Ty};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Machine<'_, '_> {
     fn local(&mut self, local: LocalId, span: Span) -> Result<Address, Fail> {

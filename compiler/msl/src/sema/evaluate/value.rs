@@ -3,7 +3,7 @@
 use super::machine::{Fail, Machine};
 use super::memory::{Address, Val};
 use crate::hir::{Expr, ExprKind, LogicalOp, Ty, TyKind};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl Machine<'_, '_> {
     pub(super) fn address(&mut self, expr: &Expr) -> Result<Address, Fail> {

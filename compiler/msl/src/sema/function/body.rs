@@ -8,7 +8,7 @@ use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
 use crate::sema::checker::{AutoReturn, Checker, Deferred, FnDeclId, LocalDecl, Returns};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {

@@ -8,7 +8,7 @@ use crate::sema::checker::{Checker, FnDeclId, ScopeId};
 use crate::sema::lookup::Found;
 use crate::sema::out_of_line::Fit;
 use crate::sema::table::{Decl, function_key};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// Finds the body that serves an instance.

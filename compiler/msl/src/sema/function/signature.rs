@@ -6,7 +6,7 @@ use crate::hir::{LocalId, QualTy, Ty};
 use crate::sema::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, space_of};
 use crate::sema::pattern::Pat;
 use crate::sema::template_args::ExplicitArg;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;

@@ -9,7 +9,7 @@ use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
 use crate::sema::lookup::Found;
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {

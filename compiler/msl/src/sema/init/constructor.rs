@@ -12,7 +12,7 @@ use crate::sema::construct::ConstructArgs;
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
 use crate::token::FpPragmas;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// A member initialiser and the path to its member.

@@ -8,7 +8,7 @@ use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::function::{BodyState, FnInst, Origin};
 use crate::sema::overload::Call;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// The largest array whose elements are initialised one by one.

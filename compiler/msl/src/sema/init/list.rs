@@ -9,7 +9,7 @@ use crate::hir::{Expr, ExprKind, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::convert::{Conversion, Rank};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The deepest list that is tried. Trying a list checks it, and so for each list around it: beyond a few
 /// levels it is taken to fit.

@@ -7,7 +7,7 @@ use crate::sema::checker::{Checker, FnDeclId, ScopeId};
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
 use crate::sema::template_args::ExplicitArg;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {

@@ -7,9 +7,9 @@ use crate::ast;
 use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind};
 use crate::sema::checker::Checker;
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
-use anymetal_launch_abi::textures::{MAX_SAMPLERS, MAX_TEXTURES};
 
 /// A parameter whose index may still have to be assigned.
 pub(super) struct Slot {

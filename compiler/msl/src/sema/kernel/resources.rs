@@ -8,9 +8,9 @@ use crate::ast;
 use crate::hir::{KernelParamKind, QualTy, RecordId, ResourceKind, TensorParam, Ty, TyKind};
 use crate::sema::checker::{Checker, TArg};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_abi::tensors::MAX_RANK;
+use anymetal_diagnostics::Span;
 use anymetal_ir::{Access, Space};
-use anymetal_launch_abi::tensors::MAX_RANK;
 
 /// The Metal library's type that says that the host has a tensor's memory.
 const TENSOR_OF_THE_HOST: &str = "tensor_handle";

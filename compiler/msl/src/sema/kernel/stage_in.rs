@@ -11,8 +11,8 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::lookup::Found;
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
-use anymetal_launch_abi::stage_input::MAX_ATTRIBUTES;
+use anymetal_abi::stage_input::MAX_ATTRIBUTES;
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// The functions that fill in a parameter before the kernel's code runs.

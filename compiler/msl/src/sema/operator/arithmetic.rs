@@ -5,7 +5,7 @@ use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, QualTy, Ty, Una
 use crate::sema::checker::Checker;
 use crate::sema::convert::promote;
 use crate::sema::{evaluate, spelling};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::eval;
 
 impl Checker<'_> {

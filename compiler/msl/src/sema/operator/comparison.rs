@@ -9,7 +9,7 @@ use crate::sema::checker::Checker;
 use crate::sema::convert::is_zero_literal;
 use crate::sema::evaluate;
 use crate::sema::expr::{after, known_constant};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::eval;
 
 impl Checker<'_> {

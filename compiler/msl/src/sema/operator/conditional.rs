@@ -5,7 +5,7 @@
 use crate::ast;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(in crate::sema) fn conditional_expr(

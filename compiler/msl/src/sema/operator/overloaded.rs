@@ -6,7 +6,7 @@ use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::Found;
 use crate::sema::overload::{Call, NoOverload};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     /// Whether operators on this type may be functions.

@@ -11,7 +11,7 @@ use crate::sema::convert::{Conversion, Rank};
 use crate::sema::deduce::{self, Deduced};
 use crate::sema::pattern::Pat;
 use crate::sema::template_args::ExplicitArg;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
 use std::rc::Rc;
 

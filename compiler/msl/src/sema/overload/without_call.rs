@@ -5,7 +5,7 @@ use crate::hir::{FuncId, QualTy, Ty};
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::function;
 use crate::sema::template_args::ExplicitArg;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
 
 /// Further candidates are not listed.

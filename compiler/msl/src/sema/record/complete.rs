@@ -9,7 +9,7 @@ use crate::hir::{
 };
 use crate::sema::checker::{Checker, Deferred, FnState, Returns};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// The greatest number of a member of an argument buffer.
 const MAX_ARGUMENT_ID: u32 = u32::MAX >> 1;

@@ -6,7 +6,7 @@ use crate::hir::{QualTy, RecordId};
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     /// Looks a name up in a class and its bases.

@@ -6,7 +6,7 @@ use crate::sema::checker::{Checker, LocalDecl, ScopeKind};
 use crate::sema::lookup::Found;
 use crate::sema::path;
 use crate::sema::table::{Tag, tag_of};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     pub(super) fn local_item(&mut self, item: &'a ast::Item, out: &mut Vec<Stmt>) {

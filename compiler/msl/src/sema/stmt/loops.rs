@@ -6,7 +6,7 @@
 use crate::ast::{self, ForInit};
 use crate::hir::{Block, ConstValue, Expr, ExprKind, LoopHint, Stmt, StmtKind};
 use crate::sema::checker::Checker;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     fn loop_condition(&mut self, cond: Option<&'a ast::Expr>) -> Option<Expr> {

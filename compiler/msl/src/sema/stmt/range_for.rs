@@ -8,7 +8,7 @@ use crate::sema::expr::scalar_const;
 use crate::sema::function::mentions_auto;
 use crate::sema::lookup::Found;
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 /// `for (T x : range) body`
 #[derive(Clone, Copy)]

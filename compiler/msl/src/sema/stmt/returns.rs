@@ -3,7 +3,7 @@
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{AutoReturn, Checker, Returns};
-use anymetal_diag::Span;
+use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn return_stmt(&mut self, value: Option<&'a ast::Expr>, span: Span, out: &mut Vec<Stmt>) {

@@ -11,7 +11,7 @@ use crate::hir::{
 use crate::sema::checker::Checker;
 use crate::sema::convert;
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::eval;
 
 /// The most statements that fall-through may duplicate in one switch.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use anymetal_diag::Sink;
+use anymetal_diagnostics::Sink;
 
 use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, tag_of};
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};

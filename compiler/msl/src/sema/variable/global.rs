@@ -11,7 +11,7 @@ use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{evaluate, kernel};
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 use std::rc::Rc;
 

@@ -9,7 +9,7 @@ use crate::sema::init::DefaultInit;
 use crate::sema::lookup::VarDecl;
 use crate::sema::{evaluate, function, walk};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::Space;
 
 impl<'a> Checker<'a> {

@@ -1,6 +1,6 @@
 //! A model of the rounds: every interleaving of two threads, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-cpu --lib --release models`.
 
 use std::sync::Arc;
 

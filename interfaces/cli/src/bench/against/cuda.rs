@@ -6,7 +6,7 @@ use anymetal::Device;
 use anymetal_bench_peers::cublas::Blas;
 use anymetal_bench_peers::cuda::{Cuda, Modules};
 use anymetal_bench_peers::peer::Runtime;
-use anymetal_compiler::CacheConfig;
+use anymetal_driver::CacheConfig;
 
 use super::told;
 use crate::bench::prepare;

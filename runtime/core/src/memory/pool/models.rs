@@ -1,6 +1,6 @@
 //! Models of the pool's concurrency: every interleaving of a few threads, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-runtime --lib --release models`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-core --lib --release models`.
 
 use std::sync::atomic::Ordering;
 

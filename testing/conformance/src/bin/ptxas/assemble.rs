@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ElementType, KernelInfo, ScalarType};
-use anymetal_compiler::{ConstantKey, ConstantValue, Specialisation, Target};
 use anymetal_conformance::case::Constant;
+use anymetal_driver::hal::artifact::{Artifact, ArtifactCode, ElementType, KernelInfo, ScalarType};
+use anymetal_driver::{ConstantKey, ConstantValue, Specialisation, Target};
 
 use crate::subjects::Subject;
 

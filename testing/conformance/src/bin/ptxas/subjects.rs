@@ -1,15 +1,15 @@
 //! The kernels that are compiled.
 
-use anymetal_compiler::{
-    CacheConfig, Compiler, CompilerOptions, Definition, Library, MathMode, Source as CompilerSource,
-    SourceOptions,
-};
 use anymetal_conformance::candle::source;
 use anymetal_conformance::case::Constant;
 use anymetal_conformance::demo;
 use anymetal_conformance::exec_file::{self, files_below};
 use anymetal_conformance::execute::{Math, Source};
 use anymetal_conformance::suite::Level;
+use anymetal_driver::{
+    CacheConfig, Compiler, CompilerOptions, Definition, Library, MathMode, Source as CompilerSource,
+    SourceOptions,
+};
 use anymetal_harness::corpus::{self, CORPORA};
 
 /// One kernel.

@@ -1,7 +1,7 @@
 //! Jumps: masks of lanes that wait for a target, and exits from the kernel.
 
+use anymetal_abi::offsets::LAUNCH_STOP;
 use anymetal_ir::{Label, Op};
-use anymetal_launch_abi::offsets::LAUNCH_STOP;
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};

@@ -4,8 +4,8 @@
 //! layout is mostly known only at run time: then one test covers all fragments whose addresses differ by a
 //! uniform value.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::uses::ElementStores;
 use super::{Rows, SIDE, place_of};

@@ -4,8 +4,8 @@
 //! is deferred: only the bounds check is done at the load, and the rows are read by the micro-kernel.
 //! Before memory changes, pending loads are done into lanes.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::uses::{Joined, same_fragment};
 use super::{Rows, SIDE};

@@ -3,8 +3,8 @@
 //! Fast path: one bounds check, then whole rows. Otherwise, and where lanes are off, a function goes
 //! element by element.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::{Rows, SIDE};
 use crate::cpu::emit::arith::from_f32;

@@ -3,8 +3,8 @@
 //! Lanes that are off may load anything that exists, so loads need no mask where all lanes' addresses are
 //! in bounds.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::waterfall::Decoder;
 use super::{Address, Item};

@@ -14,8 +14,8 @@ mod slow;
 mod store;
 mod waterfall;
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::allocation::Place;

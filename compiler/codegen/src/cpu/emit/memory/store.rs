@@ -2,8 +2,8 @@
 //!
 //! Lanes that are off must not write: vectors are stored under the mask unless all lanes are active.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::waterfall::Decoder;
 use super::{Address, Item};

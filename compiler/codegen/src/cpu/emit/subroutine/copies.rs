@@ -2,8 +2,8 @@
 //!
 //! Invariant: both ends are checked as a whole, before the first piece is copied.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::memory::{Spot, zero};

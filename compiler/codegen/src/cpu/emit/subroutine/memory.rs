@@ -3,8 +3,8 @@
 //!
 //! Invariant: with checks no access leaves its allocation; what would is left out and noted.
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Local, Scalar, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::plan::{LocalKind, Room};
 use super::{Emitter, Mask, Parameter, UNIT};

@@ -27,8 +27,8 @@ mod shared;
 
 use std::rc::Rc;
 
+use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Local, Op, Scalar, Type, Value};
-use anymetal_launch_abi::AccessKind;
 
 use super::polls::FunctionLoops;
 use super::{Shared, zero_of};

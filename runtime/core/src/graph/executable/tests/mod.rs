@@ -8,8 +8,8 @@ mod runs;
 
 use std::sync::Arc;
 
-use anymetal_compiler::{Compiler, Source, SourceOptions, Specialisation, Target};
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_driver::{Compiler, Source, SourceOptions, Specialisation, Target};
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::command::Grid;
 use anymetal_hal::device::Device;
