@@ -15,27 +15,31 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // How files are opened, wherever one is read.
     ("anymetal-files", &[]),
     ("anymetal-ir", &["anymetal-diagnostics", "anymetal-abi"]),
+    ("anymetal-analysis", &["anymetal-ir"]),
+    ("anymetal-opt", &["anymetal-ir", "anymetal-analysis"]),
     // Names and functions that every layer records with.
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-abi", &[]),
     // A pointer and its owner, so that nothing above needs unsafe code for it.
     ("anymetal-lent-memory", &[]),
-    ("anymetal-msl", &["anymetal-ir", "anymetal-diagnostics", "anymetal-abi"]),
-    ("anymetal-interp", &["anymetal-ir", "anymetal-abi"]),
+    ("anymetal-msl", &["anymetal-ir", "anymetal-opt", "anymetal-diagnostics", "anymetal-abi"]),
+    ("anymetal-interp", &["anymetal-ir", "anymetal-analysis", "anymetal-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     // What kernels do, from their IR; compares itself with runs of the interpreter.
-    ("anymetal-analyze", &["anymetal-ir", "anymetal-interp"]),
+    ("anymetal-analyze", &["anymetal-ir", "anymetal-analysis", "anymetal-interp"]),
     ("anymetal-llvm", &[]),
     // Processes and messages; what they are about is the compiler's.
     ("anymetal-isolate", &[]),
-    ("anymetal-codegen", &["anymetal-ir", "anymetal-abi"]),
+    ("anymetal-codegen", &["anymetal-ir", "anymetal-analysis", "anymetal-opt", "anymetal-abi"]),
     (
         "anymetal-driver",
         &[
             "anymetal-diagnostics",
             "anymetal-files",
             "anymetal-ir",
+            "anymetal-analysis",
+            "anymetal-opt",
             "anymetal-msl",
             "anymetal-codegen",
             "anymetal-llvm",
@@ -95,7 +99,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
     ("cargo-anymetal", &[]),
     // Generates the documents of diagnostics, passes and telemetry.
-    ("xtask", &["anymetal-diagnostics", "anymetal-ir", "anymetal-telemetry"]),
+    ("xtask", &["anymetal-diagnostics", "anymetal-opt", "anymetal-telemetry"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].

@@ -160,10 +160,8 @@ mod tests {
         let source = file("compiler/msl/src/a.rs", "//! A\nself.error(\"no-such-id\", span, \"text\");\n");
         assert_eq!(
             findings_about(&[source], "no-such-id"),
-            [
-                "compiler/msl/src/a.rs:2: id `no-such-id` has no row in compiler/diagnostics/src/catalogue.rs: \
-                 add it, then `cargo xtask gen`"
-            ]
+            ["compiler/msl/src/a.rs:2: id `no-such-id` has no row in \
+                 compiler/diagnostics/src/catalogue.rs: add it, then `cargo xtask gen`"]
         );
     }
 

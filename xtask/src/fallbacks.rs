@@ -9,6 +9,8 @@ use crate::source_tree::SourceFile;
 /// The folders that the rule is for, and the number of returns without a comment that each may have.
 const MAXIMA: &[(&str, usize)] = &[
     ("compiler/ir/src/", 0),
+    ("compiler/analysis/src/", 0),
+    ("compiler/opt/src/", 0),
     ("compiler/interp/src/", 1),
     ("compiler/msl/src/lower/", 0),
     ("compiler/driver/src/", 0),

@@ -23,7 +23,6 @@ mod site;
 mod source_tree;
 mod tidy;
 mod wheel;
-mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use anymetal_ir::passes::Step;
-use anymetal_ir::passes::pipeline::{ALL, PIPELINES, PREPARE};
+use anymetal_opt::Step;
+use anymetal_opt::pipeline::{ALL, PIPELINES, PREPARE};
 
 const HEAD: &str = "\
 # Passes
 
-<!-- Made by `cargo xtask gen` from compiler/ir/src/passes/pipeline.rs. -->
+<!-- Made by `cargo xtask gen` from compiler/opt/src/pipeline.rs. -->
 
 Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all`
 prints the IR after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after
@@ -36,7 +36,7 @@ pub(crate) fn document() -> String {
     text.push_str(LIST);
     text.push_str("| pass | what it does | file |\n|---|---|---|\n");
     for pass in ALL {
-        let row = format!("| `{0}` | {1} | `compiler/ir/src/passes/{0}` |", pass.name, pass.summary);
+        let row = format!("| `{0}` | {1} | `compiler/opt/src/{0}` |", pass.name, pass.summary);
         text.push_str(&row);
         text.push('\n');
     }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, coverage, diagnostics, documents, fallbacks, generated, words};
+use crate::{arrows, coverage, diagnostics, documents, fallbacks, generated};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -76,7 +76,6 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
-    findings.extend(words::check(&files));
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));

@@ -8,7 +8,7 @@
 //!
 //! | stage | decides | main type |
 //! |---|---|---|
-//! | IR passes for this target | the form that regions need, merged stores, prefetches, order of sums | `ir::passes` |
+//! | IR passes for this target | the form that regions need, merged stores, prefetches, order of sums | `opt` |
 //! | `uniform_div_versioning` | divisions that get a version for SIMD-groups with a uniform quotient | |
 //! | `lane_order` | whether lanes run along x or y | `Geometry` |
 //! | `walk` | that no operation is left which earlier passes should have removed | |

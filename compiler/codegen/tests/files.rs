@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 
 use anymetal_codegen::cpu::{CpuFeatures, CpuOptions, generate};
 use anymetal_codegen::ptx::{self, PtxOptions};
-use anymetal_ir::passes::{PassManager, PrepareOptions, prepare};
 use anymetal_ir::{parse_module, verify};
+use anymetal_opt::{PassManager, PrepareOptions, prepare};
 
 const MARK: &str = "\n; llvm\n";
 

@@ -7,9 +7,9 @@ use anymetal_codegen::cpu::generate;
 use anymetal_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_hal::launch::FAULT_SYMBOL;
 use anymetal_ir::Module;
-use anymetal_ir::passes::{inline, optimise};
 use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use anymetal_llvm::{CompileError, CompileOptions, CpuLevel, Emit, Llvm, Target};
+use anymetal_opt::{inline, optimise};
 use support::{Launch, agree, llvm, options_for};
 
 fn random(seed: u64) -> (RandomKernel, Launch) {

@@ -2,9 +2,9 @@
 
 mod support;
 
-use anymetal_ir::passes::{KeptCalls, PassManager, inline, inline_selectively, optimise};
 use anymetal_ir::{Module, Op};
 use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
+use anymetal_opt::{KeptCalls, PassManager, inline, inline_selectively, optimise};
 use support::{Launch, agree};
 
 fn check(seed: u64, options: &RandomOptions, specialise: bool, optimised: bool) {

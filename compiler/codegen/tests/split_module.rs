@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeMap;
 
 use anymetal_codegen::cpu::generate;
-use anymetal_ir::passes::{inline, optimise};
 use anymetal_ir_random::{RandomOptions, kernel};
 use anymetal_llvm::{CompileOptions, Emit, Llvm};
+use anymetal_opt::{inline, optimise};
 use support::{Launch, llvm, options, parsed};
 
 /// The instructions of a text's functions, by name, with labels that count functions or constants made alike.

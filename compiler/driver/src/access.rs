@@ -5,8 +5,8 @@
 //! integer, in a call) counts as read; an argument that no store can reach, whatever its declaration,
 //! counts as not stored to.
 
+use anymetal_analysis::{MemoryObjects, ObjectSet, walk_insts};
 use anymetal_hal::artifact::Overwritten;
-use anymetal_ir::analysis::{MemoryObjects, ObjectSet, walk_insts};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Kernel, MatrixOp, Module, Op, Query, Type, Value};
 
 /// What a kernel does with its arguments, by their places in its list.

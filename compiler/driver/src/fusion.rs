@@ -13,8 +13,8 @@ use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
-use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
-use anymetal_ir::passes::optimise;
+use anymetal_opt::fuse::{self, FusedKernel, Launched};
+use anymetal_opt::optimise;
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;

@@ -4,13 +4,13 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use anymetal_analysis::waits_for_threads;
 use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
-use anymetal_ir::analysis::waits_for_threads;
-use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
+use anymetal_opt::PassManager;
 use anymetal_telemetry::record::Stage;
 
 use crate::budget::{Budget, Effort, largest_line};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use anymetal_codegen::ptx::{self, PtxCode, PtxOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
-use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Function, Kernel, Module};
 use anymetal_llvm::{CompileOptions, Emit, Llvm};
+use anymetal_opt::PassManager;
 use anymetal_telemetry::record::Stage;
 
 use crate::budget::Budget;

@@ -3,10 +3,10 @@
 //! Invariant: what [`prepare`] returns is verified, holds one kernel, has no function constants, and calls
 //! only where they may stay.
 
-use anymetal_ir::passes::{
+use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
+use anymetal_opt::{
     self, KeptCalls, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel,
 };
-use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
 
 use crate::budget::{Budget, largest_line};
 use crate::constants::{self, describe};
@@ -45,7 +45,8 @@ pub(crate) fn prepare(
         whole_group_size: specialisation.whole_group_size(),
         kept_calls: calls.kept(),
     };
-    passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
+    anymetal_opt::prepare(&mut module, &options, manager)
+        .map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;
     Ok(module)
 }
@@ -61,7 +62,7 @@ pub(crate) fn prepare_for_sanitizer(
     let (mut module, values) = extract(module, kernel, specialisation, budget)?;
     module.whole_buffers = specialisation.whole_buffers;
     let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
-    passes::prepare_unchanged(&mut module, &options)
+    anymetal_opt::prepare_unchanged(&mut module, &options)
         .map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "inliner")?;
     Ok(module)

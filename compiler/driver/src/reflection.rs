@@ -3,15 +3,15 @@
 //! Invariant: the slots are those of [`argument_slots`], by which both the code generator's entry and the
 //! interpreter's executor find the arguments.
 
+use anymetal_analysis::{loads_pointers, walk_insts};
 use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType, StageInputInfo,
 };
 use anymetal_hal::texture::BindingRole;
-use anymetal_ir::analysis::{loads_pointers, walk_insts};
-use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
 use anymetal_ir::{self as ir, Kernel, Module};
+use anymetal_opt::{SpecialiseError, extract_kernel, specialise};
 
 use crate::access::MemoryUse;
 use crate::constants::describe;

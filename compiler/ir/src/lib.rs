@@ -9,8 +9,8 @@
 //! later instruction of the same block or of a block nested in it. Values are scalars, vectors of
 //! 2 to 4 elements, or pointers ([`Type`]); integers carry no sign, operations do. `bool` is a type
 //! of its own in values and one byte (0 or 1) in memory; another byte loads as true, and may be kept by code
-//! that loads it only to store it ([`passes::bool_copies`]). Aggregates live in memory only: the front end
-//! passes and returns them by pointer.
+//! that loads it only to store it (`anymetal_opt::bool_copies`). Aggregates live in memory only: the front
+//! end passes and returns them by pointer.
 //!
 //! # Memory
 //! A pointer is an allocation and a byte offset in it; its [`Space`] is part of its type.
@@ -53,8 +53,8 @@
 //! say (real programs rely on that). A barrier of grid scope is one of threadgroup scope at which the
 //! threadgroups of the grid meet, too: those that have threads left. It orders what all of them did before it
 //! before what any does after it, and is executed in cooperative launches only. A barrier of thread scope
-//! synchronises no threads: it separates the
-//! launches that [`passes::fuse`] combines, so that arithmetic is not contracted or reassociated across it.
+//! synchronises no threads: it separates the launches that `anymetal_opt::fuse` combines, so that arithmetic is
+//! not contracted or reassociated across it.
 //! SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
@@ -89,7 +89,6 @@
 //! [`verify`] checks, [`passes`] transforms, [`analysis`] has what passes and code generators share.
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 mod builder;
 mod entity;
 pub mod eval;
@@ -98,7 +97,6 @@ mod module;
 mod names;
 mod op;
 mod parse;
-pub mod passes;
 mod print;
 mod types;
 mod verify;

@@ -1,10 +1,10 @@
 //! Modules for sanitizers: nothing hides an error, nothing looks like one, and positions know where they come
 //! from.
 
-use anymetal_ir::passes::inline;
 use anymetal_ir::{Function, Loc, Module, Op, Type, print_module, verify};
 use anymetal_msl::pp::MemoryIncludes;
 use anymetal_msl::{CompileOptions, Library};
+use anymetal_opt::inline;
 
 const HEADER: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
 

@@ -8,7 +8,7 @@
 use crate::execute::on_large_stack;
 use crate::machine::{Machine, MachineOptions};
 use anymetal_interp::{Dispatch, Limits, Memory, NoObserver, Program, run};
-use anymetal_ir::{Module, parse_module, passes, print_module, verify};
+use anymetal_ir::{Module, parse_module, print_module, verify};
 use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use std::fmt::Write;
 
@@ -103,10 +103,10 @@ fn difference(subject: &Subject, machine: Option<&Machine>) -> Result<(), String
     valid(&subject.module, "the generator's module")?;
     let reference = interpret(&subject.module, subject)?;
     let mut optimised = subject.module.clone();
-    passes::inline(&mut optimised).map_err(|error| format!("inlining: {error}"))?;
+    anymetal_opt::inline(&mut optimised).map_err(|error| format!("inlining: {error}"))?;
     valid(&optimised, "the inlined module")?;
     let inlined = optimised.clone();
-    passes::optimise(&mut optimised);
+    anymetal_opt::optimise(&mut optimised);
     valid(&optimised, "the optimised module")?;
     let optimised_outcome = interpret(&optimised, subject)?;
     same(&reference, &optimised_outcome, Faults::MayGo, "the interpreter on the optimised module")?;
@@ -146,9 +146,9 @@ pub fn outcomes(
 ) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>, String> {
     on_large_stack(|| {
         let mut inlined = subject.module.clone();
-        passes::inline(&mut inlined).map_err(|error| format!("inlining: {error}"))?;
+        anymetal_opt::inline(&mut inlined).map_err(|error| format!("inlining: {error}"))?;
         let mut optimised = inlined.clone();
-        passes::optimise(&mut optimised);
+        anymetal_opt::optimise(&mut optimised);
         valid(&optimised, "the optimised module")?;
         let mut outcomes = vec![
             ("interpreter, no passes", interpret(&subject.module, subject)?),

@@ -6,9 +6,9 @@
 
 use crate::differential::{Subject, check};
 use crate::machine::Machine;
-use anymetal_ir::analysis::{use_counts, walk_insts};
-use anymetal_ir::passes::compact::compact;
+use anymetal_analysis::{use_counts, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Op, Type, verify};
+use anymetal_opt::compact::compact;
 use std::time::{Duration, Instant};
 
 /// Makes the launch smaller until nothing more can go, or until the time is over. Gives it with the

@@ -7,9 +7,9 @@ use crate::corpus::CorpusFile;
 use crate::disk_includes::DiskIncludes;
 use crate::panics;
 use anymetal_diagnostics::{Diagnostic, Severity};
-use anymetal_ir::passes::{PassManager, PrepareOptions};
-use anymetal_ir::{FunctionConstantId, Module, Scalar, passes};
+use anymetal_ir::{FunctionConstantId, Module, Scalar};
 use anymetal_msl::{CompileOptions, Diagnostics, Library};
+use anymetal_opt::{PassManager, PrepareOptions};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -168,14 +168,15 @@ fn check(module: &Module) -> Result<(), (String, String)> {
 fn middle(module: &Module, kernel: &str) -> Result<Module, (String, String)> {
     let text = |error: &dyn std::fmt::Display| (error.to_string(), String::new());
     let mut module =
-        passes::extract_kernel(module, kernel).ok_or_else(|| text(&"the module lacks its kernel"))?;
+        anymetal_opt::extract_kernel(module, kernel).ok_or_else(|| text(&"the module lacks its kernel"))?;
     let values = constants(&module);
     let options = PrepareOptions {
         constants: &values,
-        kept_calls: Some(passes::KeptCalls::OF_LARGE_KERNELS),
+        kept_calls: Some(anymetal_opt::KeptCalls::OF_LARGE_KERNELS),
         ..PrepareOptions::default()
     };
-    passes::prepare(&mut module, &options, &mut PassManager::default()).map_err(|error| text(&error))?;
+    anymetal_opt::prepare(&mut module, &options, &mut PassManager::default())
+        .map_err(|error| text(&error))?;
     check(&module)?;
     Ok(module)
 }

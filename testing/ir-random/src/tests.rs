@@ -1,8 +1,8 @@
 //! Random kernels go through everything that this crate does.
 
 use crate::{RandomOptions, kernel};
-use anymetal_ir::passes::{self, AnyTarget, PassContext};
 use anymetal_ir::{Effect, MatrixOp, Module, Op, PrefetchHint, Value, parse_module, print_module, verify};
+use anymetal_opt::{AnyTarget, PassContext};
 
 fn check(module: &Module, when: &str, seed: u64) {
     if let Err(errors) = verify(module) {
@@ -40,11 +40,11 @@ fn the_same_seed_gives_the_same_kernel() {
 fn passes_keep_kernels_valid_and_come_to_an_end() {
     for seed in 0..120 {
         let mut module = kernel(seed, &options(seed)).module;
-        passes::inline(&mut module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        anymetal_opt::inline(&mut module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         check(&module, "inlined", seed);
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
-            for pass in passes::pipeline::ALL {
+            for pass in anymetal_opt::pipeline::ALL {
                 for function in &mut functions {
                     let context = PassContext { module: &module, round, target: &AnyTarget };
                     (pass.run)(function, &context);
@@ -54,10 +54,10 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
             }
         }
         module.functions = functions;
-        passes::optimise(&mut module);
+        anymetal_opt::optimise(&mut module);
         check(&module, "optimised", seed);
         let before = print_module(&module);
-        passes::optimise(&mut module);
+        anymetal_opt::optimise(&mut module);
         let after = print_module(&module);
         assert_eq!(after, before, "seed {seed}: optimising again changes something");
     }
@@ -104,9 +104,9 @@ fn damaged_kernels_are_refused_or_pass_through_everything() {
                 continue;
             }
             valid += 1;
-            if passes::inline(&mut module).is_ok() {
+            if anymetal_opt::inline(&mut module).is_ok() {
                 check(&module, "damaged and inlined", seed);
-                passes::optimise(&mut module);
+                anymetal_opt::optimise(&mut module);
                 check(&module, "damaged and optimised", seed);
             }
         }
@@ -135,9 +135,9 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
         text.push('}');
         let mut module = parse_module(&text).unwrap_or_else(|error| panic!("{error}"));
         check(&module, "deep", 0);
-        passes::optimise(&mut module);
+        anymetal_opt::optimise(&mut module);
         check(&module, "deep, optimised", 0);
-        assert!(anymetal_ir::analysis::nesting(&module.functions[0]) >= depth);
+        assert!(anymetal_analysis::nesting(&module.functions[0]) >= depth);
         assert!(print_module(&module).len() > depth);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::analysis::walk_insts;
+use anymetal_analysis::walk_insts;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Type};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 
 use anymetal_analyze::{KernelAnalysis, Options, Pattern, Recorder, analyze, disagreements};
 use anymetal_interp::{Dispatch, Limits, Memory, Program, run};
-use anymetal_ir::{Module, passes};
+use anymetal_ir::Module;
 use anymetal_msl::pp::MemoryIncludes;
 use anymetal_msl::{CompileOptions, Library};
 
@@ -80,8 +80,8 @@ fn module(launch: &Launch) -> Module {
     let library = library.unwrap_or_else(|| panic!("{}", diagnostics.render_text(false)));
     let made = library.module(launch.kernel);
     let mut module = made.unwrap_or_else(|errors| panic!("{}", errors.render_text(false)));
-    passes::inline(&mut module).expect("it can be inlined");
-    passes::optimise(&mut module);
+    anymetal_opt::inline(&mut module).expect("it can be inlined");
+    anymetal_opt::optimise(&mut module);
     module
 }
 

@@ -1,7 +1,6 @@
 //! The size that is chosen without running, and its reasons.
 
 use anymetal_analyze::{FAMILIES, SizeChoice, SizeRequest, choose_size};
-use anymetal_ir::passes;
 use anymetal_msl::pp::MemoryIncludes;
 use anymetal_msl::{CompileOptions, Library};
 
@@ -25,8 +24,8 @@ fn choose(kernel: &str, request: &SizeRequest<'_>) -> SizeChoice {
         Library::parse("size.metal", SOURCE.as_bytes(), &options, &mut MemoryIncludes::default());
     let library = library.unwrap_or_else(|| panic!("{}", diagnostics.render_text(false)));
     let mut module = library.module(kernel).unwrap_or_else(|errors| panic!("{}", errors.render_text(false)));
-    passes::inline(&mut module).expect("it can be inlined");
-    passes::optimise(&mut module);
+    anymetal_opt::inline(&mut module).expect("it can be inlined");
+    anymetal_opt::optimise(&mut module);
     choose_size(&module, kernel, request).unwrap()
 }
 

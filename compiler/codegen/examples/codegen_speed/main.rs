@@ -6,9 +6,9 @@
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
-use anymetal_ir::passes::optimise;
 use anymetal_ir::{Module, parse_module, verify};
 use anymetal_llvm::{CompileOptions, Emit, Llvm};
+use anymetal_opt::optimise;
 use support::{Launch, compile, execute};
 
 struct Case {

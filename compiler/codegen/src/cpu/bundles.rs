@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
+use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;

@@ -4,7 +4,7 @@
 //! contiguous. A kernel that cannot tell how its grid is divided is run in rows of whole SIMD-groups instead.
 //! Invariant: the same grid of threads runs, and no threadgroup has more SIMD-groups than the promised one.
 
-use anymetal_ir::analysis::observes_threadgroups;
+use anymetal_analysis::observes_threadgroups;
 use anymetal_ir::{Kernel, Module};
 
 use super::llvm_text::LANES;

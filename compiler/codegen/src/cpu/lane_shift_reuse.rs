@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_ir::analysis::walk_insts;
+use anymetal_analysis::walk_insts;
 use anymetal_ir::{BinOp, FpMode, Function, Inst, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 

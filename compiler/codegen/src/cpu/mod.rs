@@ -53,8 +53,8 @@ mod storage;
 mod target;
 pub(crate) mod walk;
 
-use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
+use anymetal_opt::{PassManager, pipeline};
 
 pub use executed_group::executed_group;
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};

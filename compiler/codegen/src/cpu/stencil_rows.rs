@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Linear, Memory, TermClass, TermPolicy};
+use anymetal_analysis::{Linear, Memory, TermClass, TermPolicy};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};

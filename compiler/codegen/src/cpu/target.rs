@@ -3,9 +3,9 @@
 //! Invariant: thread patterns hold under the geometry that they are computed for, so that versioning by them
 //! is done for code of that geometry only.
 
-use anymetal_ir::passes::TargetInfo;
-use anymetal_ir::passes::uniform_div_versioning::Divergence;
 use anymetal_ir::{Function, Kernel, Value};
+use anymetal_opt::TargetInfo;
+use anymetal_opt::uniform_div_versioning::Divergence;
 
 use super::llvm_text::LANES;
 use super::shape::Shape;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_ir::analysis::TripCounts;
+use anymetal_analysis::TripCounts;
 use anymetal_ir::{Block, FuncId, Function, Inst, Op};
 
 use super::{MAX_ITERATIONS, MAX_UNPOLLED_PIECES};

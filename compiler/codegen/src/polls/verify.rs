@@ -8,7 +8,7 @@
 //!
 //! A cycle without a poll whose header has no bound is an error, and so is a path between two polls with more
 //! than [`MAX_ITERATIONS`] iterations and calls of the program's functions, those in functions included. The
-//! bounds themselves are the business of `anymetal_ir::analysis::TripCounts`, whose tests simulate loops.
+//! bounds themselves are the business of `anymetal_analysis::TripCounts`, whose tests simulate loops.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! What is known of a function before it is written.
 
-use anymetal_ir::analysis::{MemoryObjects, ObjectSet};
+use anymetal_analysis::{MemoryObjects, ObjectSet};
 use anymetal_ir::{Access, Function, Inst, Kernel, Module, Space, Type, Value};
 
 use super::by_value::value_words;

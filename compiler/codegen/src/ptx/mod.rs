@@ -36,9 +36,9 @@ mod options;
 mod poll_plan;
 mod target;
 
-use anymetal_ir::analysis::function_loads_pointers;
-use anymetal_ir::passes::{PassManager, pipeline};
+use anymetal_analysis::function_loads_pointers;
 use anymetal_ir::{Function, Inst, Kernel, Module, Op};
+use anymetal_opt::{PassManager, pipeline};
 
 pub use options::{PtxCode, PtxDescription, PtxOptions};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, Variables, walk_insts};
+use anymetal_analysis::{CountedLoop, CountedLoops, CounterRange, TripCounts, Variables, walk_insts};
 use anymetal_ir::{Block, FuncId, Function, Inst, Op, Value};
 
 use crate::cpu::shape::queries::Geometry;

@@ -1,7 +1,7 @@
 //! What target-specific passes may know of the GPU.
 
-use anymetal_ir::passes::TargetInfo;
 use anymetal_ir::{Function, Value};
+use anymetal_opt::TargetInfo;
 
 use super::PtxOptions;
 use crate::cpu::shape::queries::Geometry;

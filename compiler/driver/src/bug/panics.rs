@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::{Mutex, Once, PoisonError};
 
-use anymetal_ir::passes::current_pass;
+use anymetal_opt::current_pass;
 
 use super::CompilerBug;
 use crate::error::CompileError;

@@ -13,10 +13,10 @@ use anymetal_diagnostics::{
 };
 use anymetal_hal::artifact::FunctionConstantInfo;
 use anymetal_hal::family::FamilyRefusal;
-use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_isolate::IsolationError;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
+use anymetal_opt::pipeline::pass_names;
 use serde::{Deserialize, Serialize};
 
 use crate::bug::CompilerBug;

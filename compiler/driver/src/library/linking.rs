@@ -7,9 +7,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use anymetal_ir::passes::{LinkError, link, specialise};
 use anymetal_ir::{FuncId, FunctionConstantId, Module, Op, verify};
 use anymetal_msl::{Diagnostics, FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
+use anymetal_opt::{LinkError, link, specialise};
 
 use super::{Library, LibraryState, Modules};
 use crate::constants::{self, ConstantKey, ConstantValue};

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use anymetal_diagnostics::suggest;
-use anymetal_ir::passes::PassManager;
-use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
+use anymetal_opt::PassManager;
+use anymetal_opt::pipeline::pass_names;
 use serde::{Deserialize, Serialize};
 
 use super::{Library, Specialisation, Target};

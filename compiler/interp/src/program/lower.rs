@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::analysis::{PointerSlots, waiting_loops};
+use anymetal_analysis::{PointerSlots, waiting_loops};
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 

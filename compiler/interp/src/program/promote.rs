@@ -1,6 +1,6 @@
 //! Promotion of locals to registers, as mem2reg does: a store writes the active lanes, so no phis are needed.
 
-use anymetal_ir::analysis::{LocalPointers, definitely_stored, local_pointers, walk_insts};
+use anymetal_analysis::{LocalPointers, definitely_stored, local_pointers, walk_insts};
 use anymetal_ir::{Function, Local, Op, Type, Value};
 
 use super::lower::{Components, component_count};

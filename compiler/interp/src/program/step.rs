@@ -52,7 +52,7 @@ pub(crate) enum Element {
     Bytes(u8),
     /// Eight bytes, which become two components: a pointer to that space.
     Pointer(Space),
-    /// The same in a pointer slot ([`anymetal_ir::analysis::PointerSlots`]), which keeps the region.
+    /// The same in a pointer slot ([`anymetal_analysis::PointerSlots`]), which keeps the region.
     Slot,
 }
 

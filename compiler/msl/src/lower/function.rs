@@ -73,7 +73,7 @@ impl Lowerer<'_> {
         lowerer.block(&hir.body);
         lowerer.end();
         // Here too, so that code without optimisation copies the same bytes.
-        ir::passes::bool_copies::bool_copies(function);
+        anymetal_opt::bool_copies::bool_copies(function);
     }
 }
 

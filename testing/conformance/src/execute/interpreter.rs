@@ -6,7 +6,7 @@ use anymetal_harness::disk_includes::DiskIncludes;
 use anymetal_interp::{
     Argument, Dispatch, InterpError, Limits, Memory, NoObserver, Observer, Program, Report, Resident, run,
 };
-use anymetal_ir::{Access, ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
+use anymetal_ir::{Access, ArgKind, FunctionConstantId, Module, Scalar, verify};
 use anymetal_msl::pp::Definition;
 use anymetal_msl::token::MathMode;
 use anymetal_msl::{CompileOptions, Library};
@@ -94,13 +94,13 @@ pub(crate) fn module_of(
     unoptimised: bool,
 ) -> Result<Module, ExecError> {
     check(module, "the front end's module")?;
-    let mut module = passes::extract_kernel(module, kernel)
+    let mut module = anymetal_opt::extract_kernel(module, kernel)
         .ok_or_else(|| ExecError::Compile(format!("the module has no kernel `{kernel}`")))?;
     let values = constant_values(&module, constants)?;
-    passes::specialise(&mut module, &values).map_err(|error| internal("specialisation", &error))?;
+    anymetal_opt::specialise(&mut module, &values).map_err(|error| internal("specialisation", &error))?;
     if !unoptimised {
-        passes::inline(&mut module).map_err(|error| internal("inlining", &error))?;
-        passes::optimise(&mut module);
+        anymetal_opt::inline(&mut module).map_err(|error| internal("inlining", &error))?;
+        anymetal_opt::optimise(&mut module);
         check(&module, "the optimised module")?;
     }
     Ok(module)

@@ -8,8 +8,8 @@ use crate::case::{Constant, Launch};
 use anymetal_driver::sanitizer::{ArgumentInfo, LaunchInfo, LaunchOutcome, Session};
 use anymetal_interp::{Argument, InterpError, Program};
 use anymetal_ir::Module;
-use anymetal_ir::passes::{self, PrepareOptions};
 use anymetal_msl::Library;
+use anymetal_opt::PrepareOptions;
 
 /// The module of a kernel with its constants as the sanitizer runs it: inlined, and otherwise unchanged.
 ///
@@ -24,11 +24,12 @@ pub fn sanitizer_module(
     let module = made.map_err(|errors| ExecError::Compile(errors.render_text(false)))?;
     on_large_stack(|| {
         check(&module, "the front end's module")?;
-        let mut module = passes::extract_kernel(&module, kernel)
+        let mut module = anymetal_opt::extract_kernel(&module, kernel)
             .ok_or_else(|| ExecError::Compile(format!("the module has no kernel `{kernel}`")))?;
         let values = constant_values(&module, constants)?;
         let options = PrepareOptions { constants: &values, ..PrepareOptions::default() };
-        passes::prepare_unchanged(&mut module, &options).map_err(|error| internal("inlining", &error))?;
+        anymetal_opt::prepare_unchanged(&mut module, &options)
+            .map_err(|error| internal("inlining", &error))?;
         check(&module, "the inlined module")?;
         Ok(module)
     })

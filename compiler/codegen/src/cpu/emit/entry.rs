@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use anymetal_abi::FAULT_SYMBOL;
 use anymetal_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
-use anymetal_ir::analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
+use anymetal_analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
 use anymetal_ir::{Kernel, Module, Op, Query};
 
 use super::allocation::{ZEROS, ZEROS_BYTES};

@@ -5,7 +5,7 @@
 //! address; to constant memory also the kernel's constant data; to threadgroup memory the threadgroup's
 //! variables; to thread memory the thread's locals. The table of resident buffers is constant during a
 //! launch, so the search is a function of its arguments alone, which LLVM may hoist. Only kernels that load
-//! pointers have any of this ([`anymetal_ir::analysis::function_loads_pointers`]).
+//! pointers have any of this ([`anymetal_analysis::function_loads_pointers`]).
 
 use anymetal_abi::offsets::{LAUNCH_RESIDENT, LAUNCH_RESIDENT_COUNT, TABLE_ENTRY};
 use anymetal_abi::resident::{ADDRESS_BITS, DANGLING};

@@ -81,7 +81,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use anymetal_abi::{AccessKind, YieldReason};
-use anymetal_ir::analysis::StoreSummaries;
+use anymetal_analysis::StoreSummaries;
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 use crate::elementwise::{arith, cast};

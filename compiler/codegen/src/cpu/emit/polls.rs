@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use anymetal_abi::YieldReason;
-use anymetal_ir::analysis::{CountedLoops, TripCounts, Variables};
+use anymetal_analysis::{CountedLoops, TripCounts, Variables};
 use anymetal_ir::{FuncId, Function, Inst};
 
 use super::subroutine::{Subroutines, batch_lanes};
@@ -62,7 +62,7 @@ impl SubroutineLoops {
     }
 
     /// Those of the kernel's function. The loops in `waiting` may wait for another thread; functions that are
-    /// called have none, because they have no atomic operations ([`anymetal_ir::analysis::is_callable`]).
+    /// called have none, because they have no atomic operations ([`anymetal_analysis::is_callable`]).
     pub(super) fn of_kernel(
         &self,
         function: &Function,

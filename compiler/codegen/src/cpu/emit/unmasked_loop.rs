@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use anymetal_ir::analysis::CountedLoops;
+use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
 
 use super::control::Context;

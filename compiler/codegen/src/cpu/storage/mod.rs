@@ -14,7 +14,7 @@ use crate::roots::Roots;
 pub(super) use crate::roots::{Pointer, Root};
 use partition::{Holds, Partition};
 
-use anymetal_ir::analysis::PointerSlots;
+use anymetal_analysis::PointerSlots;
 use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Space, Value};
 
 /// What a promoted variable holds.

@@ -5,7 +5,7 @@ mod threadgroup_memory;
 use std::fmt::Write as _;
 
 use anymetal_abi::nvidia::{Parameter, Signature, parameters};
-use anymetal_ir::analysis::definitely_stored;
+use anymetal_analysis::definitely_stored;
 use anymetal_ir::{ArgKind, Local, Space};
 
 use super::super::PtxCode;

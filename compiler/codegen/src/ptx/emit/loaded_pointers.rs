@@ -3,7 +3,7 @@
 //! A loaded address is searched in the launch's table of resident buffers, and gets a number beyond those of
 //! the kernel's own allocations. The table is constant during a launch, so the search is a function of its
 //! arguments alone, which LLVM may hoist. Only kernels that load pointers have the table
-//! ([`anymetal_ir::analysis::function_loads_pointers`]). Tags of threadgroup and thread memory need no check
+//! ([`anymetal_analysis::function_loads_pointers`]). Tags of threadgroup and thread memory need no check
 //! here: [`Emitter::decode`] knows only the allocations of a pointer's space.
 
 use anymetal_abi::offsets::{ENTRY_LEN, TABLE_ENTRY};

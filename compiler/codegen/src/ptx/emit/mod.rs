@@ -31,7 +31,7 @@ mod value;
 mod values;
 mod versions;
 
-use anymetal_ir::analysis::{PointerSlots, function_loads_pointers};
+use anymetal_analysis::{PointerSlots, function_loads_pointers};
 use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 use super::alignment::{Alignment, Assumed};

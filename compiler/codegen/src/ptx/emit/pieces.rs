@@ -8,7 +8,7 @@
 //! The inner loop has one exit, and a range of counters that is part of the whole loop's: the outcome is the
 //! same whatever the counter's start, and a counter that wraps around ends a piece too.
 
-use anymetal_ir::analysis::CountedLoop;
+use anymetal_analysis::CountedLoop;
 use anymetal_ir::{CmpOp, Inst, Space};
 
 use super::Emitter;

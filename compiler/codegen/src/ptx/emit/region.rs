@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::CounterRange;
+use anymetal_analysis::CounterRange;
 use anymetal_ir::{BinOp, CastOp, CmpOp, Op, Query, Scalar, SimdOp, Type, Value, ValueDef};
 
 use super::super::by_value::place_in_argument;

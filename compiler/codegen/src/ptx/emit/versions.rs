@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::analysis::walk_insts;
+use anymetal_analysis::walk_insts;
 use anymetal_ir::{ArgKind, Inst, Op, Scalar, Type, Value};
 
 use super::super::alignment::{Alignment, Assumed};

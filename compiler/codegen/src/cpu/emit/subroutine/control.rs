@@ -4,7 +4,8 @@
 //! jump otherwise are noted at the target, and off until then. Invariant: where lanes wait the masks say so,
 //! so code may run under a mask without lanes, as long as it ends: loops ask for lanes each time around.
 
-use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value, analysis::walk_insts};
+use anymetal_analysis::walk_insts;
+use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, Opd};

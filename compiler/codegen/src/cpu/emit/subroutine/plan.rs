@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{used_functions, walk_insts};
+use anymetal_analysis::{used_functions, walk_insts};
 use anymetal_ir::{FuncId, Function, Inst, Kernel, Label, Local, Module, Op, Space, Type, Value};
 
 use super::UNIT;

@@ -1,0 +1,149 @@
+//! Clones instructions within a function with a value map, as LLVM's `CloneBasicBlock` and `ValueToValueMap`
+//! do.
+//!
+//! A clone has new values, labels and blocks. Invariant: its operands are the clones and mapped values of
+//! what was cloned or mapped before it, and the originals of everything else.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Value, ValueData, ValueDef};
+
+/// Clones instructions; see the module.
+#[derive(Debug)]
+pub struct Cloner<'f> {
+    /// The function with originals and clones.
+    pub function: &'f mut Function,
+    /// Each cloned value and its clone, in order.
+    pub copied: Vec<(Value, Value)>,
+    values: FxHashMap<Value, Value>,
+    mapped: FxHashSet<Value>,
+    labels: FxHashMap<Label, Label>,
+    locals: FxHashMap<Local, Local>,
+    /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks
+    /// and continues leave.
+    peeled: Option<(Label, Label, Label)>,
+    skipped: Option<Inst>,
+}
+
+impl<'f> Cloner<'f> {
+    /// A cloner with an empty map.
+    pub fn new(function: &'f mut Function) -> Self {
+        Self {
+            function,
+            copied: Vec::new(),
+            values: FxHashMap::default(),
+            mapped: FxHashSet::default(),
+            labels: FxHashMap::default(),
+            locals: FxHashMap::default(),
+            peeled: None,
+            skipped: None,
+        }
+    }
+
+    /// Clones use `new` instead of `old`, and the definition of `old` is not cloned.
+    pub fn map_value(&mut self, old: Value, new: Value) {
+        let (of_old, of_new) = (self.function.ty(old), self.function.ty(new));
+        assert_eq!(of_old, of_new, "clones use {new} for {old}, which has another type");
+        self.values.insert(old, new);
+        self.mapped.insert(old);
+    }
+
+    /// Clones use the local `new` instead of `old`; pointers to it must be mapped too.
+    pub fn map_local(&mut self, old: Local, new: Local) {
+        let [of_old, of_new] = [old, new].map(|local| &self.function.locals[local.index()]);
+        assert!(
+            of_old.size == of_new.size && of_old.align <= of_new.align,
+            "clones use {new} for {old}, which has another size or a greater alignment",
+        );
+        self.locals.insert(old, new);
+    }
+
+    /// Prepares to clone one iteration of the loop `own`: a break becomes a break of the scope `break_to`, a
+    /// continue one of the scope `continue_to`.
+    pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Label) {
+        assert!(self.peeled.is_none(), "a cloner peels one iteration of one loop");
+        self.peeled = Some((own, break_to, continue_to));
+    }
+
+    /// This instruction is not cloned.
+    pub fn skip(&mut self, inst: Inst) {
+        assert!(
+            self.function.inst(inst).result.is_none(),
+            "{inst} is skipped, but clones may use its result"
+        );
+        self.skipped = Some(inst);
+    }
+
+    /// The value that clones use for `old`.
+    pub fn value(&self, old: Value) -> Value {
+        self.values.get(&old).copied().unwrap_or(old)
+    }
+
+    /// A clone of a block.
+    pub fn block(&mut self, block: Block) -> Block {
+        let copy = self.function.add_block();
+        let insts = self.function.block(block).to_vec();
+        let copies = self.insts(&insts);
+        self.function.blocks[copy.index()].insts = copies;
+        copy
+    }
+
+    /// Clones of instructions. The definition of a mapped value is not cloned.
+    pub fn insts(&mut self, insts: &[Inst]) -> Vec<Inst> {
+        let mut copies = Vec::with_capacity(insts.len());
+        for &inst in insts {
+            let result = self.function.inst(inst).result;
+            let is_replaced = result.is_some_and(|result| self.mapped.contains(&result));
+            if !is_replaced && self.skipped != Some(inst) {
+                copies.push(self.inst(inst));
+            }
+        }
+        copies
+    }
+
+    fn inst(&mut self, inst: Inst) -> Inst {
+        let mut data = self.function.inst(inst).clone();
+        data.op.for_each_operand_mut(|value| *value = self.values.get(value).copied().unwrap_or(*value));
+        let local = |local: Local| self.locals.get(&local).copied().unwrap_or(local);
+        match &mut data.op {
+            Op::LocalAddr(of) | Op::LocalStart(of) => *of = local(*of),
+            Op::Break(_) | Op::Continue(_) => data.op = self.mapped_jump(&data.op),
+            construct => {
+                if let Some(label) = construct.label_mut() {
+                    *label = self.new_label(*label);
+                }
+                construct.for_each_block_mut(|block| *block = self.block(*block));
+            }
+        }
+        let new = Inst(self.function.insts.len() as u32);
+        if let Some(old) = data.result {
+            let ty = self.function.ty(old);
+            let value = Value(self.function.values.len() as u32);
+            self.function.values.push(ValueData { ty, def: ValueDef::Inst(new) });
+            self.copied.push((old, value));
+            let before = self.values.insert(old, value);
+            assert_eq!(before, None, "a cloner clones the definition of {old} a second time");
+            data.result = Some(value);
+        }
+        self.function.insts.push(data);
+        new
+    }
+
+    fn mapped_jump(&self, op: &Op) -> Op {
+        let other = |label: &Label| self.labels.get(label).copied().unwrap_or(*label);
+        match (op, self.peeled) {
+            (Op::Break(label), Some((own, break_to, _))) if *label == own => Op::Break(break_to),
+            (Op::Continue(label), Some((own, _, continue_to))) if *label == own => Op::Break(continue_to),
+            (Op::Break(label), _) => Op::Break(other(label)),
+            (Op::Continue(label), _) => Op::Continue(other(label)),
+            _ => unreachable!("{op:?} is not a jump"),
+        }
+    }
+
+    fn new_label(&mut self, label: Label) -> Label {
+        let new = self.function.add_label();
+        let before = self.labels.insert(label, new);
+        assert_eq!(before, None, "a cloner clones the construct of {label} a second time");
+        new
+    }
+}

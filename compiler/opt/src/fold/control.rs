@@ -1,0 +1,314 @@
+//! Blocks and constructs: branches on constants, loops that run once, scopes that are never left.
+//!
+//! Invariant: when a construct has been folded, [`Folder::breaks`] and [`Folder::continues`] of
+//! its label count exactly the jumps left inside it.
+
+use super::Folder;
+use anymetal_analysis::walk_insts;
+use anymetal_ir::{Block, Inst, Label, Op, SwitchCase};
+
+/// Maximum nesting at which the rest of a block is moved into a branch.
+const MAX_MOVED_DEPTH: usize = 48;
+
+/// The result of folding an instruction.
+struct Left {
+    /// Whether control reaches what follows.
+    goes_on: bool,
+}
+
+impl Folder<'_> {
+    /// Folds a block in place; returns whether control can reach its end.
+    pub(super) fn block(&mut self, block: Block, depth: usize) -> bool {
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let count = insts.len();
+        let mut out = Vec::with_capacity(count);
+        let mut goes_on = true;
+        for (n, inst) in insts.into_iter().enumerate() {
+            self.substitution.apply(&mut self.function.insts[inst.index()].op);
+            goes_on = self.instruction(inst, &mut out, depth).goes_on;
+            if !goes_on {
+                self.changed |= n + 1 < count;
+                break;
+            }
+        }
+        self.function.blocks[block.index()].insts = out;
+        goes_on
+    }
+
+    fn instruction(&mut self, inst: Inst, out: &mut Vec<Inst>, depth: usize) -> Left {
+        let goes_on = match &self.function.inst(inst).op {
+            &Op::If { cond, then, otherwise } => match self.function.as_const(cond) {
+                Some(bits) => {
+                    self.changed = true;
+                    self.splice(if bits != 0 { then } else { otherwise }, out, depth)
+                }
+                None => self.branch(inst, then, otherwise, out, depth),
+            },
+            &Op::Loop { label, body, continuing } => self.endless(inst, label, body, continuing, out, depth),
+            &Op::Scope { label, body } => self.scope(inst, label, body, out, depth),
+            Op::Switch { label, selector, cases, default } => {
+                let (label, default, cases) = (*label, *default, cases.clone());
+                match self.selector(*selector) {
+                    Some(value) => {
+                        let case = cases.iter().find(|case| case.values.contains(&value));
+                        let body = case.map_or(default, |case| case.body);
+                        self.function.insts[inst.index()].op = Op::Scope { label, body };
+                        self.changed = true;
+                        self.scope(inst, label, body, out, depth)
+                    }
+                    None => self.switch(inst, label, &cases, default, out, depth),
+                }
+            }
+            op if op.is_terminator() => {
+                self.count(inst);
+                out.push(inst);
+                false
+            }
+            _ => {
+                self.simple(inst, out);
+                true
+            }
+        };
+        Left { goes_on }
+    }
+
+    fn selector(&self, selector: anymetal_ir::Value) -> Option<i64> {
+        let scalar = self.function.ty(selector).scalar()?;
+        Some(anymetal_ir::eval::sign_extend(scalar, self.function.as_const(selector)?))
+    }
+
+    fn count(&mut self, inst: Inst) {
+        match self.function.inst(inst).op {
+            Op::Break(label) => self.breaks[label.index()] += 1,
+            Op::Continue(label) => self.continues[label.index()] += 1,
+            Op::Return(_) => {}
+            ref op => unreachable!("{op:?} does not end a block"),
+        }
+    }
+
+    fn is_empty(&self, block: Block) -> bool {
+        self.function.block(block).is_empty()
+    }
+
+    /// Folds the block and appends its instructions in place of the construct.
+    fn splice(&mut self, block: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
+        let goes_on = self.block(block, depth + 1);
+        out.append(&mut self.function.blocks[block.index()].insts);
+        goes_on
+    }
+
+    fn branch(
+        &mut self,
+        inst: Inst,
+        then: Block,
+        otherwise: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let then_goes_on = self.block(then, depth + 1);
+        let otherwise_goes_on = self.block(otherwise, depth + 1);
+        if self.is_empty(then) && self.is_empty(otherwise) {
+            self.changed = true;
+        } else {
+            out.push(inst);
+        }
+        then_goes_on || otherwise_goes_on
+    }
+
+    fn scope(&mut self, inst: Inst, label: Label, body: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
+        let mut goes_on = self.block(body, depth + 1);
+        goes_on |= self.end_at(body, Op::Break(label), depth);
+        if self.breaks[label.index()] == 0 {
+            self.changed = true;
+            out.append(&mut self.function.blocks[body.index()].insts);
+            return goes_on;
+        }
+        out.push(inst);
+        true
+    }
+
+    fn switch(
+        &mut self,
+        inst: Inst,
+        label: Label,
+        cases: &[SwitchCase],
+        default: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let blocks: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
+        let mut goes_on = false;
+        for &block in &blocks {
+            goes_on |= self.block(block, depth + 1);
+            goes_on |= self.end_at(block, Op::Break(label), depth);
+        }
+        if blocks.iter().all(|&block| self.is_empty(block)) {
+            self.changed = true;
+            return true;
+        }
+        out.push(inst);
+        goes_on || self.breaks[label.index()] > 0
+    }
+
+    fn endless(
+        &mut self,
+        inst: Inst,
+        label: Label,
+        body: Block,
+        continuing: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let mut body_goes_on = self.block(body, depth + 1);
+        body_goes_on |= self.end_at(body, Op::Continue(label), depth);
+        let continued = body_goes_on || self.continues[label.index()] > 0;
+        if continued {
+            self.block(continuing, depth + 1);
+        } else {
+            self.changed |= !self.is_empty(continuing);
+            self.function.blocks[continuing.index()].insts.clear();
+        }
+        let only_breaks = {
+            let mut insts =
+                self.function.block(continuing).iter().rev().map(|&inst| &self.function.inst(inst).op);
+            insts.next() == Some(&Op::Break(label)) && insts.all(|op| !op.has_side_effects())
+        };
+        if continued && !only_breaks {
+            out.push(inst);
+            return self.breaks[label.index()] > 0;
+        }
+        // The body runs once: a scope, whose end is where `continue` leads.
+        if only_breaks {
+            self.continues_become_breaks(label, body);
+            self.release_break(label);
+            self.function.blocks[continuing.index()].insts.clear();
+        }
+        self.changed = true;
+        self.function.insts[inst.index()].op = Op::Scope { label, body };
+        body_goes_on |= self.end_at(body, Op::Break(label), depth);
+        if self.breaks[label.index()] == 0 {
+            out.append(&mut self.function.blocks[body.index()].insts);
+            return body_goes_on;
+        }
+        out.push(inst);
+        true
+    }
+
+    fn continues_become_breaks(&mut self, label: Label, body: Block) {
+        if self.continues[label.index()] == 0 {
+            return;
+        }
+        let mut found = Vec::new();
+        walk_insts(self.function, body, &mut |inst| {
+            if self.function.inst(inst).op == Op::Continue(label) {
+                found.push(inst);
+            }
+        });
+        assert_eq!(
+            found.len(),
+            self.continues[label.index()] as usize,
+            "the continues of {label} in its loop"
+        );
+        for inst in found {
+            self.function.insts[inst.index()].op = Op::Break(label);
+            self.breaks[label.index()] += 1;
+            self.release_continue(label);
+        }
+    }
+
+    /// Takes a removed break out of the counts.
+    fn release_break(&mut self, label: Label) {
+        let count = &mut self.breaks[label.index()];
+        assert!(*count > 0, "a break of {label} that was not counted");
+        *count -= 1;
+    }
+
+    /// Takes a removed continue out of the counts.
+    fn release_continue(&mut self, label: Label) {
+        let count = &mut self.continues[label.index()];
+        assert!(*count > 0, "a continue of {label} that was not counted");
+        *count -= 1;
+    }
+
+    /// Removes as many jumps as possible from a block whose end is the target of `jump`. Returns whether
+    /// control reaches the end where it did not before.
+    fn end_at(&mut self, block: Block, jump: Op, depth: usize) -> bool {
+        self.move_rest(block, &jump, depth);
+        self.strip_tail(block, jump)
+    }
+
+    /// `if c { …; jump } rest` becomes `if c { …; jump } else { rest }`, where the jump is at the
+    /// end and can go.
+    fn move_rest(&mut self, block: Block, jump: &Op, depth: usize) {
+        let (mut block, mut depth) = (block, depth);
+        while depth < MAX_MOVED_DEPTH {
+            let insts = self.function.block(block);
+            let guard = insts.iter().enumerate().find_map(|(at, &inst)| match self.function.inst(inst).op {
+                Op::If { then, otherwise, .. } if self.ends_with(then, jump) => Some((at, otherwise)),
+                Op::If { then, otherwise, .. } if self.ends_with(otherwise, jump) => Some((at, then)),
+                _ => None,
+            });
+            let Some((at, other)) = guard else {
+                // No branch ends with the jump.
+                return;
+            };
+            let rest = &insts[at + 1..];
+            if rest.is_empty() || self.leaves(other) || self.has_barrier(rest) {
+                return;
+            }
+            let rest = self.function.blocks[block.index()].insts.split_off(at + 1);
+            self.function.blocks[other.index()].insts.extend(rest);
+            self.changed = true;
+            (block, depth) = (other, depth + 1);
+        }
+    }
+
+    fn ends_with(&self, block: Block, jump: &Op) -> bool {
+        self.function.block(block).last().is_some_and(|&inst| self.function.inst(inst).op == *jump)
+    }
+
+    fn leaves(&self, block: Block) -> bool {
+        self.function.block(block).last().is_some_and(|&inst| self.function.inst(inst).op.is_terminator())
+    }
+
+    /// Barriers are not moved into branches: all threads must execute them.
+    fn has_barrier(&self, insts: &[Inst]) -> bool {
+        let mut found = false;
+        for &inst in insts {
+            let op = &self.function.inst(inst).op;
+            found |= matches!(op, Op::Barrier(..));
+            for block in op.blocks() {
+                walk_insts(self.function, block, &mut |inst| {
+                    found |= matches!(self.function.inst(inst).op, Op::Barrier(..));
+                });
+            }
+        }
+        found
+    }
+
+    /// Removes jumps whose target control reaches anyway at the block's end. Returns whether there was one.
+    fn strip_tail(&mut self, block: Block, jump: Op) -> bool {
+        let mut stripped = false;
+        let mut blocks = vec![block];
+        while let Some(block) = blocks.pop() {
+            let Some(&last) = self.function.block(block).last() else { continue };
+            let op = &self.function.inst(last).op;
+            if *op == jump {
+                match jump {
+                    Op::Break(label) => self.release_break(label),
+                    Op::Continue(label) => self.release_continue(label),
+                    _ => unreachable!(
+                        "a construct's end is the target of breaks and continues, not of {jump:?}"
+                    ),
+                }
+                self.function.blocks[block.index()].insts.pop();
+                self.changed = true;
+                stripped = true;
+                blocks.push(block);
+            } else if !matches!(op, Op::Loop { .. }) {
+                blocks.extend(op.blocks());
+            }
+        }
+        stripped
+    }
+}

@@ -1,0 +1,62 @@
+//! Transformations. Each takes a verified module and leaves a verified one.
+//!
+//! [`pipeline`] says which run for which target and in which order, [`manager`] runs them, `docs/passes.md`
+//! lists them. Each pass is a file or folder of its name.
+
+#![forbid(unsafe_code)]
+
+mod address;
+pub mod bool_copies;
+pub mod compact;
+pub mod copy;
+pub mod dce;
+pub mod div_rem_pairs;
+pub mod early_cse;
+pub mod excess_precision;
+pub mod extract;
+pub mod fold;
+mod forward_copies;
+pub mod fuse;
+pub mod group_size;
+pub mod hoist_common_code;
+pub mod hoist_divergent_barriers;
+pub mod if_convert;
+pub mod inline;
+pub mod licm;
+pub mod link;
+pub mod localize_divergent_exits;
+pub mod loop_simplify;
+pub mod manager;
+pub mod mem2reg;
+pub mod memcpy_idiom;
+pub mod merge_stores;
+pub mod pipeline;
+pub mod prefetch;
+pub mod reciprocal_root;
+mod returns;
+mod rewrite_blocks;
+pub mod schedule_long_latency;
+pub mod selective_inline;
+pub mod separable_filter;
+pub mod specialise;
+pub mod speculate_select_loads;
+pub mod split_accumulators;
+pub mod sroa;
+mod substitution;
+pub mod uniform_div_versioning;
+pub mod unroll;
+
+pub use extract::extract_kernel;
+pub use inline::{InlineError, inline};
+pub use link::{LinkError, link};
+pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo, current_pass};
+pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
+pub use selective_inline::{KeptCalls, inline_selectively};
+pub use specialise::{MissingConstant, SpecialiseError, specialise};
+
+use anymetal_ir::Module;
+
+/// Runs the simplification passes over every function until nothing changes.
+pub fn optimise(module: &mut Module) {
+    pipeline::simplify(module, &mut PassManager::default());
+}

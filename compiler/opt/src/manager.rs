@@ -1,0 +1,284 @@
+//! Runs passes in the order of a list, verifies after each, and lets a caller watch.
+//!
+//! Owns [`Pass`], [`Step`] and [`PassManager`], as LLVM's pass manager owns its passes and their
+//! instrumentation. The lists themselves are in [`super::pipeline`]. Invariant: in builds with debug
+//! assertions the verifier runs after every pass that changed something, and a broken rule names the pass.
+
+use std::cell::Cell;
+use std::fmt;
+
+use super::uniform_div_versioning::Divergence;
+use anymetal_analysis::Bounds;
+use anymetal_ir::{Function, Module, Value, VerifyError, print_module, verify_function};
+
+/// One pass over a function.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// As `--print-after` takes it.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Transforms the function; returns whether it changed anything.
+    pub run: fn(&mut Function, &PassContext<'_>) -> bool,
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// An entry of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A pass, and the steps that follow only if it changed something.
+    Pass(&'static Pass, &'static [Step]),
+    /// Passes in order, until the first that changes something.
+    FirstOf(&'static [&'static Pass]),
+    /// Rounds of passes in order, each ended by one more pass, until a round's passes change nothing. The
+    /// bound on rounds keeps the cost linear.
+    Fixpoint(&'static [&'static Pass], &'static Pass, usize),
+}
+
+/// What passes may know besides the function.
+#[derive(Clone, Copy)]
+pub struct PassContext<'a> {
+    /// Gives the constant data; its functions are not looked at.
+    pub module: &'a Module,
+    /// The round of the [`Step::Fixpoint`] that the pass runs in, from 0.
+    pub round: usize,
+    /// The target, for passes that depend on it.
+    pub target: &'a dyn TargetInfo,
+}
+
+impl fmt::Debug for PassContext<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PassContext").field("round", &self.round).finish_non_exhaustive()
+    }
+}
+
+/// What target-specific passes need to know of the target, as LLVM's `TargetTransformInfo`. The defaults
+/// claim nothing.
+pub trait TargetInfo {
+    /// An upper bound of an integer value over all threads, read as unsigned.
+    fn upper_bound(&self, function: &Function, value: Value) -> u64 {
+        let scalar = function.ty(value).scalar();
+        scalar.map_or(u64::MAX, anymetal_ir::eval::mask)
+    }
+
+    /// Whether one instruction shifts the lanes of a whole SIMD-group's vector.
+    fn shifts_lanes_in_one_instruction(&self) -> bool {
+        false
+    }
+
+    /// The size of every threadgroup, if the code is for one size.
+    fn group_size(&self) -> Option<[u32; 3]> {
+        None
+    }
+
+    /// How each value differs between the threads of a SIMD-group; `None` if the target has no such analysis.
+    fn divergence(&self, _function: &Function) -> Option<Vec<Divergence>> {
+        None
+    }
+}
+
+/// Knows nothing of the target.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnyTarget;
+
+impl TargetInfo for AnyTarget {}
+
+impl PassContext<'_> {
+    /// The target's upper bounds, as analyses take them.
+    pub fn with_bounds<T>(&self, work: impl FnOnce(Bounds<'_>) -> T) -> T {
+        work(&|function, value| self.target.upper_bound(function, value))
+    }
+}
+
+/// Called after each pass that changed something: the pass's name, the module of the constant data, the
+/// function.
+pub type AfterPass<'a> = &'a mut dyn FnMut(&str, &Module, &Function);
+
+/// Runs passes.
+#[derive(Default)]
+pub struct PassManager<'a> {
+    after: Option<AfterPass<'a>>,
+}
+
+impl fmt::Debug for PassManager<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PassManager").field("is_watched", &self.after.is_some()).finish()
+    }
+}
+
+impl<'a> PassManager<'a> {
+    /// With a function that is called after each pass that changed something.
+    pub fn watched(after: AfterPass<'a>) -> Self {
+        Self { after: Some(after) }
+    }
+
+    /// Runs the steps over the function; returns whether anything changed.
+    ///
+    /// # Panics
+    /// In builds with debug assertions, if a pass leaves a function that the verifier refuses: the message
+    /// names the pass and the rules.
+    pub fn run(
+        &mut self,
+        steps: &[Step],
+        module: &Module,
+        target: &dyn TargetInfo,
+        function: &mut Function,
+    ) -> bool {
+        let context = PassContext { module, round: 0, target };
+        self.run_steps(steps, &context, function)
+    }
+
+    fn run_steps(&mut self, steps: &[Step], context: &PassContext<'_>, function: &mut Function) -> bool {
+        let mut changed = false;
+        for step in steps {
+            changed |= match step {
+                Step::Pass(pass, then) => {
+                    let changed = self.run_pass(pass, context, function);
+                    if changed {
+                        self.run_steps(then, context, function);
+                    }
+                    changed
+                }
+                Step::FirstOf(passes) => passes.iter().any(|pass| self.run_pass(pass, context, function)),
+                Step::Fixpoint(passes, last, rounds) => {
+                    (0..*rounds)
+                        .take_while(|&round| {
+                            let context = PassContext { round, ..*context };
+                            let run =
+                                |changed, pass: &&Pass| changed | self.run_pass(pass, &context, function);
+                            let changed = passes.iter().fold(false, run);
+                            self.run_pass(last, &context, function);
+                            changed
+                        })
+                        .count()
+                        > 0
+                }
+            };
+        }
+        changed
+    }
+
+    fn run_pass(&mut self, pass: &Pass, context: &PassContext<'_>, function: &mut Function) -> bool {
+        let _running = Running::begin(pass.name);
+        let changed = (pass.run)(function, context);
+        if changed {
+            self.after_pass(pass.name, context.module, function);
+        }
+        changed
+    }
+
+    /// Verifies and calls the watcher.
+    fn after_pass(&mut self, pass: &str, module: &Module, function: &Function) {
+        if cfg!(debug_assertions)
+            && let Err(errors) = verify_function(module, function)
+        {
+            panic!("{}", broken(pass, &errors, module, function));
+        }
+        if let Some(after) = &mut self.after {
+            after(pass, module, function);
+        }
+    }
+
+    /// As [`Self::run`] for what a pass over the whole module left: all its functions are verified and shown.
+    pub(super) fn after_module_pass(&mut self, pass: &str, module: &Module) {
+        for function in &module.functions {
+            self.after_pass(pass, module, function);
+        }
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// The pass that runs on this thread, for reports of panics.
+pub fn current_pass() -> Option<&'static str> {
+    CURRENT.get()
+}
+
+/// Names a pass as the current one until it is dropped, in a panic as well.
+struct Running {
+    before: Option<&'static str>,
+}
+
+impl Running {
+    fn begin(name: &'static str) -> Self {
+        Running { before: CURRENT.replace(Some(name)) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+/// The message for a pass that broke a rule, the function's text included.
+fn broken(pass: &str, errors: &[VerifyError], module: &Module, function: &Function) -> String {
+    const SHOWN: usize = 5;
+    let rules: Vec<String> = errors.iter().take(SHOWN).map(VerifyError::to_string).collect();
+    let alone = Module { functions: vec![function.clone()], kernels: Vec::new(), ..module.clone() };
+    format!("pass `{pass}` left invalid IR: {}\n{}", rules.join("; "), print_module(&alone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anymetal_ir::{BinOp, Op, parse_module};
+
+    const SUM: &str = "func f0 \"f\" (v0: i32) -> i32 {\n  v1 = const 0 : i32\n  v2 = add v0, v1 : i32\n  v3 = add v2, v2 : i32\n  return v3\n}\n";
+
+    /// Gives every sum an operand that does not exist.
+    const BREAKS: Pass = Pass {
+        name: "break_sums",
+        summary: "leaves IR that the verifier refuses",
+        run: |function, _| {
+            for inst in &mut function.insts {
+                if let Op::Binary(BinOp::Add, a, _) = inst.op {
+                    inst.op = Op::Binary(BinOp::Add, a, Value(u32::MAX));
+                }
+            }
+            true
+        },
+    };
+
+    fn run(steps: &[Step], after: AfterPass<'_>) -> Function {
+        let module = parse_module(SUM).expect("the text is well formed");
+        let mut function = module.functions[0].clone();
+        PassManager::watched(after).run(steps, &module, &AnyTarget, &mut function);
+        function
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "pass `break_sums` left invalid IR: in f:")]
+    fn a_pass_that_breaks_the_ir_is_named() {
+        run(&[Step::Pass(&crate::pipeline::FOLD, &[]), Step::Pass(&BREAKS, &[])], &mut |_, _, _| {});
+    }
+
+    #[test]
+    fn passes_that_change_something_are_shown_in_order() {
+        let mut seen = Vec::new();
+        let function = run(&[crate::pipeline::SIMPLIFY], &mut |pass, _, _| seen.push(pass.to_owned()));
+        assert_eq!(seen, ["fold", "dce", "compact"]);
+        assert_eq!(function.insts.len(), 2);
+    }
+
+    #[test]
+    fn steps_after_a_pass_without_changes_do_not_run() {
+        const KEEPS: Pass = Pass { name: "keep", summary: "changes nothing", run: |_, _| false };
+        let mut seen = Vec::new();
+        let then = &[Step::Pass(&crate::pipeline::FOLD, &[])];
+        run(&[Step::Pass(&KEEPS, then)], &mut |pass, _, _| seen.push(pass.to_owned()));
+        assert_eq!(seen, Vec::<String>::new());
+        run(&[Step::FirstOf(&[&KEEPS, &crate::pipeline::FOLD])], &mut |pass, _, _| {
+            seen.push(pass.to_owned());
+        });
+        assert_eq!(seen, ["fold"]);
+    }
+}

@@ -1,0 +1,281 @@
+//! Which passes run for which target, in order: the only place that says so.
+//!
+//! Owns one list for each target. [`PREPARE`] runs for every target: it takes a module as the front end made
+//! it to kernels without calls and function constants. [`CPU`] and then, for code of one threadgroup size,
+//! [`CPU_WHOLE_THREADGROUPS`] run for the CPU's code generator, [`NVIDIA`] and [`NVIDIA_WHOLE_THREADGROUPS`]
+//! likewise. `docs/passes.md` is made from [`ALL`] by
+//! `cargo xtask gen`.
+
+use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
+use super::manager::{AnyTarget, Pass, PassManager, Step};
+use super::{
+    InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
+    excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
+    inline_selectively, licm, localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores,
+    prefetch, reciprocal_root, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
+    split_accumulators, sroa, uniform_div_versioning, unroll,
+};
+use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
+
+/// Declares passes: the constant, the name that `--print-after` takes, one line, and the function.
+macro_rules! passes {
+    ($($constant:ident = $name:literal, $summary:literal, $run:expr;)*) => {
+        $(
+            #[doc = $summary]
+            pub const $constant: Pass = Pass { name: $name, summary: $summary, run: $run };
+        )*
+        /// Every pass over functions, in the order in which pipelines first use them.
+        pub const ALL: &[&Pass] = &[$(&$constant),*];
+    };
+}
+
+passes! {
+    FOLD = "fold", "Fold constants, exact identities, and control flow that constants decide.",
+        |function, context| fold::fold(context.module, function);
+    EXCESS_PRECISION = "excess_precision",
+        "In fast math mode, compute with numbers as they were before they were rounded to half.",
+        |function, _| excess_precision::excess_precision(function);
+    RECIPROCAL_ROOT = "reciprocal_root",
+        "Outside of safe math mode, divide by a square root by multiplying with `rsqrt`.",
+        |function, _| reciprocal_root::reciprocal_root(function);
+    SROA = "sroa", "Split aggregates in private memory into scalars.",
+        |function, _| sroa::sroa(function);
+    SPECULATE_SELECT_LOADS = "speculate_select_loads",
+        "Turn a load through a select of two addresses into a select of two loads.",
+        |function, _| speculate_select_loads::speculate_select_loads(function);
+    MEM2REG = "mem2reg", "Forward stores of private variables to their loads.",
+        |function, _| mem2reg::mem2reg(function);
+    BOOL_COPIES = "bool_copies", "Copy the byte of a `bool` that is loaded to be stored.",
+        |function, _| bool_copies::bool_copies(function);
+    HOIST_COMMON_CODE = "hoist_common_code", "Hoist instructions that both arms of a branch begin with.",
+        |function, _| hoist_common_code::hoist_common_code(function);
+    IF_CONVERT = "if_convert", "Turn small branches into selects.",
+        |function, _| if_convert::if_convert(function);
+    EARLY_CSE = "early_cse", "Remove common subexpressions and repeated loads.",
+        |function, _| early_cse::early_cse(function);
+    LICM = "licm", "Hoist loop-invariant code.",
+        |function, _| licm::licm(function);
+    DCE = "dce", "Remove dead code and dead stores to private memory.",
+        |function, _| dce::dce(function);
+    LOOP_SIMPLIFY = "loop_simplify", "Move the step that ends a loop's body to its continuing block.",
+        |function, _| loop_simplify::loop_simplify(function);
+    UNROLL = "unroll", "Unroll loops of a known trip count completely where that pays.",
+        // An inner loop first, then the one around it; later what has become small.
+        |function, context| unroll::unroll(function, context.round >= 3);
+    COMPACT = "compact", "Drop unreachable instructions and number the rest in order.",
+        |function, _| compact::compact(function);
+    HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", "Move threadgroup barriers out of divergent branches.",
+        |function, _| hoist_divergent_barriers::hoist_divergent_barriers(function);
+    LOCALIZE_DIVERGENT_EXITS = "localize_divergent_exits",
+        "Give divergent exits after the last barrier a scope of their own.",
+        |function, _| localize_divergent_exits::localize_divergent_exits(function);
+    PREFETCH = "prefetch", "Insert prefetches of the next threadgroup's and the next iterations' data.",
+        |function, _| prefetch::prefetch(function);
+    MEMCPY_IDIOM = "memcpy_idiom", "Turn element-wise copies between memories into one copy.",
+        |function, context| context.with_bounds(|bounds| memcpy_idiom::memcpy_idiom(function, bounds));
+    MERGE_STORES = "merge_stores", "Merge adjacent threadgroup stores of a thread into vector stores.",
+        |function, context| context.with_bounds(|bounds| merge_stores::merge_stores(function, bounds));
+    SEPARABLE_FILTER = "separable_filter",
+        "Add up weighted neighbours column by column, so that columns are shared between outputs.",
+        // Without such shifts, building shared columns costs more than it saves.
+        |function, context| {
+            context.target.shifts_lanes_in_one_instruction() && separable_filter::separable_filter(function)
+        };
+    SPLIT_ACCUMULATORS = "split_accumulators", "Split long floating-point sums into two accumulators.",
+        |function, _| split_accumulators::split_accumulators(function);
+    DIV_REM_PAIRS = "div_rem_pairs", "Bring division and remainder of the same operands together.",
+        |function, _| div_rem_pairs::div_rem_pairs(function);
+    SCHEDULE_LONG_LATENCY = "schedule_long_latency", "Schedule long-latency calls earlier.",
+        |function, _| schedule_long_latency::schedule_long_latency(function);
+    GROUP_SIZE = "group_size", "Replace queries that a known threadgroup size answers by constants.",
+        |function, context| {
+            let size = context.target.group_size().filter(|_| depends_on_group_size(function));
+            size.is_some_and(|size| set_group_size(function, size))
+        };
+    UNIFORM_DIV_VERSIONING = "uniform_div_versioning",
+        "Version code for SIMD-groups in which a quotient is uniform.",
+        |function, context| uniform_div_versioning::uniform_div_versioning(function, context.target);
+}
+
+/// Makes code small and simple, for every target and between other passes.
+pub const SIMPLIFY: Step = Step::Fixpoint(
+    &[
+        &FOLD,
+        // Before constants are rounded once more, and where all executors see it.
+        &EXCESS_PRECISION,
+        &RECIPROCAL_ROOT,
+        &SROA,
+        &SPECULATE_SELECT_LOADS,
+        &MEM2REG,
+        // Where all executors see it, and when no private variable is between load and store any more: where
+        // none ever was, the front end has done it.
+        &BOOL_COPIES,
+        &HOIST_COMMON_CODE,
+        &IF_CONVERT,
+        &EARLY_CSE,
+        &LICM,
+        &DCE,
+        &LOOP_SIMPLIFY,
+        &UNROLL,
+    ],
+    &COMPACT,
+    // Each round that matters enables the next by one more nested fact, so few are needed.
+    8,
+);
+
+/// The CPU: barriers only in uniform control flow, then what vector code of whole SIMD-groups profits from.
+pub const CPU: &[Step] = &[
+    Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]),
+    Step::Pass(&LOCALIZE_DIVERGENT_EXITS, &[]),
+    Step::Pass(&PREFETCH, &[]),
+    Step::Pass(&MEMCPY_IDIOM, &[]),
+    Step::Pass(&MERGE_STORES, &[]),
+    // Columns can be shared only as long as no sum is split.
+    Step::FirstOf(&[&SEPARABLE_FILTER, &SPLIT_ACCUMULATORS]),
+    Step::Pass(&DIV_REM_PAIRS, &[]),
+    Step::Pass(&SCHEDULE_LONG_LATENCY, &[]),
+];
+
+/// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work
+/// is done by it, so that versioning is worth its code size.
+pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
+    Step::Pass(&GROUP_SIZE, &[SIMPLIFY]),
+    Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY, Step::Pass(&DIV_REM_PAIRS, &[])]),
+];
+
+/// NVIDIA GPUs: a thread stays a thread, LLVM and the driver's assembler do the rest.
+pub const NVIDIA: &[Step] = &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
+
+/// NVIDIA GPUs, for code of whole threadgroups of one size, after [`NVIDIA`].
+pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, &[SIMPLIFY])];
+
+/// The pipelines by name, in the order in which they run.
+pub const PIPELINES: &[(&str, &[Step])] = &[
+    ("simplify", &[SIMPLIFY]),
+    ("cpu", CPU),
+    ("cpu, whole threadgroups of one size", CPU_WHOLE_THREADGROUPS),
+    ("nvidia", NVIDIA),
+    ("nvidia, whole threadgroups of one size", NVIDIA_WHOLE_THREADGROUPS),
+];
+
+/// What [`prepare`] is given besides the module.
+#[derive(Debug, Clone, Default)]
+pub struct PrepareOptions<'a> {
+    /// Values of function constants; `None`: left undefined.
+    pub constants: &'a [(FunctionConstantId, Option<u64>)],
+    /// The size of every threadgroup, if the module is for whole threadgroups of one size only.
+    pub whole_group_size: Option<[u32; 3]>,
+    /// Which calls stay; `None`: all are inlined.
+    pub kept_calls: Option<KeptCalls>,
+}
+
+/// Why a module could not be prepared. It is of no use then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// Function constants.
+    #[error(transparent)]
+    Specialise(#[from] SpecialiseError),
+    /// Calls.
+    #[error(transparent)]
+    Inline(#[from] InlineError),
+}
+
+/// One pass over a module.
+#[derive(Clone, Copy)]
+pub struct ModulePass {
+    /// As `--print-after` takes it.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    run: fn(&mut Module, &PrepareOptions<'_>, &mut PassManager<'_>) -> Result<(), PrepareError>,
+}
+
+impl std::fmt::Debug for ModulePass {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// What [`prepare`] runs over the module, in order, for every target.
+pub const PREPARE: &[ModulePass] = &[
+    ModulePass {
+        name: "specialise",
+        summary: "Give function constants their values and drop disabled arguments.",
+        run: |module, options, _| Ok(specialise(module, options.constants)?),
+    },
+    // Before inlining: of kernels that switch over instances of a template one remains.
+    ModulePass {
+        name: "choose_by_group_size",
+        summary: "With one threadgroup size: take the choices of kernels that depend on it.",
+        run: |module, options, _| match options.whole_group_size {
+            Some(size) => Ok(choose_by_group_size(module, size)?),
+            None => Ok(()),
+        },
+    },
+    ModulePass {
+        name: "inline",
+        summary: "Inline every call; of large kernels for CPUs not those of large functions.",
+        run: |module, options, manager| {
+            match options.kept_calls {
+                Some(kept) => inline_selectively(module, kept, manager).map(|_| ())?,
+                None => inline(module)?,
+            }
+            Ok(())
+        },
+    },
+    ModulePass {
+        name: "simplify",
+        summary: "Run the simplification passes over every function until nothing changes.",
+        run: |module, _, manager| {
+            simplify(module, manager);
+            Ok(())
+        },
+    },
+];
+
+/// Takes a module as the front end made it to kernels without calls and function constants, simplified.
+///
+/// # Errors
+/// Function constants without a value, conditions of arguments that are no constants, and code that inlining
+/// makes too large.
+pub fn prepare(
+    module: &mut Module,
+    options: &PrepareOptions<'_>,
+    manager: &mut PassManager<'_>,
+) -> Result<(), PrepareError> {
+    for pass in PREPARE {
+        (pass.run)(module, options, manager)?;
+        manager.after_module_pass(pass.name, module);
+    }
+    Ok(())
+}
+
+/// As [`prepare`] without the simplification: specialised and inlined, all else as the front end made it.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_unchanged(module: &mut Module, options: &PrepareOptions<'_>) -> Result<(), PrepareError> {
+    specialise(module, options.constants)?;
+    Ok(inline(module)?)
+}
+
+/// Runs [`SIMPLIFY`] over every function.
+pub fn simplify(module: &mut Module, manager: &mut PassManager<'_>) {
+    for index in 0..module.functions.len() {
+        simplify_function(module, FuncId(index as u32), manager);
+    }
+}
+
+/// Runs [`SIMPLIFY`] over one function.
+pub(super) fn simplify_function(module: &mut Module, id: FuncId, manager: &mut PassManager<'_>) {
+    let nothing = Function::new(String::new(), &[], None);
+    let mut function = std::mem::replace(&mut module.functions[id.index()], nothing);
+    manager.run(&[SIMPLIFY], module, &AnyTarget, &mut function);
+    module.functions[id.index()] = function;
+}
+
+/// The name of a pass, as `--print-after` takes it.
+pub fn pass_names() -> impl Iterator<Item = &'static str> {
+    PREPARE.iter().map(|pass| pass.name).chain(ALL.iter().map(|pass| pass.name))
+}

@@ -1,0 +1,419 @@
+//! Software prefetching of the next threadgroup's data, as LLVM's LoopDataPrefetch does for later iterations.
+//!
+//! A kernel that assigns a row to each threadgroup reads it, computes, and writes it, in separate phases.
+//! Hardware prefetchers follow within a row; between rows memory idles until the next row's first load. Where
+//! threadgroup *t* accesses the bytes from `base + t × row` to `base + (t + 1) × row`, in a loop or with
+//! one access per thread, a [`Op::Prefetch`] of `p` is inserted one threadgroup before the access at `p`,
+//! in the loop with the most computation.
+//!
+//! Requires that the stride of an address per threadgroup equals the range of the loop. Other patterns:
+//! grid-stride loops (`strides`), several rows read in one loop (`rows`), one load per thread (`grid`,
+//! `run_ahead`), tiles (`tiles`) and results of matrix products (`matrices`).
+
+mod grid;
+mod hints;
+mod matrices;
+mod rows;
+mod run_ahead;
+mod strides;
+mod tiles;
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use self::hints::PrefetchBuilder;
+use anymetal_analysis::{CountedLoops, Variables, walk_insts};
+use anymetal_ir::{
+    BinOp, Block, CastOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
+};
+
+/// Maximum depth to which a definition is followed.
+const MAX_DEPTH: u32 = 16;
+/// Cost of a math function in instructions.
+const MATH_COST: usize = 10;
+
+/// Adds prefetches to one function; returns whether there are any.
+pub fn prefetch(function: &mut Function) -> bool {
+    let variables = Variables::of(function);
+    let finder = Finder { function, variables };
+    let mut found = Vec::new();
+    finder.block(function.body, &mut found);
+    let has_site = |root| found.iter().any(|site: &PrefetchSite| site.root == root);
+    let loads = grid::BufferLoads::new(&finder);
+    let mut single = grid::single_loads(&finder, &loads, &has_site);
+    single.extend(tiles::loads_of_tiles(&finder, &loads, &has_site));
+    let rows = rows::row_sites(&finder, &has_site);
+    let results = matrices::result_tiles(&finder);
+    let changed = !found.is_empty() || !single.is_empty() || !rows.is_empty() || !results.is_empty();
+    for site in assign_loops(found).iter().chain(&rows) {
+        insert_prefetch(function, site);
+    }
+    for load in &single {
+        load.insert(function);
+    }
+    for result in &results {
+        result.insert(function);
+    }
+    changed
+}
+
+/// Assigns one loop to each argument: the most expensive one without prefetches of another argument, if there
+/// is one. A core has some 16 line fill buffers; several arguments in one loop compete for them, and loops
+/// without prefetches leave them unused. Arguments with the fewest candidate loops are assigned first.
+fn assign_loops(mut found: Vec<PrefetchSite>) -> Vec<PrefetchSite> {
+    found.sort_by_key(|site| (site.root.index(), Reverse(site.cost)));
+    let mut roots: Vec<Vec<PrefetchSite>> = Vec::new();
+    for site in found {
+        match roots.last_mut().filter(|sites| sites[0].root == site.root) {
+            Some(sites) => sites.push(site),
+            None => roots.push(vec![site]),
+        }
+    }
+    roots.sort_by_key(Vec::len);
+    let mut assigned: Vec<PrefetchSite> = Vec::new();
+    for mut sites in roots {
+        assert!(
+            sites.iter().all(|site| site.root == sites[0].root && site.cost <= sites[0].cost),
+            "the sites of one argument, the most expensive loop first",
+        );
+        let is_free = |site: &PrefetchSite| assigned.iter().all(|other| other.block != site.block);
+        // Where every loop is taken, the most expensive one has the most time for another argument.
+        let at = sites.iter().position(is_free).unwrap_or(0);
+        assigned.push(sites.swap_remove(at));
+    }
+    assigned
+}
+
+/// A stride in bytes or elements: `value × times`, or the constant `times`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stride {
+    value: Option<Value>,
+    times: i64,
+}
+
+impl Stride {
+    const ZERO: Self = Self { value: None, times: 0 };
+    const ONE: Self = Self { value: None, times: 1 };
+
+    fn is_zero(self) -> bool {
+        self.times == 0
+    }
+
+    fn scaled(self, by: i64) -> Option<Self> {
+        Some(Self { times: self.times.checked_mul(by)?, ..self })
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::ZERO, sum) | (sum, Self::ZERO) => Some(sum),
+            (a, b) if a.value == b.value => Some(Self { times: a.times.checked_add(b.times)?, ..a }),
+            _ => None,
+        }
+    }
+}
+
+/// An access to prefetch, and the distance to what is prefetched.
+struct PrefetchSite {
+    /// The argument.
+    root: Value,
+    /// The block of the access, and the access.
+    block: Block,
+    access: Inst,
+    pointer: Value,
+    bytes: u32,
+    hint: PrefetchHint,
+    /// The distance from a threadgroup's address to that of the next threadgroup.
+    stride: Stride,
+    /// Cost of the loop's body.
+    cost: usize,
+}
+
+/// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
+struct CountedRange {
+    /// `None`: the thread's position is the counter.
+    counter: Option<Local>,
+    start: Option<Value>,
+    times: i64,
+    bound: Value,
+}
+
+struct Finder<'f> {
+    function: &'f Function,
+    variables: Variables,
+}
+
+impl Finder<'_> {
+    fn block(&self, block: Block, found: &mut Vec<PrefetchSite>) {
+        let insts = self.function.block(block);
+        for (at, &inst) in insts.iter().enumerate() {
+            if let Op::Loop { label, body, .. } = self.function.inst(inst).op
+                && let Some(counted) = self.counted(inst, label, body, &insts[..at])
+            {
+                let cost = self.cost(inst);
+                self.row_sites(body, &counted, cost, found);
+                self.grid_stride_sites(inst, body, &counted, cost, found);
+            }
+            if let Op::If { cond, then, .. } = self.function.inst(inst).op
+                && let Some(counted) = self.guarded_range(cond)
+            {
+                self.row_sites(then, &counted, self.cost(inst), found);
+            }
+            for nested in self.function.inst(inst).op.blocks() {
+                self.block(nested, found);
+            }
+        }
+    }
+
+    fn cost(&self, inst: Inst) -> usize {
+        let mut cost = 0;
+        for block in self.function.inst(inst).op.blocks() {
+            walk_insts(self.function, block, &mut |inst| {
+                cost += if let Op::Math(..) = self.function.inst(inst).op { MATH_COST } else { 1 };
+            });
+        }
+        cost
+    }
+
+    /// `before`: the instructions before the loop in its block.
+    fn counted(&self, inst: Inst, label: Label, body: Block, before: &[Inst]) -> Option<CountedRange> {
+        let loops = CountedLoops::new(self.function, &self.variables);
+        let test = self.function.block(body).iter().find_map(|&inst| loops.as_exit_test(inst, label))?;
+        let compared = loops.compared(test, inst)?;
+        let start = loops.stored_before(compared.counter, before)?;
+        Some(CountedRange {
+            counter: Some(compared.counter),
+            start: Some(start),
+            times: 1,
+            bound: compared.limit,
+        })
+    }
+
+    /// The operands, if the value is a comparison.
+    fn compared(&self, cond: Value) -> Option<(Value, Value)> {
+        match *self.function.def(cond)? {
+            Op::Compare(_, a, b) => Some((a, b)),
+            _ => None,
+        }
+    }
+
+    fn guarded_range(&self, cond: Value) -> Option<CountedRange> {
+        let (a, b) = self.compared(cond)?;
+        let of_thread = |value| self.stride(value, &|op| self.is_index(op, None), MAX_DEPTH);
+        match (of_thread(a)?, of_thread(b)?) {
+            (Stride { value: None, times }, Stride::ZERO) if times > 0 => {
+                Some(CountedRange { counter: None, start: None, times, bound: b })
+            }
+            (Stride::ZERO, Stride { value: None, times }) if times > 0 => {
+                Some(CountedRange { counter: None, start: None, times, bound: a })
+            }
+            _ => None,
+        }
+    }
+
+    /// The accesses directly in a loop's body whose range ends where the next threadgroup's data starts.
+    fn row_sites(&self, body: Block, counted: &CountedRange, cost: usize, found: &mut Vec<PrefetchSite>) {
+        let function = self.function;
+        let mut seen = FxHashSet::default();
+        // Without a loop the whole row is prefetched at once, and the first-level cache has few line fill
+        // buffers.
+        let (read, write) = match counted.counter {
+            Some(_) => (PrefetchHint::StreamRead, PrefetchHint::WriteL2),
+            None => (PrefetchHint::ReadL2, PrefetchHint::Write),
+        };
+        for &inst in function.block(body) {
+            let data = function.inst(inst);
+            let (pointer, ty, hint) = match data.op {
+                Op::Load { ptr, .. } => (ptr, function.ty(function.result(inst)), read),
+                Op::Store { ptr, value, .. } => (ptr, function.ty(value), write),
+                _ => continue,
+            };
+            if function.ty(pointer) != Type::Ptr(Space::Device) {
+                continue;
+            }
+            let Some(root) = self.root(pointer) else { continue };
+            let loop_stride = self.stride(pointer, &|op| self.is_index(op, counted.counter), MAX_DEPTH);
+            let Some(Stride { value: None, times: loop_stride }) = loop_stride else { continue };
+            let stride = self.stride_per_threadgroup(pointer, loop_stride, counted);
+            assert!(counted.times > 0, "a counter that counts {} at a time", counted.times);
+            let whole = loop_stride % counted.times == 0;
+            let is_row_stride = |stride: &Stride| {
+                whole && self.is_row_stride(*stride, loop_stride / counted.times, counted.bound)
+            };
+            let Some(stride) = stride.filter(is_row_stride) else { continue };
+            if seen.insert(root) {
+                let (block, access, bytes) = (body, inst, ty.size());
+                found.push(PrefetchSite { root, block, access, pointer, bytes, hint, stride, cost });
+            } else if hint == write
+                && let Some(known) = found.iter_mut().rev().find(|site| site.root == root)
+            {
+                known.hint = write;
+            }
+        }
+    }
+
+    /// The pointer's stride per threadgroup along the first axis.
+    fn stride_per_threadgroup(
+        &self,
+        pointer: Value,
+        loop_stride: i64,
+        counted: &CountedRange,
+    ) -> Option<Stride> {
+        let axis = Op::Query(Query::ThreadgroupPositionInGrid(0));
+        let group = |op: &Op| (*op == axis).then_some(Stride::ONE);
+        // The stride of the counter's start value is added below.
+        let index = |op: &Op| self.is_index(op, counted.counter).map(|_| Stride::ZERO);
+        let own = self.stride(pointer, &|op| group(op).or_else(|| index(op)), MAX_DEPTH)?;
+        let started =
+            counted.start.map_or(Some(Stride::ZERO), |start| self.stride(start, &group, MAX_DEPTH))?;
+        own.plus(started.scaled(loop_stride)?).filter(|stride| !stride.is_zero())
+    }
+
+    /// A stride of one, if the operation reads the counter.
+    fn is_index(&self, op: &Op, counter: Option<Local>) -> Option<Stride> {
+        let found = match (op, counter) {
+            (Op::Load { ptr, .. }, Some(counter)) => self.variable(*ptr) == Some(counter),
+            (Op::Query(query), None) => {
+                matches!(query, Query::ThreadIndexInThreadgroup | Query::ThreadPositionInThreadgroup(0))
+            }
+            _ => false,
+        };
+        found.then_some(Stride::ONE)
+    }
+
+    /// Whether the stride per threadgroup equals the range that the loop covers.
+    fn is_row_stride(&self, stride: Stride, loop_stride: i64, bound: Value) -> bool {
+        let row = |end: Value| self.covers(stride, loop_stride, end);
+        let ends = match self.function.def(bound) {
+            Some(Op::Binary(BinOp::UMin | BinOp::SMin, a, b)) => vec![*a, *b],
+            _ => vec![bound],
+        };
+        ends.into_iter().any(|end| {
+            let parts = match self.function.def(end) {
+                Some(Op::Binary(BinOp::Add, a, b)) => vec![*a, *b],
+                _ => vec![end],
+            };
+            parts.into_iter().any(row)
+        })
+    }
+
+    /// Whether `count` iterations of `loop_stride` bytes cover the stride per threadgroup.
+    fn covers(&self, stride: Stride, loop_stride: i64, count: Value) -> bool {
+        let count = self.widened(count);
+        let Some(value) = stride.value else {
+            let count = self.function.as_const(count).and_then(|count| i64::try_from(count).ok());
+            return count.and_then(|count| count.checked_mul(loop_stride)) == Some(stride.times);
+        };
+        if count == self.widened(value) {
+            return stride.times == loop_stride;
+        }
+        // `columns / 4` iterations of four elements.
+        self.divided(count).is_some_and(|(whole, by)| {
+            self.widened(whole) == self.widened(value) && stride.times.checked_mul(by) == Some(loop_stride)
+        })
+    }
+
+    /// The dividend and the constant divisor, if the value is a quotient.
+    fn divided(&self, value: Value) -> Option<(Value, i64)> {
+        match *self.function.def(value)? {
+            Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by) => {
+                let by = u32::try_from(self.function.as_const(by)?).ok()?;
+                let by = if op == BinOp::LShr { 1_i64.checked_shl(by)? } else { i64::from(by) };
+                Some((whole, by))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value without extensions.
+    fn widened(&self, mut value: Value) -> Value {
+        while let Some(Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) = self.function.def(value) {
+            value = *inner;
+        }
+        value
+    }
+
+    /// The stride of the value when the operations for which `known` returns a stride advance by one.
+    fn stride(&self, value: Value, known: &dyn Fn(&Op) -> Option<Stride>, depth: u32) -> Option<Stride> {
+        let depth = depth.checked_sub(1)?;
+        let Some(op) = self.function.def(value) else {
+            // Parameters do not change.
+            return Some(Stride::ZERO);
+        };
+        if let Some(stride) = known(op) {
+            return Some(stride);
+        }
+        let of = |value: Value| self.stride(value, known, depth);
+        match op {
+            Op::Cast(CastOp::ZExt | CastOp::SExt, a) => of(*a),
+            Op::Binary(BinOp::Add, a, b) => of(*a)?.plus(of(*b)?),
+            Op::Binary(BinOp::Mul, a, b) => {
+                let (first, second) = (of(*a)?, of(*b)?);
+                match (first.is_zero(), second.is_zero()) {
+                    (true, true) => Some(Stride::ZERO),
+                    (false, true) => self.times(first, *b),
+                    (true, false) => self.times(second, *a),
+                    (false, false) => None,
+                }
+            }
+            Op::PtrAdd { base, index, scale, .. } => {
+                let index = index.map_or(Some(Stride::ZERO), of)?;
+                of(*base)?.plus(index.scaled(i64::from(*scale))?)
+            }
+            Op::Load { ptr, .. } if self.function.ty(*ptr) == Type::Ptr(Space::Constant) => {
+                of(*ptr).filter(|stride| stride.is_zero())
+            }
+            Op::Query(_) | Op::Const(_) => Some(Stride::ZERO),
+            op => {
+                let mut none = op.is_pure();
+                op.for_each_operand(|operand| none = none && of(operand) == Some(Stride::ZERO));
+                none.then_some(Stride::ZERO)
+            }
+        }
+    }
+
+    fn times(&self, stride: Stride, by: Value) -> Option<Stride> {
+        match (self.function.as_const(by).and_then(|by| i64::try_from(by).ok()), stride.value) {
+            (Some(by), _) => stride.scaled(by),
+            (None, None) => Some(Stride { value: Some(by), times: stride.times }),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// The argument that a pointer comes from.
+    fn root(&self, mut pointer: Value) -> Option<Value> {
+        loop {
+            match self.function.values[pointer.index()].def {
+                ValueDef::Param(_) => return Some(pointer),
+                ValueDef::Inst(inst) => match self.function.inst(inst).op {
+                    Op::PtrAdd { base, .. } => pointer = base,
+                    _ => return None,
+                },
+            }
+        }
+    }
+
+    /// The variable that a value was loaded from.
+    fn variable_read(&self, value: Value) -> Option<Local> {
+        match *self.function.def(value)? {
+            Op::Load { ptr, .. } => self.variable(ptr),
+            _ => None,
+        }
+    }
+
+    fn variable(&self, ptr: Value) -> Option<Local> {
+        self.variables.at(ptr)
+    }
+}
+
+/// Inserts the prefetch after the access.
+fn insert_prefetch(function: &mut Function, site: &PrefetchSite) {
+    let mut hints = PrefetchBuilder::new(function);
+    let stride = match site.stride.value {
+        Some(value) => hints.product(value, site.stride.times),
+        None => hints.constant(site.stride.times.cast_unsigned()),
+    };
+    let stride = if site.hint == PrefetchHint::WriteL2 { hints.rows_ahead(stride) } else { stride };
+    let address = Op::PtrAdd { base: site.pointer, index: Some(stride), scale: 1, offset: 0 };
+    hints.prefetch_after(site.pointer, address, (site.bytes, site.hint), site.block, site.access);
+}

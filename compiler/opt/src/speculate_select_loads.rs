@@ -1,0 +1,116 @@
+//! Turns a load through a select of two pointers to locals into a select of two loads, as LLVM's SROA does.
+//!
+//! `MD most = a.m > b.m ? a : b;` reads through a pointer that is one of two. That pointer keeps both
+//! variables in memory; loaded separately they are promoted by [`super::mem2reg`]. Requires that the load is
+//! in bounds of both locals.
+
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
+use anymetal_analysis::{LocalPointers, local_pointers};
+use anymetal_ir::{Function, Inst, Op, Type, Value};
+
+/// Maximum nesting of selects.
+const MAX_DEPTH: u32 = 4;
+
+/// Rewrites one function; returns whether anything changed.
+pub fn speculate_select_loads(function: &mut Function) -> bool {
+    let pointers = local_pointers(function);
+    let mut speculator = Speculator { function, pointers, changed: false };
+    rewrite_blocks(&mut speculator);
+    speculator.changed
+}
+
+/// A select of two pointers, plus an offset in bytes.
+#[derive(Clone, Copy)]
+struct SelectPtr {
+    cond: Value,
+    arms: [Value; 2],
+    offset: i64,
+}
+
+struct Speculator<'a> {
+    function: &'a mut Function,
+    pointers: LocalPointers,
+    changed: bool,
+}
+
+impl BlockRewriter for Speculator<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
+    }
+
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        if let Op::Load { ptr, align, volatile: false } = self.function.inst(inst).op
+            && let Some(select) = self.select(inst, ptr)
+        {
+            self.split_load(inst, select, align, out);
+        }
+        out.push(inst);
+    }
+}
+
+impl Speculator<'_> {
+    /// The select that defines a load's pointer, if the load is in bounds of the locals on both sides.
+    fn select(&self, inst: Inst, ptr: Value) -> Option<SelectPtr> {
+        let result = self.function.result(inst);
+        let select = self.select_of(ptr)?;
+        let size = i64::from(self.function.ty(result).size());
+        self.is_in_bounds(select, size, MAX_DEPTH).then_some(select)
+    }
+
+    fn select_of(&self, ptr: Value) -> Option<SelectPtr> {
+        let (mut ptr, mut offset) = (ptr, 0_i64);
+        loop {
+            match *self.function.def(ptr)? {
+                Op::PtrAdd { base, index: None, offset: more, .. } => {
+                    offset = offset.checked_add(more)?;
+                    ptr = base;
+                }
+                Op::Select(cond, a, b) if self.function.ty(cond) == Type::BOOL => {
+                    return Some(SelectPtr { cond, arms: [a, b], offset });
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_in_bounds(&self, select: SelectPtr, size: i64, depth: u32) -> bool {
+        select.arms.iter().all(|&place| match self.pointers.get(place.index()).copied().flatten() {
+            Some((local, at)) => {
+                // No offset reaches the end of a larger local.
+                let bytes = i64::try_from(self.function.locals[local.index()].size).unwrap_or(i64::MAX);
+                let start = at.checked_add(select.offset);
+                start.is_some_and(|start| {
+                    start >= 0 && start.checked_add(size).is_some_and(|end| end <= bytes)
+                })
+            }
+            None => {
+                let inner = if depth == 0 { None } else { self.select_of(place) };
+                inner
+                    .and_then(|inner| {
+                        Some(SelectPtr { offset: inner.offset.checked_add(select.offset)?, ..inner })
+                    })
+                    .is_some_and(|inner| self.is_in_bounds(inner, size, depth - 1))
+            }
+        })
+    }
+
+    fn split_load(&mut self, inst: Inst, select: SelectPtr, align: u32, out: &mut Vec<Inst>) {
+        let ty = self.function.ty(self.function.result(inst));
+        let [a, b] = select.arms.map(|place| {
+            let pointer_type = self.function.ty(place);
+            assert!(pointer_type.is_ptr(), "a load through a select of {pointer_type}");
+            let add = Op::PtrAdd { base: place, index: None, scale: 1, offset: select.offset };
+            let ptr = if select.offset == 0 { place } else { self.value(inst, add, pointer_type, out) };
+            self.value(inst, Op::Load { ptr, align, volatile: false }, ty, out)
+        });
+        self.function.replace_op(inst, Op::Select(select.cond, a, b));
+        self.changed = true;
+    }
+
+    fn value(&mut self, inst: Inst, op: Op, ty: Type, out: &mut Vec<Inst>) -> Value {
+        let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
+        let new = self.function.add_inst(op, Some(ty), fp, loc);
+        out.push(new);
+        self.function.result(new)
+    }
+}

@@ -1,0 +1,330 @@
+//! Versions code for SIMD-groups in which a division by a uniform divisor has a uniform quotient.
+//!
+//! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a
+//! loop. Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and
+//! the remainders are consecutive. With the first active thread's `x0 = q0 * n + r0` and another thread's
+//! distance `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and
+//! `x % n == r0 + e`. The version guarded by that test is a clone of the code that follows, in which
+//! divergence analysis sees a uniform quotient, and so do further divisions of it. For a loop that divides a
+//! loop-carried variable the first iteration is peeled. A remainder is then multiplied by a stride; where the
+//! stride is 1, a second version uses the remainder itself.
+//!
+//! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
+
+mod candidates;
+mod guards;
+mod private_copies;
+
+use rustc_hash::FxHashSet;
+
+use super::copy::Cloner;
+use super::manager::TargetInfo;
+use super::{dce, mem2reg};
+use anymetal_analysis::walk_insts;
+use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
+use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
+use guards::Active;
+use private_copies::{PrivateLocalPlan, PrivateLocals};
+
+/// Maximum number of instructions cloned for one test.
+const MAX_COPY: usize = 160;
+
+/// Maximum number of instructions added to a function.
+const MAX_GROWTH: usize = 512;
+
+/// What divergence analysis knows of a value in a SIMD-group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Divergence {
+    /// The same in all threads.
+    Uniform,
+    /// Grows by that stride from each thread to the next, unless it wraps.
+    Affine(u32),
+    /// Anything else.
+    Varying,
+}
+
+/// The most versions that one kernel gets.
+const MAX_VERSIONS: usize = 6;
+
+/// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of
+/// thread patterns shows candidates; returns whether it did.
+pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) -> bool {
+    if !divides(function) {
+        return false;
+    }
+    let mut quotients = UniformDivVersioning::default();
+    let mut changed = false;
+    for _ in 0..MAX_VERSIONS {
+        let Some(patterns) = target.divergence(function) else { break };
+        assert_eq!(
+            patterns.len(),
+            function.values.len(),
+            "the target's analysis has one entry for each value"
+        );
+        if !quotients.version_one(function, &|value: Value| patterns[value.index()]) {
+            break;
+        }
+        changed = true;
+        // The values of a version's variables on its entry become visible.
+        mem2reg::mem2reg(function);
+        dce::dce(function);
+    }
+    changed
+}
+
+/// Whether it divides integers by a divisor that is no constant.
+fn divides(function: &Function) -> bool {
+    function.insts.iter().any(|inst| match inst.op {
+        Op::Binary(BinOp::UDiv | BinOp::URem | BinOp::SDiv | BinOp::SRem, _, divisor) => {
+            function.as_const(divisor).is_none()
+        }
+        _ => false,
+    })
+}
+
+/// State kept from one version to the next.
+#[derive(Debug, Default)]
+pub struct UniformDivVersioning {
+    /// Operations that have been versioned already.
+    done: FxHashSet<Inst>,
+    /// Remainders in the guarded versions.
+    remainders: FxHashSet<Value>,
+    added: usize,
+}
+
+impl UniformDivVersioning {
+    /// Adds one guarded version; returns whether there was a candidate.
+    pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
+        let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
+        let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
+        let Some(Site { inst, place }) = found else {
+            // Nothing is left to be versioned within the limits.
+            return false;
+        };
+        let before = function.insts.len();
+        let mut writer = Writer { function, state: self, division: inst };
+        match place {
+            SiteKind::Straight { block, at, step } => writer.version_rest(block, at, step),
+            SiteKind::Loop(peel_loop) => writer.peel_loop(&peel_loop),
+        }
+        self.added += function.insts.len() - before;
+        true
+    }
+}
+
+/// Calls `f` for instructions and those nested in them.
+fn walk_all(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
+    for &inst in insts {
+        f(inst);
+        for nested in function.inst(inst).op.blocks() {
+            walk_insts(function, nested, f);
+        }
+    }
+}
+
+struct Writer<'a> {
+    function: &'a mut Function,
+    state: &'a mut UniformDivVersioning,
+    /// The operation that is versioned.
+    division: Inst,
+}
+
+impl Writer<'_> {
+    /// Adds an operation with a result.
+    fn value(&mut self, to: &mut Vec<Inst>, op: Op, ty: Type) -> Value {
+        let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
+        let inst = self.function.add_inst(op, Some(ty), fp, loc);
+        to.push(inst);
+        self.function.result(inst)
+    }
+
+    /// Adds an operation without one.
+    fn effect(&mut self, to: &mut Vec<Inst>, op: Op) {
+        let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
+        to.push(self.function.add_inst(op, None, fp, loc));
+    }
+
+    /// The versioned operation.
+    fn operands(&self) -> (BinOp, Value, Value) {
+        match self.function.inst(self.division).op {
+            Op::Binary(op, x, y) => (op, x, y),
+            ref op => unreachable!("{op:?} is neither a division nor a product"),
+        }
+    }
+
+    fn block(&mut self, insts: Vec<Inst>) -> Block {
+        let block = self.function.add_block();
+        self.function.blocks[block.index()].insts = insts;
+        block
+    }
+
+    fn scope(&mut self, to: &mut Vec<Inst>, label: Label, insts: Vec<Inst>) {
+        let body = self.block(insts);
+        self.effect(to, Op::Scope { label, body });
+    }
+
+    /// Code where the test fails is not versioned again.
+    fn mark_done(&mut self, insts: &[Inst]) {
+        let done = &mut self.state.done;
+        walk_all(self.function, insts, &mut |inst| {
+            done.insert(inst);
+        });
+    }
+
+    /// Puts a version of the rest of the block before it, for where the test holds.
+    fn version_rest(&mut self, block: Block, at: usize, step: u32) {
+        let (op, x, y) = self.operands();
+        let mut out = self.function.block(block).to_vec();
+        let rest = out.split_off(at);
+        assert_eq!(rest.first(), Some(&self.division), "the version begins with the operation");
+        let plan = PrivateLocalPlan::of(self.function, block, &rest);
+        if op == BinOp::Mul {
+            self.state.done.insert(self.division);
+            let test = self.unit_factor_test(&mut out, x, y);
+            let mut fast = Vec::new();
+            let locals = self.start_private_locals(&mut fast, &plan);
+            fast.extend(self.copy(&locals, &test.known, &rest));
+            self.branch(&mut out, test.holds, fast, rest);
+        } else {
+            self.mark_done(&rest);
+            let mut tested = Vec::new();
+            let threads = (step, Active::All);
+            let test = self.uniform_quotient_test(&mut tested, &rest, (x, y), (x, y), threads);
+            let mut fast = Vec::new();
+            let locals = self.start_private_locals(&mut fast, &plan);
+            fast.extend(self.copy(&locals, &test.known, &rest));
+            let done = self.function.add_label();
+            self.branch_and_leave(&mut tested, test.holds, fast, done);
+            self.guard_whole_simdgroup(&mut out, tested, rest, done);
+        }
+        self.function.blocks[block.index()].insts = out;
+    }
+
+    fn copy(&mut self, locals: &PrivateLocals, known: &[(Value, Value)], insts: &[Inst]) -> Vec<Inst> {
+        let mut cloner = locals.cloner(self.function);
+        for &(old, new) in known {
+            cloner.map_value(old, new);
+        }
+        cloner.insts(insts)
+    }
+
+    /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a
+    /// clone of the loop and a clone of what follows are executed; otherwise the original loop starts.
+    fn peel_loop(&mut self, peel_loop: &DividingLoop) {
+        let (_, x, y) = self.operands();
+        let mut out = self.function.block(peel_loop.block).to_vec();
+        let rest = out.split_off(peel_loop.at);
+        let plan = PrivateLocalPlan::of(self.function, peel_loop.block, &rest);
+        self.mark_done(&rest);
+        let body = self.function.block(peel_loop.body).to_vec();
+        assert_eq!(body[peel_loop.division], self.division, "the peeled part ends before the division");
+        assert!(
+            body[..peel_loop.division]
+                .iter()
+                .enumerate()
+                .all(|(at, inst)| peel_loop.test == Some(at)
+                    || !self.function.inst(*inst).op.has_side_effects()),
+            "what is cloned and may be executed twice has no effect",
+        );
+        let ahead = &body[..peel_loop.division];
+        let top = peel_loop.test.unwrap_or(0);
+
+        let mut cloner = Cloner::new(self.function);
+        let mut tested = cloner.insts(&ahead[..top]);
+        // The part of the iteration after the loop test.
+        let mut entered = cloner.insts(&ahead[top + usize::from(peel_loop.test.is_some())..]);
+        let (new_x, new_y) = (cloner.value(x), cloner.value(y));
+        let copies = std::mem::take(&mut cloner.copied);
+        let active = if peel_loop.test.is_some() { Active::Some } else { Active::All };
+        let threads = (peel_loop.step, active);
+        let test = self.uniform_quotient_test(&mut entered, &body, (x, y), (new_x, new_y), threads);
+
+        let mut fast = Vec::new();
+        let locals = self.start_private_locals(&mut fast, &plan);
+        let known: Vec<_> = copies.iter().copied().chain(test.known).collect();
+        self.iteration(&mut fast, peel_loop, &locals, &known);
+        fast.extend(self.copy(&locals, &[], &rest[1..]));
+        let done = self.function.add_label();
+        self.branch_and_leave(&mut entered, test.holds, fast, done);
+        match peel_loop.test.map(|place| self.entry(body[place], &copies)) {
+            Some((cond, true)) => self.branch(&mut tested, cond, Vec::new(), entered),
+            Some((cond, false)) => self.branch(&mut tested, cond, entered, Vec::new()),
+            None => tested.append(&mut entered),
+        }
+        self.guard_whole_simdgroup(&mut out, tested, rest, done);
+        self.function.blocks[peel_loop.block.index()].insts = out;
+    }
+
+    /// The peeled iteration from the division on, and a clone of the loop.
+    fn iteration(
+        &mut self,
+        to: &mut Vec<Inst>,
+        peel_loop: &DividingLoop,
+        locals: &PrivateLocals,
+        known: &[(Value, Value)],
+    ) {
+        let body = self.function.block(peel_loop.body)[peel_loop.division..].to_vec();
+        let continuing = self.function.block(peel_loop.continuing).to_vec();
+        let looping = self.function.block(peel_loop.block)[peel_loop.at];
+        let (leave, go_on) = (self.function.add_label(), self.function.add_label());
+        let (mut breaks, mut continues) = (false, false);
+        walk_all(self.function, &body, &mut |inst| {
+            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
+            continues |= self.function.inst(inst).op == Op::Continue(peel_loop.label);
+        });
+        walk_all(self.function, &continuing, &mut |inst| {
+            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
+        });
+        let mut cloner = locals.cloner(self.function);
+        for &(old, new) in known {
+            cloner.map_value(old, new);
+        }
+        cloner.peel_iteration(peel_loop.label, leave, go_on);
+        let (first, next) = (cloner.insts(&body), cloner.insts(&continuing));
+        let mut copies = Vec::new();
+        match continues {
+            true => self.scope(&mut copies, go_on, first),
+            false => copies.extend(first),
+        }
+        copies.extend(next);
+        copies.extend(locals.cloner(self.function).insts(&[looping]));
+        match breaks {
+            true => self.scope(to, leave, copies),
+            false => to.extend(copies),
+        }
+    }
+
+    /// The loop's exit test: its cloned condition, and whether the loop is left if it is true.
+    fn entry(&self, test: Inst, copies: &[(Value, Value)]) -> (Value, bool) {
+        let Op::If { cond, then, otherwise } = self.function.inst(test).op else {
+            unreachable!("{test} leaves the loop, so it is a branch")
+        };
+        let [leaves, stays] = [then, otherwise].map(|block| !self.function.block(block).is_empty());
+        assert_ne!(leaves, stays, "one branch of an exit test leaves the loop, the other is empty");
+        let copy = copies.iter().find(|copy| copy.0 == cond).map_or(cond, |copy| copy.1);
+        (copy, leaves)
+    }
+
+    /// If the condition holds, executes these instructions and leaves the scope `done`.
+    fn branch_and_leave(&mut self, to: &mut Vec<Inst>, cond: Value, mut insts: Vec<Inst>, done: Label) {
+        let goes_on = insts.last().is_none_or(|&last| !self.function.inst(last).op.is_terminator());
+        if goes_on {
+            self.effect(&mut insts, Op::Break(done));
+        }
+        self.branch(to, cond, insts, Vec::new());
+    }
+
+    /// Executes `tested` if all 32 threads are active, then `rest` unless `tested` left the scope.
+    fn guard_whole_simdgroup(&mut self, to: &mut Vec<Inst>, tested: Vec<Inst>, rest: Vec<Inst>, done: Label) {
+        let mut all = Vec::new();
+        let is_whole = self.is_whole(&mut all);
+        self.branch(&mut all, is_whole, tested, Vec::new());
+        all.extend(rest);
+        self.scope(to, done, all);
+    }
+
+    fn branch(&mut self, to: &mut Vec<Inst>, cond: Value, then: Vec<Inst>, otherwise: Vec<Inst>) {
+        let (then, otherwise) = (self.block(then), self.block(otherwise));
+        self.effect(to, Op::If { cond, then, otherwise });
+    }
+}
