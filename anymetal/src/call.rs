@@ -8,12 +8,12 @@ use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::{StageInputError, region_argument};
-use anymetal_hal::tensor::{TensorShape, shape_bytes};
-use anymetal_hal::texture::{
+use anymetal_hal::validate::surplus;
+use anymetal_types::tensor::{TensorShape, shape_bytes};
+use anymetal_types::texture::{
     BindingRole, Description, SamplerDescriptor, TextureDescriptor, TextureError, format_constant,
     state_constant,
 };
-use anymetal_hal::validate::surplus;
 
 use crate::error::Error;
 use crate::extent::Extent;
@@ -332,13 +332,13 @@ macro_rules! texture_setters {
         }
 
         /// The sampler at `[[sampler(index)]]`.
-        pub fn sampler(mut self, index: u32, sampler: &anymetal_hal::texture::SamplerDescriptor) -> Self {
+        pub fn sampler(mut self, index: u32, sampler: &anymetal_types::texture::SamplerDescriptor) -> Self {
             self.call.sampler(index, sampler, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
             self
         }
 
         /// The shape of the tensor whose elements are the argument with that Metal index.
-        pub fn tensor_shape(mut self, index: u32, shape: &anymetal_hal::tensor::TensorShape) -> Self {
+        pub fn tensor_shape(mut self, index: u32, shape: &anymetal_types::tensor::TensorShape) -> Self {
             self.call
                 .tensor_shape(index, shape, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
             self

@@ -13,8 +13,8 @@ use anymetal_driver::{
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::family::Family;
 use anymetal_hal::stage_input::{StageInputDescriptor, check_described};
+use anymetal_types::family::Family;
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;

@@ -22,7 +22,7 @@ use anymetal_hal::encoded_commands::{
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::stage_input::StageInRegion;
-use anymetal_hal::texture::{BindingRole, SamplerDescriptor};
+use anymetal_types::texture::{BindingRole, SamplerDescriptor};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView, Region};

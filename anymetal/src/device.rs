@@ -25,10 +25,11 @@ use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::family::{EmulatedDevice, Family};
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_telemetry::collect::{Collect, Sums, add_collector};
 use anymetal_telemetry::names::metrics as names;
+use anymetal_testing::emulated::EmulatedDevice;
+use anymetal_types::family::Family;
 
 use crate::compile::CompiledLibrary;
 use crate::error::Error;

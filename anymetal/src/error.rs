@@ -10,14 +10,14 @@ use std::sync::Arc;
 use anymetal_core::config::ConfigError;
 use anymetal_core::graph::GraphError;
 use anymetal_core::memory::MemoryError;
+use anymetal_core::record::file::RecordingError;
+use anymetal_core::record::replay::ReplayError;
 use anymetal_core::submission::ExecError;
 use anymetal_driver::sanitizer::FilterError;
 use anymetal_driver::{CompileError, CompilerBug};
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::record::file::RecordingError;
-use anymetal_hal::record::replay::ReplayError;
 use anymetal_hal::stage_input::StageInputError;
-use anymetal_hal::texture::TextureError;
+use anymetal_types::texture::TextureError;
 
 use crate::manager::ManagerError;
 

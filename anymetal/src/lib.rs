@@ -128,6 +128,8 @@ pub use anymetal_driver::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, Co
 pub use anymetal_hal as hal;
 /// Recovery policies, for [`Manager::builder`] and for programs that recover by themselves.
 pub use anymetal_policy as policy;
+/// Pixel formats, shapes of tensors, families of GPUs.
+pub use anymetal_types as types;
 
 pub use anymetal_core::config::{
     AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
@@ -145,6 +147,9 @@ pub use anymetal_core::memory::mode::{BufferUsage, ModeError, ModeRequest, Touch
 pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_core::profile::{CountedWork, Profile, TimeSource};
+pub use anymetal_core::record::file::RecordingError;
+pub use anymetal_core::record::replay::{ReplayError, Replayed};
+pub use anymetal_core::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_core::stream::StreamOptions as QueueOptions;
 pub use anymetal_core::submission::ExecError;
 pub use anymetal_core::submission::argument::{
@@ -164,26 +169,23 @@ pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
 pub use anymetal_hal::error::{DeviceError, ErrorClass, LoadedPointer, OutOfBounds};
-pub use anymetal_hal::family::{Family, UnknownFamily};
 pub use anymetal_hal::host_pages::HostPages;
 pub use anymetal_hal::logging::{DEFAULT_LOG_BYTES, LogLevel, LogMessage, Logs};
 pub use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
-pub use anymetal_hal::record::file::RecordingError;
-pub use anymetal_hal::record::replay::{ReplayError, Replayed};
-pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_hal::stage_input::{
     Attribute, AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor,
     StageInputError, StepFunction,
 };
-pub use anymetal_hal::tensor::{ShapeError, TensorShape};
-pub use anymetal_hal::texture::{
+#[cfg(feature = "nccl")]
+pub use anymetal_nvidia::{GroupId, ReduceOp};
+pub use anymetal_types::family::{Family, UnknownFamily};
+pub use anymetal_types::tensor::{ShapeError, TensorShape};
+pub use anymetal_types::texture::{
     AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,
     SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
 };
-#[cfg(feature = "nccl")]
-pub use anymetal_nvidia::{GroupId, ReduceOp};
 pub use argument::Plain;
 pub use buffer::{Buffer, BufferView, Region};
 pub use buffer_options::BufferOptions;

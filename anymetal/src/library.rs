@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anymetal_driver::ArgumentLayout;
 use anymetal_hal::artifact::{Artifact, KernelInfo};
-use anymetal_hal::family::Family;
+use anymetal_types::family::Family;
 
 use crate::compile::CompiledLibrary;
 use crate::compiling::Compiling;

@@ -1,7 +1,7 @@
 //! Replaying what was recorded: a history's submissions once more, on any device.
 
-use anymetal_hal::record::Recording;
-use anymetal_hal::record::replay::Replayed;
+use anymetal_core::record::Recording;
+use anymetal_core::record::replay::Replayed;
 
 use crate::device::Device;
 use crate::error::Error;

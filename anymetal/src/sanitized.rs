@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_driver::{Library, SharedSession};
 use anymetal_hal::artifact::Artifact;
-use anymetal_hal::family::Family;
+use anymetal_types::family::Family;
 
 use crate::compile::{Checks, made, specialisation};
 use crate::constants::FunctionConstants;

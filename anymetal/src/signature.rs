@@ -3,7 +3,7 @@
 //! Owns [`Signature`], which pipelines of any device and calls in the making share.
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
-use anymetal_hal::texture::{BindingRole, TextureError};
+use anymetal_types::texture::{BindingRole, TextureError};
 
 use anymetal_tune::default_group_size;
 

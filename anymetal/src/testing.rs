@@ -29,11 +29,11 @@ use anymetal_hal::clock::Clock;
 
 use crate::device::Device;
 
+pub use anymetal_core::record::recorder::{Recorder, RecorderOptions};
 pub use anymetal_hal::clock::ManualClock;
-pub use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults, Injected};
-pub use anymetal_hal::null::NullDevice;
-pub use anymetal_hal::record::device::RecordingDevice;
-pub use anymetal_hal::record::recorder::{Recorder, RecorderOptions};
+pub use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults, Injected};
+pub use anymetal_testing::null::NullDevice;
+pub use anymetal_testing::recording::RecordingDevice;
 
 /// A device that accepts and checks everything and runs nothing: buffers keep what the host wrote, work ends
 /// well in its order. All times and limits go by the clock.

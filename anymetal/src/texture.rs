@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentInfo;
-use anymetal_hal::texture::{
+use anymetal_types::texture::{
     Description, LevelLayout, PixelFormat, TextureDescriptor, TextureError, TextureKind, TextureLayout,
     TextureType,
 };

@@ -9,7 +9,7 @@ use anymetal::{
     ScalarType, Submission, TenantLimits, TimeShare, WhenFull,
 };
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::null::NullDevice;
+use anymetal_testing::null::NullDevice;
 
 const SOURCE: &str = "
 kernel void add(device const uint* x, device uint* y, constant uint& k, uint i [[thread_position_in_grid]]) {

@@ -8,7 +8,7 @@ use anymetal::{
     Size, Span, StorageMode, Touches,
 };
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::null::NullDevice;
+use anymetal_testing::null::NullDevice;
 
 const DEVICE_ONLY: BufferUsage =
     BufferUsage { host: Touches::Never, device: Touches::Often, imported: false };

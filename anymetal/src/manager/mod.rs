@@ -63,8 +63,8 @@ mod texture;
 use std::sync::Arc;
 
 use anymetal_audit::AuditLog;
-use anymetal_hal::texture::TextureDescriptor;
 use anymetal_policy::adapt::{LinuxThermal, Rapl};
+use anymetal_types::texture::TextureDescriptor;
 use bytemuck::Pod;
 
 use crate::device::Device;

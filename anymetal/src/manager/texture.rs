@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anymetal_core::submission::argument::ArgumentTarget;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::texture::{Description, LevelLayout, TextureDescriptor, TextureLayout};
+use anymetal_types::texture::{Description, LevelLayout, TextureDescriptor, TextureLayout};
 use bytemuck::Pod;
 
 use super::buffer::{Bound, ManagedArgument, ManagedBinding, overwrite, read_bytes, turn};

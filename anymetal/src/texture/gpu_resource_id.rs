@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use anymetal_hal::texture::GpuResourceId;
+use anymetal_types::texture::GpuResourceId;
 
 use super::Texture;
 use crate::buffer::{Buffer, Region};

@@ -1,6 +1,6 @@
 //! Mip levels made from the largest one: by kernels, each level from the one before.
 
-use anymetal_hal::texture::{ChannelKind, Filter, SamplerDescriptor, TextureError, TextureKind};
+use anymetal_types::texture::{ChannelKind, Filter, SamplerDescriptor, TextureError, TextureKind};
 
 use super::{Texture, TextureView};
 use crate::command_buffer::CommandBuffer;

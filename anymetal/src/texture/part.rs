@@ -3,7 +3,7 @@
 //! Owns [`TexturePart`] and [`Pitch`]. Invariant: of memory that is written, only the texels of the box
 //! change, never what lies between rows.
 
-use anymetal_hal::texture::TextureError;
+use anymetal_types::texture::TextureError;
 
 use super::Texture;
 use crate::error::Error;

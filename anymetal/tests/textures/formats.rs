@@ -2,7 +2,7 @@
 
 use crate::reference::{Value, decode, encode, is_integer};
 use anymetal::hal::split_mix::SplitMix64;
-use anymetal::hal::texture::ChannelKind;
+use anymetal::types::texture::ChannelKind;
 use anymetal::{CheckMode, CompileOptions, Device, Error, Library, PixelFormat, TextureDescriptor};
 
 const SIZE: [u32; 2] = [37, 5];

@@ -2,7 +2,7 @@
 //! computed another way than the kernels do: texels as one integer, values in double precision, small floats
 //! by search.
 
-use anymetal::hal::texture::ChannelKind;
+use anymetal::types::texture::ChannelKind;
 use anymetal::{AddressMode, BorderColor, PixelFormat, f16};
 
 /// A texel's channels as a kernel with `float` or with integers reads them.

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::FunctionConstantInfo;
-use anymetal_hal::family::FamilyRefusal;
 use anymetal_isolate::IsolationError;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
+use anymetal_types::family::FamilyRefusal;
 
 use crate::bug::CompilerBug;
 

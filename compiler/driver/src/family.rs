@@ -2,12 +2,12 @@
 //!
 //! The kernel is taken as it is prepared for a target: specialised, inlined, dead code gone, as Apple's
 //! compiler has it when its back end refuses. So what only a function constant that is off would use is not
-//! used. The facts are in [`anymetal_hal::family::table`]; here is which operation needs which feature.
+//! used. The facts are in [`anymetal_types::family::table`]; here is which operation needs which feature.
 
 use std::collections::BTreeMap;
 
-use anymetal_hal::family::table::Feature;
-use anymetal_hal::family::{Family, FamilyRefusal, FeatureUse};
+use anymetal_types::family::table::Feature;
+use anymetal_types::family::{Family, FamilyRefusal, FeatureUse};
 
 use anymetal_ir::{
     AtomicOp, Block, ElementType, Function, InstData, Kernel, Loc, MatrixOp, Module, Op, Scalar, SimdOp,

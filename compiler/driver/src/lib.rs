@@ -62,6 +62,7 @@ pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;
+pub use anymetal_types as types;
 pub use budget::{Budget, Effort};
 pub use bug::CompilerBug;
 pub use compiler::{Compiler, CompilerOptions};

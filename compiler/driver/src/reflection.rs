@@ -9,9 +9,9 @@ use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType, StageInputInfo,
 };
-use anymetal_hal::texture::BindingRole;
 use anymetal_ir::{self as ir, Kernel, Module};
 use anymetal_opt::{SpecialiseError, extract_kernel, specialise};
+use anymetal_types::texture::BindingRole;
 
 use crate::access::MemoryUse;
 use crate::constants::describe;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anymetal_driver::hal::family::Family;
+use anymetal_driver::types::family::Family;
 use anymetal_driver::{
     CacheConfig, CompileError, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source,
     SourceOptions, Specialisation,

@@ -1,8 +1,8 @@
 //! What a device can do, from Metal's own answers.
 
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
-use anymetal_hal::family::Family;
-use anymetal_hal::family::table::Feature;
+use anymetal_types::family::Family;
+use anymetal_types::family::table::Feature;
 use objc2::runtime::ProtocolObject;
 use objc2::sel;
 use objc2_foundation::NSProcessInfo;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anymetal::{Error, ErrorClass};
 use anymetal_driver::CompileError;
-use anymetal_driver::hal::family::FeatureUse;
+use anymetal_driver::types::family::FeatureUse;
 use serde_json::{Value, json};
 
 /// Why a subcommand did not succeed.

@@ -9,7 +9,7 @@
 //! - [`tenant`] bounds each of those who share a device.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from
 //!   its encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells
-//!   what was done, [`trace`] when, [`profile`] how long it took.
+//!   what was done ([`record`]: in a form that is written to files and run again), [`trace`] when, [`profile`] how long it took.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
@@ -22,6 +22,7 @@ pub mod history;
 pub mod memory;
 mod observe;
 pub mod profile;
+pub mod record;
 pub mod stream;
 pub mod submission;
 mod sync;

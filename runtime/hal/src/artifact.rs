@@ -16,7 +16,7 @@ use anymetal_abi::logging::LogSite;
 use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
 use crate::metal_source::MetalSource;
-use crate::texture::BindingRole;
+use anymetal_types::texture::BindingRole;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
 pub const SIMD_WIDTH: u32 = 32;

@@ -25,8 +25,8 @@ use crate::error::DeviceError;
 use crate::logging::has_messages;
 use crate::pipeline::Pipeline;
 use crate::stage_input;
-use crate::texture::BindingRole;
 use crate::validate::bound_length;
+use anymetal_types::texture::BindingRole;
 
 pub use anymetal_abi::commands as memory_layout;
 pub use anymetal_abi::commands::EncodingError;

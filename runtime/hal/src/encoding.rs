@@ -140,7 +140,7 @@ fn text(code: &[u8]) -> Result<Arc<str>, EncodingError> {
 
 /// A 64-bit multiply-and-rotate sum over 8-byte words. It finds damage; it does not defend against an
 /// attacker, who could as well write another program into the user's cache folder.
-pub(crate) fn checksum(parts: &[&[u8]]) -> u64 {
+pub fn checksum(parts: &[&[u8]]) -> u64 {
     let mut sum: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
     for part in parts {

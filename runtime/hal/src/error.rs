@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::buffer::StorageMode;
 use crate::command_failure::CommandFailure;
 use crate::encoded_commands::InvalidCommand;
-use crate::texture::BindingRole;
+use anymetal_types::texture::BindingRole;
 
 pub use out_of_bounds::{LoadedPointer, OutOfBounds};
 

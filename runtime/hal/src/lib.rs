@@ -1,12 +1,9 @@
 //! Device traits, errors with classes, capabilities, artifacts.
 //!
-//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-abi`,
-//! whose tables it passes on, and on `anymetal-lent-memory`, whose one type [`device`] takes:
+//! The crate is the two seams of the system. It depends on `anymetal-abi`, whose tables it passes on,
+//! on `anymetal-types`, and on `anymetal-lent-memory`, whose one type [`device`] takes:
 //! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what
 //!   a compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;
-//! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
-//!   runs nothing, the other two wrap any device. [`family`] wraps one, too, so that it refuses what a family
-//!   of Apple's GPUs refuses.
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime,
 //!   [`split_mix`] their reproducible random numbers.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
@@ -37,9 +34,7 @@ pub mod encoded_commands;
 pub mod encoding;
 pub mod error;
 pub mod event;
-pub mod family;
 pub mod fault;
-pub mod fault_injection;
 pub mod fence;
 pub mod heap;
 pub mod host_pages;
@@ -49,19 +44,15 @@ pub mod launch;
 pub mod logging;
 pub mod matrix_product;
 pub mod metal_source;
-pub mod null;
 pub mod peer;
 pub mod pipeline;
 pub mod queue;
-pub mod record;
 pub mod residents;
 pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;
 pub mod stage_input;
 pub mod sync;
-pub mod tensor;
-pub mod texture;
 pub mod time_sample;
 pub mod validate;
 mod waker_slot;

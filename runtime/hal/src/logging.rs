@@ -19,7 +19,7 @@ use crate::buffer::{Buffer, BufferDescriptor};
 use crate::command::{Binding, BoundResource, Command};
 use crate::device::Device;
 use crate::error::DeviceError;
-use crate::texture::BindingRole;
+use anymetal_types::texture::BindingRole;
 
 pub use anymetal_abi::logging::LogLevel;
 

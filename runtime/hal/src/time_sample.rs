@@ -45,23 +45,3 @@ pub fn unsupported(device: &str) -> DeviceError {
         alternative: "take the times of command buffers or of their commands".to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::buffer::BufferDescriptor;
-    use crate::device::Device as _;
-    use crate::null::NullDevice;
-
-    #[test]
-    fn a_sample_is_within_its_buffer_and_aligned() {
-        let descriptor = BufferDescriptor { length: 20, ..BufferDescriptor::default() };
-        let buffer = NullDevice::new().buffer(&descriptor).unwrap();
-        let check = |offset| TimeSample { buffer: Arc::clone(&buffer), offset }.check();
-        assert_eq!((check(0), check(8)), (Ok(()), Ok(())));
-        assert_eq!(check(4), Err(DeviceError::MisalignedTimeSample { offset: 4 }));
-        for offset in [16, u64::MAX] {
-            assert!(matches!(check(offset), Err(DeviceError::RangeOutsideBuffer { .. })), "{offset}");
-        }
-    }
-}

@@ -10,8 +10,6 @@ use anymetal_hal::clock::{Clock, ManualClock, Sleep};
 use anymetal_hal::command::Submission;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_policy::breaker::{Breaker, BreakerOpen, BreakerPolicy, BreakerState, Breakers};
 use anymetal_policy::deadline::TimeBudget;
@@ -20,6 +18,8 @@ use anymetal_policy::ladder::{Failure, Ladder, LadderPolicy, Outcome, Path, Requ
 use anymetal_policy::retry::RetryPolicy;
 use anymetal_policy::stack::{CallError, Ended, Stack};
 use anymetal_policy::virtual_time::{Simulated, run, run_all};
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal_testing::null::NullDevice;
 
 fn ms(count: u64) -> Duration {
     Duration::from_millis(count)

@@ -12,8 +12,8 @@ use crate::execute::Math;
 use crate::pointers::PointerTo;
 use crate::suite::Level;
 use anymetal_hal::launch::functions;
-use anymetal_hal::tensor::TensorShape;
-use anymetal_hal::texture::BindingRole;
+use anymetal_types::tensor::TensorShape;
+use anymetal_types::texture::BindingRole;
 use stage_input::StageInput;
 use std::path::{Path, PathBuf};
 

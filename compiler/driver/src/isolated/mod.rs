@@ -16,11 +16,11 @@ use std::sync::{Mutex, PoisonError};
 
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::encoding;
-use anymetal_hal::family::{Family, FamilyRefusal};
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_isolate::{Frame, Isolate, IsolationError, Pool};
 use anymetal_msl::hir::ArgumentLayout;
 use anymetal_msl::pp::IncludeLoader;
+use anymetal_types::family::{Family, FamilyRefusal};
 
 use crate::big_stack;
 use crate::cache::manifest::Manifest;

@@ -4,12 +4,12 @@
 //! checked where it is turned into values of this process; nothing in it makes that panic.
 
 use anymetal_hal::artifact::{FunctionConstantInfo, KernelInfo};
-use anymetal_hal::family::{Family, FamilyRefusal};
 use anymetal_hal::metal_source::MetalOptions;
 use anymetal_isolate::{Frame, IsolationError};
 use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 use anymetal_msl::pp::{Definition, NotLoaded};
 use anymetal_msl::token::MathMode;
+use anymetal_types::family::{Family, FamilyRefusal};
 use serde::{Deserialize, Serialize};
 
 use super::module::Positions;

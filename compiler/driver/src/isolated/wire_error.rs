@@ -12,11 +12,11 @@ use anymetal_diagnostics::{
     catalogue_entry,
 };
 use anymetal_hal::artifact::FunctionConstantInfo;
-use anymetal_hal::family::FamilyRefusal;
 use anymetal_isolate::IsolationError;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 use anymetal_opt::pipeline::pass_names;
+use anymetal_types::family::FamilyRefusal;
 use serde::{Deserialize, Serialize};
 
 use crate::bug::CompilerBug;

@@ -7,9 +7,9 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{BufferCopy, BufferFill};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::Priority;
 use anymetal_hal::time_sample::TimeSample;
+use anymetal_testing::null::NullDevice;
 
 use super::Executor;
 use crate::config::CpuDeviceOptions;

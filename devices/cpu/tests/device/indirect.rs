@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::record::recorder::RecorderOptions;
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_hal::record::device::RecordingDevice;
-use anymetal_hal::record::recorder::RecorderOptions;
+use anymetal_testing::null::NullDevice;
+use anymetal_testing::recording::RecordingDevice;
 
 use crate::kernels::{artifact, bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 

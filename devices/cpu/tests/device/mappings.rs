@@ -12,8 +12,8 @@ use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::HeapDescriptor;
 use anymetal_hal::host_pages::HostPages;
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::QueueDescriptor;
+use anymetal_testing::null::NullDevice;
 
 fn cpu() -> CpuDevice {
     CpuDevice::new(&CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() }).unwrap()

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_core::record::Recording;
+use anymetal_core::record::recorder::RecorderOptions;
+use anymetal_core::record::replay::ReplayError;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_hal::record::Recording;
-use anymetal_hal::record::device::RecordingDevice;
-use anymetal_hal::record::recorder::RecorderOptions;
-use anymetal_hal::record::replay::ReplayError;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal_testing::null::NullDevice;
+use anymetal_testing::recording::RecordingDevice;
 
 use crate::kernels::{artifact, bind, device, read_words, submission, words, zeroed};
 

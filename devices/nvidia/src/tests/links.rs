@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::peer::{CopyPath, PeerCopy, PeerLink, PeerTotals};
+use anymetal_testing::null::NullDevice;
 
 use super::*;
 use crate::staging::HALF_BYTES;

@@ -1,7 +1,7 @@
 //! `anymetal devices --families`: the table of what each family of GPUs has.
 
 use anymetal::Family;
-use anymetal_driver::hal::family::table::{FEATURES, Limits};
+use anymetal_driver::types::family::table::{FEATURES, Limits};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 //! Owns [`Resources`]. Invariant: when [`bind`] succeeds, every texture and sampler of the kernel is given
 //! exactly once, with a format that the kernel takes.
 
-use anymetal::hal::texture::{TextureType, format_constant};
+use anymetal::types::texture::{TextureType, format_constant};
 use anymetal::{
     Access, AddressMode, ArgumentInfo, BindingRole, Device, Filter, KernelInfo, MipFilter, PixelFormat,
     SamplerDescriptor, ScalarType, Texture, TextureDescriptor, TextureKind,

@@ -1,6 +1,6 @@
 //! `MTLBinding`: an argument of a kernel, as reflection tells it.
 
-use anymetal::hal::texture::TextureType;
+use anymetal::types::texture::TextureType;
 use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole};
 use objc2::Message;
 use objc2::rc::Retained;

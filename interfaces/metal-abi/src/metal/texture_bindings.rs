@@ -16,8 +16,8 @@ use super::texture_descriptor::{SHADER_READ, SHADER_WRITE};
 use super::violation;
 
 /// How many textures and samplers a kernel can have.
-pub(crate) const MAX_TEXTURES: usize = anymetal::hal::texture::MAX_TEXTURES as usize;
-pub(crate) const MAX_SAMPLERS: usize = anymetal::hal::texture::MAX_SAMPLERS as usize;
+pub(crate) const MAX_TEXTURES: usize = anymetal::types::texture::MAX_TEXTURES as usize;
+pub(crate) const MAX_SAMPLERS: usize = anymetal::types::texture::MAX_SAMPLERS as usize;
 
 /// Textures and samplers by index.
 #[derive(Debug, Clone, Default)]

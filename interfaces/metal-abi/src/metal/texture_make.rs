@@ -1,6 +1,6 @@
 //! How textures come to be: of a descriptor, in a heap, over a buffer, as views of others.
 
-use anymetal::hal::texture::TextureLayout;
+use anymetal::types::texture::TextureLayout;
 use anymetal::{Error, PixelFormat, Texture as Memory, TextureView};
 use objc2::Message;
 use objc2::rc::Retained;

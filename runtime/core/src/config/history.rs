@@ -1,6 +1,6 @@
 //! The section `[history]`: the ring of what was given to the device.
 
-use anymetal_hal::record::recorder::RecorderOptions;
+use crate::record::recorder::RecorderOptions;
 use serde::Deserialize;
 
 use super::{ConfigError, Layers, Setter, flag, parse, value};

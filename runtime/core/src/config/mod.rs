@@ -21,8 +21,8 @@ mod telemetry;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anymetal_hal::family::Family;
 use anymetal_policy::policies::Policies;
+use anymetal_types::family::Family;
 use serde::Deserialize;
 
 pub use audit::{AuditConfig, AuditDurability, AuditFailing, AuditLayer};

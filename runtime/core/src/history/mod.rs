@@ -1,6 +1,6 @@
 //! Command history: what was given to the device, told when something fails.
 //!
-//! Owns [`History`], a ring over [`anymetal_hal::record`], which defines the records, their file and their
+//! Owns [`History`], a ring over [`crate::record`], which defines the records, their file and their
 //! replay. Invariant: the ring is bounded; when a submission fails (cancelling is no failure) the ring as
 //! text, the failed entry included, goes to the sink before anyone is told of the failure.
 
@@ -8,20 +8,20 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::record::recorder::{EntryId, Recorder};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::command::Submission;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_hal::record::recorder::{EntryId, Recorder};
 
 use crate::submission::{ExecError, Outcome};
 
 // What a user of a history needs, in one place.
-pub use anymetal_hal::record::file::RecordingError;
-pub use anymetal_hal::record::recorder::RecorderOptions;
-pub use anymetal_hal::record::replay::{ReplayError, Replayed};
-pub use anymetal_hal::record::{Entry, RecordedOutcome, Recording};
+pub use crate::record::file::RecordingError;
+pub use crate::record::recorder::RecorderOptions;
+pub use crate::record::replay::{ReplayError, Replayed};
+pub use crate::record::{Entry, RecordedOutcome, Recording};
 
 /// Where the dump of a failure goes.
 pub type Sink = dyn Fn(&ExecError, &str) + Send + Sync;

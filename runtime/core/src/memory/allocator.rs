@@ -228,7 +228,7 @@ impl fmt::Debug for AllocatedBuffer {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use anymetal_hal::clock::ManualClock;
-    use anymetal_hal::null::NullDevice;
+    use anymetal_testing::null::NullDevice;
 
     use super::*;
     use crate::tenant::{QuotaError, TenantLimits};

@@ -1,6 +1,6 @@
 //! A null device for tests of memory policies, with work in flight that a test begins and ends.
 //!
-//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_hal::null`] with an account of their
+//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_testing::null`] with an account of their
 //! own. Invariant: `live_bytes` and `live_buffers` are what has not been dropped, so a test sees leaks and
 //! excess whatever the code under test says.
 
@@ -19,9 +19,9 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::heap::{Heap, HeapDescriptor};
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_testing::null::NullDevice;
 
 #[derive(Debug)]
 pub(crate) struct TestDevice {

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
 
+use crate::record::recorder::EntryId;
 use anymetal_hal::command::Timestamps;
 use anymetal_hal::encoded_commands;
 use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
-use anymetal_hal::record::recorder::EntryId;
 use anymetal_hal::stage_input;
 
 use super::StreamCore;

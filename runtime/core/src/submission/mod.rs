@@ -22,13 +22,13 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use crate::record::recorder::EntryId;
 use anymetal_hal::clock::wait_for;
 use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::interruption;
 use anymetal_hal::logging::{CommandLog, Logs};
 use anymetal_hal::queue::Cancellation;
-use anymetal_hal::record::recorder::EntryId;
 
 use crate::event::Bridge;
 use crate::observe::Observation;

@@ -13,9 +13,9 @@ use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::queue::QueueDescriptor;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 
 use crate::machine::cpu as device;
 

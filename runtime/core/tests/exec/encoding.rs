@@ -9,7 +9,7 @@ use anymetal_core::submission::argument::Inline;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::null::NullDevice;
+use anymetal_testing::null::NullDevice;
 
 use crate::machine::{artifact, zeroed};
 

@@ -11,7 +11,7 @@ use anymetal_hal::clock::{Clock, ManualClock};
 use anymetal_hal::command::{Deadline, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::null::NullDevice;
+use anymetal_testing::null::NullDevice;
 
 use crate::machine::{cpu, read, slow, zeroed};
 

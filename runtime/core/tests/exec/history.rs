@@ -7,9 +7,9 @@ use anymetal_core::stream::StreamOptions;
 use anymetal_core::stream::context::Context;
 use anymetal_hal::clock::{ManualClock, SystemClock};
 use anymetal_hal::error::ErrorClass;
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal_testing::null::NullDevice;
 
 use crate::machine::{artifact, cpu, read, zeroed};
 

@@ -8,8 +8,8 @@ use anymetal_core::stream::{Stream, StreamOptions};
 use anymetal_core::submission::{ExecError, Submission};
 use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits};
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::fault_injection::{FaultPlan, Faults};
 use anymetal_hal::queue::{Cancellation, WhenFull};
+use anymetal_testing::fault_injection::{FaultPlan, Faults};
 
 use crate::machine::{faulty, slow};
 

@@ -12,8 +12,8 @@ use anymetal_hal::artifact::{
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::device::Device;
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan};
-use anymetal_hal::null::NullDevice;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan};
+use anymetal_testing::null::NullDevice;
 
 /// A null device on which everything takes a time, by a clock that the test moves.
 pub(crate) struct Slow {

@@ -12,7 +12,7 @@ use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::ErrorClass;
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

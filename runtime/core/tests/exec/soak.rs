@@ -14,8 +14,8 @@ use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::queue::Priority;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 
 use crate::machine::{cpu, read, zeroed};
 

@@ -17,11 +17,11 @@ use anymetal_hal::clock::ManualClock;
 use anymetal_hal::command::Grid;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::ErrorClass;
-use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_telemetry::collect::{collect, sums};
 use anymetal_telemetry::names::metrics as names;
+use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal_testing::null::NullDevice;
 use values::{install, value};
 
 struct Bench {

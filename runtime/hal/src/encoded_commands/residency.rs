@@ -38,29 +38,78 @@ impl Residency {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
+    use std::ptr::NonNull;
+
     use super::*;
-    use crate::buffer::BufferDescriptor;
+    use crate::buffer::StorageMode;
+    use crate::buffer_uses::BufferUses;
     use crate::command::BufferFill;
-    use crate::device::Device;
-    use crate::null::NullDevice;
+    use crate::error::DeviceError;
+
+    /// A buffer at an address, without memory.
+    #[derive(Debug)]
+    struct Placed {
+        address: u64,
+        length: u64,
+        uses: BufferUses,
+    }
+
+    impl Buffer for Placed {
+        fn length(&self) -> u64 {
+            self.length
+        }
+
+        fn storage_mode(&self) -> StorageMode {
+            StorageMode::Private
+        }
+
+        fn label(&self) -> &str {
+            ""
+        }
+
+        fn contents(&self) -> Option<NonNull<u8>> {
+            None
+        }
+
+        fn device_address(&self) -> Option<u64> {
+            Some(self.address)
+        }
+
+        fn read(&self, _offset: u64, _destination: &mut [u8]) -> Result<(), DeviceError> {
+            unreachable!("nothing is read")
+        }
+
+        fn write(&self, _offset: u64, _source: &[u8]) -> Result<(), DeviceError> {
+            unreachable!("nothing is written")
+        }
+
+        fn uses(&self) -> &BufferUses {
+            &self.uses
+        }
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
 
     #[test]
     fn addresses_are_found_in_the_buffers_of_the_commands_and_nowhere_else() {
-        let device = NullDevice::new();
-        let buffers = [16u64, 0, 64].map(|length| device.buffer(&BufferDescriptor::shared(length)).unwrap());
+        let buffers = [(4096, 16), (8192, 0), (12288, 64)].map(|(address, length)| -> Arc<dyn Buffer> {
+            Arc::new(Placed { address, length, uses: BufferUses::default() })
+        });
         let fill = |buffer: &Arc<dyn Buffer>| {
             Command::Fill(BufferFill { buffer: Arc::clone(buffer), offset: 0, length: 0, value: 0 })
         };
         let commands: Vec<Command> = buffers.iter().chain(&buffers).map(fill).collect();
         let residency = Residency::of(&commands);
-        let address =
-            |at: usize| buffers[at].device_address().expect("null buffers are in the host's memory");
         let offset = |address| residency.find(address).map(|(buffer, offset)| (buffer.length(), offset));
-        assert_eq!(offset(address(0)), Some((16, 0)));
-        assert_eq!(offset(address(2) + 63), Some((64, 63)));
-        assert_eq!((offset(0), offset(u64::MAX)), (None, None));
-        assert!(Residency::default().find(address(0)).is_none());
-        let alone = Residency::of(&commands[..1]);
-        assert!(alone.find(address(2)).is_none() && alone.find(address(0) + 16).is_none());
+        assert_eq!(offset(4096), Some((16, 0)));
+        assert_eq!(offset(12288 + 63), Some((64, 63)));
+        for outside in [0, 4095, 4096 + 16, 8192, 12288 + 64, u64::MAX] {
+            assert_eq!(offset(outside), None, "{outside}");
+        }
+        assert!(Residency::default().find(4096).is_none());
+        assert!(Residency::of(&commands[..1]).find(12288).is_none());
     }
 }

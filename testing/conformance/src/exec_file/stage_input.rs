@@ -8,7 +8,7 @@ use anymetal_hal::artifact::{ElementType, KernelInfo, ScalarType, StageInputInfo
 use anymetal_hal::stage_input::{
     AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor,
 };
-use anymetal_hal::texture::BindingRole;
+use anymetal_types::texture::BindingRole;
 
 /// The directives of a launch so far.
 #[derive(Clone, Debug, Default)]

@@ -14,8 +14,8 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_driver::Compiler;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command_failure::CommandFailure;
-use anymetal_hal::texture::format_constant;
 use anymetal_llvm::CpuLevel;
+use anymetal_types::texture::format_constant;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The CPU device.

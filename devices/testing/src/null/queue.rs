@@ -14,18 +14,18 @@ use std::time::Duration;
 
 use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
-use crate::artifact::KernelInfo;
-use crate::clock::AlarmId;
-use crate::command::{Command, DEFAULT_DEADLINE, Submission};
-use crate::completion::{Completion, CompletionSource, Timing};
-use crate::error::DeviceError;
-use crate::fence::HostFence;
-use crate::indirect::HostIndirect;
-use crate::pipeline::Pipeline;
-use crate::queue::{Cancellation, Queue, QueueDescriptor, admit, take_back};
-use crate::semaphore::Semaphore;
-use crate::single_runner::SingleRunner;
-use crate::validate;
+use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::clock::AlarmId;
+use anymetal_hal::command::{Command, DEFAULT_DEADLINE, Submission};
+use anymetal_hal::completion::{Completion, CompletionSource, Timing};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::HostFence;
+use anymetal_hal::indirect::HostIndirect;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, admit, take_back};
+use anymetal_hal::semaphore::Semaphore;
+use anymetal_hal::single_runner::SingleRunner;
+use anymetal_hal::validate;
 
 /// A queue's handle. Dropping it lets submitted work end.
 pub(super) struct NullQueue(Arc<QueueCore>);
@@ -213,7 +213,7 @@ impl QueueCore {
                 validate::check_indirect_dispatch(kernel, dispatch, limits)?;
             }
             Command::Copy(copy) => {
-                validate::check_copy(copy, crate::blit::same_buffer(&copy.source, &copy.destination))?;
+                validate::check_copy(copy, anymetal_hal::blit::same_buffer(&copy.source, &copy.destination))?;
             }
             Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
             Command::MatrixProduct(product) => product.check()?,

@@ -3,24 +3,27 @@
 //! Owns [`RecordingDevice`]. Invariant: what a program sees is the wrapped device's own resources and
 //! completions; only the ring is added.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use crate::artifact::Artifact;
-use crate::buffer::{Buffer, BufferDescriptor};
-use crate::capabilities::Capabilities;
-use crate::command::{Command, Submission};
-use crate::completion::Completion;
-use crate::device::{Device, LentMemory};
-use crate::error::DeviceError;
-use crate::event::Event;
-use crate::fence::Fence;
-use crate::heap::{Heap, HeapDescriptor};
-use crate::host_pages::{HostPages, ImportError};
-use crate::indirect::IndirectCommandBuffer;
-use crate::pipeline::Pipeline;
-use crate::queue::{Cancellation, Queue, QueueDescriptor};
-use crate::record::recorder::{EntryId, Recorder, RecorderOptions};
+use anymetal_core::record::recorder::{EntryId, Recorder, RecorderOptions};
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::device::{Device, LentMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::host_pages::{HostPages, ImportError};
+use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor};
 
 /// A device whose submissions are recorded.
 #[derive(Debug, Clone)]

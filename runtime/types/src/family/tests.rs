@@ -1,13 +1,7 @@
-//! The table, and a device that it lowers.
-
-use std::sync::Arc;
+//! The table of features.
 
 use super::table::{FEATURES, Feature};
 use super::*;
-use crate::buffer::BufferDescriptor;
-use crate::device::Device;
-use crate::error::DeviceError;
-use crate::null::NullDevice;
 
 #[test]
 fn rows_are_in_the_order_of_the_features() {
@@ -40,23 +34,4 @@ fn names_are_read_back_and_others_are_refused_with_those_that_exist() {
     }
     let error = "apple3".parse::<Family>().unwrap_err().to_string();
     assert_eq!(error, "`apple3` is not a family: apple4 to apple10, mac2, metal3, metal4 or paravirtual");
-}
-
-#[test]
-fn a_device_loses_what_the_family_lacks_and_gains_nothing() {
-    let inner: Arc<dyn Device> = Arc::new(NullDevice::new());
-    let own = inner.capabilities();
-    for family in Family::ALL {
-        let device = EmulatedDevice::new(Arc::clone(&inner), family);
-        let lowered = device.capabilities();
-        assert!(lowered.max_buffer_bytes <= own.max_buffer_bytes && lowered.simd_width == own.simd_width);
-        assert_eq!(lowered.supports_bfloat, family.supports(Feature::Bfloat));
-        assert_eq!(lowered.supports_64_bit_atomics, family.supports(Feature::Atomics64));
-    }
-    let runner = EmulatedDevice::new(inner, Family::Paravirtual);
-    let limit = 3_758_096_384;
-    let descriptor = |length| BufferDescriptor { length, ..BufferDescriptor::default() };
-    let refused = runner.buffer(&descriptor(limit + 1)).unwrap_err();
-    assert_eq!(refused, DeviceError::BufferTooLarge { requested: limit + 1, limit });
-    assert!(runner.buffer(&descriptor(4096)).is_ok());
 }

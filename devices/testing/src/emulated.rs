@@ -5,22 +5,22 @@
 
 use std::sync::Arc;
 
-use super::Family;
-use super::table;
-use crate::artifact::{AddressSpace, ArgumentKind, Artifact, KernelInfo};
-use crate::buffer::{Buffer, BufferDescriptor};
-use crate::capabilities::Capabilities;
-use crate::command::Command;
-use crate::device::{Device, LentMemory};
-use crate::error::DeviceError;
-use crate::event::Event;
-use crate::fence::Fence;
-use crate::heap::{Heap, HeapDescriptor};
-use crate::host_pages::{HostPages, ImportError};
-use crate::indirect::IndirectCommandBuffer;
-use crate::peer::{PeerHandle, PeerLink};
-use crate::pipeline::Pipeline;
-use crate::queue::{Queue, QueueDescriptor};
+use anymetal_hal::artifact::{AddressSpace, ArgumentKind, Artifact, KernelInfo};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::Command;
+use anymetal_hal::device::{Device, LentMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::host_pages::{HostPages, ImportError};
+use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::peer::{PeerHandle, PeerLink};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_types::family::Family;
+use anymetal_types::family::table::Feature;
 
 /// A device that refuses what a family refuses.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct EmulatedDevice {
 impl EmulatedDevice {
     /// Wraps a device.
     pub fn new(inner: Arc<dyn Device>, family: Family) -> Self {
-        let capabilities = table::lowered(inner.capabilities(), family);
+        let capabilities = lowered(inner.capabilities(), family);
         EmulatedDevice { inner, family, capabilities }
     }
 
@@ -144,5 +144,47 @@ impl Device for EmulatedDevice {
 
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
+    }
+}
+
+/// A device's capabilities, lowered to the family's.
+fn lowered(own: &Capabilities, family: Family) -> Capabilities {
+    let limits = family.limits();
+    let threads = limits.threads_per_threadgroup;
+    Capabilities {
+        working_set_bytes: own.working_set_bytes.min(limits.working_set_bytes.unwrap_or(u64::MAX)),
+        max_buffer_bytes: own.max_buffer_bytes.min(limits.buffer_bytes.unwrap_or(u64::MAX)),
+        max_threads_per_dimension: own.max_threads_per_dimension.map(|most| most.min(threads)),
+        max_threads_per_threadgroup: own.max_threads_per_threadgroup.min(threads),
+        max_threadgroup_memory_bytes: own.max_threadgroup_memory_bytes.min(limits.threadgroup_memory_bytes),
+        max_inline_bytes: own.max_inline_bytes.min(limits.inline_bytes),
+        supports_bfloat: own.supports_bfloat && family.supports(Feature::Bfloat),
+        supports_64_bit_atomics: own.supports_64_bit_atomics && family.supports(Feature::Atomics64),
+        ..own.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::null::NullDevice;
+
+    #[test]
+    fn a_device_loses_what_the_family_lacks_and_gains_nothing() {
+        let inner: Arc<dyn Device> = Arc::new(NullDevice::new());
+        let own = inner.capabilities();
+        for family in Family::ALL {
+            let device = EmulatedDevice::new(Arc::clone(&inner), family);
+            let lowered = device.capabilities();
+            assert!(lowered.max_buffer_bytes <= own.max_buffer_bytes && lowered.simd_width == own.simd_width);
+            assert_eq!(lowered.supports_bfloat, family.supports(Feature::Bfloat));
+            assert_eq!(lowered.supports_64_bit_atomics, family.supports(Feature::Atomics64));
+        }
+        let runner = EmulatedDevice::new(inner, Family::Paravirtual);
+        let limit = 3_758_096_384;
+        let descriptor = |length| BufferDescriptor { length, ..BufferDescriptor::default() };
+        let refused = runner.buffer(&descriptor(limit + 1)).unwrap_err();
+        assert_eq!(refused, DeviceError::BufferTooLarge { requested: limit + 1, limit });
+        assert!(runner.buffer(&descriptor(4096)).is_ok());
     }
 }

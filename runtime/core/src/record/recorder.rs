@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::artifact::{Artifact, ArtifactCode};
-use crate::buffer::{Buffer, StorageMode};
-use crate::command::{Binding, BoundResource, Command, Grid, Submission, ThreadgroupMemory};
-use crate::completion::{Completion, Outcome};
-use crate::event::Event;
-use crate::fence::Fence;
-use crate::pipeline::Pipeline;
 use crate::record::{
     BufferRecord, Entry, PipelineRecord, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome,
     Recording,
 };
+use anymetal_hal::artifact::{Artifact, ArtifactCode};
+use anymetal_hal::buffer::{Buffer, StorageMode};
+use anymetal_hal::command::{Binding, BoundResource, Command, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::completion::{Completion, Outcome};
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::pipeline::Pipeline;
 
 /// What a recorder keeps.
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ impl Recorder {
 
     /// Keeps the completion of a submission until its end is noted: whoever waited for it may ask for the
     /// recording before the device's thread has come to tell.
-    pub(super) fn note_running(&self, entry: EntryId, completion: &Completion) {
+    pub fn note_running(&self, entry: EntryId, completion: &Completion) {
         self.lock().running.insert(entry.0, completion.clone());
     }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::*;
-use crate::clock::ManualClock;
-use crate::command::{BufferFill, Command, DEFAULT_DEADLINE, Deadline, InvalidDeadline, Submission};
-use crate::completion::Completion;
-use crate::queue::{Cancellation, WhenFull};
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::{BufferFill, Command, DEFAULT_DEADLINE, Deadline, InvalidDeadline, Submission};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::queue::{Cancellation, WhenFull};
 
 #[test]
 fn deadlines_of_clients_are_numbers_of_seconds_and_zero_is_none() {

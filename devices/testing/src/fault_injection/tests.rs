@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::clock::ManualClock;
-use crate::command::{BufferFill, Submission};
-use crate::completion::Completion;
-use crate::error::ErrorClass;
 use crate::null::NullDevice;
-use crate::queue::WhenFull;
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::{BufferFill, Submission};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::error::ErrorClass;
+use anymetal_hal::queue::WhenFull;
 
 fn wrapped(plan: FaultPlan) -> (FaultInjectingDevice, Arc<ManualClock>) {
     let clock = ManualClock::new();

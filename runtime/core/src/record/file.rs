@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::{self, checksum};
 use crate::record::{Entry, PipelineRecord, Recording};
+use anymetal_hal::encoding::{self, checksum};
 
 const MAGIC: [u8; 8] = *b"anymrec\0";
 /// Raised whenever the header's meaning changes.

@@ -1,11 +1,10 @@
 //! Recording: what was submitted and how it ended, in a ring; as text, in a file, and run again.
 //!
-//! Owns the plain records. [`recorder`] keeps the ring, [`device`] is the wrapping device that fills it,
+//! Owns the plain records. [`recorder`] keeps the ring, `anymetal_testing::recording` a wrapping device that fills it,
 //! [`file`] the byte encoding, [`replay`] runs a recording on any device. Invariant: a record holds no
 //! resource alive (buffers are named by numbers), and an entry with contents can be replayed without the
 //! others.
 
-pub mod device;
 pub mod file;
 pub mod recorder;
 pub mod replay;
@@ -15,9 +14,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::Artifact;
-use crate::buffer::StorageMode;
-use crate::matrix_product::{MatrixOperand, MatrixProduct};
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::StorageMode;
+use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 
 /// A recording: entries and what they name.
 #[derive(Debug, Clone, Default)]
@@ -314,6 +313,3 @@ fn describe_product(product: &MatrixProduct<u32>) -> String {
 fn extent([x, y, z]: [u32; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
-
-#[cfg(test)]
-mod tests;

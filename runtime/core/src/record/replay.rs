@@ -7,23 +7,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::artifact::Artifact;
-use crate::buffer::{Buffer, BufferDescriptor};
-use crate::command::{
+use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome, Recording};
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, IndirectDispatch, Submission,
     ThreadgroupMemory,
 };
-use crate::completion::Outcome;
-use crate::device::Device;
-use crate::error::DeviceError;
-use crate::event::Event;
-use crate::fence::Fence;
-use crate::logging::{self, DEFAULT_LOG_BYTES};
-use crate::pipeline::Pipeline;
-use crate::queue::{Queue, QueueDescriptor};
-use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, RecordedOutcome, Recording};
-use crate::stage_input;
-use crate::time_sample::TimeSample;
+use anymetal_hal::completion::Outcome;
+use anymetal_hal::device::Device;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_hal::stage_input;
+use anymetal_hal::time_sample::TimeSample;
 
 /// How one entry went this time.
 #[derive(Debug, Clone)]

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::NullShared;
-use crate::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
-use crate::buffer_uses::{BufferUses, CopyGuard, MapMode};
-use crate::error::DeviceError;
-use crate::heap::{Heap, HeapDescriptor, RangeAllocator};
-use crate::host_pages::HostPages;
-use crate::validate;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
+use anymetal_hal::buffer_uses::{BufferUses, CopyGuard, MapMode};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::heap::{Heap, HeapDescriptor, RangeAllocator};
+use anymetal_hal::host_pages::HostPages;
+use anymetal_hal::validate;
 
 /// A buffer that has memory only once the host looks.
 pub(super) struct NullBuffer {

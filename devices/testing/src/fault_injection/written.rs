@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::artifact::{Access, AddressSpace, ArgumentKind};
-use crate::buffer::Buffer;
-use crate::command::{Binding, BoundResource, Command, Submission};
-use crate::pipeline::Pipeline;
-use crate::time_sample::TIME_SAMPLE_BYTES;
+use anymetal_hal::artifact::{Access, AddressSpace, ArgumentKind};
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{Binding, BoundResource, Command, Submission};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::time_sample::TIME_SAMPLE_BYTES;
 
 /// One written range, with the bytes that it had at the submission. Memory that the host cannot
 /// read is left out.

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::clock::Clock;
-use crate::error::{DeviceError, ErrorClass};
-use crate::split_mix::{GAMMA, finalise};
-use crate::sync::{Mutex, lock};
+use anymetal_hal::clock::Clock;
+use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::split_mix::{GAMMA, finalise};
+use anymetal_hal::sync::{Mutex, lock};
 
 /// What fails, and how long things take.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,8 @@
-//! Families of Apple GPUs, to be emulated downwards (DEV-3): a device opened for a family refuses what GPUs
-//! of that family refuse.
+//! Families of Apple GPUs (DEV-3).
 //!
 //! - [`table`] is the one place that says which family has what, from Apple's published feature set tables;
-//! - [`FamilyRefusal`] names what a kernel uses that a family lacks, and where;
-//! - [`EmulatedDevice`] wraps any device and lowers its capabilities to the family's.
-//!
-//! Invariant: emulation only takes away. What the wrapped device cannot do stays impossible, and results do
-//! not change.
+//! - [`FamilyRefusal`] names what a kernel uses that a family lacks, and where.
 
-mod emulated;
 mod refusal;
 pub mod table;
 #[cfg(test)]
@@ -19,7 +13,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use emulated::EmulatedDevice;
 pub use refusal::{FamilyRefusal, FeatureUse};
 
 /// A family of GPUs, by the name of Metal's `MTLGPUFamily`, or a device that is known for lacking much.

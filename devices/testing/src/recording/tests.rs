@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use crate::artifact::ScalarType;
-use crate::buffer::BufferDescriptor;
-use crate::command::{BufferFill, Command, Submission};
-use crate::device::Device;
-use crate::matrix_product::{MatrixOperand, MatrixProduct};
 use crate::null::NullDevice;
-use crate::queue::QueueDescriptor;
-use crate::record::Recording;
-use crate::record::device::RecordingDevice;
-use crate::record::file::RecordingError;
-use crate::record::recorder::RecorderOptions;
-use crate::time_sample::TimeSample;
+use crate::recording::RecordingDevice;
+use anymetal_core::record::Recording;
+use anymetal_core::record::file::RecordingError;
+use anymetal_core::record::recorder::RecorderOptions;
+use anymetal_hal::artifact::ScalarType;
+use anymetal_hal::buffer::BufferDescriptor;
+use anymetal_hal::command::{BufferFill, Command, Submission};
+use anymetal_hal::device::Device;
+use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
+use anymetal_hal::queue::QueueDescriptor;
+use anymetal_hal::time_sample::TimeSample;
 
 fn recorded(entries: usize, submissions: u64) -> Recording {
     let options = RecorderOptions::replayable(entries);

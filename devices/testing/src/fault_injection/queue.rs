@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use super::plan::{Injector, Kind};
 use super::written::WrittenMemory;
-use crate::command::Submission;
-use crate::completion::{Completion, CompletionSource, Outcome};
-use crate::error::DeviceError;
-use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
-use crate::semaphore::Semaphore;
-use crate::single_runner::SingleRunner;
+use anymetal_hal::command::Submission;
+use anymetal_hal::completion::{Completion, CompletionSource, Outcome};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::semaphore::Semaphore;
+use anymetal_hal::single_runner::SingleRunner;
 
 pub(super) struct FaultInjectingQueue(Arc<QueueCore>);
 

@@ -9,7 +9,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Family;
-use crate::capabilities::Capabilities;
 
 /// Something that a kernel can use and that not every family has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -178,21 +177,4 @@ pub struct Limits {
     pub buffer_bytes: Option<u64>,
     /// The recommended working set in bytes; `None`: it is the device's.
     pub working_set_bytes: Option<u64>,
-}
-
-/// A device's capabilities, lowered to the family's.
-pub(super) fn lowered(own: &Capabilities, family: Family) -> Capabilities {
-    let limits = family.limits();
-    let threads = limits.threads_per_threadgroup;
-    Capabilities {
-        working_set_bytes: own.working_set_bytes.min(limits.working_set_bytes.unwrap_or(u64::MAX)),
-        max_buffer_bytes: own.max_buffer_bytes.min(limits.buffer_bytes.unwrap_or(u64::MAX)),
-        max_threads_per_dimension: own.max_threads_per_dimension.map(|most| most.min(threads)),
-        max_threads_per_threadgroup: own.max_threads_per_threadgroup.min(threads),
-        max_threadgroup_memory_bytes: own.max_threadgroup_memory_bytes.min(limits.threadgroup_memory_bytes),
-        max_inline_bytes: own.max_inline_bytes.min(limits.inline_bytes),
-        supports_bfloat: own.supports_bfloat && family.supports(Feature::Bfloat),
-        supports_64_bit_atomics: own.supports_64_bit_atomics && family.supports(Feature::Atomics64),
-        ..own.clone()
-    }
 }

@@ -1,0 +1,10 @@
+//! Plain data that every layer names: pixel formats and layouts of textures, shapes of tensors, families of
+//! GPUs and what each supports.
+//!
+//! Invariant: nothing here does input or output, or knows of a device.
+
+#![forbid(unsafe_code)]
+
+pub mod family;
+pub mod tensor;
+pub mod texture;
