@@ -5,7 +5,7 @@
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_types::texture::{BindingRole, TextureError};
 
-use anymetal_tune::default_group_size;
+use crate::tuning::default_group_size;
 
 use crate::error::Error;
 use crate::tuning::TunedSizes;

@@ -22,6 +22,11 @@
 //! # }
 //! ```
 
+mod candidates;
+mod database;
+mod search;
+mod shape;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,10 +36,10 @@ use std::time::Duration;
 use anymetal_driver::CacheConfig;
 use anymetal_hal::command::Grid;
 
-pub use anymetal_tune::{
-    Database, DatabaseError, Entry, Key, Outcome as Tuned, Samples, SearchOptions, ShapeClass, Trial,
-    Verdict, candidates, default_group_size, search,
-};
+pub use candidates::{candidates, default_group_size};
+pub use database::{Database, DatabaseError, Entry, Key, SetAside};
+pub use search::{Outcome as Tuned, Samples, SearchOptions, Trial, Verdict, search};
+pub use shape::ShapeClass;
 
 use crate::error::Error;
 use crate::launch::Launch;

@@ -21,8 +21,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-abi", &[]),
-    // A pointer and its owner, so that nothing above needs unsafe code for it.
-    ("anymetal-lent-memory", &[]),
+    // Formats, shapes, families.
+    ("anymetal-types", &["anymetal-abi"]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-opt", "anymetal-diagnostics", "anymetal-abi"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-analysis", "anymetal-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
@@ -47,36 +47,39 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-analyze",
             "anymetal-sanitizer",
             "anymetal-hal",
+            "anymetal-types",
             "anymetal-isolate",
             "anymetal-telemetry",
         ],
     ),
-    ("anymetal-hal", &["anymetal-files", "anymetal-abi", "anymetal-lent-memory"]),
+    ("anymetal-hal", &["anymetal-abi", "anymetal-types"]),
     // A device never sees ir, msl or llvm.
     ("anymetal-cpu", &["anymetal-hal"]),
-    ("anymetal-nvidia", &["anymetal-hal", "anymetal-cublas"]),
-    ("anymetal-apple", &["anymetal-hal"]),
+    ("anymetal-nvidia", &["anymetal-hal", "anymetal-types"]),
+    ("anymetal-apple", &["anymetal-hal", "anymetal-types"]),
+    // Null, fault-injecting, recording and emulating devices.
+    ("anymetal-testing", &["anymetal-core", "anymetal-hal", "anymetal-types"]),
     // Time and error classes; what is logged is the callers'.
     ("anymetal-audit", &["anymetal-files", "anymetal-hal"]),
-    // Measured sizes; the callers launch.
-    ("anymetal-tune", &["anymetal-files"]),
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
-    ("anymetal-core", &["anymetal-files", "anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
+    (
+        "anymetal-core",
+        &["anymetal-files", "anymetal-hal", "anymetal-types", "anymetal-policy", "anymetal-telemetry"],
+    ),
     // What listens to telemetry.
     ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
     ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
     ("anymetal-translate", &["anymetal-diagnostics"]),
     ("anymetal-macros", &[]),
-    // Products of matrices over slices, and in NVIDIA GPUs.
+    // Products of matrices over slices.
     ("anymetal-host-gemm", &[]),
-    ("anymetal-cublas", &[]),
     ("anymetal", ANY),
     // A client like any other: what it does, a program that uses the crate can do.
     ("anymetal-tensor-ops", &["anymetal", "anymetal-host-gemm"]),
     // Compares itself with others; of ours it knows only the forms of two of them.
-    ("anymetal-bench-peers", &["anymetal-host-gemm", "anymetal-cublas"]),
+    ("anymetal-bench-peers", &["anymetal-host-gemm", "anymetal-nvidia"]),
     // The dashboard finds metrics by telemetry's names.
     (
         "anymetal-cli",
@@ -86,7 +89,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-driver",
             "anymetal-files",
             "anymetal-translate",
-            "anymetal-tune",
             "anymetal-bench-peers",
             "anymetal-telemetry",
         ],

@@ -19,13 +19,13 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
     &["utils.rs", "util.rs", "common.rs", "base.rs", "misc.rs", "helpers.rs"];
 
 /// Crates that may hold unsafe code; all others forbid it. `metal-abi` is an Objective-C runtime,
-/// `libmetal` the same as a shared library; `lent-memory`, `python` and `c-api` take pointers of other
-/// languages; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and
-/// `host-gemm` the `gemm` crate, `cublas` cuBLAS; `math-ulp` calls compiled functions to measure them,
+/// `libmetal` the same as a shared library; `python` and `c-api` take pointers of other languages,
+/// which `hal` passes on; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and
+/// `host-gemm` the `gemm` crate; `math-ulp` calls compiled functions to measure them,
 /// `misuse` the C library, and `metal-misuse` methods with arguments that are not allowed.
 const MAY_BE_UNSAFE: &[&str] = &[
     "compiler/llvm",
-    "runtime/lent-memory",
+    "runtime/hal",
     "interfaces/python",
     "interfaces/c-api",
     "devices/cpu",
@@ -35,7 +35,6 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "interfaces/libmetal",
     "tools/bench-peers",
     "libraries/host-gemm",
-    "devices/cublas",
     "testing/math-ulp",
     "testing/misuse",
     "testing/metal-misuse",

@@ -26,6 +26,7 @@ mod capabilities;
 mod code;
 #[cfg(feature = "nccl")]
 mod collectives;
+pub mod cublas;
 mod cuda;
 mod device;
 mod driver;

@@ -29,7 +29,7 @@ use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use crate::time_sample;
 
-pub use anymetal_lent_memory::LentMemory;
+pub use crate::lent_memory::LentMemory;
 
 /// A machine's processor or GPU.
 pub trait Device: Send + Sync + fmt::Debug {

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_cublas::product::{Element, Matrix, Product};
-use anymetal_cublas::{Cublas, Handle};
+use anymetal_nvidia::cublas::product::{Element, Matrix, Product};
+use anymetal_nvidia::cublas::{Cublas, Handle};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr as _, DriverError, sys};
 
 use crate::job::{Contents, Job, JobProduct};

@@ -47,7 +47,7 @@ pub enum PeerError {
     NoDriver,
     /// There is no cuBLAS.
     #[error(transparent)]
-    NoLibrary(anymetal_cublas::CublasError),
+    NoLibrary(anymetal_nvidia::cublas::CublasError),
     /// The compiler does not start.
     #[error("{compiler} does not start: {error}")]
     NoCompiler {

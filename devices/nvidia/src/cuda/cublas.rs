@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_cublas::product::{Element, Matrix, Product};
-use anymetal_cublas::{Cublas, CublasError, Handle};
+use crate::cublas::product::{Element, Matrix, Product};
+use crate::cublas::{Cublas, CublasError, Handle};
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 

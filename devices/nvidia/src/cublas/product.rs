@@ -1,7 +1,7 @@
 //! What is multiplied.
 //!
 //! Owns [`Product`]: sizes and places of matrices in rows. Invariant: plain data; cuBLAS counts in columns,
-//! so a product is computed as its transpose, which [`crate::Handle::multiply`] does.
+//! so a product is computed as its transpose, which [`crate::cublas::Handle::multiply`] does.
 
 /// The type of a matrix's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::database::Entry;
+use super::database::Entry;
 
 /// How long and how closely to look.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anymetal_files::{FileError, trusted};
 use serde::{Deserialize, Serialize};
 
-use crate::shape::ShapeClass;
+use super::shape::ShapeClass;
 
 /// The version that is written, and the only one that is read.
 const VERSION: u64 = 1;

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::error::CublasError;
+use crate::cublas::error::CublasError;
 
 /// The variable that names the file.
 const VARIABLE: &str = "ANYMETAL_CUBLAS";

@@ -5,9 +5,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use crate::error::{CublasError, check};
-use crate::library::Cublas;
-use crate::product::{Element, Matrix, Product};
+use crate::cublas::error::{CublasError, check};
+use crate::cublas::library::Cublas;
+use crate::cublas::product::{Element, Matrix, Product};
 
 /// `CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION`: partial sums are added as `float`.
 const MATH_MODE: c_int = 16;
