@@ -32,7 +32,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "devices/apple",
     "devices/nvidia",
     "interfaces/metal-abi",
-    "interfaces/libmetal",
+    "interfaces/metal-abi/libmetal",
     "tools/bench-peers",
     "libraries/host-gemm",
     "testing/math-ulp",

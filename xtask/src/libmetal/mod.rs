@@ -2,7 +2,7 @@
 //! Objective-C.
 //!
 //! `Metal/Metal.h` is written from the definitions of `objc2-metal` ([`declarations`] reads them,
-//! [`header`] writes them as Objective-C); the other headers are our own, in `interfaces/libmetal/include`.
+//! [`header`] writes them as Objective-C); the other headers are our own, in `interfaces/metal-abi/libmetal/include`.
 
 mod constants;
 mod declarations;
@@ -85,7 +85,7 @@ fn install_library(built: &Path, folder: &Path) -> io::Result<()> {
 
 fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {
     let include = prefix.join("include");
-    copy_all(&root.join("interfaces/libmetal/include"), &include)?;
+    copy_all(&root.join("interfaces/metal-abi/libmetal/include"), &include)?;
     let generated = objc2_metal(root).map_err(io::Error::other)?.join("src/generated");
     let mut files: Vec<PathBuf> =
         fs::read_dir(generated)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;

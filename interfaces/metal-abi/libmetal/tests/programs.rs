@@ -18,7 +18,7 @@ fn library() -> PathBuf {
 
 /// A folder of the test's own with headers and library.
 fn installed(test: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let mut install = Command::new(env!("CARGO"));
     install.args(["run", "--quiet", "-p", "xtask", "--", "libmetal", "--prefix"]).arg(&prefix);
