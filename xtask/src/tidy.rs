@@ -20,8 +20,8 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 
 /// Crates that may hold unsafe code; all others forbid it. `metal-abi` is an Objective-C runtime,
 /// `libmetal` the same as a shared library; `python` and `c-api` take pointers of other languages,
-/// which `hal` passes on; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not, and
-/// `host-gemm` the `gemm` crate; `math-ulp` calls compiled functions to measure them,
+/// which `hal` passes on; `bench-peers` calls OpenCL runtimes and CUDA, so that the command line need not,
+/// and `host-gemm` the `gemm` crate; `math-ulp` calls compiled functions to measure them,
 /// `misuse` the C library, and `metal-misuse` methods with arguments that are not allowed.
 const MAY_BE_UNSAFE: &[&str] = &[
     "compiler/llvm",

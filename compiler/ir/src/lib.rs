@@ -53,8 +53,8 @@
 //! say (real programs rely on that). A barrier of grid scope is one of threadgroup scope at which the
 //! threadgroups of the grid meet, too: those that have threads left. It orders what all of them did before it
 //! before what any does after it, and is executed in cooperative launches only. A barrier of thread scope
-//! synchronises no threads: it separates the launches that `anymetal_opt::fuse` combines, so that arithmetic is
-//! not contracted or reassociated across it.
+//! synchronises no threads: it separates the launches that `anymetal_opt::fuse` combines, so that arithmetic
+//! is not contracted or reassociated across it.
 //! SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,

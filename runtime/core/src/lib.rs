@@ -8,8 +8,9 @@
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
 //! - [`tenant`] bounds each of those who share a device.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from
-//!   its encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells
-//!   what was done ([`record`]: in a form that is written to files and run again), [`trace`] when, [`profile`] how long it took.
+//!   its encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] keeps
+//!   what was done ([`record`]: in a form that can be written to files and run again), [`trace`] when,
+//!   [`profile`] how long it took.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.

@@ -2,7 +2,8 @@
 //! Objective-C.
 //!
 //! `Metal/Metal.h` is written from the definitions of `objc2-metal` ([`declarations`] reads them,
-//! [`header`] writes them as Objective-C); the other headers are our own, in `interfaces/metal-abi/libmetal/include`.
+//! [`header`] writes them as Objective-C); the other headers are our own, in
+//! `interfaces/metal-abi/libmetal/include`.
 
 mod constants;
 mod declarations;

@@ -1,7 +1,7 @@
 //! A null device for tests of memory policies, with work in flight that a test begins and ends.
 //!
-//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_testing::null`] with an account of their
-//! own. Invariant: `live_bytes` and `live_buffers` are what has not been dropped, so a test sees leaks and
+//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_testing::null`] with an account.
+//! Invariant: `live_bytes` and `live_buffers` are what has not been dropped, so a test sees leaks and
 //! excess whatever the code under test says.
 
 use std::any::Any;

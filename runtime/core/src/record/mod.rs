@@ -1,7 +1,7 @@
 //! Recording: what was submitted and how it ended, in a ring; as text, in a file, and run again.
 //!
-//! Owns the plain records. [`recorder`] keeps the ring, `anymetal_testing::recording` a wrapping device that fills it,
-//! [`file`] the byte encoding, [`replay`] runs a recording on any device. Invariant: a record holds no
+//! Owns the plain records. [`recorder`] keeps the ring, which streams and `anymetal_testing::recording` fill;
+//! [`file`] has the byte encoding; [`replay`] runs a recording on any device. Invariant: a record holds no
 //! resource alive (buffers are named by numbers), and an entry with contents can be replayed without the
 //! others.
 
