@@ -6,11 +6,12 @@
 //! are not remembered: the next request tries again. Concurrency: one lock for each of the four statics,
 //! taken in the order default, then devices, CPU or GPUs; none of the last three while holding another.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use anymetal_core::config::{Layers, RuntimeConfig};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
-use anymetal_driver::{Compiler, CpuLevel};
+use anymetal_driver::{Compiler, CpuLevel, suggest};
+use anymetal_environment::VARIABLES;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
@@ -19,6 +20,7 @@ use anymetal_nvidia::{NvidiaDevice, NvidiaOptions};
 use crate::apple;
 use crate::device::{Device, Shared};
 use crate::error::Error;
+use crate::notice::{NoticeKind, notify};
 
 static DEFAULT: Mutex<Option<Device>> = Mutex::new(None);
 static DEVICES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
@@ -57,8 +59,21 @@ pub(crate) fn all(settings: &Layers) -> Result<Vec<Device>, Error> {
     Ok(every()?.into_iter().map(|hal| shared_device(hal, config.clone())).collect())
 }
 
+/// Notes variables that nothing reads, which are misspelt ones.
+fn report_unknown_variables() {
+    static REPORTED: Once = Once::new();
+    REPORTED.call_once(|| {
+        for name in anymetal_environment::unknown() {
+            let meant = suggest(&name, VARIABLES.iter().map(|variable| variable.name));
+            let hint = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+            notify(NoticeKind::Settings, format!("nothing reads the environment variable {name}{hint}"));
+        }
+    });
+}
+
 /// The device in use with these settings, or a new one.
 fn shared_device(hal: Arc<dyn HalDevice>, config: RuntimeConfig) -> Device {
+    report_unknown_variables();
     // By which name it was found makes no difference.
     let config = RuntimeConfig { device: Some(hal.name().to_owned()), ..config };
     let mut devices = lock(&DEVICES);

@@ -36,6 +36,8 @@ pub enum NoticeKind {
     Audit,
     /// A session's file was set aside, cannot be written, or has what cannot be restored.
     Session,
+    /// A variable with our prefix that nothing reads.
+    Settings,
     /// Something else that the compiler says.
     Other,
 }
@@ -52,6 +54,7 @@ impl NoticeKind {
             NoticeKind::Telemetry => "telemetry",
             NoticeKind::Audit => "audit",
             NoticeKind::Session => "session",
+            NoticeKind::Settings => "settings",
             NoticeKind::Other => "other",
         }
     }

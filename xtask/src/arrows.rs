@@ -21,6 +21,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-abi", &[]),
+    // The one reader of environment variables.
+    ("anymetal-environment", &[]),
     // Formats, shapes, families.
     ("anymetal-types", &["anymetal-abi"]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-opt", "anymetal-diagnostics", "anymetal-abi"]),
@@ -28,14 +30,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     // What kernels do, from their IR; compares itself with runs of the interpreter.
     ("anymetal-analyze", &["anymetal-ir", "anymetal-analysis", "anymetal-interp"]),
-    ("anymetal-llvm", &[]),
+    ("anymetal-llvm", &["anymetal-environment"]),
     // Processes and messages; what they are about is the compiler's.
-    ("anymetal-isolate", &[]),
+    ("anymetal-isolate", &["anymetal-environment"]),
     ("anymetal-codegen", &["anymetal-ir", "anymetal-analysis", "anymetal-opt", "anymetal-abi"]),
     (
         "anymetal-driver",
         &[
             "anymetal-diagnostics",
+            "anymetal-environment",
             "anymetal-files",
             "anymetal-ir",
             "anymetal-analysis",
@@ -54,8 +57,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("anymetal-hal", &["anymetal-abi", "anymetal-types"]),
     // A device never sees ir, msl or llvm.
-    ("anymetal-cpu", &["anymetal-hal"]),
-    ("anymetal-nvidia", &["anymetal-hal", "anymetal-types"]),
+    ("anymetal-cpu", &["anymetal-environment", "anymetal-hal"]),
+    ("anymetal-nvidia", &["anymetal-environment", "anymetal-hal", "anymetal-types"]),
     ("anymetal-apple", &["anymetal-hal", "anymetal-types"]),
     // Null, fault-injecting, recording and emulating devices.
     ("anymetal-testing", &["anymetal-core", "anymetal-hal", "anymetal-types"]),
@@ -66,7 +69,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The settings of policies are checked by the policies' own builders.
     (
         "anymetal-core",
-        &["anymetal-files", "anymetal-hal", "anymetal-types", "anymetal-policy", "anymetal-telemetry"],
+        &[
+            "anymetal-environment",
+            "anymetal-files",
+            "anymetal-hal",
+            "anymetal-types",
+            "anymetal-policy",
+            "anymetal-telemetry",
+        ],
     ),
     // What listens to telemetry.
     ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
@@ -87,6 +97,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal",
             "anymetal-audit",
             "anymetal-driver",
+            "anymetal-environment",
             "anymetal-files",
             "anymetal-translate",
             "anymetal-bench-peers",
@@ -99,9 +110,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-metal-abi", &["anymetal", "anymetal-files"]),
     ("anymetal-libmetal", &["anymetal-metal-abi"]),
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
-    ("cargo-anymetal", &[]),
+    ("cargo-anymetal", &["anymetal-environment"]),
     // Generates the documents of diagnostics, passes and telemetry.
-    ("xtask", &["anymetal-diagnostics", "anymetal-opt", "anymetal-telemetry"]),
+    ("xtask", &["anymetal-diagnostics", "anymetal-environment", "anymetal-opt", "anymetal-telemetry"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_maximum_may_only_fall() {
-        let (folder, maximum) = MAXIMA[1];
+        let (folder, maximum) = *MAXIMA.iter().find(|(_, maximum)| *maximum > 0).expect("one is above zero");
         let silent = |count: usize| SourceFile {
             path: format!("{folder}a.rs"),
             text: "let Some(a) = b else { return };\n".repeat(count),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{coverage, diagnostics, passes};
+use crate::{coverage, diagnostics, environment, passes};
 
 /// Makes a document's text from the files of the repository.
 type Make = fn(&[SourceFile]) -> String;
@@ -12,6 +12,7 @@ type Make = fn(&[SourceFile]) -> String;
 /// Each document with what makes its text.
 const DOCUMENTS: &[(&str, Make)] = &[
     ("docs/diagnostics.md", |_| diagnostics::document()),
+    ("docs/environment.md", |_| environment::document()),
     ("docs/language-coverage.md", coverage::document),
     ("docs/passes.md", |_| passes::document()),
     ("docs/telemetry.md", |_| anymetal_telemetry::names::document::document()),

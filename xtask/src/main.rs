@@ -12,6 +12,7 @@ mod ci;
 mod coverage;
 mod diagnostics;
 mod documents;
+mod environment;
 mod fallbacks;
 mod generated;
 mod gpu;

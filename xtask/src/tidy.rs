@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, coverage, diagnostics, documents, fallbacks, generated};
+use crate::{arrows, coverage, diagnostics, documents, environment, fallbacks, generated};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -78,6 +78,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));
+    findings.extend(environment::check(&files));
     findings.extend(fallbacks::check(&files));
     findings.extend(coverage::check(&files));
     findings.extend(generated::check(&files));

@@ -38,7 +38,7 @@ impl CacheConfig {
 
     /// The user's cache folder, changed by `ANYMETAL_CACHE`: `off`, or the path of a folder.
     pub fn from_environment() -> Self {
-        Self::from_setting(std::env::var_os("ANYMETAL_CACHE"), user_cache_folder)
+        Self::from_setting(anymetal_environment::value("ANYMETAL_CACHE"), user_cache_folder)
     }
 
     fn from_setting(setting: Option<OsString>, default: impl FnOnce() -> Option<PathBuf>) -> Self {

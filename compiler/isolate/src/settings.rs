@@ -60,7 +60,7 @@ pub enum Isolate {
 impl Isolate {
     /// What the environment variables request.
     pub fn from_environment() -> Self {
-        Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        Self::from_variables(anymetal_environment::text)
     }
 
     fn from_variables(variable: impl Fn(&'static str) -> Option<String>) -> Self {

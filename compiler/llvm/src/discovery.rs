@@ -46,7 +46,7 @@ impl Surroundings {
     pub fn of_process() -> Self {
         let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
-            explicit: std::env::var_os("ANYMETAL_LLVM").filter(|value| !value.is_empty()),
+            explicit: anymetal_environment::value("ANYMETAL_LLVM"),
             executable_folder: std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned)),
             rustup_home: path("RUSTUP_HOME").or_else(|| path("HOME").map(|home| home.join(".rustup"))),
             rustup_toolchain: std::env::var("RUSTUP_TOOLCHAIN").ok().filter(|name| !name.is_empty()),

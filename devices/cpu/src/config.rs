@@ -1,6 +1,6 @@
 //! The device's options and the environment variables that set them.
 //!
-//! The only module of the crate that reads the environment. Invariant: a variable that makes no sense is an
+//! Invariant: a variable that makes no sense is an
 //! error that names it, never silently ignored.
 
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl CpuDeviceOptions {
     /// The defaults, changed by `ANYMETAL_CPU_THREADS` (a number), `ANYMETAL_CPU_PIN` (`0` or `1`) and
     /// `ANYMETAL_CPU_GUARD` (`behind` or `before`).
     pub fn from_environment() -> Result<Self, DeviceError> {
-        Self::from_variables(|name| std::env::var(name).ok())
+        Self::from_variables(anymetal_environment::text)
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, DeviceError> {

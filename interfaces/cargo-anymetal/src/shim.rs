@@ -117,7 +117,7 @@ fn original(metadata: &Metadata) -> Result<&Package, String> {
 /// The folder of `anymetal-metal-abi`.
 fn abi_folder() -> Result<PathBuf, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let interfaces = match std::env::var_os("ANYMETAL_SOURCE") {
+    let interfaces = match anymetal_environment::value("ANYMETAL_SOURCE") {
         Some(source) => PathBuf::from(source).join("interfaces"),
         None => here.parent().unwrap_or(here).to_owned(),
     };

@@ -107,7 +107,7 @@ impl HostCpu {
     pub fn detect() -> Result<&'static Self, CpuLevelError> {
         static DETECTED: OnceLock<Result<HostCpu, CpuLevelError>> = OnceLock::new();
         let detect = || {
-            let setting = std::env::var_os(LEVEL_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+            let setting = anymetal_environment::text(LEVEL_VARIABLE);
             CpuLevel::from_setting(setting.as_deref(), CpuLevel::is_available).map(Self::limited_to)
         };
         DETECTED.get_or_init(detect).as_ref().map_err(Clone::clone)

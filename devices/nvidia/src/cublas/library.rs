@@ -71,7 +71,7 @@ impl Cublas {
     /// The process's cuBLAS, searched for at the first call. Nothing of CUDA starts by that.
     pub fn load() -> Result<&'static Cublas, CublasError> {
         static LOADED: OnceLock<Result<Cublas, CublasError>> = OnceLock::new();
-        let loaded = LOADED.get_or_init(|| search(std::env::var_os(VARIABLE)));
+        let loaded = LOADED.get_or_init(|| search(anymetal_environment::value(VARIABLE)));
         loaded.as_ref().map_err(Clone::clone)
     }
 

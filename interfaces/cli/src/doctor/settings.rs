@@ -4,32 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anymetal::Layers;
-use anymetal::runtime::config::variable_names;
 use anymetal_driver::suggest;
+use anymetal_environment::{PREFIX, VARIABLES};
 use anymetal_files::MAX_SOURCE_BYTES;
 use toml::Value;
 
 use super::finding::Finding;
 
 const PART: &str = "settings";
-const PREFIX: &str = "ANYMETAL_";
-
-/// Variables that are read outside of the layered settings.
-const OTHERS: &[&str] = &[
-    "ANYMETAL_LLVM",
-    "ANYMETAL_CUBLAS",
-    "ANYMETAL_CACHE",
-    "ANYMETAL_CHECK_REPORT",
-    "ANYMETAL_CPU_THREADS",
-    "ANYMETAL_CPU_GUARD",
-    "ANYMETAL_CPU_LEVEL",
-    "ANYMETAL_ISOLATE",
-    "ANYMETAL_ISOLATE_INCOMPLETE",
-    "ANYMETAL_ISOLATE_MEMORY",
-    "ANYMETAL_ISOLATE_TIME",
-    "ANYMETAL_ISOLATE_WORKER",
-];
-
 /// Those of this process.
 pub(super) fn check() -> Vec<Finding> {
     let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -57,13 +39,12 @@ fn of_variables(variables: &BTreeMap<String, String>) -> Vec<Finding> {
 }
 
 fn variable(name: &str, value: &str) -> Finding {
-    let known: Vec<&str> = variable_names().chain(OTHERS.iter().copied()).collect();
-    if known.contains(&name) {
+    if anymetal_environment::find(name).is_some() {
         return Finding::ok(PART, name, format!("{value} (environment)"));
     }
-    let advice = match suggest(name, known.iter().copied()) {
+    let advice = match suggest(name, VARIABLES.iter().map(|variable| variable.name)) {
         Some(meant) => format!("nothing reads it; did you mean {meant}?"),
-        None => "nothing reads it; docs/execution.md lists all variables".to_owned(),
+        None => "nothing reads it; docs/environment.md lists all variables".to_owned(),
     };
     Finding::warning(PART, name, format!("{value} (environment)"), advice)
 }
@@ -142,7 +123,7 @@ mod tests {
         let mut settings = Vec::new();
         flatten("", &file.parse().unwrap(), &mut settings);
         for (name, _) in settings {
-            assert!(variable_names().any(|known| known == variable_of(&name)), "{name}");
+            assert!(anymetal_environment::find(&variable_of(&name)).is_some(), "{name}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! defaults; a setting is one field and one row there.
 //!
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
-//! setting, the value and what it should look like. This module reads the environment, no other does.
+//! setting, the value and what it should look like. Variables are read through `anymetal_environment`.
 
 mod audit;
 mod health;
@@ -134,11 +134,6 @@ pub enum ConfigError {
     },
 }
 
-/// The names of all variables that settings are read from, the one that names a file included.
-pub fn variable_names() -> impl Iterator<Item = &'static str> {
-    std::iter::once(FILE_VARIABLE).chain(variables().map(|(name, _)| *name))
-}
-
 /// Takes a variable's value over, or says what it should look like.
 type Setter = fn(&mut Layer, &str) -> Result<(), &'static str>;
 
@@ -205,7 +200,7 @@ impl Layer {
 
     /// The settings of the environment. Empty variables count as missing.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        Self::from_variables(|name| std::env::var(name).ok())
+        Self::from_variables(anymetal_environment::text)
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
@@ -234,7 +229,7 @@ pub struct Layers {
 impl Layers {
     /// The environment, and a file: the one given, or else the one that `ANYMETAL_CONFIG` names.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let named = || std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+        let named = || anymetal_environment::value(FILE_VARIABLE).map(PathBuf::from);
         let file = match file.map(Path::to_owned).or_else(named) {
             Some(path) => Some((path.clone(), Layer::from_file(&path)?)),
             None => None,
