@@ -420,3 +420,14 @@ fn tables_of_visible_functions_are_given_by_their_names() {
         assert!(wrong.stderr.contains("write functions:NAME"), "{}", wrong.stderr);
     }
 }
+
+#[test]
+fn a_misspelt_variable_is_reported_once() {
+    let mut bench = Bench::new();
+    bench.set("ANYMETAL_CASHE", "off");
+    let saxpy = source("saxpy.metal");
+    let arguments = ["run", &saxpy, "-k", "saxpy", "--threads", "8", "--arg", "x=zeros:f32:8", "--arg"];
+    let ran = bench.run(&[&arguments[..], &["1=zeros:f32:8", "--arg", "a=f32:1"]].concat()).expect(0);
+    let notes: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("ANYMETAL_CASHE")).collect();
+    assert!(matches!(notes[..], [note] if note.contains("ANYMETAL_CACHE")), "{}", ran.stderr);
+}
