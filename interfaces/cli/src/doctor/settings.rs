@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anymetal::Layers;
-use anymetal::runtime::config::variable_names;
+use anymetal::runtime::config::variable_names as core_variables;
 use anymetal_driver::suggest;
 use anymetal_files::MAX_SOURCE_BYTES;
+use anymetal_service::ServiceLayers;
+use anymetal_service::config::variable_names as service_variables;
 use toml::Value;
 
 use super::finding::Finding;
@@ -47,13 +49,18 @@ fn of_variables(variables: &BTreeMap<String, String>) -> Vec<Finding> {
     if findings.is_empty() {
         findings.push(Finding::ok(PART, "all", "the defaults"));
     }
-    match Layers::load(None).and_then(|layers| layers.resolve()) {
-        Ok(_) => {}
-        Err(error) => {
-            findings.push(Finding::problem(PART, "together", error.to_string(), "correct the value"))
-        }
+    let core = Layers::load(None).and_then(|layers| layers.resolve()).map(drop);
+    let service = ServiceLayers::load(None).and_then(|layers| layers.resolve()).map(drop);
+    // What both readers refuse, such as a file that cannot be read, is one problem.
+    if let Err(error) = core.and(service) {
+        findings.push(Finding::problem(PART, "together", error.to_string(), "correct the value"));
     }
     findings
+}
+
+/// The variables of the layered settings.
+fn variable_names() -> impl Iterator<Item = &'static str> {
+    core_variables().chain(service_variables())
 }
 
 fn variable(name: &str, value: &str) -> Finding {
