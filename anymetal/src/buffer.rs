@@ -87,7 +87,8 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// The same memory as elements of another type, so many of them that it holds.
-    pub(crate) fn of_elements<U: Pod>(&self, len: usize) -> Buffer<U> {
+    #[doc(hidden)]
+    pub fn of_elements<U: Pod>(&self, len: usize) -> Buffer<U> {
         debug_assert!(len * size_of::<U>() <= self.len * size_of::<T>());
         Buffer { memory: Arc::clone(&self.memory), mode: self.mode, len, element: PhantomData }
     }

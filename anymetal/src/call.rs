@@ -1,11 +1,14 @@
 //! Calls of a kernel in the making: its arguments, its grid.
 //!
-//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant:
-//! the first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
+//! Owns [`KernelCall`], which the builders of launches, graph nodes and the service's launches share. `B` is
+//! the type of a bound argument. Invariant: the first mistake is kept and returned at the end; a call that
+//! ends well has each argument once, and a grid.
+//!
+//! Public for launch builders in other crates of this project, not for programs: it changes without notice.
 
 use anymetal_core::submission::argument::ArgumentTarget;
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
-use anymetal_hal::command::{Grid, ThreadgroupMemory};
+use anymetal_hal::command::{BoundResource, Deadline, Grid, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::{StageInputError, region_argument};
 use anymetal_hal::validate::surplus;
@@ -17,13 +20,21 @@ use anymetal_types::texture::{
 
 use crate::error::Error;
 use crate::extent::Extent;
-use crate::known_formats::KnownFormats;
-use crate::signature::Signature;
+use crate::launch::dispatch;
+use crate::pipeline::Pipeline;
+use crate::queue::Queue;
+use crate::submission::Submission;
 use crate::texture::check_argument;
+
+pub use crate::element::fits;
+pub use crate::known_formats::KnownFormats;
+pub use crate::memory::bytes_of;
+pub use crate::signature::Signature;
+pub use crate::texture::{check_texel_bytes, elements_of, slices_at};
 
 /// A call in the making.
 #[derive(Debug)]
-pub(crate) struct KernelCall<'a, B> {
+pub struct KernelCall<'a, B> {
     signature: &'a Signature,
     bindings: Vec<(u32, B)>,
     positional: usize,
@@ -37,21 +48,18 @@ pub(crate) struct KernelCall<'a, B> {
 
 /// A call that is complete.
 #[derive(Debug, Clone)]
-pub(crate) struct FinishedCall<B> {
-    pub(crate) bindings: Vec<(u32, B)>,
-    pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
-    pub(crate) grid: Grid,
-    pub(crate) group_size: [u32; 3],
+pub struct FinishedCall<B> {
+    pub bindings: Vec<(u32, B)>,
+    pub threadgroup_memory: Vec<ThreadgroupMemory>,
+    pub grid: Grid,
+    pub group_size: [u32; 3],
     /// Formats of textures and states of samplers, for code of their own.
-    pub(crate) known: KnownFormats,
+    pub known: KnownFormats,
 }
 
 impl<B> FinishedCall<B> {
     /// The same call with other bindings.
-    pub(crate) fn with_bindings<C, E>(
-        &self,
-        bind: impl Fn(&B) -> Result<C, E>,
-    ) -> Result<FinishedCall<C>, E> {
+    pub fn with_bindings<C, E>(&self, bind: impl Fn(&B) -> Result<C, E>) -> Result<FinishedCall<C>, E> {
         let bindings = self.bindings.iter().map(|(index, binding)| Ok((*index, bind(binding)?)));
         Ok(FinishedCall {
             bindings: bindings.collect::<Result<_, E>>()?,
@@ -63,8 +71,24 @@ impl<B> FinishedCall<B> {
     }
 }
 
+impl FinishedCall<BoundResource> {
+    /// Submits it as a command buffer with that label.
+    pub fn submit(
+        self,
+        queue: &Queue,
+        pipeline: &Pipeline,
+        label: &str,
+        deadline: Deadline,
+    ) -> Result<Submission, Error> {
+        let dispatch = dispatch(pipeline, self)?;
+        let mut commands = queue.stream().command_buffer()?.label(label).deadline(deadline);
+        commands.compute().encode(dispatch)?;
+        Submission::accepted(commands.commit())
+    }
+}
+
 impl<'a, B> KernelCall<'a, B> {
-    pub(crate) fn new(signature: &'a Signature) -> Self {
+    pub fn new(signature: &'a Signature) -> Self {
         KernelCall {
             signature,
             bindings: Vec::new(),
@@ -78,7 +102,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the next argument in the order of their Metal indices.
-    pub(crate) fn next(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
+    pub fn next(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
         let signature = self.signature;
         if let Some(argument) = signature.buffer_arguments().nth(self.positional) {
             self.bind(argument, bind);
@@ -88,7 +112,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the argument with that Metal index.
-    pub(crate) fn at(&mut self, index: u32, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
+    pub fn at(&mut self, index: u32, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
         let signature = self.signature;
         match signature.kernel().argument(ArgumentKind::Buffer, index) {
             Some(argument) => self.bind(argument, bind),
@@ -97,11 +121,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the argument with that name.
-    pub(crate) fn named(
-        &mut self,
-        name: &str,
-        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
-    ) {
+    pub fn named(&mut self, name: &str, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
         let signature = self.signature;
         match signature.buffer_argument_named(name) {
             Ok(argument) => self.bind(argument, bind),
@@ -109,18 +129,18 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
-    pub(crate) fn threadgroup_memory(&mut self, index: u32, length: u64) {
+    pub fn threadgroup_memory(&mut self, index: u32, length: u64) {
         self.threadgroup_memory.push(ThreadgroupMemory { index, length });
     }
 
-    pub(crate) fn grid(&mut self, extent: Extent, grid: fn([u32; 3]) -> Grid) {
+    pub fn grid(&mut self, extent: Extent, grid: fn([u32; 3]) -> Grid) {
         match extent.to_array() {
             Ok(array) => self.grid = Some((grid(array), extent.dimensions())),
             Err(error) => self.note(error),
         }
     }
 
-    pub(crate) fn group_size(&mut self, size: Extent) {
+    pub fn group_size(&mut self, size: Extent) {
         match size.to_array() {
             Ok(array) => self.group_size = Some(array),
             Err(error) => self.note(error),
@@ -128,12 +148,12 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// The grid with the number of its dimensions, if it was given.
-    pub(crate) fn grid_given(&self) -> Option<(Grid, usize)> {
+    pub fn grid_given(&self) -> Option<(Grid, usize)> {
         self.grid
     }
 
     /// The whole call, or the first mistake.
-    pub(crate) fn finish(self) -> Result<FinishedCall<B>, Error> {
+    pub fn finish(self) -> Result<FinishedCall<B>, Error> {
         if let Some(mistake) = self.mistake {
             return Err(*mistake);
         }
@@ -160,7 +180,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// What is bound so far, without a grid, or the first mistake.
-    pub(crate) fn into_resources(self) -> Result<(Vec<(u32, B)>, KnownFormats), Error> {
+    pub fn into_resources(self) -> Result<(Vec<(u32, B)>, KnownFormats), Error> {
         match self.mistake {
             Some(mistake) => Err(*mistake),
             None => Ok((self.bindings, self.known)),
@@ -173,7 +193,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the texture of that shape at `[[texture(index)]]`.
-    pub(crate) fn texture(
+    pub fn texture(
         &mut self,
         index: u32,
         (shape, described): (&TextureDescriptor, Description),
@@ -197,7 +217,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the sampler at `[[sampler(index)]]`.
-    pub(crate) fn sampler(
+    pub fn sampler(
         &mut self,
         index: u32,
         sampler: &SamplerDescriptor,
@@ -215,7 +235,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Gives the tensor whose elements are at `[[buffer(index)]]` its shape.
-    pub(crate) fn tensor_shape(
+    pub fn tensor_shape(
         &mut self,
         index: u32,
         shape: &TensorShape,
@@ -237,10 +257,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     /// Binds the region that stage-in data are for.
-    pub(crate) fn stage_in_region(
-        &mut self,
-        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
-    ) {
+    pub fn stage_in_region(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
         let signature = self.signature;
         match region_argument(signature.kernel()) {
             Some(argument) => self.bind(argument, bind),
@@ -268,6 +285,8 @@ impl<'a, B> KernelCall<'a, B> {
 }
 
 /// The setters of a builder with a field `call`; its arguments implement the trait, whose method binds them.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! call_setters {
     ($argument:ident, $bind:ident) => {
         /// The next argument, in the order of their Metal indices.
@@ -295,29 +314,30 @@ macro_rules! call_setters {
         }
 
         /// A grid of that many threads; the last threadgroups may be partial.
-        pub fn threads(mut self, threads: impl Into<Extent>) -> Self {
-            self.call.grid(threads.into(), Grid::Threads);
+        pub fn threads(mut self, threads: impl Into<$crate::Extent>) -> Self {
+            self.call.grid(threads.into(), $crate::Grid::Threads);
             self
         }
 
         /// A grid of that many full threadgroups. Their size is given with `group_size`.
-        pub fn groups(mut self, groups: impl Into<Extent>) -> Self {
-            self.call.grid(groups.into(), Grid::Threadgroups);
+        pub fn groups(mut self, groups: impl Into<$crate::Extent>) -> Self {
+            self.call.grid(groups.into(), $crate::Grid::Threadgroups);
             self
         }
 
         /// Threads per threadgroup. Without it a grid of threads gets what the kernel demands, or what tuning
-        /// found ([`crate::tuning`]), or 256, 32×8 or 32×4×2.
-        pub fn group_size(mut self, size: impl Into<Extent>) -> Self {
+        /// found (`anymetal::tuning`), or 256, 32×8 or 32×4×2.
+        pub fn group_size(mut self, size: impl Into<$crate::Extent>) -> Self {
             self.call.group_size(size.into());
             self
         }
     };
 }
-pub(crate) use call_setters;
 
 /// The setters for textures, samplers, shapes of tensors and stage-in regions of a builder, as
 /// [`call_setters`] has it.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! texture_setters {
     ($argument:ident, $bind:ident, $texture:ty) => {
         /// The texture at `[[texture(index)]]`; for an array of textures, an element of it.
@@ -326,39 +346,41 @@ macro_rules! texture_setters {
                 index,
                 (texture.descriptor(), texture.description()),
                 |target| $argument::$bind(texture.texels(), target),
-                |bytes, target| $argument::$bind(&InlineBytes(bytes), target),
+                |bytes, target| $argument::$bind(&$crate::InlineBytes(bytes), target),
             );
             self
         }
 
         /// The sampler at `[[sampler(index)]]`.
-        pub fn sampler(mut self, index: u32, sampler: &anymetal_types::texture::SamplerDescriptor) -> Self {
-            self.call.sampler(index, sampler, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+        pub fn sampler(mut self, index: u32, sampler: &$crate::SamplerDescriptor) -> Self {
+            self.call.sampler(index, sampler, |bytes, target| {
+                $argument::$bind(&$crate::InlineBytes(bytes), target)
+            });
             self
         }
 
         /// The shape of the tensor whose elements are the argument with that Metal index.
-        pub fn tensor_shape(mut self, index: u32, shape: &anymetal_types::tensor::TensorShape) -> Self {
-            self.call
-                .tensor_shape(index, shape, |bytes, target| $argument::$bind(&InlineBytes(bytes), target));
+        pub fn tensor_shape(mut self, index: u32, shape: &$crate::TensorShape) -> Self {
+            self.call.tensor_shape(index, shape, |bytes, target| {
+                $argument::$bind(&$crate::InlineBytes(bytes), target)
+            });
             self
         }
 
         /// The region of the grid that stage-in data are for; without one, all of it from the start of the
         /// buffers. The pipeline needs a description of stage-in data
-        /// ([`crate::PipelineDescriptor::stage_input`]).
-        pub fn stage_in_region(mut self, region: crate::StageInRegion) -> Self {
+        /// (`PipelineDescriptor::stage_input`).
+        pub fn stage_in_region(mut self, region: $crate::StageInRegion) -> Self {
             let bytes = region.to_bytes();
-            self.call.stage_in_region(|target| $argument::$bind(&InlineBytes(&bytes), target));
+            self.call.stage_in_region(|target| $argument::$bind(&$crate::InlineBytes(&bytes), target));
             self
         }
 
         /// As [`Self::stage_in_region`], with a region that work before it may have written: six elements,
         /// the origin along x, y and z and the size.
-        pub fn stage_in_region_from(mut self, region: &crate::BufferView<u32>) -> Self {
+        pub fn stage_in_region_from(mut self, region: &$crate::BufferView<u32>) -> Self {
             self.call.stage_in_region(|target| $argument::$bind(region, target));
             self
         }
     };
 }
-pub(crate) use texture_setters;

@@ -38,7 +38,6 @@ use crate::library::{CheckMode, CompileOptions, Library};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
 use crate::sanitizer;
-use crate::telemetry;
 use crate::transfer::Transfers;
 
 /// A processor or GPU that runs Metal kernels, with pool, budget and queues over it.
@@ -117,7 +116,6 @@ impl Device {
             Some(family) => Arc::new(EmulatedDevice::new(Arc::clone(&own), family)),
             None => Arc::clone(&own),
         };
-        telemetry::start_once(&config);
         let budget = match config.memory.budget {
             Some(bytes) => Budget::new(bytes),
             None => Budget::of(hal.capabilities()),

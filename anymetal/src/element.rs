@@ -34,7 +34,7 @@ pub(crate) fn scalar_of<T: Pod>() -> Option<ScalarType> {
 }
 
 /// Whether elements of type `T` may be bound to that argument.
-pub(crate) fn fits<T: Pod>(argument: &ArgumentInfo) -> bool {
+pub fn fits<T: Pod>(argument: &ArgumentInfo) -> bool {
     let declared = match &argument.element {
         ElementType::Scalar(scalar) | ElementType::Vector(scalar, _) => Some(*scalar),
         ElementType::Struct(_) | ElementType::Other => None,

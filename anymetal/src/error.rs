@@ -19,8 +19,6 @@ use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::stage_input::StageInputError;
 use anymetal_types::texture::TextureError;
 
-use crate::manager::ManagerError;
-
 /// What went wrong: the one error type of this crate. [`Error::class`] is what retry policies decide by; the
 /// variants hold the typed details of the layer that refused.
 ///
@@ -93,9 +91,6 @@ pub enum Error {
     /// A replay ended early.
     #[error(transparent)]
     Replay(SharedError<ReplayError>),
-    /// An execution manager refused or gave up.
-    #[error(transparent)]
-    Manager(Box<ManagerError>),
     /// The launch gives fewer or more arguments than the kernel has.
     #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
     ArgumentCount {
@@ -222,7 +217,6 @@ impl Error {
             Error::Exec(error) => error.class(),
             Error::Memory(error) => error.class(),
             Error::Graph(error) => error.class(),
-            Error::Manager(error) => error.class(),
             Error::Replay(error) => match &**error {
                 ReplayError::Device { source, .. } => source.class(),
                 _ => ErrorClass::Caller,

@@ -6,7 +6,7 @@ use anymetal_core::submission::argument::Scalar;
 
 /// Values of function constants that programs do not see, by their indices in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct KnownFormats {
+pub struct KnownFormats {
     values: Vec<(u32, u64)>,
 }
 

@@ -2,19 +2,20 @@
 //!
 //! Owns [`Launch`]. Invariant: the first mistake is kept and told by [`Launch::submit`]; nothing runs then.
 
-use anymetal_core::submission::argument::{Argument, InlineBytes};
+use anymetal_core::submission::argument::Argument;
 use anymetal_hal::command::{
     Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
 };
 
 use crate::buffer::{BufferView, Region};
-use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
+use crate::call::{FinishedCall, KernelCall};
 use crate::compute_encoder::counts_in;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::submission::{Outcome, Submission, told};
+use crate::{call_setters, texture_setters};
 
 /// A launch in the making.
 #[derive(Debug)]

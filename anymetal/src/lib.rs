@@ -21,6 +21,10 @@
 //! encoders, [`Buffer`]. [`Queue::launch`] is the short way for one kernel. Every mistake in a call is an
 //! [`Error`] before anything runs; every error has a class.
 //!
+//! Features: `cpu` (the default), `nvidia`, `apple` and `nccl` for devices, and `telemetry`, which records
+//! metrics and spans. A device of a missing feature is refused with an error that names the feature.
+//! Recovery policies, the audit log and exporters are in the crate `anymetal-service`.
+//!
 //! Below it is an execution layer that programs run on for months: queues with priorities, dependencies,
 //! bounds and tenants, a pool of buffers under a budget, events, graphs, all with settings from code,
 //! `ANYMETAL_*` and a file. A graph on three queues:
@@ -68,7 +72,8 @@ mod apple;
 mod argument;
 mod buffer;
 mod buffer_options;
-mod call;
+#[doc(hidden)]
+pub mod call;
 #[cfg(feature = "nccl")]
 mod collectives;
 mod command_buffer;
@@ -76,6 +81,8 @@ mod compile;
 mod compiling;
 mod compute_encoder;
 mod constants;
+#[cfg_attr(not(feature = "cpu"), path = "cpu_disabled.rs")]
+mod cpu;
 mod device;
 mod element;
 mod error;
@@ -95,11 +102,12 @@ mod launch;
 mod library;
 mod link;
 mod machine;
-pub mod manager;
 mod mapping;
 mod memory;
 mod node;
 mod notice;
+#[cfg_attr(not(feature = "nvidia"), path = "nvidia_disabled.rs")]
+mod nvidia;
 mod pipeline;
 mod pipeline_descriptor;
 mod pipeline_handles;
@@ -116,8 +124,6 @@ mod texture;
 mod transfer;
 pub mod tuning;
 
-/// The audit log and the session's file, for [`Manager::audit`] and [`Manager::session`].
-pub use anymetal_audit as audit;
 /// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
 /// It changes more often than this crate's own types.
 pub use anymetal_core as runtime;
@@ -126,15 +132,12 @@ pub use anymetal_driver::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, Co
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
 pub use anymetal_hal as hal;
-/// Recovery policies, for [`Manager::builder`] and for programs that recover by themselves.
-pub use anymetal_policy as policy;
 /// Pixel formats, shapes of tensors, families of GPUs.
 pub use anymetal_types as types;
 
 pub use anymetal_core::config::{
-    AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
-    KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, SessionLayer, Share, Size, Span, StreamsLayer,
-    TelemetryLayer,
+    CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
+    Span, StreamsLayer,
 };
 pub use anymetal_core::event::Event;
 pub use anymetal_core::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
@@ -213,14 +216,10 @@ pub use indirect_command_buffer::{
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
 pub use link::Link;
-pub use manager::{
-    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, ManagedTexture,
-    Manager, ManagerBuilder, ManagerError,
-};
 pub use mapping::{Mapped, MappedMut};
 pub use memory::MemoryUse;
 pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
-pub use notice::{Notice, NoticeKind, set_notice_hook, take_notices};
+pub use notice::{Notice, NoticeKind, notify, set_notice_hook, take_notices};
 pub use pipeline::{Fallback, Pipeline};
 pub use pipeline_descriptor::PipelineDescriptor;
 pub use profile::Profiler;

@@ -102,6 +102,12 @@ pub enum CheckMode {
     Sanitize,
 }
 
+impl CheckMode {
+    /// All modes.
+    pub const ALL: [CheckMode; 5] =
+        [CheckMode::WhereSupported, CheckMode::Bounds, CheckMode::Pages, CheckMode::Off, CheckMode::Sanitize];
+}
+
 /// Compiled source. Each kernel is compiled for the device when its pipeline is made. Clones are the same
 /// library.
 #[derive(Debug, Clone)]
@@ -199,5 +205,22 @@ impl Library {
     /// Makes a kernel ready to run, with values for its function constants.
     pub fn pipeline_with(&self, kernel: &str, constants: &FunctionConstants) -> Result<Pipeline, Error> {
         self.pipeline(PipelineDescriptor::new(kernel).constants(constants.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CheckMode;
+
+    #[test]
+    fn the_list_has_every_check_mode() {
+        let number = |mode| match mode {
+            CheckMode::WhereSupported => 0,
+            CheckMode::Bounds => 1,
+            CheckMode::Pages => 2,
+            CheckMode::Off => 3,
+            CheckMode::Sanitize => 4,
+        };
+        assert_eq!(CheckMode::ALL.map(number), [0, 1, 2, 3, 4]);
     }
 }

@@ -9,18 +9,21 @@
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use anymetal_core::config::{Layers, RuntimeConfig};
-use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
-use anymetal_driver::{Compiler, CpuLevel, suggest};
+use anymetal_driver::suggest;
 use anymetal_environment::VARIABLES;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
-use anymetal_nvidia::{NvidiaDevice, NvidiaOptions};
 
 use crate::apple;
+use crate::cpu;
 use crate::device::{Device, Shared};
 use crate::error::Error;
 use crate::notice::{NoticeKind, notify};
+use crate::nvidia;
+
+/// The name of the CPU device.
+const CPU_NAME: &str = "cpu";
 
 static DEFAULT: Mutex<Option<Device>> = Mutex::new(None);
 static DEVICES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
@@ -48,7 +51,7 @@ pub(crate) fn with_settings(settings: &Layers) -> Result<Device, Error> {
     let config = settings.resolve()?;
     let hal = match &config.device {
         Some(name) => named(name)?,
-        None => cpu()?,
+        None => started_cpu()?,
     };
     Ok(shared_device(hal, config))
 }
@@ -88,16 +91,12 @@ fn shared_device(hal: Arc<dyn HalDevice>, config: RuntimeConfig) -> Device {
 }
 
 /// The one CPU device of the process.
-fn cpu() -> Result<Arc<dyn HalDevice>, Error> {
-    let mut cpu = lock(&CPU);
-    if let Some(device) = &*cpu {
-        return Ok(Arc::clone(device));
+fn started_cpu() -> Result<Arc<dyn HalDevice>, Error> {
+    let mut started = lock(&CPU);
+    match &*started {
+        Some(device) => Ok(Arc::clone(device)),
+        None => Ok(Arc::clone(started.insert(cpu::open()?))),
     }
-    let level = Compiler::cpu_level()?;
-    let vector_extension = level.map(CpuLevel::vector_extension);
-    let options = CpuDeviceOptions { vector_extension, ..CpuDeviceOptions::from_environment()? };
-    let device: Arc<dyn HalDevice> = Arc::new(CpuDevice::new(&options)?);
-    Ok(Arc::clone(cpu.insert(device)))
 }
 
 impl Gpu {
@@ -106,7 +105,7 @@ impl Gpu {
 
     /// All that there are.
     fn all() -> impl Iterator<Item = Gpu> {
-        (0..apple::count()).map(Gpu::Apple).chain((0..NvidiaDevice::count()).map(Gpu::Nvidia))
+        (0..apple::count()).map(Gpu::Apple).chain((0..nvidia::count()).map(Gpu::Nvidia))
     }
 
     fn name(self) -> String {
@@ -132,17 +131,14 @@ impl Gpu {
     fn why_none(self) -> Option<String> {
         match self {
             Gpu::Apple(_) => apple::why_none(),
-            Gpu::Nvidia(_) => NvidiaDevice::why_none(),
+            Gpu::Nvidia(_) => nvidia::why_none(),
         }
     }
 
     fn open(self) -> Result<Arc<dyn HalDevice>, DeviceError> {
         match self {
             Gpu::Apple(number) => apple::open(number),
-            Gpu::Nvidia(number) => {
-                let options = NvidiaOptions::default().with_code_cache(Compiler::global().code_cache());
-                Ok(Arc::new(NvidiaDevice::open(number, &options)?))
-            }
+            Gpu::Nvidia(number) => nvidia::open(number),
         }
     }
 }
@@ -160,19 +156,22 @@ fn started(gpu: Gpu) -> Result<Arc<dyn HalDevice>, Error> {
 
 /// Every device that starts; the CPU first.
 fn every() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
-    let mut devices = vec![cpu()?];
+    let mut devices = Vec::new();
+    if cpu::AVAILABLE {
+        devices.push(started_cpu()?);
+    }
     devices.extend(Gpu::all().filter_map(|gpu| started(gpu).ok()));
     Ok(devices)
 }
 
 fn named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
     let name = name.trim();
-    let cpu = cpu()?;
-    if cpu.name().eq_ignore_ascii_case(name) {
-        return Ok(cpu);
+    if CPU_NAME.eq_ignore_ascii_case(name) {
+        return started_cpu();
     }
     let unknown = || {
-        let existing = std::iter::once(cpu.name().to_owned()).chain(Gpu::all().map(Gpu::name)).collect();
+        let cpu = cpu::AVAILABLE.then(|| CPU_NAME.to_owned());
+        let existing = cpu.into_iter().chain(Gpu::all().map(Gpu::name)).collect();
         DeviceError::UnknownDevice { name: name.to_owned(), existing }
     };
     let gpu = Gpu::of_name(name).ok_or_else(unknown)?;

@@ -175,7 +175,8 @@ impl Device {
     }
 }
 
-pub(crate) fn bytes_of<T>(count: usize) -> Result<u64, Error> {
+/// Bytes of that number of elements, if a machine can address them.
+pub fn bytes_of<T>(count: usize) -> Result<u64, Error> {
     let element_size = size_of::<T>();
     let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;
     Ok(bytes as u64)

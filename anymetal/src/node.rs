@@ -4,16 +4,15 @@
 //! the first mistake is kept and told at the end.
 
 use anymetal_core::graph::node as runtime;
-use anymetal_core::submission::argument::{ArgumentTarget, InlineBytes};
-use anymetal_hal::command::Grid;
+use anymetal_core::submission::argument::ArgumentTarget;
 use anymetal_hal::error::DeviceError;
 
-use crate::call::{FinishedCall, KernelCall, call_setters, texture_setters};
+use crate::call::{FinishedCall, KernelCall};
 use crate::error::Error;
-use crate::extent::Extent;
 use crate::fusion::PipelineFuser;
 use crate::graph::{ValueId, ValueTarget};
 use crate::pipeline::Pipeline;
+use crate::{call_setters, texture_setters};
 
 /// What can be given to a kernel node as an argument: resources and values of the graph, and whatever a
 /// launch takes.

@@ -112,15 +112,8 @@ pub fn take_notices() -> Vec<Notice> {
     lock().waiting.drain(..).collect()
 }
 
-/// The notices that no call has taken. Tests of one process share the list: they look for a message that only
-/// they cause, and take nothing.
-#[cfg(test)]
-pub(crate) fn untaken() -> Vec<Notice> {
-    lock().waiting.iter().cloned().collect()
-}
-
-/// Tells a notice.
-pub(crate) fn notify(kind: NoticeKind, message: String) {
+/// Adds a notice, for libraries over this crate.
+pub fn notify(kind: NoticeKind, message: String) {
     event::notice(kind.word(), &message);
     let notice = Notice { kind, message };
     let hook = {

@@ -403,7 +403,8 @@ impl Pipeline {
     }
 
     /// What its kernel declares, which pipelines of other devices can share.
-    pub(crate) fn signature(&self) -> &Arc<Signature> {
+    #[doc(hidden)]
+    pub fn signature(&self) -> &Arc<Signature> {
         &self.shared.signature
     }
 }

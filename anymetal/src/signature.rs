@@ -12,7 +12,7 @@ use crate::tuning::TunedSizes;
 
 /// A kernel's reflection with its buffer arguments in the order of a call.
 #[derive(Debug)]
-pub(crate) struct Signature {
+pub struct Signature {
     kernel: KernelInfo,
     /// The enabled buffer arguments in the order of their Metal indices, by their places in the
     /// reflection.
@@ -34,12 +34,12 @@ impl Signature {
     }
 
     /// The reflection.
-    pub(crate) fn kernel(&self) -> &KernelInfo {
+    pub fn kernel(&self) -> &KernelInfo {
         &self.kernel
     }
 
     /// The kernel's name.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.kernel.name
     }
 

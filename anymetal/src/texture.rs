@@ -355,19 +355,20 @@ pub(crate) fn check_argument(
 }
 
 /// The slices of a level, planes of depth included.
-pub(crate) fn slices_at(shape: &TextureDescriptor, level: u32) -> u32 {
+pub fn slices_at(shape: &TextureDescriptor, level: u32) -> u32 {
     shape.slices() * shape.extent(level)[2]
 }
 
 /// Whether texels have as many bytes as they must.
-pub(crate) fn check_texel_bytes(got: usize, needs: usize) -> Result<(), Error> {
+pub fn check_texel_bytes(got: usize, needs: usize) -> Result<(), Error> {
     if got == needs {
         return Ok(());
     }
     Err(TextureError::TexelCount { needs: needs as u64, got: got as u64 }.into())
 }
 
-pub(crate) fn elements_of<T: Pod>(bytes: &[u8]) -> Result<Vec<T>, Error> {
+/// Bytes as elements, of which the bytes must be a whole number.
+pub fn elements_of<T: Pod>(bytes: &[u8]) -> Result<Vec<T>, Error> {
     let size = size_of::<T>();
     if size == 0 || !bytes.len().is_multiple_of(size) {
         let needs = bytes.len().next_multiple_of(size.max(1)) as u64;

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anymetal::{CompileOptions, Device, Error, ErrorClass, Family, Layers, Size, StorageMode};
+use anymetal::{
+    CompileOptions, ConfigError, Device, Error, ErrorClass, Family, Layer, Layers, Size, StorageMode,
+};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 
@@ -123,4 +125,22 @@ fn more_constant_buffers_than_a_family_has_are_refused() {
     let refused = pipeline(Family::Mac2).unwrap_err().to_string();
     assert!(refused.contains("the GPU family mac2 does not support 15 arguments"), "{refused}");
     pipeline(Family::Apple7).unwrap();
+}
+
+#[test]
+fn settings_that_ask_for_an_exporter_are_refused_without_the_service() -> Result<(), Error> {
+    let path = Path::new("observed.toml");
+    let with = |text: &str| -> Result<_, Error> {
+        let layer = Layer::from_toml(text, path)?;
+        Device::with_settings(&Layers { file: Some((path.to_owned(), layer)), ..Layers::default() })
+    };
+    match with("[telemetry]\nprometheus = '127.0.0.1:9464'\n") {
+        Err(Error::Config(error)) => assert!(
+            matches!(*error, ConfigError::NeedsService { setting: "telemetry.prometheus", .. }),
+            "{error}"
+        ),
+        other => panic!("{other:?}"),
+    }
+    with("[policy.retry]\nattempts = 7\n[audit]\nfolder = 'log'\n[health]\nenabled = false\n")?;
+    Ok(())
 }

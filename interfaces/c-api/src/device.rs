@@ -38,6 +38,7 @@ pub(crate) unsafe extern "C" fn anymetal_device_open(
     run(|| {
         // SAFETY: the caller's promise.
         let (place, name) = unsafe { (device.required()?, name.optional("device's name")?) };
+        anymetal_service::start().map_err(anymetal::Error::from)?;
         let opened = name.map_or_else(Device::system_default, Device::by_name)?;
         let name = CString::new(opened.name()).unwrap_or_default();
         place.write(Handle::of(DeviceHandle { device: opened, name })?);

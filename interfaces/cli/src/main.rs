@@ -115,7 +115,35 @@ fn arguments() -> Vec<OsString> {
 
 fn main() -> ExitCode {
     // `parse` itself ends with 2 on wrong usage and with 0 after `--help`.
-    let outcome = match Cli::parse_from(arguments()).command {
+    let command = Cli::parse_from(arguments()).command;
+    let outcome = start_service(&command).and_then(|()| run(command));
+    // A collector that the settings name has what this process did before it ends.
+    anymetal_service::telemetry::flush();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Starts the exporters that the settings ask for, in commands that open a device.
+fn start_service(command: &Command) -> Result<(), failure::Failure> {
+    match command {
+        // A worker compiles for another process; the others read files or a process's endpoint.
+        Command::Worker(_) | Command::Audit(_) | Command::Top(_) | Command::Translate(_) => Ok(()),
+        Command::Doctor(_) => {
+            // Settings that are refused are among the findings.
+            let _refused = anymetal_service::start();
+            Ok(())
+        }
+        _ => Ok(anymetal_service::start().map_err(anymetal::Error::from)?),
+    }
+}
+
+fn run(command: Command) -> Result<(), failure::Failure> {
+    match command {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
@@ -133,15 +161,6 @@ fn main() -> ExitCode {
         Command::Worker(args) => worker::worker(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
-    };
-    // A collector that the settings name has what this process did before it ends.
-    anymetal::telemetry::flush();
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report();
-            failure.exit_code()
-        }
     }
 }
 

@@ -32,6 +32,7 @@ impl DeviceState {
     pub(crate) fn named(py: Python<'_>, name: Option<&str>) -> PyResult<Arc<DeviceState>> {
         fork::note_use()?;
         wait(py, || {
+            anymetal_service::start()?;
             let device = match name {
                 Some(name) => Device::by_name(name),
                 None => Device::system_default(),
@@ -161,7 +162,10 @@ pub(crate) fn executor_words(executor: &anymetal::Executor) -> String {
 #[pyfunction]
 pub(crate) fn device_names(py: Python<'_>) -> PyResult<Vec<String>> {
     fork::note_use()?;
-    let devices = wait(py, Device::all)?;
+    let devices = wait(py, || {
+        anymetal_service::start()?;
+        Device::all()
+    })?;
     Ok(devices.iter().map(|device| device.name().to_owned()).collect())
 }
 

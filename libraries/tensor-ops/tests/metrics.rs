@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anymetal::{Device, Layers};
+use anymetal::Device;
+use anymetal_service::ServiceLayers;
 use anymetal_tensor_ops::{DType, MatmulOptions, Ops, Path, Tensor};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
@@ -19,10 +20,11 @@ fn work_is_counted_by_operation() {
         assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
         return;
     }
-    let mut settings = Layers::default();
+    let mut settings = ServiceLayers::default();
     settings.code.telemetry.prometheus = Some(([127, 0, 0, 1], 0).into());
-    let ops = Ops::new(&Device::with_settings(&settings).unwrap()).unwrap().forced(Path::Own);
-    let telemetry = anymetal::telemetry::running().unwrap();
+    anymetal_service::start_with(&settings).unwrap();
+    let ops = Ops::new(&Device::system_default().unwrap()).unwrap().forced(Path::Own);
+    let telemetry = anymetal_service::telemetry::running().unwrap();
     let x = ops.tensor(&[1.0f32; 12], &[3, 4]).unwrap();
     ops.matmul(&x, &x.t().unwrap()).unwrap();
     let mut recording = ops

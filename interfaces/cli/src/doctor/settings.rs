@@ -7,11 +7,13 @@ use anymetal::Layers;
 use anymetal_driver::suggest;
 use anymetal_environment::{PREFIX, VARIABLES};
 use anymetal_files::MAX_SOURCE_BYTES;
+use anymetal_service::ServiceLayers;
 use toml::Value;
 
 use super::finding::Finding;
 
 const PART: &str = "settings";
+
 /// Those of this process.
 pub(super) fn check() -> Vec<Finding> {
     let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -29,11 +31,11 @@ fn of_variables(variables: &BTreeMap<String, String>) -> Vec<Finding> {
     if findings.is_empty() {
         findings.push(Finding::ok(PART, "all", "the defaults"));
     }
-    match Layers::load(None).and_then(|layers| layers.resolve()) {
-        Ok(_) => {}
-        Err(error) => {
-            findings.push(Finding::problem(PART, "together", error.to_string(), "correct the value"))
-        }
+    let core = Layers::load(None).and_then(|layers| layers.resolve()).map(drop);
+    let service = ServiceLayers::load(None).and_then(|layers| layers.resolve()).map(drop);
+    // What both readers refuse, such as a file that cannot be read, is one problem.
+    if let Err(error) = core.and(service) {
+        findings.push(Finding::problem(PART, "together", error.to_string(), "correct the value"));
     }
     findings
 }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use anymetal::telemetry::export::scrape;
+use anymetal_service::export::scrape;
 
-pub(super) use anymetal::telemetry::export::scrape::Sample;
+pub(super) use anymetal_service::export::scrape::Sample;
 
 /// All samples of an exposition, by name.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -2,47 +2,44 @@
 //!
 //! Owns [`Layer`], one source's settings, each of which may be missing, and [`RuntimeConfig`], the checked
 //! result. A section of the file is one file here, with its layer, its variables, its checks and its
-//! defaults; a setting is one field and one row there.
+//! defaults; a setting is one field and one row there. [`layers`] reads them. The crate `anymetal-service`
+//! uses it for its own sections of the same file, which are raw tables here ([`service`]).
 //!
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
 //! setting, the value and what it should look like. Variables are read through `anymetal_environment`.
 
-mod audit;
-mod health;
 mod history;
 mod kernels;
+pub mod layers;
 mod memory;
-mod policy;
 mod quantity;
-mod session;
+mod service;
 mod streams;
-mod telemetry;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anymetal_policy::policies::Policies;
 use anymetal_types::family::Family;
 use serde::Deserialize;
 
-pub use audit::{AuditConfig, AuditDurability, AuditFailing, AuditLayer};
-pub use health::{HealthConfig, HealthLayer, Share};
 pub use history::{HistoryConfig, HistoryLayer};
 pub use kernels::{CheckSetting, KernelsConfig, KernelsLayer};
+pub use layers::{ConfigError, Origin};
 pub use memory::{MemoryConfig, MemoryLayer};
-pub use policy::{
-    AdaptLayer, BreakerLayer, BulkheadLayer, DeadlineLayer, LadderLayer, PolicyLayer, RetryLayer,
-};
 pub use quantity::{Size, Span};
-pub use session::{SessionConfig, SessionLayer};
+pub use service::announce as announce_service;
 pub use streams::{StreamsConfig, StreamsLayer};
-pub use telemetry::{TelemetryConfig, TelemetryLayer};
 
-/// Names a file of settings.
-const FILE_VARIABLE: &str = "ANYMETAL_CONFIG";
+use layers::{LayersOf, Sections, check, flag, parse, value};
+use service::RawSection;
+
+/// Takes a variable's value over, or says what it should look like.
+type Setter = layers::Setter<Layer>;
+
+/// The layers of a program's settings.
+pub type Layers = LayersOf<Layer>;
 
 /// One source's settings. What is missing is left to the layer below.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Layer {
     /// The name of the device that is used where the program asks for none.
@@ -57,85 +54,12 @@ pub struct Layer {
     pub streams: StreamsLayer,
     /// The section `[history]`.
     pub history: HistoryLayer,
-    /// The section `[policy]`.
-    pub policy: PolicyLayer,
-    /// The section `[telemetry]`.
-    pub telemetry: TelemetryLayer,
-    /// The section `[health]`.
-    pub health: HealthLayer,
-    /// The section `[audit]`.
-    pub audit: AuditLayer,
-    /// The section `[session]`.
-    pub session: SessionLayer,
+    policy: RawSection,
+    telemetry: RawSection,
+    health: RawSection,
+    audit: RawSection,
+    session: RawSection,
 }
-
-/// Where a setting comes from, for messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// The program.
-    Code,
-    /// An environment variable.
-    Variable(&'static str),
-    /// A file.
-    File(PathBuf),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Code => formatter.write_str("the program"),
-            Origin::Variable(name) => formatter.write_str(name),
-            Origin::File(path) => write!(formatter, "{}", path.display()),
-        }
-    }
-}
-
-/// Why settings were refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A file that cannot be read.
-    #[error("{}: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why, as the system says.
-        reason: String,
-    },
-    /// A file that is no valid TOML, or has a setting that does not exist or has the wrong form.
-    #[error("{}: {reason}", path.display())]
-    InvalidFile {
-        /// The file.
-        path: PathBuf,
-        /// Why, with line and column.
-        reason: String,
-    },
-    /// A variable's value of the wrong form.
-    #[error("{variable}: `{value}` is not {expected}")]
-    InvalidVariable {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-        /// What it should be.
-        expected: &'static str,
-    },
-    /// A value that makes no sense, or not with another.
-    #[error("{setting} = {value} (from {origin}): {reason}")]
-    Invalid {
-        /// The setting.
-        setting: &'static str,
-        /// Its value.
-        value: String,
-        /// Where it comes from.
-        origin: Origin,
-        /// What is wrong.
-        reason: &'static str,
-    },
-}
-
-/// Takes a variable's value over, or says what it should look like.
-type Setter = fn(&mut Layer, &str) -> Result<(), &'static str>;
 
 /// The variables of no section.
 const VARIABLES: &[(&str, Setter)] = &[
@@ -146,147 +70,48 @@ const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_FAMILY", |layer, text| parse(&mut layer.family, text, Family::EXPECTED)),
 ];
 
-/// The variables of all sections.
-fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
-    let sections = [
-        VARIABLES,
-        kernels::VARIABLES,
-        memory::VARIABLES,
-        streams::VARIABLES,
-        history::VARIABLES,
-        telemetry::VARIABLES,
-        health::VARIABLES,
-        audit::VARIABLES,
-        session::VARIABLES,
-    ];
-    sections.into_iter().chain(policy::VARIABLES).flatten()
-}
+impl Sections for Layer {
+    type Config = RuntimeConfig;
 
-fn parse<T: std::str::FromStr>(
-    field: &mut Option<T>,
-    text: &str,
-    expected: &'static str,
-) -> Result<(), &'static str> {
-    *field = Some(text.parse().map_err(|_| expected)?);
-    Ok(())
-}
+    fn variables() -> Vec<(&'static str, Setter)> {
+        let sections = [
+            VARIABLES,
+            kernels::VARIABLES,
+            memory::VARIABLES,
+            streams::VARIABLES,
+            history::VARIABLES,
+            service::VARIABLES,
+        ];
+        sections.concat()
+    }
 
-fn flag(field: &mut Option<bool>, text: &str) -> Result<(), &'static str> {
-    *field = Some(match text {
-        "0" | "false" => false,
-        "1" | "true" => true,
-        _ => return Err("0, 1, true or false"),
-    });
-    Ok(())
+    fn resolve(layers: &Layers) -> Result<RuntimeConfig, ConfigError> {
+        service::check(layers)?;
+        Ok(RuntimeConfig {
+            device: value(layers.find("ANYMETAL_DEVICE", |layer| &layer.device)),
+            family: value(layers.find("ANYMETAL_FAMILY", |layer| &layer.family)),
+            kernels: kernels::resolve(layers)?,
+            memory: memory::resolve(layers)?,
+            streams: streams::resolve(layers)?,
+            history: history::resolve(layers)?,
+        })
+    }
 }
 
 impl Layer {
     /// A file's settings.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
-        /// A file with every setting has a few KiB.
-        const MAX_BYTES: u64 = 1 << 20;
-        let text = anymetal_files::read_text(path, MAX_BYTES)
-            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), reason: error.reason() })?;
-        Self::from_toml(&text, path)
+        layers::from_file(path)
     }
 
     /// The settings of a file's text.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::InvalidFile {
-            path: path.to_owned(),
-            reason: error.to_string().trim_end().to_owned(),
-        })
+        layers::from_toml(text, path)
     }
 
     /// The settings of the environment. Empty variables count as missing.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        Self::from_variables(anymetal_environment::text)
-    }
-
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let mut layer = Layer::default();
-        for (name, set) in variables() {
-            let Some(value) = variable(name).filter(|value| !value.trim().is_empty()) else { continue };
-            if let Err(expected) = set(&mut layer, value.trim()) {
-                return Err(ConfigError::InvalidVariable { variable: name, value, expected });
-            }
-        }
-        Ok(layer)
-    }
-}
-
-/// The layers of a program's settings.
-#[derive(Debug, Clone, Default)]
-pub struct Layers {
-    /// What the program sets.
-    pub code: Layer,
-    /// What the environment sets.
-    pub environment: Layer,
-    /// What a file sets, and the file.
-    pub file: Option<(PathBuf, Layer)>,
-}
-
-impl Layers {
-    /// The environment, and a file: the one given, or else the one that `ANYMETAL_CONFIG` names.
-    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let named = || anymetal_environment::value(FILE_VARIABLE).map(PathBuf::from);
-        let file = match file.map(Path::to_owned).or_else(named) {
-            Some(path) => Some((path.clone(), Layer::from_file(&path)?)),
-            None => None,
-        };
-        Ok(Layers { code: Layer::default(), environment: Layer::from_environment()?, file })
-    }
-
-    /// The uppermost value of a setting and where it comes from.
-    fn find<T: Clone>(
-        &self,
-        variable: &'static str,
-        field: impl Fn(&Layer) -> &Option<T>,
-    ) -> Option<(T, Origin)> {
-        let code = field(&self.code).clone().map(|value| (value, Origin::Code));
-        let environment =
-            || field(&self.environment).clone().map(|value| (value, Origin::Variable(variable)));
-        let file = || {
-            let (path, layer) = self.file.as_ref()?;
-            Some((field(layer).clone()?, Origin::File(path.clone())))
-        };
-        code.or_else(environment).or_else(file)
-    }
-
-    /// The settings that count, checked.
-    pub fn resolve(&self) -> Result<RuntimeConfig, ConfigError> {
-        Ok(RuntimeConfig {
-            device: value(self.find("ANYMETAL_DEVICE", |layer| &layer.device)),
-            family: value(self.find("ANYMETAL_FAMILY", |layer| &layer.family)),
-            kernels: kernels::resolve(self)?,
-            memory: memory::resolve(self)?,
-            streams: streams::resolve(self)?,
-            history: history::resolve(self)?,
-            policy: policy::resolve(self)?,
-            telemetry: telemetry::resolve(self)?,
-            health: health::resolve(self)?,
-            audit: audit::resolve(self)?,
-            session: session::resolve(self)?,
-        })
-    }
-}
-
-fn value<T>(found: Option<(T, Origin)>) -> Option<T> {
-    found.map(|(value, _)| value)
-}
-
-fn check<T: fmt::Display>(
-    setting: &'static str,
-    found: &Option<(T, Origin)>,
-    holds: impl Fn(&T) -> bool,
-    reason: &'static str,
-) -> Result<(), ConfigError> {
-    match found {
-        Some((value, origin)) if !holds(value) => {
-            let (value, origin) = (value.to_string(), origin.clone());
-            Err(ConfigError::Invalid { setting, value, origin, reason })
-        }
-        _ => Ok(()),
+        layers::from_environment()
     }
 }
 
@@ -305,16 +130,6 @@ pub struct RuntimeConfig {
     pub streams: StreamsConfig,
     /// The command history.
     pub history: HistoryConfig,
-    /// What is done when work fails.
-    pub policy: Policies,
-    /// Where metrics and traces go.
-    pub telemetry: TelemetryConfig,
-    /// When a component is degraded or unhealthy, and who is told.
-    pub health: HealthConfig,
-    /// The audit log.
-    pub audit: AuditConfig,
-    /// What is kept for the next start.
-    pub session: SessionConfig,
 }
 
 #[cfg(all(test, not(loom)))]
@@ -336,7 +151,7 @@ mod tests {
     fn environment(variables: &'static [(&str, &str)]) -> Result<Layer, ConfigError> {
         let value =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into());
-        Layer::from_variables(value)
+        layers::from_variables(value)
     }
 
     #[test]
@@ -378,67 +193,6 @@ mod tests {
     }
 
     #[test]
-    fn audit_and_session_are_set_by_file_and_environment_and_checked() {
-        let mut layers =
-            file("[audit]\nfolder = 'log'\nwhen-failing = 'go-on'\nrotate-bytes = '1 MiB'\n").unwrap();
-        layers.environment = environment(&[
-            ("ANYMETAL_AUDIT_KEEP_FILES", "3"),
-            ("ANYMETAL_AUDIT_DURABILITY", "system"),
-            ("ANYMETAL_SESSION_FILE", "warm.toml"),
-        ])
-        .unwrap();
-        let config = layers.resolve().unwrap();
-        let expected = AuditConfig {
-            folder: Some("log".into()),
-            when_failing: AuditFailing::GoOn,
-            durability: AuditDurability::System,
-            rotate_bytes: 1 << 20,
-            keep_files: std::num::NonZeroU32::new(3),
-        };
-        assert_eq!((config.audit, config.session.file), (expected, Some("warm.toml".into())));
-
-        let refused = |text: &str| file(text).unwrap().resolve().unwrap_err().to_string();
-        assert!(refused("[audit]\nrotate-bytes = 100").contains("less than 4 KiB"));
-        assert!(refused("[audit]\nkeep-files = 0").contains("at least one file"));
-        assert!(refused("[session]\nfile = 'warm.bin'").contains(".toml or .json"));
-        assert!(environment(&[("ANYMETAL_AUDIT_WHEN_FAILING", "ignore")]).is_err());
-    }
-
-    #[test]
-    fn telemetry_and_health_are_set_by_file_and_environment_and_checked() {
-        let mut layers = file(
-            "[telemetry]\nprometheus = '127.0.0.1:9464'\nsample = 7\n[health]\nmemory-degraded = 0.5\nbetter-for = '1 s'\n",
-        )
-        .unwrap();
-        layers.environment = environment(&[
-            ("ANYMETAL_TELEMETRY_OTLP", "http://127.0.0.1:4318"),
-            ("ANYMETAL_HEALTH_FAILURES_DEGRADED", "75 %"),
-        ])
-        .unwrap();
-        let config = layers.resolve().unwrap();
-        assert_eq!(config.telemetry.prometheus, Some(([127, 0, 0, 1], 9464).into()));
-        assert_eq!(
-            (config.telemetry.otlp.as_deref(), config.telemetry.sample),
-            (Some("http://127.0.0.1:4318"), 7)
-        );
-        assert_eq!(config.health.memory, (Share::thousandths(500), Share::thousandths(950)));
-        assert_eq!(
-            config.health.failures,
-            (Share::thousandths(750), Share::thousandths(750)),
-            "never before"
-        );
-        assert_eq!(config.health.better_for, Duration::from_secs(1));
-        let port = environment(&[("ANYMETAL_TELEMETRY_PROMETHEUS", "9464")]).unwrap_err().to_string();
-        assert!(port.ends_with("`9464` is not an address with a port, such as 127.0.0.1:9464"), "{port}");
-        let https = file("[telemetry]\notlp = 'https://a'\n").unwrap().resolve().unwrap_err().to_string();
-        assert!(https.contains("telemetry.otlp = https://a") && https.contains("only http://"), "{https}");
-        let order = file("[health]\nmemory-unhealthy = '10 %'\n").unwrap().resolve().unwrap_err().to_string();
-        assert!(order.starts_with("health.memory-unhealthy = 0.1 "), "{order}");
-        let share = file("[health]\nmemory-degraded = 2\n").unwrap_err().to_string();
-        assert!(share.contains("a share from 0 to 1"), "{share}");
-    }
-
-    #[test]
     fn errors_name_place_setting_value_and_form() {
         let unknown = file("[memory]\npool-byte = 1\n").unwrap_err().to_string();
         assert!(unknown.starts_with("anymetal.toml: ") && unknown.contains("line 2"), "{unknown}");
@@ -464,5 +218,41 @@ mod tests {
         assert!(none.to_string().starts_with("memory.pool-buffers = 0 (from anymetal.toml): "), "{none}");
         let missing = Layer::from_file(Path::new("no/such/file.toml")).unwrap_err();
         assert!(matches!(missing, ConfigError::Unreadable { .. }));
+    }
+
+    #[test]
+    fn sections_of_the_service_are_known_by_name_only() {
+        let other =
+            "[policy.retry]\nattempts = 'many'\n[audit]\nfolder = 1\n[session]\n[health]\nenabled = false\n";
+        assert_eq!(file(other).unwrap().resolve(), Ok(RuntimeConfig::default()));
+        let unknown = file("[polici]\n").unwrap_err().to_string();
+        assert!(unknown.contains("line 1") && unknown.contains("`policy`"), "{unknown}");
+        assert!(file("policy = 3\n").is_err(), "no section");
+    }
+
+    #[test]
+    fn a_request_for_an_exporter_needs_the_service() {
+        let needs = |layers: Layers| match layers.resolve() {
+            Err(ConfigError::NeedsService { setting, origin }) => (setting, origin),
+            other => panic!("{other:?}"),
+        };
+        let in_file = |text: &str| needs(file(text).unwrap());
+        let path = || Origin::File("anymetal.toml".into());
+        assert_eq!(in_file("[telemetry]\nprometheus = '127.0.0.1:1'\n"), ("telemetry.prometheus", path()));
+        assert_eq!(in_file("[telemetry]\notlp = 'http://a'\n"), ("telemetry.otlp", path()));
+        assert_eq!(in_file("[health]\nwebhook = 'http://a'\n"), ("health.webhook", path()));
+        assert_eq!(in_file("[health]\nenabled = true\n"), ("health.enabled", path()));
+        let environment_only =
+            |variables| Layers { environment: environment(variables).unwrap(), ..Layers::default() };
+        let variable = environment_only(&[("ANYMETAL_HEALTH_ENABLED", "1")]);
+        assert_eq!(needs(variable), ("health.enabled", Origin::Variable("ANYMETAL_HEALTH_ENABLED")));
+        let message = file("[telemetry]\notlp = 'http://a'\n").unwrap().resolve().unwrap_err().to_string();
+        assert!(
+            message.contains("telemetry.otlp (from anymetal.toml)") && message.contains("`anymetal-service`")
+        );
+
+        let mut overruled = file("[health]\nenabled = true\n").unwrap();
+        overruled.environment = environment(&[("ANYMETAL_HEALTH_ENABLED", "0")]).unwrap();
+        assert_eq!(overruled.resolve(), Ok(RuntimeConfig::default()), "the uppermost layer counts");
     }
 }

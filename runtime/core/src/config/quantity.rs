@@ -18,7 +18,8 @@ pub struct Size(pub u64);
 pub struct Span(pub Duration);
 
 impl Size {
-    pub(super) const EXPECTED: &'static str = "a size, such as 4096 or 512 MiB";
+    /// What a value of this kind should look like.
+    pub const EXPECTED: &'static str = "a size, such as 4096 or 512 MiB";
 }
 
 impl fmt::Display for Span {
@@ -28,7 +29,8 @@ impl fmt::Display for Span {
 }
 
 impl Span {
-    pub(super) const EXPECTED: &'static str = "a time, such as 30 s or 250 ms";
+    /// What a value of this kind should look like.
+    pub const EXPECTED: &'static str = "a time, such as 30 s or 250 ms";
 }
 
 const SIZES: &[(&str, u64)] = &[

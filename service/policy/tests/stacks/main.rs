@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use anymetal_core::config::{Layer, Layers};
 use anymetal_policy::policies::Policies;
+use anymetal_service::{ServiceLayer, ServiceLayers};
 use serde::Deserialize;
 
 use driver::World;
@@ -55,8 +55,8 @@ fn stacks() -> Vec<PathBuf> {
 fn policies(section: &toml::Table, file: &Path) -> Policies {
     let mut whole = toml::Table::new();
     whole.insert("policy".to_owned(), section.clone().into());
-    let layer = Layer::from_toml(&toml::to_string(&whole).unwrap(), file).unwrap();
-    let layers = Layers { file: Some((file.to_owned(), layer)), ..Layers::default() };
+    let layer = ServiceLayer::from_toml(&toml::to_string(&whole).unwrap(), file).unwrap();
+    let layers = ServiceLayers { file: Some((file.to_owned(), layer)), ..ServiceLayers::default() };
     layers.resolve().unwrap().policy
 }
 

@@ -13,9 +13,9 @@
 
 use std::time::Duration;
 
-use anymetal_core::config::Span;
 use anymetal_hal::error::DeviceError;
 use anymetal_policy::ladder::Failure;
+use anymetal_service::config::Span;
 use serde::Deserialize;
 
 /// When a device stops work that has no deadline.
