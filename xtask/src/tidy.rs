@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, coverage, diagnostics, documents, fallbacks, generated};
+use crate::{coverage, diagnostics, documents, fallbacks, generated, layers};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -76,12 +76,13 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
+    findings.extend(missing_readmes(&files));
     findings.extend(documents::check(root, &files));
-    findings.extend(arrows::check(root));
+    findings.extend(layers::check(root));
     findings.extend(diagnostics::check(&files));
     findings.extend(fallbacks::check(&files));
     findings.extend(coverage::check(&files));
-    findings.extend(generated::check(&files));
+    findings.extend(generated::check(root, &files));
     findings
 }
 
@@ -185,6 +186,22 @@ fn lints(file: &SourceFile, findings: &mut Vec<String>) {
     }
 }
 
+/// Crates that may be published without a README.
+fn missing_readmes(files: &[SourceFile]) -> Vec<String> {
+    let is_published =
+        |path: &str| is_crate_manifest(path) && !["testing/", "xtask/"].iter().any(|f| path.starts_with(f));
+    let folders = files
+        .iter()
+        .filter(|file| is_published(&file.path))
+        .filter_map(|file| file.path.strip_suffix("Cargo.toml"));
+    let has_readme =
+        |folder: &str| files.iter().any(|file| file.path.strip_suffix("README.md") == Some(folder));
+    folders
+        .filter(|folder| !has_readme(folder))
+        .map(|folder| format!("{folder}: a crate has a README.md"))
+        .collect()
+}
+
 /// An exception that is no longer needed hides the next file that needs none.
 fn exceptions_without_need(files: &[SourceFile]) -> Vec<String> {
     let needed =
@@ -215,6 +232,16 @@ mod tests {
             Vec::<String>::new()
         );
         assert_eq!(findings("README.md", "# anymetal\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_crate_without_a_readme_is_found() {
+        let file = |path: &str| SourceFile { path: path.to_owned(), text: String::new() };
+        let mut files =
+            vec![file("Cargo.toml"), file("compiler/ir/Cargo.toml"), file("testing/harness/Cargo.toml")];
+        assert_eq!(missing_readmes(&files), ["compiler/ir/: a crate has a README.md"]);
+        files.push(file("compiler/ir/README.md"));
+        assert_eq!(missing_readmes(&files), Vec::<String>::new());
     }
 
     #[test]
