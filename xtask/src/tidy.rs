@@ -59,8 +59,8 @@ const MAY_BE_WIDER: &[&str] = &[
     "fuzz/",
 ];
 
-/// Marks of unfinished work. Written in halves, so that this file does not find itself.
-const UNFINISHED: &[&str] = &[concat!("to", "do!("), concat!("unimple", "mented!("), concat!("FIX", "ME")];
+/// Marks of unfinished work that clippy does not know. In halves, so that this file does not find itself.
+const UNFINISHED: &[&str] = &[concat!("FIX", "ME")];
 
 /// Folders of a particular machine. In halves, as above.
 const MACHINE_PATHS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/")];
@@ -249,11 +249,7 @@ mod tests {
         assert_found("compiler/ir/src/types.rs", "// Types.\n", "//! doc");
         assert_found("compiler/ir/src/types.rs", &format!("//! T\n{}", "\n".repeat(900)), "901 lines");
         assert_found("compiler/ir/src/utils.rs", "//! Things.\n", "name");
-        assert_found(
-            "compiler/ir/src/types.rs",
-            concat!("//! T\nfn f() { to", "do!() }\n"),
-            ":2: unfinished",
-        );
+        assert_found("compiler/ir/src/types.rs", concat!("//! T\n// FIX", "ME: finish\n"), ":2: unfinished");
         assert_found("xtask/src/a.rs", &format!("//! T\n// {}\n", "x".repeat(108)), ":2: 111 characters");
         assert_found("docs/a.md", concat!("see /ro", "ot/a\n"), "particular machine");
         assert_found("compiler/ir/src/types.rs", "//! T\npub use kind::*;\n", "glob");
