@@ -3,19 +3,21 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::layers::diagram;
 use crate::source_tree::{SourceFile, text_files};
 use crate::{coverage, diagnostics, environment, passes};
 
-/// Makes a document's text from the files of the repository.
-type Make = fn(&[SourceFile]) -> String;
+/// Makes a document's text from the repository at a path and its files.
+type Make = fn(&Path, &[SourceFile]) -> Result<String, String>;
 
 /// Each document with what makes its text.
 const DOCUMENTS: &[(&str, Make)] = &[
-    ("docs/diagnostics.md", |_| diagnostics::document()),
-    ("docs/environment.md", |_| environment::document()),
-    ("docs/language-coverage.md", coverage::document),
-    ("docs/passes.md", |_| passes::document()),
-    ("docs/telemetry.md", |_| anymetal_telemetry::names::document::document()),
+    (diagram::DOCUMENT, diagram::document),
+    ("docs/diagnostics.md", |_, _| Ok(diagnostics::document())),
+    ("docs/environment.md", |_, _| Ok(environment::document())),
+    ("docs/language-coverage.md", |_, files| Ok(coverage::document(files))),
+    ("docs/passes.md", |_, files| Ok(passes::document(files))),
+    ("docs/telemetry.md", |_, _| Ok(anymetal_telemetry::names::document::document())),
 ];
 
 /// Writes all documents.
@@ -28,7 +30,9 @@ pub(crate) fn write(root: &Path) -> ExitCode {
         }
     };
     for (path, make) in DOCUMENTS {
-        if let Err(error) = std::fs::write(root.join(path), make(&files)) {
+        let text = make(root, &files);
+        let written = text.and_then(|text| std::fs::write(root.join(path), text).map_err(|e| e.to_string()));
+        if let Err(error) = written {
             eprintln!("{path}: {error}");
             return ExitCode::FAILURE;
         }
@@ -37,11 +41,14 @@ pub(crate) fn write(root: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The documents that are not what their tables say.
-pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
-    let current = |path: &str, text: &str| files.iter().any(|file| file.path == path && file.text == text);
-    let stale = DOCUMENTS.iter().filter(|(path, make)| !current(path, &make(files)));
-    stale.map(|(path, _)| format!("{path}: out of date; run `cargo xtask gen`")).collect()
+/// The documents that differ from what their tables make.
+pub(crate) fn check(root: &Path, files: &[SourceFile]) -> Vec<String> {
+    let problem = |(path, make): &(&str, Make)| match make(root, files) {
+        Ok(text) if files.iter().any(|file| file.path == *path && file.text == text) => None,
+        Ok(_) => Some(format!("{path}: out of date; run `cargo xtask gen`")),
+        Err(error) => Some(format!("{path}: {error}")),
+    };
+    DOCUMENTS.iter().filter_map(problem).collect()
 }
 
 #[cfg(test)]
@@ -50,11 +57,15 @@ mod tests {
 
     #[test]
     fn a_stale_document_is_found() {
-        let file = |path: &str, text: String| SourceFile { path: path.to_owned(), text };
-        let mut files: Vec<SourceFile> = DOCUMENTS.iter().map(|(path, make)| file(path, make(&[]))).collect();
-        assert!(check(&files).is_empty());
-        files[0].text = "# Diagnostics\n".to_owned();
-        let found = check(&files);
-        assert!(found.len() == 1 && found[0].contains("xtask gen"), "{found:?}");
+        let root = crate::workspace_root();
+        let mut files = text_files(&root).expect("the workspace is readable");
+        assert_eq!(check(&root, &files), Vec::<String>::new());
+        for (path, _) in DOCUMENTS {
+            let file = files.iter_mut().find(|file| file.path == *path).expect("each document exists");
+            let text = std::mem::take(&mut file.text);
+            let found = check(&root, &files);
+            assert!(found.len() == 1 && found[0].starts_with(path), "{path}: {found:?}");
+            files.iter_mut().find(|file| file.path == *path).expect("as above").text = text;
+        }
     }
 }

@@ -6,7 +6,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
 
 mod apple;
-mod arrows;
 mod c_library;
 mod ci;
 mod coverage;
@@ -16,6 +15,7 @@ mod environment;
 mod fallbacks;
 mod generated;
 mod gpu;
+mod layers;
 mod libmetal;
 mod passes;
 mod promtool;
@@ -32,7 +32,8 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
-  gen     write the generated documents (docs/diagnostics.md, docs/passes.md, docs/telemetry.md)
+  gen     write the generated documents: the diagram of ARCHITECTURE.md, and in docs/ diagnostics.md,
+          language-coverage.md, passes.md and telemetry.md
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
           `bless ui` (tests/ui), `bless family` (tests/family)
   ci      run what continuous integration runs: tests, fmt, clippy, tidy, and what needs other tools
@@ -156,7 +157,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> ExitCode {
 
 /// File tests that can be blessed: the name, and the package and test program.
 const BLESSED: &[(&str, [&str; 2])] = &[
-    ("ir", ["anymetal-ir", "passes"]),
+    ("ir", ["anymetal-opt", "passes"]),
     ("codegen", ["anymetal-codegen", "files"]),
     ("ui", ["anymetal-driver", "ui"]),
     ("sanitizer", ["anymetal-cli", "sanitizer"]),

@@ -1,8 +1,31 @@
-//! Relative links of Markdown files resolve, anchors included, and so do documents that code mentions.
+//! Relative links of Markdown files resolve, anchors included. So do the files and folders that documents
+//! name in code spans, and the documents that code mentions.
 
 use std::collections::BTreeMap;
 
 use crate::source_tree::SourceFile;
+
+/// The top folders: a code span that begins with one of them is a path.
+const TOP_FOLDERS: &[&str] = &[
+    ".ci",
+    ".github",
+    "anymetal",
+    "compiler",
+    "devices",
+    "docs",
+    "fuzz",
+    "interfaces",
+    "libraries",
+    "runtime",
+    "service",
+    "testing",
+    "tests",
+    "tools",
+    "xtask",
+];
+
+/// Documents about the past, whose paths were right then.
+const HISTORY: &[&str] = &["CHANGELOG.md", "docs/decisions/", "docs/performance-history.md"];
 
 /// Tidy itself, whose tests make up documents.
 const RULES: &str = "xtask/src/";
@@ -16,6 +39,9 @@ pub(crate) fn check(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> Vec<
     for file in files {
         if file.path.ends_with(".md") {
             links(file, &texts, exists, &mut findings);
+            if !HISTORY.iter().any(|history| file.path.starts_with(history)) {
+                named_paths(file, exists, &mut findings);
+            }
         } else if [".rs", ".toml", ".yml"].iter().any(|end| file.path.ends_with(end))
             && !file.path.starts_with(RULES)
         {
@@ -25,24 +51,55 @@ pub(crate) fn check(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> Vec<
     findings
 }
 
+/// The lines outside of fenced code, counted from one.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(number, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        fenced ^= is_fence;
+        (!fenced && !is_fence).then_some((number + 1, line))
+    })
+}
+
 fn links(
     file: &SourceFile,
     texts: &BTreeMap<&str, &str>,
     exists: &dyn Fn(&str) -> bool,
     findings: &mut Vec<String>,
 ) {
-    let mut fenced = false;
-    for (number, line) in file.text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if !fenced {
-            for target in targets(line).filter(|target| !target.contains("://")) {
-                if let Some(what) = broken(&file.path, target, texts, exists) {
-                    findings.push(format!("{}:{}: {what}", file.path, number + 1));
-                }
+    for (number, line) in prose(&file.text) {
+        for target in targets(line).filter(|target| !target.contains("://")) {
+            if let Some(what) = broken(&file.path, target, texts, exists) {
+                findings.push(format!("{}:{number}: {what}", file.path));
             }
         }
     }
+}
+
+/// Files and folders that a document names in code spans, from the root.
+fn named_paths(file: &SourceFile, exists: &dyn Fn(&str) -> bool, findings: &mut Vec<String>) {
+    for (number, line) in prose(&file.text) {
+        for path in line.split('`').skip(1).step_by(2).filter_map(path_of_span) {
+            if !exists(path) {
+                findings.push(format!("{}:{number}: `{path}` does not exist", file.path));
+            }
+        }
+    }
+}
+
+/// The path of a code span, without the Rust name after it; `None` for a span with a placeholder (`NAME`,
+/// `*`, `<pass>`).
+fn path_of_span(span: &str) -> Option<&str> {
+    let path = span.split("::").next()?.trim_end_matches('/');
+    let (top, below) = path.split_once('/')?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_placeholder = |part: &str| {
+        let name = part.split('.').next().unwrap_or(part);
+        name.len() > 1 && name != "README" && name.bytes().all(|b| b.is_ascii_uppercase())
+    };
+    let is_path =
+        TOP_FOLDERS.contains(&top) && path.chars().all(is_word) && !below.split('/').any(is_placeholder);
+    is_path.then_some(path)
 }
 
 /// The targets of `[text](target)` in a line.
@@ -139,6 +196,24 @@ mod tests {
     fn code_in_a_document_has_no_links() {
         assert_eq!(findings("docs/a.md", "```\na[i](b)\n```\n"), Vec::<String>::new());
         assert_found("docs/a.md", "```\n```\n[this](gone.md)\n", "gone");
+    }
+
+    #[test]
+    fn files_that_documents_name_exist() {
+        assert_found("README.md", "see `docs/gone.md`\n", "`docs/gone.md`");
+        assert_found("docs/a.md", "`docs/cli.md`, `docs/gone.rs::name`\n", "`docs/gone.rs`");
+        for text in [
+            "`docs/cli.md`",
+            "`docs/`",
+            "`docs/NAME.md`",
+            "`docs/*.md`",
+            "`docs/<page>.md`",
+            "`other/gone.md`",
+        ] {
+            assert_eq!(findings("README.md", text), Vec::<String>::new(), "{text}");
+        }
+        assert_eq!(findings("README.md", "```\n`docs/gone.md`\n```\n"), Vec::<String>::new());
+        assert_eq!(findings("CHANGELOG.md", "`docs/gone.md`\n"), Vec::<String>::new());
     }
 
     #[test]
