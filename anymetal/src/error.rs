@@ -193,6 +193,36 @@ pub enum Error {
     },
 }
 
+/// What kind of thing went wrong, for programs that decide by it. [`Error`] has the details.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The source, a kernel of it or a function constant is wrong. [`Error::Compile`] has the diagnostics.
+    Compile,
+    /// A call breaks a rule; nothing was run.
+    InvalidUse,
+    /// A running kernel broke a rule, such as the bounds of a buffer.
+    KernelFault,
+    /// The work did not end before its deadline.
+    Deadline,
+    /// The work was cancelled, or the wait was interrupted.
+    Cancelled,
+    /// Memory or another resource ran out.
+    Exhausted,
+    /// The device or a resource is in use; the same call may succeed later.
+    Busy,
+    /// The device, or this build, cannot do it.
+    Unsupported,
+    /// The device, or the result of the work, is lost.
+    Lost,
+    /// A setting is wrong.
+    Settings,
+    /// A file cannot be read or written.
+    File,
+    /// A bug of the compiler or of the interpreter. The text names the reproducer to report.
+    Bug,
+}
+
 impl Error {
     /// Whether the work was taken back on purpose, with [`crate::Submission::cancel`] or
     /// [`crate::Queue::cancel_waiting`].
@@ -210,6 +240,37 @@ impl Error {
         }
     }
 
+    /// The kind, by which programs decide.
+    pub fn kind(&self) -> ErrorKind {
+        use DeviceError as D;
+        match self {
+            _ if self.is_bug() => ErrorKind::Bug,
+            _ if self.is_cancelled() => ErrorKind::Cancelled,
+            Error::Compile(failure) if failure.is_user_error() => ErrorKind::Compile,
+            Error::FunctionConstant { .. } => ErrorKind::Compile,
+            Error::Compile(_) | Error::NoMachineCode { .. } => ErrorKind::Unsupported,
+            Error::UnreadableFile { .. } | Error::Recording(_) => ErrorKind::File,
+            Error::Config(_) | Error::CheckOptions(_) | Error::Device(D::InvalidSetting { .. }) => {
+                ErrorKind::Settings
+            }
+            Error::Device(D::OutOfBounds(_) | D::NestingTooDeep { .. }) => ErrorKind::KernelFault,
+            Error::Device(D::DeadlineExceeded { .. }) => ErrorKind::Deadline,
+            Error::Device(D::WaitInterrupted | D::Cancelled { .. }) => ErrorKind::Cancelled,
+            Error::Device(
+                D::Unsupported { .. }
+                | D::KernelRefused { .. }
+                | D::Unavailable { .. }
+                | D::UnknownDevice { .. },
+            ) => ErrorKind::Unsupported,
+            _ => match self.class() {
+                ErrorClass::Caller => ErrorKind::InvalidUse,
+                ErrorClass::Exhausted => ErrorKind::Exhausted,
+                ErrorClass::Transient => ErrorKind::Busy,
+                ErrorClass::Lost => ErrorKind::Lost,
+            },
+        }
+    }
+
     /// The class, by which retry policies decide.
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -223,7 +284,7 @@ impl Error {
             },
             Error::Compile(failure) if failure.is_transient() => ErrorClass::Transient,
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
-            Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
+            Error::Compile(failure) if !failure.is_user_error() => ErrorClass::Lost,
             Error::NoMachineCode { .. } => ErrorClass::Lost,
             Error::TooManyGroupSizes { .. } => ErrorClass::Exhausted,
             Error::Compile(_)
@@ -295,8 +356,7 @@ impl From<GraphError> for Error {
     }
 }
 
-/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to another that
-/// says the same.
+/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to its clones only.
 #[derive(Debug)]
 pub struct SharedError<E>(Arc<E>);
 
@@ -326,13 +386,13 @@ impl<E: std::error::Error> std::error::Error for SharedError<E> {
     }
 }
 
-impl<E: fmt::Display> PartialEq for SharedError<E> {
+impl<E> PartialEq for SharedError<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.to_string() == other.to_string()
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Why compiling failed: diagnostics of the source, or another reason.
+/// Why compiling failed: diagnostics of the source, or another reason. It is equal to its clones only.
 #[derive(Clone)]
 pub struct CompileFailure(Arc<CompileError>);
 
@@ -361,8 +421,8 @@ impl CompileFailure {
     }
 
     /// Whether the user's input is at fault, rather than the machine or the compiler.
-    pub fn is_users(&self) -> bool {
-        self.0.is_users()
+    pub fn is_user_error(&self) -> bool {
+        self.0.is_user_error()
     }
 
     /// Whether the same compile may succeed when it is repeated: its worker was killed from outside.
@@ -377,7 +437,11 @@ impl From<CompileError> for Error {
     }
 }
 
-impl std::error::Error for CompileFailure {}
+impl std::error::Error for CompileFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
 
 impl fmt::Display for CompileFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -393,6 +457,6 @@ impl fmt::Debug for CompileFailure {
 
 impl PartialEq for CompileFailure {
     fn eq(&self, other: &Self) -> bool {
-        self.id() == other.id() && self.render_text(false) == other.render_text(false)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }

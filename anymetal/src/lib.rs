@@ -200,7 +200,7 @@ pub use compiling::Compiling;
 pub use compute_encoder::{ComputeEncoder, EncoderState, NoPipeline, WithPipeline};
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
-pub use error::{CompileFailure, Error, SharedError};
+pub use error::{CompileFailure, Error, ErrorKind, SharedError};
 pub use executable::Executable;
 pub use executor::Executor;
 pub use extent::Extent;

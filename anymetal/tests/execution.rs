@@ -310,3 +310,25 @@ fn products_of_matrices_are_refused_with_the_reason() -> Result<(), Error> {
     commands.commit()?.wait()?;
     Ok(())
 }
+
+#[test]
+fn errors_have_kinds_by_which_programs_decide() -> Result<(), Error> {
+    use anymetal::ErrorKind;
+    let device = Device::system_default()?;
+    let kind = |source: &str| device.library_from_source(source).and_then(|library| library.pipeline("k"));
+    assert_eq!(kind("kernel void k() { x; }").unwrap_err().kind(), ErrorKind::Compile);
+    assert_eq!(kind("kernel void other() {}").unwrap_err().kind(), ErrorKind::Compile);
+    let k = kind("kernel void k(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }")?;
+    let y = device.buffer_zeroed::<u32>(4)?;
+    let queue = device.queue()?;
+    assert_eq!(queue.launch(&k).threads(4).submit().unwrap_err().kind(), ErrorKind::InvalidUse);
+    let fault = queue.launch(&k).arg(&y).threads(5).submit()?.wait().unwrap_err();
+    assert_eq!(fault.kind(), ErrorKind::KernelFault);
+    let again = fault.clone();
+    assert_eq!(fault, again);
+    let (one, other) =
+        (kind("kernel void k() { x; }").unwrap_err(), kind("kernel void k() { x; }").unwrap_err());
+    assert_eq!(one, one.clone());
+    assert_ne!(one, other, "two failures are equal only if they are the same one");
+    Ok(())
+}

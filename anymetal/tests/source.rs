@@ -62,7 +62,7 @@ fn function_constants_are_given_by_index_or_name() -> Result<(), Error> {
         queue.launch(&scaled).arg(&out).threads(40).submit()?.wait()?;
         assert_eq!(out.read()?, (0..40).map(|i| i * -2).collect::<Vec<i32>>());
     }
-    assert!(matches!(library.pipeline("scaled"), Err(Error::Compile(failure)) if failure.is_users()));
+    assert!(matches!(library.pipeline("scaled"), Err(Error::Compile(failure)) if failure.is_user_error()));
     Ok(())
 }
 
@@ -89,7 +89,7 @@ fn function_constants_that_are_vectors_get_all_components() -> Result<(), Error>
         FunctionConstants::new().with_vector(3, &components[..1]).with_vector(5, &components),
     ] {
         let refused = library.pipeline_with("strided", &constants);
-        assert!(matches!(refused, Err(Error::Compile(failure)) if failure.is_users()), "{constants:?}");
+        assert!(matches!(refused, Err(Error::Compile(failure)) if failure.is_user_error()), "{constants:?}");
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ fn broken_source_comes_back_as_diagnostics() -> Result<(), Error> {
             library.pipeline("f").map(drop)
         });
     let Err(Error::Compile(failure)) = error else { panic!("{error:?}") };
-    assert!(failure.is_users() && failure.render_text(false).contains('y'), "{failure}");
+    assert!(failure.is_user_error() && failure.render_text(false).contains('y'), "{failure}");
     assert!(failure.render_json().starts_with('['));
     let Err(Error::Compile(unknown)) = library()?.pipeline("saxpi") else {
         panic!("an unknown kernel was found")

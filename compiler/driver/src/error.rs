@@ -178,7 +178,7 @@ impl CompileError {
     }
 
     /// Whether the user's input is at fault, rather than the machine or the compiler.
-    pub fn is_users(&self) -> bool {
+    pub fn is_user_error(&self) -> bool {
         match self {
             CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal(_) => false,
             CompileError::Isolation(error) => error.is_of_input(),

@@ -56,7 +56,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let status = match &error {
-            Error::Compile(failure) if failure.is_users() => Status::CompileError,
+            Error::Compile(failure) if failure.is_user_error() => Status::CompileError,
             Error::Device(DeviceError::OutOfBounds(_)) => Status::OutOfBounds,
             _ if error.is_bug() => Status::Bug,
             _ => match error.class() {

@@ -34,7 +34,7 @@ impl Failure {
         ExitCode::from(match self {
             Failure::Usage(_) => 2,
             Failure::Input(_) => 1,
-            Failure::Compile(error) if error.is_users() => 1,
+            Failure::Compile(error) if error.is_user_error() => 1,
             Failure::Compile(_) => 4,
             Failure::Refused(error) if error.class() == ErrorClass::Caller => 1,
             Failure::Refused(_) | Failure::Run(_) => 4,
@@ -60,7 +60,7 @@ impl Failure {
         match self {
             Failure::Usage(_) => "usage",
             Failure::Input(_) => "invalid",
-            Failure::Compile(error) if error.is_users() => "invalid",
+            Failure::Compile(error) if error.is_user_error() => "invalid",
             Failure::Refused(error) if error.class() == ErrorClass::Caller => "invalid",
             Failure::Run(Error::Device(D::OutOfBounds(_))) => "out-of-bounds",
             Failure::Run(Error::Device(D::DeadlineExceeded { .. })) => "timeout",

@@ -94,7 +94,7 @@ fn assert_alike<T: PartialEq + std::fmt::Debug>(
             let shown = |error: CompileError| {
                 (
                     error.id(),
-                    error.is_users(),
+                    error.is_user_error(),
                     error.render_text(false),
                     error.render_text(true),
                     error.render_json(),

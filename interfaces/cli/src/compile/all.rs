@@ -73,7 +73,9 @@ pub(crate) fn compile(
     match failures.first() {
         None => Ok(()),
         // The input is at fault only if nothing else is.
-        Some(_) => Err(Failure::Told(if failures.iter().all(|(_, error)| error.is_users()) { 1 } else { 4 })),
+        Some(_) => {
+            Err(Failure::Told(if failures.iter().all(|(_, error)| error.is_user_error()) { 1 } else { 4 }))
+        }
     }
 }
 

@@ -41,7 +41,7 @@ const CAPTURE_NOT_SUPPORTED: isize = 1;
 /// A library or pipeline that could not be made.
 pub(crate) fn of_library(error: &Error) -> Retained<NSError> {
     let code = match error {
-        Error::Compile(failure) if !failure.is_users() => LIBRARY_INTERNAL,
+        Error::Compile(failure) if !failure.is_user_error() => LIBRARY_INTERNAL,
         Error::UnreadableFile { .. } => LIBRARY_FILE_NOT_FOUND,
         Error::Device(DeviceError::UnknownKernel { .. }) => LIBRARY_FUNCTION_NOT_FOUND,
         Error::Device(DeviceError::Unsupported { .. }) | Error::NoMachineCode { .. } => LIBRARY_UNSUPPORTED,
