@@ -98,6 +98,5 @@ fn code_that_a_recording_lacks_comes_from_libraries_or_is_a_typed_error() -> Res
     std::fs::write(folder.path().join("junk"), "junk").unwrap();
     let junk = Error::from(Recording::load(&folder.path().join("junk")).unwrap_err());
     assert!(matches!(&junk, Error::Recording(error) if matches!(**error, RecordingError::NotARecording)));
-    assert_eq!(junk, Error::from(RecordingError::NotARecording));
     Ok(())
 }
