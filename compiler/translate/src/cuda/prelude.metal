@@ -225,42 +225,45 @@ template <typename T, typename U>
 inline enable_if_t<!is_same<T, U>::value && is_arithmetic<T>::value && is_arithmetic<U>::value, float> $N(T x, U y) {
     return $N(float(x), float(y));
 }
-//@ cbrt cbrtf: for N in cbrt cbrtf
-inline float $N(float x) {
-    return copysign(powr(fabs(x), 1.0f / 3.0f), x);
+//@ cbrtf: with cbrt
+inline float cbrtf(float x) {
+    return cbrt(x);
 }
-//@ hypot hypotf: for N in hypot hypotf
-inline float $N(float x, float y) {
-    return sqrt(x * x + y * y);
+//@ log1pf: with log1p
+inline float log1pf(float x) {
+    return log1p(x);
 }
-//@ log1p log1pf: for N in log1p log1pf
-inline float $N(float x) {
-    float u = 1.0f + x;
-    return u == 1.0f ? x : log(u) * x / (u - 1.0f);
+//@ expm1f: with expm1
+inline float expm1f(float x) {
+    return expm1(x);
 }
-//@ expm1 expm1f: for N in expm1 expm1f
-inline float $N(float x) {
-    float u = exp(x);
-    if (u == 1.0f) {
-        return x;
-    }
-    float v = u - 1.0f;
-    return v == -1.0f || isinf(u) ? v : v * x / log(u);
+//@ logbf: with logb
+inline float logbf(float x) {
+    return logb(x);
 }
-//@ erf erff: for N in erf erff
-// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
-inline float $N(float x) {
-    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
-    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
-    return copysign(1.0f - p * exp(-x * x), x);
+//@ erff: with erf
+inline float erff(float x) {
+    return erf(x);
 }
-//@ erfc erfcf: for N in erfc erfcf
-// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
-inline float $N(float x) {
-    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
-    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
-    float tail = p * exp(-x * x);
-    return x < 0.0f ? 2.0f - tail : tail;
+//@ erfcf: with erfc
+inline float erfcf(float x) {
+    return erfc(x);
+}
+//@ tgammaf: with tgamma
+inline float tgammaf(float x) {
+    return tgamma(x);
+}
+//@ lgammaf: with lgamma
+inline float lgammaf(float x) {
+    return lgamma(x);
+}
+//@ hypotf: with hypot
+inline float hypotf(float x, float y) {
+    return hypot(x, y);
+}
+//@ remainderf: with remainder
+inline float remainderf(float x, float y) {
+    return remainder(x, y);
 }
 //@ sincosf sincos __sincosf: for N in sincosf sincos __sincosf, for S in thread device threadgroup
 inline void $N(float x, $S float* s, $S float* c) {
@@ -281,14 +284,22 @@ inline float __frsqrt_rn(float x) {
 inline float __fsqrt_rn(float x) {
     return sqrt(x);
 }
-//@ __fmul_rn __fadd_rn __fsub_rn
-inline float __fmul_rn(float x, float y) {
+//@ __fmul_rn __dmul_rn: for N in __fmul_rn __dmul_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x * y;
 }
-inline float __fadd_rn(float x, float y) {
+//@ __fadd_rn __dadd_rn: for N in __fadd_rn __dadd_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x + y;
 }
-inline float __fsub_rn(float x, float y) {
+//@ __fsub_rn __dsub_rn: for N in __fsub_rn __dsub_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x - y;
 }
 //@ __mul24 __umul24: for N in __mul24 __umul24
@@ -312,9 +323,22 @@ inline int __float2int_rd(float x) {
 inline int __float2int_ru(float x) {
     return int(ceil(x));
 }
-//@ __hadd __hsub __hmul __hdiv __hmax __hmin
-template <typename T> inline T __hadd(T x, T y) {
+//@ __hadd __hsub __hmul __hdiv __hmax __hmin __uhadd __rhadd __urhadd
+// Of integers the mean, of `half` the sum.
+template <typename T> inline enable_if_t<is_integral<T>::value, T> __hadd(T x, T y) {
+    return hadd(x, y);
+}
+template <typename T> inline enable_if_t<!is_integral<T>::value, T> __hadd(T x, T y) {
     return x + y;
+}
+inline uint __uhadd(uint x, uint y) {
+    return hadd(x, y);
+}
+inline int __rhadd(int x, int y) {
+    return rhadd(x, y);
+}
+inline uint __urhadd(uint x, uint y) {
+    return rhadd(x, y);
 }
 template <typename T> inline T __hsub(T x, T y) {
     return x - y;
@@ -365,17 +389,21 @@ inline float $N(float x) {
 inline float ldexpf(float x, int n) {
     return ldexp(x, n);
 }
-//@ norm3df norm3d: for N in norm3df norm3d
+//@ norm3df norm3d: for N in norm3df norm3d, with hypot
 inline float $N(float x, float y, float z) {
-    return sqrt(x * x + y * y + z * z);
+    return hypot(hypot(x, y), z);
 }
-//@ lroundf lround llroundf llrintf lrintf: for N in lroundf lround llroundf llrintf lrintf
+//@ lroundf lround llroundf llround: for N in lroundf lround llroundf llround
 inline long $N(float x) {
     return long(round(x));
 }
-//@ normcdff normcdf: for N in normcdff normcdf, with erfcf
+//@ lrintf lrint llrintf llrint: for N in lrintf lrint llrintf llrint
+inline long $N(float x) {
+    return long(rint(x));
+}
+//@ normcdff normcdf: for N in normcdff normcdf, with erfc
 inline float $N(float x) {
-    return 0.5f * erfcf(-x * 0.70710678f);
+    return 0.5f * erfc(-x * 0.70710678f);
 }
 //@ labs llabs: for N in labs llabs
 inline long $N(long x) {

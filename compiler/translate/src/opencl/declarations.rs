@@ -124,7 +124,12 @@ impl Declarations {
     /// Whether a `#define` begins at the token, in a branch that may be taken.
     pub(super) fn defines(&self, text: &Text<'_>, token: usize) -> bool {
         let is_define = text.in_directive(token) && text.at(token) == "#" && text.at(token + 1) == "define";
-        is_define && !self.dead.get(token).is_some_and(|dead| *dead)
+        is_define && !self.is_dead(token)
+    }
+
+    /// Whether a token is in a branch that is not taken.
+    pub(super) fn is_dead(&self, token: usize) -> bool {
+        self.dead.get(token).is_some_and(|dead| *dead)
     }
 
     fn macros(&mut self, text: &Text<'_>) {
