@@ -2,7 +2,7 @@
 //! arg n=i32:3
 //! arg w=i32:10,20,30
 //! expect r: 3 10 23 1 7 2 9 5
-// Parameters in branches of conditionals, at each place of a list; and components that macros name.
+// Kernels' words and parameters in branches of conditionals, at each place of a list; and components that macros name.
 #define count x
 #define LAST w
 #define WEIGHTED 1
@@ -27,7 +27,12 @@ int second(
 ) {
     return first(a) + b + w[1] + (int)get_local_id(0);
 }
-__kernel void k(__global int* r,
+#if SCALE > 1
+__kernel
+#else
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+#endif
+void k(__global int* r,
 #ifdef WEIGHTED
                 const int n,
 #else
