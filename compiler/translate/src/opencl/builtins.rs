@@ -182,6 +182,8 @@ impl Translator<'_> {
                 self.text.replace(token, word.replace("double", "float"));
             } else if self.is_shadowing(word) {
                 self.text.replace(token, format!("{word}_"));
+            } else if self.is_alias(token) && !self.is_own(word) {
+                self.aliased(token);
             } else if self.text.at(token + 1) == "(" && !self.is_own(word) {
                 self.called(token);
             } else {
@@ -218,6 +220,28 @@ impl Translator<'_> {
             }
         } else if TAKEN.contains(&word) {
             self.text.replace(token, format!("{word}_"));
+        }
+    }
+
+    /// Whether the word is the whole body of a macro without parameters, as `read_imagef` may be.
+    fn is_alias(&self, token: usize) -> bool {
+        self.text.in_directive(token)
+            && self.text.directive_end(token) == token
+            && token > 2
+            && self.text.at(token - 2) == "define"
+    }
+
+    fn aliased(&mut self, token: usize) {
+        let word = self.text.at(token);
+        if let Some((_, msl)) = FUNCTIONS.iter().find(|(known, _)| *known == word) {
+            self.text.replace(token, *msl);
+        } else if let Some(name) = prelude::find(word) {
+            self.helpers.insert(name);
+            if let Some(renamed) = prelude::renamed(name) {
+                self.text.replace(token, renamed);
+            }
+        } else {
+            self.plain(token);
         }
     }
 
@@ -327,14 +351,8 @@ impl Translator<'_> {
                 let sizes = self.text.between(start + 5, (given - 1).max(start + 5)).replace(',', ") * (");
                 self.text.replace(start, format!("[[max_total_threads_per_threadgroup(({sizes}))]]"));
             }
-            "packed" | "aligned" => {
-                self.refuse(
-                    start + 3,
-                    format!("the attribute `{name}` is not translated"),
-                    "lay the fields out by hand",
-                );
-                self.text.remove(start);
-            }
+            // MSL has them too.
+            "packed" | "aligned" => return close + 1,
             _ => self.text.remove(start),
         }
         self.text.remove_all(start + 1..=close);
