@@ -1,7 +1,8 @@
 """Compares what a program wrote with what it wrote on another implementation: number by number.
 
 Lines about times, places and devices say nothing about results and are left out. Numbers agree within a part in a
-thousand of the larger one, since `double` is `float` here; small ones within that part of the largest of their text.
+thousand of the larger one, since `double` is `float` here; small ones within that part of the largest of their text;
+and all within a unit of the last digit that was printed.
 """
 
 import re
@@ -13,10 +14,22 @@ TOLERANCE = 1e-3
 MAX_WRONG_PART = 1e-4
 
 
+class Number(float):
+    """A number and the value of its last printed digit: 0 where it was printed with more than a `float` has."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, text)
+        mantissa, _, exponent = text.lower().partition("e")
+        digits = re.sub(r"[^0-9]", "", mantissa).lstrip("0")
+        is_short = "." in mantissa and len(digits) < 7
+        number.unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) if is_short else 0.0
+        return number
+
+
 def results(text):
     """The numbers of the lines that may be results."""
     lines = [line for line in text.splitlines() if not NOT_RESULTS.search(line)]
-    return [float(number) for line in lines for number in NUMBER.findall(line)]
+    return [Number(number) for line in lines for number in NUMBER.findall(line)]
 
 
 def agree(ours, theirs, is_rounded=False):
@@ -36,4 +49,4 @@ def agree(ours, theirs, is_rounded=False):
 def is_near(a, b, largest):
     if a == b or (a != a and b != b):
         return True
-    return abs(a - b) <= TOLERANCE * max(abs(a), abs(b), 0.01 * largest)
+    return abs(a - b) <= max(TOLERANCE * max(abs(a), abs(b), 0.01 * largest), 1.01 * b.unit)

@@ -114,7 +114,8 @@ class Program:
         self.record = os.path.join(self.folder, "suites.record.jsonl")
 
     def environment(self):
-        return {**os.environ, "SUITES_HOME": self.home, "SUITES_LOG": self.log, "SUITES_RECORD": self.record,
+        return {**os.environ, "SUITES_HOME": self.home, "SUITES_ROOT": self.base,
+                "SUITES_LOG": self.log, "SUITES_RECORD": self.record,
                 "NVCC_APPEND_FLAGS": self.suite.get("flags", ""), "CPATH": os.path.join(self.home, "opencl"),
                 "LIBRARY_PATH": f"{self.home}:{self.home}/cuda/lib64", "PATH": HERE + ":" + os.environ["PATH"]}
 

@@ -9,6 +9,7 @@
 //! | `token` | text to tokens with spaces and comments, and back with changes |
 //! | `brackets` | which bracket closes which, across conditionals |
 //! | `flatten` | a source with the files that it includes |
+//! | `prelude`, `math.metal` | functions that Metal lacks, and those that both languages share |
 //! | `opencl/declarations` | functions, macros and types of a source |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
@@ -18,7 +19,7 @@
 //! | `opencl/types`, `expressions` | literals, components, comparisons and logic of vectors, by their types |
 //! | `opencl/wide` | vectors of 8 and 16 |
 //! | `opencl/builtins` | functions and words with other names |
-//! | `opencl/prelude` | functions that Metal lacks |
+//! | `opencl/prelude` | functions of OpenCL C's that Metal lacks |
 //! | `cuda/items`, `shape`, `declarator` | declarations, by the shape of the text |
 //! | `cuda/launches`, `amount`, `note` | launches of the host, for instantiations and for `anymetal trace` |
 //! | `cuda/reach`, `kept` | what stays of a source |
@@ -32,7 +33,9 @@
 mod brackets;
 mod cuda;
 mod flatten;
+mod metal_names;
 mod opencl;
+mod prelude;
 mod token;
 
 pub use anymetal_diagnostics::{Diagnostic, Span};

@@ -132,6 +132,11 @@ impl Translator<'_, '_> {
         match item.kind {
             Kind::Function(function) => self.copies(out, function, changes),
             Kind::Record(record) => self.record(out, number, record, changes),
+            Kind::Alias => {
+                let is_inside = |&&(first, last): &&(usize, usize)| item.first < first && last < item.last;
+                let members = self.items.alias_members.iter().filter(is_inside);
+                self.text.write(out, item.first..=item.last, &self.member_spaces(members));
+            }
             _ => self.text.write(out, item.first..=item.last, &Changes::default()),
         }
     }
@@ -164,11 +169,10 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// A record with the copies of its methods; those of the host are left out.
-    fn record(&self, out: &mut String, item: usize, record: usize, changes: &[(usize, Changes)]) {
-        let (first, last) = (self.items.items[item].first, self.items.items[item].last);
+    /// The address spaces of data members, each given by its first and last token.
+    fn member_spaces<'a>(&self, all: impl Iterator<Item = &'a (usize, usize)>) -> Changes {
         let mut members = Changes::default();
-        for &(first, last) in &self.items.records[record].members {
+        for &(first, last) in all {
             let found = super::declarator::declarators(&self.text, first, last);
             let Some(one) = found.and_then(|found| found.all.into_iter().next()) else { continue };
             let is_static = (first..one.ty.0).any(|token| self.text.at(token) == "static");
@@ -178,6 +182,13 @@ impl Translator<'_, '_> {
                 pointer(&self.text, &mut members, (first, (Space::Device, Space::Device)), &one.stars);
             }
         }
+        members
+    }
+
+    /// A record with the copies of its methods; those of the host are left out.
+    fn record(&self, out: &mut String, item: usize, record: usize, changes: &[(usize, Changes)]) {
+        let (first, last) = (self.items.items[item].first, self.items.items[item].last);
+        let members = self.member_spaces(self.items.records[record].members.iter());
         let mut start = first;
         let methods: Vec<usize> = (0..self.items.functions.len())
             .filter(|&number| {

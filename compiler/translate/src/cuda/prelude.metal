@@ -225,42 +225,45 @@ template <typename T, typename U>
 inline enable_if_t<!is_same<T, U>::value && is_arithmetic<T>::value && is_arithmetic<U>::value, float> $N(T x, U y) {
     return $N(float(x), float(y));
 }
-//@ cbrt cbrtf: for N in cbrt cbrtf
-inline float $N(float x) {
-    return copysign(powr(fabs(x), 1.0f / 3.0f), x);
+//@ cbrtf: with cbrt
+inline float cbrtf(float x) {
+    return cbrt(x);
 }
-//@ hypot hypotf: for N in hypot hypotf
-inline float $N(float x, float y) {
-    return sqrt(x * x + y * y);
+//@ log1pf: with log1p
+inline float log1pf(float x) {
+    return log1p(x);
 }
-//@ log1p log1pf: for N in log1p log1pf
-inline float $N(float x) {
-    float u = 1.0f + x;
-    return u == 1.0f ? x : log(u) * x / (u - 1.0f);
+//@ expm1f: with expm1
+inline float expm1f(float x) {
+    return expm1(x);
 }
-//@ expm1 expm1f: for N in expm1 expm1f
-inline float $N(float x) {
-    float u = exp(x);
-    if (u == 1.0f) {
-        return x;
-    }
-    float v = u - 1.0f;
-    return v == -1.0f || isinf(u) ? v : v * x / log(u);
+//@ logbf: with logb
+inline float logbf(float x) {
+    return logb(x);
 }
-//@ erf erff: for N in erf erff
-// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
-inline float $N(float x) {
-    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
-    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
-    return copysign(1.0f - p * exp(-x * x), x);
+//@ erff: with erf
+inline float erff(float x) {
+    return erf(x);
 }
-//@ erfc erfcf: for N in erfc erfcf
-// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
-inline float $N(float x) {
-    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
-    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
-    float tail = p * exp(-x * x);
-    return x < 0.0f ? 2.0f - tail : tail;
+//@ erfcf: with erfc
+inline float erfcf(float x) {
+    return erfc(x);
+}
+//@ tgammaf: with tgamma
+inline float tgammaf(float x) {
+    return tgamma(x);
+}
+//@ lgammaf: with lgamma
+inline float lgammaf(float x) {
+    return lgamma(x);
+}
+//@ hypotf: with hypot
+inline float hypotf(float x, float y) {
+    return hypot(x, y);
+}
+//@ remainderf: with remainder
+inline float remainderf(float x, float y) {
+    return remainder(x, y);
 }
 //@ sincosf sincos __sincosf: for N in sincosf sincos __sincosf, for S in thread device threadgroup
 inline void $N(float x, $S float* s, $S float* c) {
@@ -281,14 +284,22 @@ inline float __frsqrt_rn(float x) {
 inline float __fsqrt_rn(float x) {
     return sqrt(x);
 }
-//@ __fmul_rn __fadd_rn __fsub_rn
-inline float __fmul_rn(float x, float y) {
+//@ __fmul_rn __dmul_rn: for N in __fmul_rn __dmul_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x * y;
 }
-inline float __fadd_rn(float x, float y) {
+//@ __fadd_rn __dadd_rn: for N in __fadd_rn __dadd_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x + y;
 }
-inline float __fsub_rn(float x, float y) {
+//@ __fsub_rn __dsub_rn: for N in __fsub_rn __dsub_rn
+// Never part of a fused operation.
+inline float $N(float x, float y) {
+#pragma METAL fp contract(off)
     return x - y;
 }
 //@ __mul24 __umul24: for N in __mul24 __umul24
@@ -299,22 +310,22 @@ template <typename T, typename U> inline auto $N(T x, U y) {
 template <typename T> inline int $N(T x) {
     return x == 0 ? 0 : int(ctz(x)) + 1;
 }
-//@ __float2int_rn __float2uint_rn __float2int_rd __float2int_ru
-inline int __float2int_rn(float x) {
-    return int(rint(x));
+//@ __hadd __hsub __hmul __hdiv __hmax __hmin __uhadd __rhadd __urhadd
+// Of integers the mean, of `half` the sum.
+template <typename T> inline enable_if_t<is_integral<T>::value, T> __hadd(T x, T y) {
+    return hadd(x, y);
 }
-inline uint __float2uint_rn(float x) {
-    return uint(rint(x));
-}
-inline int __float2int_rd(float x) {
-    return int(floor(x));
-}
-inline int __float2int_ru(float x) {
-    return int(ceil(x));
-}
-//@ __hadd __hsub __hmul __hdiv __hmax __hmin
-template <typename T> inline T __hadd(T x, T y) {
+template <typename T> inline enable_if_t<!is_integral<T>::value, T> __hadd(T x, T y) {
     return x + y;
+}
+inline uint __uhadd(uint x, uint y) {
+    return hadd(x, y);
+}
+inline int __rhadd(int x, int y) {
+    return rhadd(x, y);
+}
+inline uint __urhadd(uint x, uint y) {
+    return rhadd(x, y);
 }
 template <typename T> inline T __hsub(T x, T y) {
     return x - y;
@@ -365,17 +376,21 @@ inline float $N(float x) {
 inline float ldexpf(float x, int n) {
     return ldexp(x, n);
 }
-//@ norm3df norm3d: for N in norm3df norm3d
+//@ norm3df norm3d: for N in norm3df norm3d, with hypot
 inline float $N(float x, float y, float z) {
-    return sqrt(x * x + y * y + z * z);
+    return hypot(hypot(x, y), z);
 }
-//@ lroundf lround llroundf llrintf lrintf: for N in lroundf lround llroundf llrintf lrintf
+//@ lroundf lround llroundf llround: for N in lroundf lround llroundf llround
 inline long $N(float x) {
     return long(round(x));
 }
-//@ normcdff normcdf: for N in normcdff normcdf, with erfcf
+//@ lrintf lrint llrintf llrint: for N in lrintf lrint llrintf llrint
+inline long $N(float x) {
+    return long(rint(x));
+}
+//@ normcdff normcdf: for N in normcdff normcdf, with erfc
 inline float $N(float x) {
-    return 0.5f * erfcf(-x * 0.70710678f);
+    return 0.5f * erfc(-x * 0.70710678f);
 }
 //@ labs llabs: for N in labs llabs
 inline long $N(long x) {
@@ -952,4 +967,661 @@ template <typename T, int X, int I, bool S = false, int Y = 1, int Z = 1> struct
         BlockedToStriped(items, items);
     }
 };
+}
+//@ __float2int_rn __double2int_rn: for N in __float2int_rn __double2int_rn
+inline int $N(float x) {
+    return int(rint(x));
+}
+//@ __float2int_rd __double2int_rd: for N in __float2int_rd __double2int_rd
+inline int $N(float x) {
+    return int(floor(x));
+}
+//@ __float2int_ru __double2int_ru: for N in __float2int_ru __double2int_ru
+inline int $N(float x) {
+    return int(ceil(x));
+}
+//@ __float2uint_rn __double2uint_rn: for N in __float2uint_rn __double2uint_rn
+inline uint $N(float x) {
+    return uint(rint(x));
+}
+//@ __double2uint_rz: for N in __double2uint_rz
+inline uint $N(float x) {
+    return uint(trunc(x));
+}
+//@ __float2uint_rd __double2uint_rd: for N in __float2uint_rd __double2uint_rd
+inline uint $N(float x) {
+    return uint(floor(x));
+}
+//@ __float2uint_ru __double2uint_ru: for N in __float2uint_ru __double2uint_ru
+inline uint $N(float x) {
+    return uint(ceil(x));
+}
+//@ __float2ll_rn __double2ll_rn: for N in __float2ll_rn __double2ll_rn
+inline long $N(float x) {
+    return long(rint(x));
+}
+//@ __float2ll_rz __double2ll_rz: for N in __float2ll_rz __double2ll_rz
+inline long $N(float x) {
+    return long(trunc(x));
+}
+//@ __float2ll_rd __double2ll_rd: for N in __float2ll_rd __double2ll_rd
+inline long $N(float x) {
+    return long(floor(x));
+}
+//@ __float2ll_ru __double2ll_ru: for N in __float2ll_ru __double2ll_ru
+inline long $N(float x) {
+    return long(ceil(x));
+}
+//@ __float2ull_rn __double2ull_rn: for N in __float2ull_rn __double2ull_rn
+inline ulong $N(float x) {
+    return ulong(rint(x));
+}
+//@ __float2ull_rz __double2ull_rz: for N in __float2ull_rz __double2ull_rz
+inline ulong $N(float x) {
+    return ulong(trunc(x));
+}
+//@ __float2ull_rd __double2ull_rd: for N in __float2ull_rd __double2ull_rd
+inline ulong $N(float x) {
+    return ulong(floor(x));
+}
+//@ __float2ull_ru __double2ull_ru: for N in __float2ull_ru __double2ull_ru
+inline ulong $N(float x) {
+    return ulong(ceil(x));
+}
+//@ __int2double_rn: for N in __int2double_rn
+inline float $N(int x) {
+    return float(x);
+}
+//@ __uint2double_rn: for N in __uint2double_rn
+inline float $N(uint x) {
+    return float(x);
+}
+//@ __ll2double_rn __ll2float_rn: for N in __ll2double_rn __ll2float_rn
+inline float $N(long x) {
+    return float(x);
+}
+//@ __ull2double_rn __ull2float_rn: for N in __ull2double_rn __ull2float_rn
+inline float $N(ulong x) {
+    return float(x);
+}
+//@ __ddiv_rn: for N in __ddiv_rn
+inline float $N(float x, float y) {
+    return x / y;
+}
+//@ __drcp_rn: for N in __drcp_rn
+inline float $N(float x) {
+    return 1.0f / x;
+}
+//@ __dsqrt_rn: for N in __dsqrt_rn
+inline float $N(float x) {
+    return sqrt(x);
+}
+//@ __fma_rn: for N in __fma_rn
+inline float $N(float x, float y, float z) {
+    return fma(x, y, z);
+}
+//@ scalbn scalbnf: for N in scalbn scalbnf
+inline float $N(float x, int n) {
+    return ldexp(x, n);
+}
+//@ scalbln scalblnf: for N in scalbln scalblnf
+inline float $N(float x, long n) {
+    return ldexp(x, int(clamp(n, -100000l, 100000l)));
+}
+//@ ilogbf: for N in ilogbf
+inline int $N(float x) {
+    return ilogb(x);
+}
+//@ nextafterf: for N in nextafterf
+inline float $N(float x, float y) {
+    return nextafter(x, y);
+}
+//@ rhypot rhypotf: for N in rhypot rhypotf, with hypot
+inline float $N(float x, float y) {
+    return 1.0f / hypot(x, y);
+}
+//@ rcbrt rcbrtf: for N in rcbrt rcbrtf, with cbrt
+inline float $N(float x) {
+    return 1.0f / cbrt(x);
+}
+//@ norm4d norm4df: for N in norm4d norm4df, with hypot
+inline float $N(float x, float y, float z, float w) {
+    return hypot(hypot(x, y), hypot(z, w));
+}
+//@ rnorm3d rnorm3df: for N in rnorm3d rnorm3df, with hypot
+inline float $N(float x, float y, float z) {
+    return 1.0f / hypot(hypot(x, y), z);
+}
+//@ rnorm4d rnorm4df: for N in rnorm4d rnorm4df, with hypot
+inline float $N(float x, float y, float z, float w) {
+    return 1.0f / hypot(hypot(x, y), hypot(z, w));
+}
+//@ isless: for N in isless
+inline bool $N(float x, float y) {
+    return x < y;
+}
+//@ isgreater: for N in isgreater
+inline bool $N(float x, float y) {
+    return x > y;
+}
+//@ islessequal: for N in islessequal
+inline bool $N(float x, float y) {
+    return x <= y;
+}
+//@ isgreaterequal: for N in isgreaterequal
+inline bool $N(float x, float y) {
+    return x >= y;
+}
+//@ islessgreater: for N in islessgreater
+inline bool $N(float x, float y) {
+    return (x < y) || (x > y);
+}
+//@ __isnanf __isnan: for N in __isnanf __isnan
+inline bool $N(float x) {
+    return isnan(x);
+}
+//@ __isinff __isinf: for N in __isinff __isinf
+inline bool $N(float x) {
+    return isinf(x);
+}
+//@ __finitef __finite __isfinited: for N in __finitef __finite __isfinited
+inline bool $N(float x) {
+    return isfinite(x);
+}
+//@ __signbitf __signbitd: for N in __signbitf __signbitd
+inline bool $N(float x) {
+    return signbit(x);
+}
+//@ llmin: for N in llmin
+inline long $N(long x, long y) {
+    return min(x, y);
+}
+//@ llmax: for N in llmax
+inline long $N(long x, long y) {
+    return max(x, y);
+}
+//@ ullmin: for N in ullmin
+inline ulong $N(ulong x, ulong y) {
+    return min(x, y);
+}
+//@ ullmax: for N in ullmax
+inline ulong $N(ulong x, ulong y) {
+    return max(x, y);
+}
+//@ __sad: for N in __sad
+inline uint $N(int x, int y, uint z) {
+    return z + uint(absdiff(x, y));
+}
+//@ __usad: for N in __usad
+inline uint $N(uint x, uint y, uint z) {
+    return z + absdiff(x, y);
+}
+//@ __funnelshift_l
+inline uint __funnelshift_l(uint low, uint high, uint n) {
+    return uint((((ulong(high) << 32) | low) << ulong(n & 31)) >> 32);
+}
+//@ __funnelshift_r
+inline uint __funnelshift_r(uint low, uint high, uint n) {
+    return uint(((ulong(high) << 32) | low) >> ulong(n & 31));
+}
+//@ remquo remquof: for N in remquo remquof, with remainder
+// Of the quotient the sign and the low three bits.
+inline float $N(float x, float y, thread int* quotient) {
+    float b = fabs(y), rest = remainder(x, y);
+    *quotient = 0;
+    if (isfinite(x) && b > 0.0f && b < 0x1p120f) {
+        int part = int(rint((fmod(fabs(x), 8.0f * b) - (signbit(x) ? -rest : rest)) / b)) & 7;
+        *quotient = signbit(x) == signbit(y) ? part : -part;
+    }
+    return rest;
+}
+//@ erfcinv: with erfc
+// Halley's steps from an estimate of the inverse.
+inline float erfcinv(float y) {
+    if (!(y > 0.0f && y < 2.0f)) {
+        return y == 0.0f ? INFINITY : y == 2.0f ? -INFINITY : NAN;
+    }
+    float z = y < 1.0f ? y : 2.0f - y;
+    float l = log(z * (2.0f - z)), a = 4.3307467f + 0.5f * l;
+    float x = sqrt(sqrt(a * a - l / 0.147f) - a);
+    for (int i = 0; i < 2; i++) {
+        float error = (erfc(x) - z) / (1.1283792f * exp(-x * x));
+        x += error / (1.0f + x * error);
+    }
+    return y < 1.0f ? x : -x;
+}
+//@ erfinv: with erfcinv, with erf
+inline float erfinv(float y) {
+    float a = fabs(y);
+    if (a > 0.5f) {
+        return copysign(erfcinv(1.0f - a), y);
+    }
+    float x = y * (0.88622693f + 0.23201367f * y * y);
+    for (int i = 0; i < 2; i++) {
+        float error = (erf(x) - y) / (1.1283792f * exp(-x * x));
+        x -= error / (1.0f + x * error);
+    }
+    return x;
+}
+//@ erfcinvf: with erfcinv
+inline float erfcinvf(float y) {
+    return erfcinv(y);
+}
+//@ erfinvf: with erfinv
+inline float erfinvf(float y) {
+    return erfinv(y);
+}
+//@ normcdfinv normcdfinvf: for N in normcdfinv normcdfinvf, with erfcinv
+inline float $N(float y) {
+    return -1.4142136f * erfcinv(2.0f * y);
+}
+//@ __vadd2
+inline uint __vadd2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(a + b);
+}
+//@ __vsub2
+inline uint __vsub2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(a - b);
+}
+//@ __vaddss2
+inline uint __vaddss2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(addsat(a, b));
+}
+//@ __vaddus2
+inline uint __vaddus2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(addsat(a, b));
+}
+//@ __vsubss2
+inline uint __vsubss2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(subsat(a, b));
+}
+//@ __vsubus2
+inline uint __vsubus2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(subsat(a, b));
+}
+//@ __vmaxs2
+inline uint __vmaxs2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(max(a, b));
+}
+//@ __vmins2
+inline uint __vmins2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(min(a, b));
+}
+//@ __vavgs2
+inline uint __vavgs2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(rhadd(a, b));
+}
+//@ __vabsdiffs2
+inline uint __vabsdiffs2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(absdiff(a, b));
+}
+//@ __vsads2
+inline uint __vsads2(uint x, uint y) {
+    ushort2 d = ushort2(absdiff(as_type<short2>(x), as_type<short2>(y)));
+    return uint(d.x) + uint(d.y);
+}
+//@ __vcmpgts2
+inline uint __vcmpgts2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(-short2(a > b));
+}
+//@ __vsetgts2
+inline uint __vsetgts2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(ushort2(a > b));
+}
+//@ __vcmpges2
+inline uint __vcmpges2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(-short2(a >= b));
+}
+//@ __vsetges2
+inline uint __vsetges2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(ushort2(a >= b));
+}
+//@ __vcmplts2
+inline uint __vcmplts2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(-short2(a < b));
+}
+//@ __vsetlts2
+inline uint __vsetlts2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(ushort2(a < b));
+}
+//@ __vcmples2
+inline uint __vcmples2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(-short2(a <= b));
+}
+//@ __vsetles2
+inline uint __vsetles2(uint x, uint y) {
+    short2 a = as_type<short2>(x), b = as_type<short2>(y);
+    return as_type<uint>(ushort2(a <= b));
+}
+//@ __vmaxu2
+inline uint __vmaxu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(max(a, b));
+}
+//@ __vminu2
+inline uint __vminu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(min(a, b));
+}
+//@ __vavgu2
+inline uint __vavgu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(rhadd(a, b));
+}
+//@ __vabsdiffu2
+inline uint __vabsdiffu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(absdiff(a, b));
+}
+//@ __vsadu2
+inline uint __vsadu2(uint x, uint y) {
+    ushort2 d = ushort2(absdiff(as_type<ushort2>(x), as_type<ushort2>(y)));
+    return uint(d.x) + uint(d.y);
+}
+//@ __vcmpgtu2
+inline uint __vcmpgtu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a > b));
+}
+//@ __vsetgtu2
+inline uint __vsetgtu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a > b));
+}
+//@ __vcmpgeu2
+inline uint __vcmpgeu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a >= b));
+}
+//@ __vsetgeu2
+inline uint __vsetgeu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a >= b));
+}
+//@ __vcmpltu2
+inline uint __vcmpltu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a < b));
+}
+//@ __vsetltu2
+inline uint __vsetltu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a < b));
+}
+//@ __vcmpleu2
+inline uint __vcmpleu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a <= b));
+}
+//@ __vsetleu2
+inline uint __vsetleu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a <= b));
+}
+//@ __vcmpeq2
+inline uint __vcmpeq2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a == b));
+}
+//@ __vcmpne2
+inline uint __vcmpne2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(-short2(a != b));
+}
+//@ __vseteq2
+inline uint __vseteq2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a == b));
+}
+//@ __vsetne2
+inline uint __vsetne2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(ushort2(a != b));
+}
+//@ __vhaddu2
+inline uint __vhaddu2(uint x, uint y) {
+    ushort2 a = as_type<ushort2>(x), b = as_type<ushort2>(y);
+    return as_type<uint>(hadd(a, b));
+}
+//@ __vabs2
+inline uint __vabs2(uint x) {
+    short2 a = as_type<short2>(x);
+    return as_type<uint>(abs(a));
+}
+//@ __vneg2
+inline uint __vneg2(uint x) {
+    short2 a = as_type<short2>(x);
+    return as_type<uint>(-a);
+}
+//@ __vabsss2
+inline uint __vabsss2(uint x) {
+    short2 a = as_type<short2>(x);
+    return as_type<uint>(max(a, subsat(short2(0), a)));
+}
+//@ __vnegss2
+inline uint __vnegss2(uint x) {
+    short2 a = as_type<short2>(x);
+    return as_type<uint>(subsat(short2(0), a));
+}
+//@ __vadd4
+inline uint __vadd4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(a + b);
+}
+//@ __vsub4
+inline uint __vsub4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(a - b);
+}
+//@ __vaddss4
+inline uint __vaddss4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(addsat(a, b));
+}
+//@ __vaddus4
+inline uint __vaddus4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(addsat(a, b));
+}
+//@ __vsubss4
+inline uint __vsubss4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(subsat(a, b));
+}
+//@ __vsubus4
+inline uint __vsubus4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(subsat(a, b));
+}
+//@ __vmaxs4
+inline uint __vmaxs4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(max(a, b));
+}
+//@ __vmins4
+inline uint __vmins4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(min(a, b));
+}
+//@ __vavgs4
+inline uint __vavgs4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(rhadd(a, b));
+}
+//@ __vabsdiffs4
+inline uint __vabsdiffs4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(absdiff(a, b));
+}
+//@ __vsads4
+inline uint __vsads4(uint x, uint y) {
+    uchar4 d = uchar4(absdiff(as_type<char4>(x), as_type<char4>(y)));
+    return uint(d.x) + uint(d.y) + uint(d.z) + uint(d.w);
+}
+//@ __vcmpgts4
+inline uint __vcmpgts4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(-char4(a > b));
+}
+//@ __vsetgts4
+inline uint __vsetgts4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(uchar4(a > b));
+}
+//@ __vcmpges4
+inline uint __vcmpges4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(-char4(a >= b));
+}
+//@ __vsetges4
+inline uint __vsetges4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(uchar4(a >= b));
+}
+//@ __vcmplts4
+inline uint __vcmplts4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(-char4(a < b));
+}
+//@ __vsetlts4
+inline uint __vsetlts4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(uchar4(a < b));
+}
+//@ __vcmples4
+inline uint __vcmples4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(-char4(a <= b));
+}
+//@ __vsetles4
+inline uint __vsetles4(uint x, uint y) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return as_type<uint>(uchar4(a <= b));
+}
+//@ __vmaxu4
+inline uint __vmaxu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(max(a, b));
+}
+//@ __vminu4
+inline uint __vminu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(min(a, b));
+}
+//@ __vavgu4
+inline uint __vavgu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(rhadd(a, b));
+}
+//@ __vabsdiffu4
+inline uint __vabsdiffu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(absdiff(a, b));
+}
+//@ __vsadu4
+inline uint __vsadu4(uint x, uint y) {
+    uchar4 d = uchar4(absdiff(as_type<uchar4>(x), as_type<uchar4>(y)));
+    return uint(d.x) + uint(d.y) + uint(d.z) + uint(d.w);
+}
+//@ __vcmpgtu4
+inline uint __vcmpgtu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a > b));
+}
+//@ __vsetgtu4
+inline uint __vsetgtu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a > b));
+}
+//@ __vcmpgeu4
+inline uint __vcmpgeu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a >= b));
+}
+//@ __vsetgeu4
+inline uint __vsetgeu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a >= b));
+}
+//@ __vcmpltu4
+inline uint __vcmpltu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a < b));
+}
+//@ __vsetltu4
+inline uint __vsetltu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a < b));
+}
+//@ __vcmpleu4
+inline uint __vcmpleu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a <= b));
+}
+//@ __vsetleu4
+inline uint __vsetleu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a <= b));
+}
+//@ __vcmpeq4
+inline uint __vcmpeq4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a == b));
+}
+//@ __vcmpne4
+inline uint __vcmpne4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(-char4(a != b));
+}
+//@ __vseteq4
+inline uint __vseteq4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a == b));
+}
+//@ __vsetne4
+inline uint __vsetne4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(uchar4(a != b));
+}
+//@ __vhaddu4
+inline uint __vhaddu4(uint x, uint y) {
+    uchar4 a = as_type<uchar4>(x), b = as_type<uchar4>(y);
+    return as_type<uint>(hadd(a, b));
+}
+//@ __vabs4
+inline uint __vabs4(uint x) {
+    char4 a = as_type<char4>(x);
+    return as_type<uint>(abs(a));
+}
+//@ __vneg4
+inline uint __vneg4(uint x) {
+    char4 a = as_type<char4>(x);
+    return as_type<uint>(-a);
+}
+//@ __vabsss4
+inline uint __vabsss4(uint x) {
+    char4 a = as_type<char4>(x);
+    return as_type<uint>(max(a, subsat(char4(0), a)));
+}
+//@ __vnegss4
+inline uint __vnegss4(uint x) {
+    char4 a = as_type<char4>(x);
+    return as_type<uint>(subsat(char4(0), a));
 }

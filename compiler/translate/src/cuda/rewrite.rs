@@ -29,10 +29,10 @@ impl Translator<'_, '_> {
                 self.locals(number);
             }
         }
-        for record in self.items.records.clone() {
-            for (first, last) in record.members {
-                self.packed(first, last, true);
-            }
+        let of_records = self.items.records.iter().flat_map(|record| &record.members);
+        let members: Vec<(usize, usize)> = of_records.chain(&self.items.alias_members).copied().collect();
+        for (first, last) in members {
+            self.packed(first, last, true);
         }
     }
 

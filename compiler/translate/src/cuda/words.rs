@@ -1,5 +1,6 @@
 //! Words of CUDA C++ that MSL spells otherwise, and those that it does not have.
 
+use crate::metal_names;
 use crate::token::Text;
 
 /// Words with the words that MSL has instead; an empty one goes away.
@@ -132,9 +133,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("curand", "write a generator of random numbers, as a counter-based one"),
     ("curand_uniform", "write a generator of random numbers, as a counter-based one"),
     ("curand_normal", "write a generator of random numbers, as a counter-based one"),
-    ("lgamma", "Metal has no gamma function"),
-    ("lgammaf", "Metal has no gamma function"),
-    ("tgamma", "Metal has no gamma function"),
 ];
 
 /// Names that are free in CUDA and taken in MSL.
@@ -163,87 +161,6 @@ const TAKEN: &[&str] = &[
     "simd",
     "fast",
     "precise",
-];
-
-/// Functions of Metal that sources define, too.
-const TAKEN_FUNCTIONS: &[&str] = &[
-    "dot",
-    "cross",
-    "length",
-    "normalize",
-    "distance",
-    "clamp",
-    "mix",
-    "reflect",
-    "refract",
-    "saturate",
-    "sign",
-    "step",
-    "smoothstep",
-    "fract",
-    "select",
-    "any",
-    "all",
-    "min",
-    "max",
-    "abs",
-    "popcount",
-    "rotate",
-    "sqrt",
-    "rsqrt",
-    "exp",
-    "log",
-    "pow",
-    "fabs",
-    "floor",
-    "ceil",
-    "round",
-    "fma",
-    "mad",
-    "ctz",
-    "clz",
-    "insert_bits",
-    "extract_bits",
-    "isnan",
-    "isinf",
-    "sin",
-    "cos",
-    "tan",
-    "min3",
-    "max3",
-    "median3",
-    "transpose",
-    "determinant",
-    "length_squared",
-    "distance_squared",
-    "divide",
-    "mulhi",
-    "addsat",
-    "subsat",
-    "hadd",
-    "rhadd",
-    "absdiff",
-    "sinh",
-    "cosh",
-    "tanh",
-    "trunc",
-    "fmod",
-    "fmin",
-    "fmax",
-    "ldexp",
-    "copysign",
-    "signbit",
-    "reverse_bits",
-    "powr",
-    "exp2",
-    "exp10",
-    "log2",
-    "log10",
-    "atan2",
-    "rint",
-    "fdim",
-    "modf",
-    "frexp",
 ];
 
 const SCALARS: &[&str] = &[
@@ -310,7 +227,7 @@ pub(super) fn is_taken(word: &str) -> bool {
 }
 
 pub(super) fn is_taken_function(word: &str) -> bool {
-    TAKEN_FUNCTIONS.contains(&word)
+    metal_names::FUNCTIONS.contains(&word)
 }
 
 /// The parentheses of a call of the word at a token, behind template arguments if it has any.

@@ -2,8 +2,9 @@
 //!
 //! Truths are `Some`, and `None` where it is not known whether a condition holds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::expressions::precedence;
 use crate::token::Text;
 
 /// A conditional that is open.
@@ -14,20 +15,27 @@ struct Conditional {
     earlier: Option<bool>,
 }
 
+/// The most macros in macros that a condition may name.
+const MAX_DEPTH: u32 = 16;
+
+/// The longest bodies of macros that are evaluated.
+const MAX_BODY: usize = 40;
+
 /// The macros that are defined at some point of a source.
 struct Macros {
-    certain: BTreeSet<String>,
+    /// With the words of their bodies, if they have no parameters.
+    certain: BTreeMap<String, Option<Vec<String>>>,
     /// Those that the source defines, somewhere.
     possible: BTreeSet<String>,
 }
 
-/// By token: whether it is in a branch that is certainly not taken. Of conditions only numbers and whether
-/// macros are defined are understood. `defined` are the macros that are defined before the source.
-pub(super) fn not_taken(text: &Text<'_>, defined: &BTreeSet<String>) -> Vec<bool> {
+/// By token: whether it is in a branch that is certainly not taken. `defined` are the macros that are defined
+/// before the source, with their values.
+pub(super) fn not_taken(text: &Text<'_>, defined: &BTreeMap<String, String>) -> Vec<bool> {
     let starts: Vec<bool> = (0..text.len()).map(|token| begins_directive(text, token)).collect();
     let defines = |token: &usize| starts[*token] && text.at(token + 1) == "define";
     let mut macros = Macros {
-        certain: defined.clone(),
+        certain: defined.iter().map(|(name, value)| (name.clone(), Some(words_of(value)))).collect(),
         possible: (0..text.len()).filter(defines).map(|token| text.at(token + 2).to_owned()).collect(),
     };
     let mut dead = vec![false; text.len()];
@@ -51,7 +59,7 @@ pub(super) fn not_taken(text: &Text<'_>, defined: &BTreeSet<String>) -> Vec<bool
                 }
                 "endif" => taken = open.pop().map_or(Some(true), |conditional| conditional.outer),
                 "define" if taken == Some(true) => {
-                    macros.certain.insert(text.at(token + 2).to_owned());
+                    macros.certain.insert(text.at(token + 2).to_owned(), body(text, token));
                 }
                 "undef" if taken != Some(false) => {
                     macros.certain.remove(text.at(token + 2));
@@ -78,9 +86,33 @@ fn begins_directive(text: &Text<'_>, token: usize) -> bool {
     text.in_directive(token) && text.at(token) == "#" && !is_inner
 }
 
+/// The words of the body of a macro without parameters.
+fn body(text: &Text<'_>, hash: usize) -> Option<Vec<String>> {
+    let first = hash + 3;
+    let has_parameters = text.at(first) == "(" && text.range(first).start == text.range(hash + 2).end;
+    let words: Vec<String> =
+        (first..=text.directive_end(hash)).map(|token| text.at(token).to_owned()).collect();
+    (!has_parameters && words.len() <= MAX_BODY).then_some(words)
+}
+
+fn words_of(value: &str) -> Vec<String> {
+    let text = Text::new(value);
+    (0..text.len()).map(|token| text.at(token).to_owned()).collect()
+}
+
+/// The value of an integer as the preprocessor reads it.
+fn number(word: &str) -> Option<i64> {
+    let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
+    match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None if digits.len() > 1 && digits.starts_with('0') => i64::from_str_radix(digits, 8).ok(),
+        None => digits.parse().ok(),
+    }
+}
+
 impl Macros {
     fn has(&self, name: &str) -> Option<bool> {
-        match (self.certain.contains(name), self.possible.contains(name)) {
+        match (self.certain.contains_key(name), self.possible.contains(name)) {
             (true, _) => Some(true),
             (false, true) => None,
             (false, false) => Some(false),
@@ -93,13 +125,118 @@ impl Macros {
         match (text.at(hash + 1), &words[..]) {
             ("ifdef", [name]) => self.has(name),
             ("ifndef", [name]) => self.has(name).map(|truth| !truth),
-            (_, ["0"]) => Some(false),
-            (_, ["1"]) => Some(true),
-            (_, ["defined", "(", name, ")"] | ["defined", name]) => self.has(name),
-            (_, ["!", "defined", "(", name, ")"] | ["!", "defined", name]) => {
-                self.has(name).map(|truth| !truth)
-            }
-            _ => None,
+            ("ifdef" | "ifndef", _) => None,
+            _ => self.value(&words, MAX_DEPTH).map(|value| value != 0),
         }
     }
+
+    fn value(&self, words: &[&str], depth: u32) -> Option<i64> {
+        let mut reader = Condition { macros: self, words, at: 0, depth };
+        let value = reader.binary(1);
+        // Words that are left over are of something that is not understood, as a call of a macro.
+        value.filter(|_| reader.at == words.len())
+    }
+}
+
+/// A condition that is being read. An operand that is not known does not matter where the other decides.
+struct Condition<'a> {
+    macros: &'a Macros,
+    words: &'a [&'a str],
+    at: usize,
+    depth: u32,
+}
+
+impl Condition<'_> {
+    fn word(&self) -> &str {
+        self.words.get(self.at).copied().unwrap_or_default()
+    }
+
+    fn takes(&mut self, word: &str) -> bool {
+        let is_it = self.word() == word;
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    fn binary(&mut self, least: u32) -> Option<i64> {
+        let mut left = self.unary();
+        while let Some(level) = precedence(self.word()).filter(|level| *level >= least) {
+            let operator = self.word().to_owned();
+            self.at += 1;
+            let right = self.binary(level + 1);
+            left = operation(&operator, left, right);
+        }
+        left
+    }
+
+    fn unary(&mut self) -> Option<i64> {
+        self.depth = self.depth.checked_sub(1)?;
+        let value = self.operand();
+        self.depth += 1;
+        value
+    }
+
+    fn operand(&mut self) -> Option<i64> {
+        if self.takes("!") {
+            return self.unary().map(|value| i64::from(value == 0));
+        }
+        if self.takes("-") {
+            return self.unary().map(i64::wrapping_neg);
+        }
+        if self.takes("(") {
+            let value = self.binary(1);
+            return if self.takes(")") { value } else { None };
+        }
+        if self.takes("defined") {
+            let has_parenthesis = self.takes("(");
+            let truth = self.macros.has(self.word());
+            self.at += 1;
+            let is_closed = !has_parenthesis || self.takes(")");
+            return truth.filter(|_| is_closed).map(i64::from);
+        }
+        let word = self.word().to_owned();
+        self.at += 1;
+        if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return number(&word);
+        }
+        match self.macros.certain.get(&word) {
+            Some(body) => {
+                let body: Vec<&str> = body.as_ref()?.iter().map(String::as_str).collect();
+                self.macros.value(&body, self.depth)
+            }
+            None if self.macros.possible.contains(&word) => None,
+            None => Some(0),
+        }
+    }
+}
+
+fn operation(operator: &str, left: Option<i64>, right: Option<i64>) -> Option<i64> {
+    let truth = |value: Option<i64>| value.map(|value| value != 0);
+    match operator {
+        "&&" => return and(truth(left), truth(right)).map(i64::from),
+        "||" => {
+            let neither = and(truth(left).map(|truth| !truth), truth(right).map(|truth| !truth));
+            return neither.map(|neither| i64::from(!neither));
+        }
+        _ => {}
+    }
+    let (left, right) = (left?, right?);
+    Some(match operator {
+        "|" => left | right,
+        "^" => left ^ right,
+        "&" => left & right,
+        "==" => i64::from(left == right),
+        "!=" => i64::from(left != right),
+        "<" => i64::from(left < right),
+        ">" => i64::from(left > right),
+        "<=" => i64::from(left <= right),
+        ">=" => i64::from(left >= right),
+        "<<" => left.checked_shl(u32::try_from(right).ok()?)?,
+        ">>" => left.checked_shr(u32::try_from(right).ok()?)?,
+        "+" => left.wrapping_add(right),
+        "-" => left.wrapping_sub(right),
+        "*" => left.wrapping_mul(right),
+        "/" => left.checked_div(right)?,
+        "%" => left.checked_rem(right)?,
+        operator => unreachable!("`{operator}` has a precedence and no value"),
+    })
 }

@@ -1,6 +1,7 @@
 //! Words and functions that Metal has under other names.
 
 use super::{Translator, prelude};
+use crate::metal_names;
 use crate::opencl::declarations::vector;
 
 /// Words of the language.
@@ -51,18 +52,18 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("native_sqrt", "fast::sqrt"),
     ("native_rsqrt", "fast::rsqrt"),
     ("native_powr", "fast::powr"),
-    ("half_exp", "fast::exp"),
-    ("half_exp2", "fast::exp2"),
-    ("half_exp10", "fast::exp10"),
-    ("half_log", "fast::log"),
-    ("half_log2", "fast::log2"),
-    ("half_log10", "fast::log10"),
-    ("half_sin", "fast::sin"),
-    ("half_cos", "fast::cos"),
-    ("half_tan", "fast::tan"),
-    ("half_sqrt", "fast::sqrt"),
-    ("half_rsqrt", "fast::rsqrt"),
-    ("half_powr", "fast::powr"),
+    ("half_exp", "exp"),
+    ("half_exp2", "exp2"),
+    ("half_exp10", "exp10"),
+    ("half_log", "log"),
+    ("half_log2", "log2"),
+    ("half_log10", "log10"),
+    ("half_sin", "sin"),
+    ("half_cos", "cos"),
+    ("half_tan", "tan"),
+    ("half_sqrt", "sqrt"),
+    ("half_rsqrt", "rsqrt"),
+    ("half_powr", "powr"),
     ("fast_length", "fast::length"),
     ("fast_distance", "fast::distance"),
     ("fast_normalize", "fast::normalize"),
@@ -80,12 +81,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
 const REFUSED: &[(&str, &str)] = &[
     ("get_image_channel_data_type", "pass the format"),
     ("get_image_channel_order", "pass the format"),
-    ("prefetch", "leave it away"),
-    ("erf", "use a polynomial: Metal has no error function"),
-    ("erfc", "use a polynomial: Metal has no error function"),
-    ("lgamma", "Metal has no gamma function"),
-    ("tgamma", "Metal has no gamma function"),
-    ("remquo", "use `fmod`"),
     ("enqueue_kernel", "launch from the host"),
 ];
 
@@ -122,6 +117,27 @@ pub(super) const TAKEN: &[&str] = &[
     "constexpr",
     "nullptr",
     "bfloat",
+    "alignas",
+    "alignof",
+    "and_eq",
+    "asm",
+    "bitand",
+    "bitor",
+    "char16_t",
+    "char32_t",
+    "compl",
+    "const_cast",
+    "dynamic_cast",
+    "noexcept",
+    "not_eq",
+    "or_eq",
+    "reinterpret_cast",
+    "static_assert",
+    "static_cast",
+    "thread_local",
+    "typeid",
+    "wchar_t",
+    "xor_eq",
     "explicit",
     "export",
     "mutable",
@@ -164,6 +180,10 @@ impl Translator<'_> {
                 }
                 has_doubles = true;
                 self.text.replace(token, word.replace("double", "float"));
+            } else if self.is_shadowing(word) {
+                self.text.replace(token, format!("{word}_"));
+            } else if self.is_alias(token) && !self.is_own(word) {
+                self.aliased(token);
             } else if self.text.at(token + 1) == "(" && !self.is_own(word) {
                 self.called(token);
             } else {
@@ -177,6 +197,13 @@ impl Translator<'_> {
     fn is_own(&self, word: &str) -> bool {
         self.declarations.macros.contains_key(word)
             || self.declarations.functions.iter().any(|function| function.name == word)
+    }
+
+    /// Whether a function of the source has the name of one of Metal's. Kernels have no calls.
+    fn is_shadowing(&self, word: &str) -> bool {
+        metal_names::FUNCTIONS.contains(&word)
+            && !self.declarations.macros.contains_key(word)
+            && self.declarations.functions.iter().any(|function| function.name == word && !function.is_kernel)
     }
 
     fn plain(&mut self, token: usize) {
@@ -193,6 +220,28 @@ impl Translator<'_> {
             }
         } else if TAKEN.contains(&word) {
             self.text.replace(token, format!("{word}_"));
+        }
+    }
+
+    /// Whether the word is the whole body of a macro without parameters, as `read_imagef` may be.
+    fn is_alias(&self, token: usize) -> bool {
+        self.text.in_directive(token)
+            && self.text.directive_end(token) == token
+            && token > 2
+            && self.text.at(token - 2) == "define"
+    }
+
+    fn aliased(&mut self, token: usize) {
+        let word = self.text.at(token);
+        if let Some((_, msl)) = FUNCTIONS.iter().find(|(known, _)| *known == word) {
+            self.text.replace(token, *msl);
+        } else if let Some(name) = prelude::find(word) {
+            self.helpers.insert(name);
+            if let Some(renamed) = prelude::renamed(name) {
+                self.text.replace(token, renamed);
+            }
+        } else {
+            self.plain(token);
         }
     }
 
@@ -223,12 +272,6 @@ impl Translator<'_> {
             self.convert(token, conversion);
         } else if let Some(name) = prelude::find(word) {
             self.helpers.insert(name);
-            if name.contains("_image") {
-                self.helpers.insert("image_coordinates");
-            }
-            if super::positions::GROUP_COPIES.contains(&name) {
-                self.helpers.insert("event_t");
-            }
             if let Some(renamed) = prelude::renamed(name) {
                 self.text.replace(token, renamed);
             }
@@ -239,42 +282,29 @@ impl Translator<'_> {
 
     /// `convert_uchar4_sat_rte(x)`
     fn convert(&mut self, token: usize, conversion: &str) {
-        let mut parts = conversion.split('_');
-        let ty = parts.next().unwrap_or_default().replace("double", "float");
-        if !self.declarations.is_type(&ty) {
+        let Some(conversion) = Conversion::of(conversion).filter(|one| self.declarations.is_type(&one.ty))
+        else {
+            return;
+        };
+        if vector(&conversion.ty).is_some_and(|(_, width)| width > 4) {
+            // A function of the vector's halves.
+            self.helpers.extend(conversion.helpers());
             return;
         }
-        let (mut rounding, mut saturates) = ("", false);
-        for part in parts {
-            match part {
-                "sat" => saturates = true,
-                "rte" => rounding = "rint",
-                "rtz" => rounding = "trunc",
-                "rtn" => rounding = "floor",
-                "rtp" => rounding = "ceil",
-                _ => return,
-            }
-        }
-        // To a float every rounding but the nearest is another function.
-        if vector(&ty).is_some_and(|(_, width)| width > 4) {
-            if saturates || !rounding.is_empty() {
-                let hint = "convert four components at a time";
-                self.refuse(token, format!("`convert_{conversion}` of 8 or 16 components"), hint);
-            }
+        if conversion.scalar() == "half" && !matches!(conversion.rounding, "" | "rte") {
+            self.refuse(
+                token,
+                "a conversion to `half` that does not round to the nearest",
+                "round to the nearest, or compute the bits",
+            );
             return;
         }
-        let is_float = matches!(vector(&ty).map_or(&*ty, |(scalar, _)| scalar), "float" | "half");
         let Some(close) = self.text.closing(token + 1) else { return };
-        let rounding = if is_float { "" } else { rounding };
-        if saturates && !is_float {
-            self.helpers.insert("convert_sat");
-            self.text.replace(token, format!("convert_sat<{ty}>"));
-        } else {
-            self.text.replace(token, ty);
-        }
-        if !rounding.is_empty() {
-            self.text.insert_after(token + 1, &format!("{rounding}("));
-            self.text.insert_before(close, ")");
+        self.helpers.extend(conversion.helpers());
+        let (before, after) = conversion.around();
+        self.text.replace(token, before.strip_suffix('(').unwrap_or(&before).to_owned());
+        if after.len() > 1 {
+            self.text.insert_before(close, &after[1..]);
         }
     }
 
@@ -321,18 +351,80 @@ impl Translator<'_> {
                 let sizes = self.text.between(start + 5, (given - 1).max(start + 5)).replace(',', ") * (");
                 self.text.replace(start, format!("[[max_total_threads_per_threadgroup(({sizes}))]]"));
             }
-            "packed" | "aligned" => {
-                self.refuse(
-                    start + 3,
-                    format!("the attribute `{name}` is not translated"),
-                    "lay the fields out by hand",
-                );
-                self.text.remove(start);
-            }
+            // MSL has them too.
+            "packed" | "aligned" => return close + 1,
             _ => self.text.remove(start),
         }
         self.text.remove_all(start + 1..=close);
         close + 1
+    }
+}
+
+/// The name of a function in MSL.
+pub(super) fn metals_name(word: &'static str) -> &'static str {
+    let renamed = FUNCTIONS.iter().find(|(known, _)| *known == word).map(|(_, msl)| *msl);
+    renamed.or_else(|| prelude::renamed(prelude::find(word)?)).unwrap_or(word)
+}
+
+/// `uchar4_sat_rte`: how values are converted.
+#[derive(Debug, Clone)]
+pub(super) struct Conversion<'a> {
+    pub(super) ty: String,
+    pub(super) rounding: &'a str,
+    pub(super) saturates: bool,
+}
+
+impl<'a> Conversion<'a> {
+    pub(super) fn of(conversion: &'a str) -> Option<Self> {
+        let mut parts = conversion.split('_');
+        let ty = parts.next()?.replace("double", "float");
+        let mut found = Self { ty, rounding: "", saturates: false };
+        for part in parts {
+            match part {
+                "sat" => found.saturates = true,
+                "rte" | "rtz" | "rtn" | "rtp" => found.rounding = part,
+                _ => return None,
+            }
+        }
+        Some(found)
+    }
+
+    fn scalar(&self) -> &str {
+        vector(&self.ty).map_or(&self.ty, |(scalar, _)| scalar)
+    }
+
+    fn is_to_float(&self) -> bool {
+        matches!(self.scalar(), "float" | "half")
+    }
+
+    /// The functions of the prelude that it calls.
+    fn helpers(&self) -> impl Iterator<Item = &'static str> {
+        let (is_to_float, is_rounded) = (self.is_to_float(), !self.rounding.is_empty());
+        let all = [
+            (self.saturates && !is_to_float, "cl_sat"),
+            (is_rounded && !is_to_float, "cl_rounded"),
+            (is_to_float && !matches!(self.rounding, "" | "rte"), "cl_float_toward"),
+        ];
+        all.into_iter().filter(|(is_called, _)| *is_called).map(|(_, name)| name)
+    }
+
+    /// What is before and after the value.
+    pub(super) fn around(&self) -> (String, String) {
+        let Self { ty, rounding, .. } = self;
+        if self.is_to_float() {
+            return match *rounding {
+                "" | "rte" => (format!("{ty}("), ")".to_owned()),
+                _ => (format!("cl_float_{rounding}("), ")".to_owned()),
+            };
+        }
+        let whole = match self.saturates {
+            true => format!("cl_sat<{}>(", self.scalar()),
+            false => format!("{ty}("),
+        };
+        match *rounding {
+            "" => (whole, ")".to_owned()),
+            _ => (format!("{whole}cl_{rounding}("), "))".to_owned()),
+        }
     }
 }
 

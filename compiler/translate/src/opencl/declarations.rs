@@ -36,14 +36,14 @@ pub(super) fn is_kernel_word(word: &str) -> bool {
 
 impl Declarations {
     /// `defined` are the macros that are defined before the source.
-    pub(super) fn of(text: &Text<'_>, defined: &BTreeSet<String>) -> Self {
+    pub(super) fn of(text: &Text<'_>, defined: &BTreeMap<String, String>) -> Self {
         let mut found = Self { dead: super::branches::not_taken(text, defined), ..Self::default() };
         found.macros(text);
         let (mut token, mut start) = (0, 0);
         while token < text.len() {
+            // A declaration may go on behind a directive: a conditional may be around `kernel` only.
             if text.in_directive(token) {
                 token += 1;
-                start = token;
                 continue;
             }
             match text.at(token) {
@@ -70,7 +70,8 @@ impl Declarations {
                     let Some(close) = text.closing(token) else { break };
                     let after = skip_attributes(text, close + 1);
                     let name = text.at(token - 1).to_owned();
-                    let is_kernel = (start..token - 1).any(|word| found.is_kernel(text.at(word)));
+                    let is_kernel = (start..token - 1)
+                        .any(|word| !text.in_directive(word) && found.is_kernel(text.at(word)));
                     let (at, open) = (token - 1, token);
                     match text.at(after) {
                         "{" => {
@@ -124,7 +125,12 @@ impl Declarations {
     /// Whether a `#define` begins at the token, in a branch that may be taken.
     pub(super) fn defines(&self, text: &Text<'_>, token: usize) -> bool {
         let is_define = text.in_directive(token) && text.at(token) == "#" && text.at(token + 1) == "define";
-        is_define && !self.dead.get(token).is_some_and(|dead| *dead)
+        is_define && !self.is_dead(token)
+    }
+
+    /// Whether a token is in a branch that is not taken.
+    pub(super) fn is_dead(&self, token: usize) -> bool {
+        self.dead.get(token).is_some_and(|dead| *dead)
     }
 
     fn macros(&mut self, text: &Text<'_>) {

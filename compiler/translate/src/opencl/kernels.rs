@@ -9,6 +9,8 @@ use super::positions::{Needs, parameter};
 
 /// One parameter: its tokens and what they say.
 struct Param {
+    /// Whether another branch of a conditional has a parameter in the same position before it.
+    is_alternative: bool,
     first: usize,
     last: usize,
     name: usize,
@@ -33,30 +35,53 @@ impl Translator<'_> {
         self.calls(&needs);
     }
 
+    /// The parameters, without directives around them and without those of branches that are not taken.
     fn params(&self, function: &Function) -> Vec<Param> {
-        let parts = self.text.parts(function.open, function.close);
-        let param = |(first, last): (usize, usize)| {
-            let mut name = last;
-            let mut is_pointer = false;
-            for token in (first..=last).rev() {
-                match self.text.at(token) {
-                    "]" => is_pointer = true,
-                    "[" => name = token.saturating_sub(1),
-                    "*" => is_pointer = true,
-                    _ => {}
+        let mut params = Vec::new();
+        for (first, last) in self.text.parts(function.open, function.close) {
+            let is_left_out = |token: usize| {
+                self.text.in_directive(token)
+                    || self.declarations.is_dead(token) && !self.declarations.is_dead(function.open)
+            };
+            let (mut token, mut is_alternative) = (first, false);
+            while token <= last {
+                if is_left_out(token) {
+                    token += 1;
+                    continue;
                 }
+                let end = (token..=last).find(|&end| is_left_out(end)).unwrap_or(last + 1);
+                params.push(Param { is_alternative, ..self.param(token, end - 1) });
+                (token, is_alternative) = (end, true);
             }
-            let is_local = (first..=last).any(|token| matches!(self.text.at(token), "local" | "__local"));
-            Param { first, last, name, is_pointer, is_local }
-        };
-        let is_void = |&(first, last): &(usize, usize)| first == last && self.text.at(first) == "void";
-        parts.into_iter().filter(|part| !is_void(part)).map(param).collect()
+        }
+        params.retain(|param| param.first != param.last || self.text.at(param.first) != "void");
+        params
+    }
+
+    fn param(&self, first: usize, last: usize) -> Param {
+        let mut name = last;
+        let mut is_pointer = false;
+        for token in (first..=last).rev() {
+            match self.text.at(token) {
+                "]" => is_pointer = true,
+                "[" => name = token.saturating_sub(1),
+                "*" => is_pointer = true,
+                _ => {}
+            }
+        }
+        let is_local = (first..=last).any(|token| matches!(self.text.at(token), "local" | "__local"));
+        Param { is_alternative: false, first, last, name, is_pointer, is_local }
     }
 
     fn kernel(&mut self, function: &Function, needs: &Needs) {
         let (mut buffers, mut groups, mut textures, mut samplers) = (0, 0, 0, 0);
         let mut copies = String::new();
+        let mut before = (0, 0, 0, 0);
         for param in self.params(function) {
+            if param.is_alternative {
+                (buffers, groups, textures, samplers) = before;
+            }
+            before = (buffers, groups, textures, samplers);
             if param.is_local {
                 self.text.insert_after(param.last, &format!(" [[threadgroup({groups})]]"));
                 groups += 1;
@@ -150,7 +175,12 @@ impl Translator<'_> {
         let between = if has_any { &*comma } else { "" };
         let rest = parameters.join(&comma);
         let last = given.last().map_or(function.open, |param| param.last);
-        self.text.insert_after(last, &format!("{between}{rest}"));
+        // Behind directives: these parameters are there in every branch.
+        if last + 1 < function.close {
+            self.text.insert_before(function.close, &format!("{between}{rest}"));
+        } else {
+            self.text.insert_after(last, &format!("{between}{rest}"));
+        }
     }
 
     /// Calls of functions pass on what these need.

@@ -178,8 +178,8 @@ impl Translator<'_> {
 pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: &Options) -> Translation {
     let flat = Flattened::with_lines(name, source, includes, options.line_directive);
     let text = Text::new(&flat.text);
-    let own = options.macros.iter().map(|(name, _)| name.as_str());
-    let defined = own.chain(PREDEFINED.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
+    let predefined = PREDEFINED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let defined = predefined.chain(options.macros.iter().cloned()).collect();
     let declarations = Declarations::of(&text, &defined);
     let mut translator = Translator {
         text,

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::Translator;
+use super::builtins::{self, Conversion};
 use super::declarations::vector;
 use super::types::flag;
+use super::{Translator, prelude};
 
 /// What a source uses of vectors of 8 and 16.
 #[derive(Debug, Default)]
@@ -19,55 +20,120 @@ pub(super) struct Wide {
     pub(super) picks: BTreeSet<(u32, String, String)>,
 }
 
-/// Functions of vectors, by how many they take.
-const FUNCTIONS: &[(&str, &str, usize)] = &[
-    ("sqrt", "sqrt", 1),
-    ("rsqrt", "rsqrt", 1),
-    ("native_sqrt", "fast::sqrt", 1),
-    ("native_rsqrt", "fast::rsqrt", 1),
-    ("exp", "exp", 1),
-    ("exp2", "exp2", 1),
-    ("native_exp", "fast::exp", 1),
-    ("log", "log", 1),
-    ("log2", "log2", 1),
-    ("native_log", "fast::log", 1),
-    ("sin", "sin", 1),
-    ("cos", "cos", 1),
-    ("native_sin", "fast::sin", 1),
-    ("native_cos", "fast::cos", 1),
-    ("tanh", "tanh", 1),
-    ("fabs", "fabs", 1),
-    ("abs", "abs", 1),
-    ("floor", "floor", 1),
-    ("ceil", "ceil", 1),
-    ("rint", "rint", 1),
-    ("trunc", "trunc", 1),
-    ("min", "min", 2),
-    ("max", "max", 2),
-    ("fmin", "fmin", 2),
-    ("fmax", "fmax", 2),
-    ("pow", "pow", 2),
-    ("native_powr", "fast::powr", 2),
-    ("fma", "fma", 3),
-    ("mad", "fma", 3),
-    ("clamp", "clamp", 3),
-    ("mix", "mix", 3),
-    ("clz", "clz", 1),
-    ("popcount", "popcount", 1),
-    ("rotate", "rotate", 2),
-    ("hadd", "hadd", 2),
-    ("rhadd", "rhadd", 2),
-    ("mul_hi", "mulhi", 2),
-    ("mad_hi", "madhi", 3),
-    ("add_sat", "addsat", 2),
-    ("sub_sat", "subsat", 2),
-    ("abs_diff", "absdiff", 2),
-];
+/// Of which vectors a function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Floats,
+    Integers,
+    Numbers,
+}
 
-/// Functions of vectors of integers; the first four are of floats as well.
-const OF_INTEGERS: [&str; 14] = [
-    "abs", "min", "max", "clamp", "clz", "popcount", "rotate", "hadd", "rhadd", "mul_hi", "mad_hi",
-    "add_sat", "sub_sat", "abs_diff",
+/// Functions of vectors. The letters are the result and the parameters: `T` is the vector's type, `S` its
+/// component's, `F` that of flags, `I` integers, `K` one integer, `U` the unsigned integers of `T`, and `P`
+/// and `Q` are pointers to `T` and `I`.
+const FUNCTIONS: &[(Of, &str, &[&str])] = &[
+    (
+        Of::Floats,
+        "TT",
+        &[
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atanh",
+            "ceil",
+            "cos",
+            "cosh",
+            "cospi",
+            "exp",
+            "exp2",
+            "exp10",
+            "fabs",
+            "floor",
+            "log",
+            "log2",
+            "log10",
+            "rint",
+            "round",
+            "rsqrt",
+            "sign",
+            "sin",
+            "sinh",
+            "sinpi",
+            "sqrt",
+            "tan",
+            "tanh",
+            "tanpi",
+            "trunc",
+            "native_exp",
+            "native_exp2",
+            "native_exp10",
+            "native_log",
+            "native_log2",
+            "native_log10",
+            "native_sin",
+            "native_cos",
+            "native_tan",
+            "native_sqrt",
+            "native_rsqrt",
+            "half_exp",
+            "half_exp2",
+            "half_exp10",
+            "half_log",
+            "half_log2",
+            "half_log10",
+            "half_sin",
+            "half_cos",
+            "half_tan",
+            "half_sqrt",
+            "half_rsqrt",
+        ],
+    ),
+    (
+        Of::Floats,
+        "TTT",
+        &[
+            "atan2",
+            "copysign",
+            "fdim",
+            "fmax",
+            "fmin",
+            "fmod",
+            "nextafter",
+            "pow",
+            "powr",
+            "step",
+            "native_powr",
+            "half_powr",
+        ],
+    ),
+    (Of::Floats, "TTS", &["fmax", "fmin"]),
+    (Of::Floats, "TST", &["step"]),
+    (Of::Floats, "TTTT", &["fma", "mad", "mix", "smoothstep", "bitselect"]),
+    (Of::Floats, "TTTS", &["mix"]),
+    (Of::Floats, "TTI", &["ldexp"]),
+    (Of::Floats, "TTK", &["ldexp"]),
+    (Of::Floats, "IT", &["ilogb"]),
+    (Of::Floats, "FT", &["isnan", "isinf", "isfinite", "isnormal", "signbit"]),
+    (Of::Floats, "FTT", &["isordered", "isunordered"]),
+    (
+        Of::Floats,
+        "FTT",
+        &["isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater"],
+    ),
+    (Of::Floats, "TTP", &["fract", "modf", "sincos"]),
+    (Of::Floats, "TTQ", &["frexp", "lgamma_r"]),
+    (Of::Floats, "TTTQ", &["remquo"]),
+    (Of::Numbers, "TTT", &["min", "max"]),
+    (Of::Numbers, "TTS", &["min", "max"]),
+    (Of::Numbers, "TTTT", &["clamp"]),
+    (Of::Numbers, "TTSS", &["clamp"]),
+    (Of::Integers, "UT", &["abs"]),
+    (Of::Integers, "UTT", &["abs_diff"]),
+    (Of::Integers, "TT", &["clz", "popcount"]),
+    (Of::Integers, "TTT", &["rotate", "hadd", "rhadd", "mul_hi", "add_sat", "sub_sat"]),
+    (Of::Integers, "TTTT", &["mad_hi", "mad_sat"]),
 ];
 
 const COMPARISONS: [&str; 6] = ["<", ">", "<=", ">=", "==", "!="];
@@ -154,33 +220,130 @@ impl Translator<'_> {
         for (width, scalar) in &self.wide.types {
             operators(&mut out, *width, scalar);
             self.flags(&mut out, *width, scalar, &called);
-            functions(&mut out, *width, scalar, &called);
+            self.whole_functions(&mut out, *width, scalar, &called);
             memory(&mut out, *width, scalar, &called);
         }
         self.literals(&mut out);
         self.picks(&mut out);
         self.upsampled(&mut out, &called);
-        for (width, scalar) in &self.wide.types {
-            let to = format!("{scalar}{width}");
-            let half = format!("{scalar}{}", width / 2);
-            if !called.contains(&*format!("convert_{to}")) {
-                continue;
-            }
-            for (_, from) in self.wide.types.iter().filter(|(other, _)| other == width) {
-                let part = match width {
-                    8 => half.clone(),
-                    _ => format!("convert_{half}"),
-                };
-                let _ = writeln!(
-                    out,
-                    "inline {to} convert_{to}({from}{width} x) {{ return {to}({part}(x.lo), {part}(x.hi)); }}"
-                );
-            }
-        }
+        self.conversions(&mut out, &called);
         if !out.is_empty() {
             out.push('\n');
         }
         out
+    }
+
+    /// Conversions, a quarter at a time.
+    fn conversions(&self, out: &mut String, called: &BTreeSet<&str>) {
+        for name in called {
+            let Some(conversion) = name.strip_prefix("convert_").and_then(Conversion::of) else { continue };
+            let Some((scalar, width)) = vector(&conversion.ty).filter(|(_, width)| *width > 4) else {
+                continue;
+            };
+            let quarter = Conversion { ty: format!("{scalar}4"), ..conversion.clone() };
+            let (before, after) = quarter.around();
+            let parts: &[&str] =
+                if width == 8 { &["lo", "hi"] } else { &["lo.lo", "lo.hi", "hi.lo", "hi.hi"] };
+            let parts: Vec<String> = parts.iter().map(|part| format!("{before}x.{part}{after}")).collect();
+            for (_, from) in self.wide.types.iter().filter(|(other, _)| *other == width) {
+                let _ = writeln!(
+                    out,
+                    "inline {scalar}{width} {name}({from}{width} x) {{ return {scalar}{width}({}); }}",
+                    parts.join(", ")
+                );
+            }
+        }
+    }
+
+    /// Functions that are called, a half at a time.
+    fn whole_functions(&self, out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
+        let is_float = matches!(scalar, "float" | "half");
+        let mut written = BTreeSet::new();
+        for (of, signature, words) in FUNCTIONS {
+            let is_there = match of {
+                Of::Floats => is_float,
+                Of::Integers => !is_float,
+                Of::Numbers => true,
+            };
+            for word in words.iter().filter(|word| is_there && called.contains(**word)) {
+                // Of names that differ in precision only, the calls are rewritten to Metal's.
+                let function = builtins::metals_name(word);
+                if written.insert((function, *signature)) {
+                    self.by_halves(out, width, scalar, function, signature);
+                }
+            }
+        }
+        for word in called.iter().filter(|_| scalar == "float") {
+            let Some((result, parameters)) = prelude::each(word) else { continue };
+            let letter = |ty: &&str| match *ty {
+                "float" => 'T',
+                "int" => 'I',
+                "uint" => 'V',
+                ty => unreachable!("no letter for `{ty}`"),
+            };
+            let signature: String = [result].iter().chain(&parameters).map(letter).collect();
+            self.by_halves(out, width, scalar, word, &signature);
+        }
+    }
+
+    fn by_halves(&self, out: &mut String, width: u32, scalar: &str, function: &str, signature: &str) {
+        let unsigned = if scalar.starts_with('u') { scalar.to_owned() } else { format!("u{scalar}") };
+        let component = |letter: char| match letter {
+            'F' => flag(scalar),
+            'I' | 'Q' => "int",
+            'V' => "uint",
+            'U' => &*unsigned,
+            _ => scalar,
+        };
+        let has_types = signature.chars().all(|letter| {
+            matches!(letter, 'S' | 'K') || self.wide.types.contains(&(width, component(letter).to_owned()))
+        });
+        if !has_types {
+            return; // The source has no variables of these types, so it calls the function with others.
+        }
+        let ty = |letter: char| match letter {
+            'S' => scalar.to_owned(),
+            'K' => "int".to_owned(),
+            'P' | 'Q' => format!("thread {}{width}*", component(letter)),
+            _ => format!("{}{width}", component(letter)),
+        };
+        let (result, parameters) = signature.split_at(1);
+        let letters: Vec<(char, char)> = parameters.chars().zip('a'..).collect();
+        let list: Vec<String> =
+            letters.iter().map(|(letter, name)| format!("{} {name}", ty(*letter))).collect();
+        let (space, name) = function.split_once("::").unwrap_or(("", function));
+        let is_metals = prelude::find(function).is_none() && !function.starts_with("cl_");
+        let full = match space {
+            "" if is_metals && width == 8 => format!("metal::{name}"),
+            _ => function.to_owned(),
+        };
+        let half = |half: &str| {
+            let args: Vec<String> = letters
+                .iter()
+                .map(|(letter, name)| match letter {
+                    'S' | 'K' => name.to_string(),
+                    'P' | 'Q' => format!("&{name}->{half}"),
+                    _ => format!("{name}.{half}"),
+                })
+                .collect();
+            let call = format!("{full}({})", args.join(", "));
+            match result {
+                "F" if is_metals && width == 8 => format!("-{}4({call})", flag(scalar)),
+                "U" if width == 8 => format!("{unsigned}4({call})"),
+                _ => call,
+            }
+        };
+        let result = ty(result.chars().next().expect("a signature begins with the result"));
+        let text = format!(
+            "inline {result} {name}({}) {{ return {result}({}, {}); }}",
+            list.join(", "),
+            half("lo"),
+            half("hi")
+        );
+        let _ = match space {
+            "" => writeln!(out, "{text}"),
+            _ => writeln!(out, "namespace metal {{ namespace {space} {{ {text} }} }}"),
+        };
     }
 
     /// Comparisons and logic, of which the result is -1 or 0 in each component.
@@ -213,8 +376,13 @@ impl Translator<'_> {
             // What the signs choose from may be of any type.
             let _ = writeln!(
                 out,
-                "template <typename T> inline T cl_choose({name} c, T a, T b) {{ return T(cl_choose(c.lo, a.lo, b.lo), cl_choose(c.hi, a.hi, b.hi)); }}\n\
-                 template <typename T> inline T cl_select(T a, T b, {name} c) {{ return cl_choose(c, b, a); }}"
+                "template <typename T> inline T cl_choose({name} c, T a, T b) {{ return T(cl_choose(c.lo, a.lo, b.lo), cl_choose(c.hi, a.hi, b.hi)); }}"
+            );
+        }
+        if called.contains("select") && !matches!(scalar, "float" | "half") {
+            let _ = writeln!(
+                out,
+                "template <typename T> inline T cl_select(T a, T b, {name} c) {{ return T(cl_select(a.lo, b.lo, c.lo), cl_select(a.hi, b.hi, c.hi)); }}"
             );
         }
         for (function, joint) in [("any", "||"), ("all", "&&")] {
@@ -343,35 +511,6 @@ fn operators(out: &mut String, width: u32, scalar: &str) {
                  inline {name} operator{operator}({space} {name}& a, int) {{ {name} old = a; a = a {step} {name}(1); return old; }}"
             );
         }
-    }
-}
-
-fn functions(out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
-    let name = format!("{scalar}{width}");
-    let is_float = matches!(scalar, "float" | "half");
-    let mut written = BTreeSet::new();
-    for (word, msl, count) in FUNCTIONS {
-        let of_integers = OF_INTEGERS.iter().position(|known| known == word);
-        let is_there = if is_float { of_integers.is_none_or(|n| n < 4) } else { of_integers.is_some() };
-        // Of names that differ in precision only, the calls are rewritten to Metal's.
-        if !(is_there && called.contains(word) && written.insert(msl)) {
-            continue;
-        }
-        let (space, function) =
-            msl.split_once("::").map_or(("", *msl), |(space, function)| (space, function));
-        let letters = &["a", "b", "c"][..*count];
-        let parameters = letters.iter().map(|x| format!("{name} {x}")).collect::<Vec<_>>().join(", ");
-        let half = |half: &str| letters.iter().map(|x| format!("{x}.{half}")).collect::<Vec<_>>().join(", ");
-        let full = if space.is_empty() && width == 8 { format!("metal::{msl}") } else { (*msl).to_owned() };
-        let text = format!(
-            "inline {name} {function}({parameters}) {{ return {name}({full}({}), {full}({})); }}",
-            half("lo"),
-            half("hi")
-        );
-        let _ = match space {
-            "" => writeln!(out, "{text}"),
-            _ => writeln!(out, "namespace metal {{ namespace {space} {{ {text} }} }}"),
-        };
     }
 }
 

@@ -19,6 +19,7 @@ use super::declarations::{Declarations, vector};
 use super::types::{Names, Type};
 use super::{Options, Translator, wide};
 use crate::token::Text;
+pub(super) use operators::precedence;
 
 /// Deeper expressions are left alone.
 const MAX_DEPTH: u32 = 120;
@@ -262,10 +263,15 @@ impl Reader<'_, '_> {
 
     fn skip_directives(&mut self) {
         if self.frames.is_empty() {
-            while self.at < self.end && self.text.in_directive(self.at) {
+            while self.at < self.end && (self.text.in_directive(self.at) || self.is_alternative(self.at)) {
                 self.at += 1;
             }
         }
+    }
+
+    /// Whether a token is in a branch that is not taken, of a declaration outside of functions.
+    fn is_alternative(&self, token: usize) -> bool {
+        self.scopes.len() == 1 && self.declarations.is_dead(token)
     }
 
     /// The token after a closing bracket, or the end.

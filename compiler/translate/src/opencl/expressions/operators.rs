@@ -227,7 +227,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn precedence(word: &str) -> Option<u32> {
+pub(in super::super) fn precedence(word: &str) -> Option<u32> {
     Some(match word {
         "||" => 1,
         "&&" => 2,

@@ -173,6 +173,7 @@ impl Reader<'_, '_> {
         self.end = outer;
         self.go_behind(Some(close));
         let ty = self.call(&name, &args, first, close);
+        self.note_wide(&ty);
         Some(Operand { first, last: close, ty })
     }
 
@@ -229,7 +230,9 @@ impl Reader<'_, '_> {
 
     /// Components of a vector.
     fn components(&mut self, base: &Operand, dot: usize, scalar: &str, width: u32) -> Type {
-        let name = self.text.at(dot + 1);
+        // A macro may name components.
+        let spelled = self.spelled(dot + 1).map_or(String::new(), |(word, _)| word);
+        let name = if wide::numbers(&spelled, width).is_some() { &*spelled } else { self.text.at(dot + 1) };
         let Some(numbers) = wide::numbers(name, width) else {
             self.refuse(
                 dot + 1,
@@ -297,8 +300,33 @@ impl Reader<'_, '_> {
                 _ => Type::AnyVector,
             };
         }
+        if let (Type::Scalar(_), Some(helper)) = (&general, geometric_of_numbers(name)) {
+            self.help(helper);
+            return Type::scalar("float");
+        }
         match name {
+            "cross" => {
+                if matches!(general, Type::Vector(_, 4)) {
+                    self.help("cl_cross");
+                }
+                general
+            }
             "dot" | "length" | "distance" | "fast_length" | "fast_distance" => Type::scalar("float"),
+            "shuffle" | "shuffle2" => match (args.first(), args.last()) {
+                (Some(Type::Vector(scalar, _)), Some(Type::Vector(_, width))) => {
+                    Type::Vector(scalar.clone(), *width)
+                }
+                _ => Type::AnyVector,
+            },
+            "nan" => match general {
+                Type::Vector(_, width) => Type::Vector("float".to_owned(), width),
+                _ => Type::scalar("float"),
+            },
+            "ilogb" => match general {
+                Type::Vector(_, width) => Type::Vector("int".to_owned(), width),
+                Type::Scalar(_) => Type::scalar("int"),
+                other => other,
+            },
             "any" | "all" => {
                 self.help("cl_any");
                 self.replace(first, if name == "any" { "cl_any" } else { "cl_all" });
@@ -312,8 +340,8 @@ impl Reader<'_, '_> {
                 general.flags()
             }
             _ if name.starts_with("is") => general.flags(),
-            "abs" => {
-                // Metal's is of the argument's type.
+            "abs" | "abs_diff" => {
+                // Metal's may be of the argument's type.
                 let ty = general.magnitude();
                 if ty != general && !general.is_wide() {
                     self.before(first, &format!("{}(", ty.name()));
@@ -330,6 +358,20 @@ impl Reader<'_, '_> {
             _ => general,
         }
     }
+}
+
+/// The prelude's geometric function of numbers: Metal has those of vectors only.
+fn geometric_of_numbers(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "dot" => "cl_dot",
+        "length" => "cl_length",
+        "distance" => "cl_distance",
+        "normalize" => "cl_normalize",
+        "fast_length" => "cl_fast_length",
+        "fast_distance" => "cl_fast_distance",
+        "fast_normalize" => "cl_fast_normalize",
+        _ => return None,
+    })
 }
 
 fn without_pointer(ty: &Type) -> Type {

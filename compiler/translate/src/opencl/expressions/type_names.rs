@@ -40,7 +40,7 @@ impl Reader<'_, '_> {
     }
 
     /// The word that a name or a macro's call stands for: `CAT(float, 4)` of `a ## b`.
-    fn spelled(&self, token: usize) -> Option<(String, usize)> {
+    pub(super) fn spelled(&self, token: usize) -> Option<(String, usize)> {
         let word = self.text.at(token);
         if !self.text.is_word(token) {
             return None;
