@@ -62,7 +62,7 @@ pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;
-pub use budget::{Budget, Effort};
+pub use budget::Budget;
 pub use bug::CompilerBug;
 pub use compiler::{Compiler, CompilerOptions};
 pub use config::CacheConfig;
