@@ -163,10 +163,9 @@ fn prepare_error(module: &Module, kernel: &str, error: PrepareError) -> CompileE
         PrepareError::Specialise(error @ SpecialiseError::ConditionNotConstant { .. }) => {
             CompileError::ArgumentCondition { message: error.to_string() }
         }
-        error => too_large(kernel, &error),
+        error => CompileError::TooLarge {
+            kernel: kernel.to_owned(),
+            reason: format!("{error}{}", largest_line(module)),
+        },
     }
-}
-
-fn too_large(kernel: &str, error: &dyn std::error::Error) -> CompileError {
-    CompileError::TooLarge { kernel: kernel.to_owned(), reason: error.to_string() }
 }

@@ -1,6 +1,7 @@
 //! What a compile may cost is bounded by counts: text grows linearly, work past a budget is done with less
 //! effort, and past the last budget a diagnostic names the line that makes the most code.
 
+mod bombs;
 mod sources;
 
 use std::fmt::Write as _;
