@@ -233,12 +233,10 @@ impl CompiledLibrary {
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
                 let artifact = made(kernel, artifact)?;
-                let executor = Executor::of_code(&artifact.target);
+                let executor = Executor::of_code(&artifact);
                 (artifact, executor)
             }
-            CompiledLibrary::Artifact { artifact, .. } => {
-                (Arc::clone(artifact), Executor::of_code(&artifact.target))
-            }
+            CompiledLibrary::Artifact { artifact, .. } => (Arc::clone(artifact), Executor::of_code(artifact)),
         };
         let (kernel_info, fingerprint) = (info_of(&artifact, kernel)?, artifact.fingerprint.clone());
         match (self, &executor) {

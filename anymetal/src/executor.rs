@@ -1,9 +1,10 @@
-//! What kernels run as: machine code, or the interpreter where there is no compiler for machine code.
+//! What kernels run as: machine code, or the interpreter where there is no compiler for machine code or a
+//! kernel is too large for it.
 
 use std::sync::Arc;
 
 use anymetal_driver::Compiler;
-use anymetal_hal::artifact::ArtifactTarget;
+use anymetal_hal::artifact::{Artifact, ArtifactTarget, ReducedEffort};
 
 /// What a kernel runs as. The interpreter gives the same results and the same errors, and is much slower.
 ///
@@ -55,13 +56,21 @@ impl Executor {
         }
     }
 
-    /// That of code which was made for a target.
-    pub(crate) fn of_code(target: &ArtifactTarget) -> Self {
-        if *target != ArtifactTarget::Interpreter {
+    /// That of an artifact's code.
+    pub(crate) fn of_code(artifact: &Artifact) -> Self {
+        if artifact.target != ArtifactTarget::Interpreter {
             return Executor::MachineCode;
+        }
+        if let Some(reduced) = artifact.kernels.iter().find_map(|kernel| kernel.reduced_effort.as_ref()) {
+            return Executor::past_budget(reduced);
         }
         let reason = Compiler::why_interpreted();
         let reason = reason.unwrap_or_else(|| "the library was made for the interpreter".to_owned());
         Executor::Interpreter { reason: reason.into() }
+    }
+
+    /// The interpreter, for a kernel that is too large for machine code.
+    pub(crate) fn past_budget(reduced: &ReducedEffort) -> Self {
+        Executor::Interpreter { reason: reduced.to_string().into() }
     }
 }

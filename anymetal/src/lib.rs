@@ -161,8 +161,8 @@ pub use anymetal_core::submission::argument::{
 pub use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
 pub use anymetal_core::trace::{Trace, TracedCommand, TracedSubmission};
 pub use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
-    KernelInfo, ScalarType, StageInputInfo,
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, Effort, ElementType, FunctionConstantInfo,
+    KernelInfo, ReducedEffort, ScalarType, StageInputInfo,
 };
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};

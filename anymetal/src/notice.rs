@@ -26,6 +26,9 @@ pub enum NoticeKind {
     /// A kernel has no code of its own for a threadgroup size, and runs the code for any size.
     /// [`crate::Pipeline::fallbacks`] tells of each.
     NotSpecialised,
+    /// A kernel is past a compile budget and was compiled with less effort, or is interpreted.
+    /// [`crate::Pipeline::reduced_effort`] tells of each.
+    ReducedEffort,
     /// The sanitizer found something, for the first time at these places.
     Finding,
     /// The tuning database cannot be used as it is.
@@ -43,12 +46,13 @@ pub enum NoticeKind {
 }
 
 impl NoticeKind {
-    /// Its name in lower case, for events.
-    fn word(self) -> &'static str {
+    /// Its name in lower case, as in events.
+    pub fn id(self) -> &'static str {
         match self {
             NoticeKind::Interpreted => "interpreted",
             NoticeKind::CacheUnusable => "cache-unusable",
             NoticeKind::NotSpecialised => "not-specialised",
+            NoticeKind::ReducedEffort => "reduced-effort",
             NoticeKind::Finding => "finding",
             NoticeKind::Tuning => "tuning",
             NoticeKind::Telemetry => "telemetry",
@@ -114,7 +118,7 @@ pub fn take_notices() -> Vec<Notice> {
 
 /// Adds a notice, for libraries over this crate.
 pub fn notify(kind: NoticeKind, message: String) {
-    event::notice(kind.word(), &message);
+    event::notice(kind.id(), &message);
     let notice = Notice { kind, message };
     let hook = {
         let mut notices = lock();
@@ -148,6 +152,7 @@ fn kind_of(note: &Note) -> NoticeKind {
     match note {
         Note::NoLlvm(_) => NoticeKind::Interpreted,
         Note::CacheUnusable { .. } => NoticeKind::CacheUnusable,
+        Note::ReducedEffort { .. } => NoticeKind::ReducedEffort,
         _ => NoticeKind::Other,
     }
 }

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::artifact::{Effort, KernelInfo, ReducedEffort};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::validate::{check_arguments, indirect_shape};
@@ -44,7 +44,10 @@ pub struct Pipeline {
 pub(crate) struct Shared {
     signature: Arc<Signature>,
     label: String,
+    /// By the description.
     executor: Executor,
+    /// The interpreter, once the kernel's code proved to be past the budgets for machine code.
+    interpreted: OnceLock<Executor>,
     /// For any threadgroup size, once needed.
     general: OnceLock<Arc<dyn HalPipeline>>,
     specialised: Mutex<Vec<Arc<Specialised>>>,
@@ -142,6 +145,7 @@ impl Pipeline {
                 signature: Arc::new(Signature::new(info, tuned)),
                 label,
                 executor,
+                interpreted: OnceLock::new(),
                 general: OnceLock::new(),
                 specialised: Mutex::default(),
                 specialiser: Specialiser { compiled, device, constants },
@@ -344,9 +348,26 @@ impl Pipeline {
         self.shared.signature.kernel()
     }
 
-    /// What the kernel runs as: machine code, or the interpreter where there is no libLLVM.
+    /// What the kernel runs as: machine code, or the interpreter where there is no libLLVM. The interpreter
+    /// also runs kernels that are too large for machine code, which shows once code was requested: at the
+    /// first launch, or after [`Pipeline::warm_up`].
     pub fn executor(&self) -> &Executor {
-        &self.shared.executor
+        match self.reduced_effort() {
+            Some(reduced) if reduced.effort == Effort::Interpreted => {
+                self.shared.interpreted.get_or_init(|| Executor::past_budget(&reduced))
+            }
+            _ => &self.shared.executor,
+        }
+    }
+
+    /// The least effort that code of this pipeline was compiled with, if the kernel is past a compile budget;
+    /// `None` also if there is no code yet.
+    pub fn reduced_effort(&self) -> Option<ReducedEffort> {
+        let known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let specialised = known.iter().filter_map(|known| known.code.get()?.as_ref().ok());
+        let all = specialised.chain(self.shared.general.get());
+        let reduced = all.filter_map(|pipeline| pipeline.kernel().reduced_effort.as_ref());
+        reduced.max_by_key(|reduced| reduced.effort).cloned()
     }
 
     /// Its name for messages; the kernel's, unless it was made with another.

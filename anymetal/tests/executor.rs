@@ -4,7 +4,11 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anymetal::{
-    CompileOptions, Device, Error, ErrorClass, Executor, Layers, NoticeKind, set_notice_hook, take_notices,
+    CompileOptions, Device, Effort, Error, ErrorClass, Executor, Layers, NoticeKind, set_notice_hook,
+    take_notices,
+};
+use anymetal_driver::{
+    Budget, CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
 };
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
@@ -43,6 +47,25 @@ fn with_llvm_kernels_are_machine_code_and_nothing_is_told() -> Result<(), Error>
     let strictly = device.library_from_source_with(SOURCE, &strict())?.pipeline("twice")?;
     assert!(strictly.executor().is_machine_code());
     assert!(take_notices().iter().all(|notice| notice.kind != NoticeKind::Interpreted));
+    Ok(())
+}
+
+#[test]
+fn kernels_past_the_budgets_for_machine_code_run_in_the_interpreter() -> Result<(), Error> {
+    let mut budget = Budget::default();
+    budget.text_bytes = 1000;
+    let compiler = Compiler::with_budget(&CompilerOptions::with_cache(CacheConfig::memory_only()), budget);
+    let source = Source::from_text("large.metal", SOURCE, SourceOptions::default());
+    let library = compiler.library(source).unwrap();
+    let artifact = library.artifact("twice", &Specialisation::default(), Target::Cpu).unwrap();
+    let device = Device::system_default()?;
+    let twice = device.library_from_artifact(artifact).pipeline("twice")?;
+    let y = device.buffer(&[21u32; 100])?;
+    device.queue()?.launch(&twice).arg(&y).threads(100).submit()?.wait()?;
+    assert_eq!(y.read()?, [42; 100]);
+    assert_eq!(twice.reduced_effort().map(|reduced| reduced.effort), Some(Effort::Interpreted));
+    let Executor::Interpreter { reason } = twice.executor() else { panic!("it must be interpreted") };
+    assert!(reason.contains("large.metal:1"), "{reason}");
     Ok(())
 }
 

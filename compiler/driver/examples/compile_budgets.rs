@@ -31,14 +31,11 @@ fn main() -> ExitCode {
     let source = Source::from_text("budget.metal", text.as_str(), SourceOptions::default());
     let compiled = compiler
         .library(source)
-        .and_then(|library| library.artifact("k", &Specialisation::default(), Target::CpuLlvm));
+        .and_then(|library| library.artifact("k", &Specialisation::default(), Target::Cpu));
     let seconds = start.elapsed().as_secs_f64();
-    let counts = compiler.stage_counts();
-    let step = match (&compiled, counts.baseline, counts.unoptimised) {
-        (Err(_), ..) => "refused",
-        (Ok(_), 0, 0) => "full",
-        (Ok(_), 1, 0) => "baseline",
-        (Ok(_), ..) => "unoptimised",
+    let step = match &compiled {
+        Err(_) => "refused",
+        Ok(artifact) => artifact.kernels[0].effort().word(),
     };
     println!("| {} | {seconds:.1} s | {} | {step} |", arguments.join(" "), peak_memory());
     if let Err(error) = compiled {

@@ -1,5 +1,5 @@
 //! Look-up of artifacts: from memory, from disk, compiled now; or for the interpreter, where there is no
-//! LLVM.
+//! LLVM or too much code for it.
 //!
 //! Owns that order, for everything that has artifacts ([`Subject`]). Invariant: an artifact is stored under a
 //! key of the source that was actually parsed, which is known only after compiling it.
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::num::NonZero;
 use std::sync::{Arc, Once};
 
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, Effort, ReducedEffort};
 use anymetal_hal::encoding;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::{Kernel, Module};
@@ -26,7 +26,9 @@ use crate::key::Key;
 use crate::library::{Specialisation, Target};
 use crate::machine_code;
 use crate::metal;
+use crate::note::Note;
 use crate::nvidia;
+use crate::pipeline::check_size_for_interpreter;
 use crate::prepared::Prepared;
 use crate::reflection;
 
@@ -69,6 +71,36 @@ pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Art
             other => other,
         },
     }
+}
+
+/// As [`artifact`], except that the interpreter runs kernels past the budgets for machine code on this
+/// processor. Notes it if the code was compiled with less than the full effort.
+pub(crate) fn artifact_of_any_size(
+    subject: &impl Subject,
+    target: Target,
+) -> Result<Arc<Artifact>, CompileError> {
+    let shared = subject.shared();
+    let known = || match target {
+        // Code that was too large once need not be generated again.
+        Target::Cpu => shared.artifacts.get(subject.key(PAST_BUDGET)),
+        _ => None,
+    };
+    let artifact = match known() {
+        Some(interpreted) => interpreted,
+        None => match artifact(subject, target) {
+            Err(CompileError::TooMuchCode { largest_line, .. }) if target == Target::Cpu => {
+                interpreted_past_budget(subject, largest_line)?
+            }
+            other => other?,
+        },
+    };
+    for kernel in &artifact.kernels {
+        if let Some(reduced) = &kernel.reduced_effort {
+            let (kernel, reduced) = (kernel.name.clone(), reduced.clone());
+            shared.notes.add(Note::ReducedEffort { kernel, reduced });
+        }
+    }
+    Ok(artifact)
 }
 
 /// The artifact of a kernel under that key, from memory, from disk, or made now. Its fingerprint is its key,
@@ -183,27 +215,50 @@ fn prepared_beside_llvm(
 
 fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let key = subject.key("interpreter");
+    let make =
+        || big_stack::run("interpreter", || for_interpreter(subject, key, &*subject.prepared()?, None));
+    subject.shared().artifacts.get_or_make(key, |_| true, make)
+}
+
+/// The target in the keys of kernels that are interpreted because they are past the budgets for machine code.
+const PAST_BUDGET: &str = "interpreter, past the budgets for machine code";
+
+fn interpreted_past_budget(
+    subject: &impl Subject,
+    largest_line: String,
+) -> Result<Arc<Artifact>, CompileError> {
+    let (shared, key) = (subject.shared(), subject.key(PAST_BUDGET));
     let make = || {
         big_stack::run("interpreter", || {
             let prepared = subject.prepared()?;
-            let module = &prepared.module;
-            let found = kernel_of(module, &subject.name())?;
-            let mut info = reflection::reflect(module, found, prepared.constants.clone());
-            info.specialised_group = subject.specialisation().group_size;
-            Ok(Arc::new(Artifact {
-                target: ArtifactTarget::Interpreter,
-                code: ArtifactCode::Interpreter(Arc::new(Executor::new(
-                    module,
-                    found,
-                    subject.run_boundary(),
-                )?)),
-                kernels: vec![info],
-                fault_sites: Vec::new(),
-                fingerprint: key.to_string(),
-            }))
+            check_size_for_interpreter(&shared.budget, &prepared.module, &subject.name())?;
+            shared.counts.add_effort(Effort::Interpreted);
+            let reduced = ReducedEffort { effort: Effort::Interpreted, largest_line };
+            for_interpreter(subject, key, &prepared, Some(reduced))
         })
     };
-    subject.shared().artifacts.get_or_make(key, |_| true, make)
+    shared.artifacts.get_or_make(key, |_| true, make)
+}
+
+fn for_interpreter(
+    subject: &impl Subject,
+    key: Key,
+    prepared: &Prepared,
+    reduced_effort: Option<ReducedEffort>,
+) -> Result<Arc<Artifact>, CompileError> {
+    let module = &prepared.module;
+    let found = kernel_of(module, &subject.name())?;
+    let mut info = reflection::reflect(module, found, prepared.constants.clone());
+    info.specialised_group = subject.specialisation().group_size;
+    info.reduced_effort = reduced_effort;
+    let executor = Executor::new(module, found, subject.run_boundary())?;
+    Ok(Arc::new(Artifact {
+        target: ArtifactTarget::Interpreter,
+        code: ArtifactCode::Interpreter(Arc::new(executor)),
+        kernels: vec![info],
+        fault_sites: Vec::new(),
+        fingerprint: key.to_string(),
+    }))
 }
 
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory.

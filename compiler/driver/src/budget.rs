@@ -1,9 +1,10 @@
 //! Bounds on what the compile of one kernel may cost, and the ladder of cheaper ways to compile.
 //!
-//! Owns [`Budget`] and [`Effort`]. A kernel is compiled with all optimisations while LLVM's work, estimated
-//! from the emitted text, is within the budget; past it as baseline code; past it again without LLVM's
-//! optimisations; and past a bound on the text it is refused, with the line that contributes most. Invariant:
-//! every decision depends on counts alone, never on time, so a kernel always compiles to the same code.
+//! Owns [`Budget`]; the steps are [`Effort`](anymetal_hal::artifact::Effort)'s. A kernel is compiled with all
+//! optimisations while LLVM's work, estimated from the emitted text, is within the budget; past it as
+//! baseline code; past it again without LLVM's optimisations; past a bound on the text it is interpreted; and
+//! past a bound on instructions it is refused, with the line that contributes most. Invariant: every decision
+//! depends on counts alone, never on time, so a kernel always compiles to the same code.
 //!
 //! The front end has `anymetal_msl::pp::Limits` and bounds in its semantic analysis; the IR's verifier bounds
 //! nesting. The budgets keep LLVM far below the system's memory, because LLVM ends the process when it cannot
@@ -21,8 +22,11 @@ use crate::key::KeyBuilder;
 #[non_exhaustive]
 pub struct Budget {
     /// Instructions of a kernel and the functions that it reaches, before calls are inlined and again when
-    /// machine code is generated. More are an error. Default: 500,000.
+    /// machine code is generated. More are an error before and are interpreted after. Default: 500,000.
     pub instructions: usize,
+    /// Instructions up to which a kernel past the budgets for machine code is interpreted. More are an error.
+    /// Default: 1,000,000.
+    pub interpreted_instructions: usize,
     /// Instructions that are compiled for GPUs, where all calls are inlined and the driver's assembler
     /// follows. More are an error. Default: 40,000.
     pub gpu_instructions: usize,
@@ -33,7 +37,7 @@ pub struct Budget {
     pub optimised_accesses: usize,
     /// Bytes of a module's LLVM text up to which LLVM optimises. Default: 24 MiB.
     pub optimised_bytes: usize,
-    /// Bytes of LLVM text of one function. More are an error. Default: 40 MiB.
+    /// Bytes of LLVM text of one function. More are interpreted. Default: 40 MiB.
     pub text_bytes: usize,
 }
 
@@ -41,6 +45,7 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             instructions: 500_000,
+            interpreted_instructions: 1_000_000,
             gpu_instructions: 40_000,
             optimised_work: 8_000_000_000,
             optimised_accesses: 1500,
@@ -48,18 +53,6 @@ impl Default for Budget {
             text_bytes: 40 << 20,
         }
     }
-}
-
-/// How a kernel is compiled to machine code, from the most to the least work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Effort {
-    /// All versions of the code, optimised by LLVM.
-    #[default]
-    Full,
-    /// One version for all threadgroups, without copies of code, optimised by LLVM.
-    Baseline,
-    /// The baseline's code, not optimised by LLVM.
-    Unoptimised,
 }
 
 impl Budget {
@@ -92,13 +85,21 @@ impl Budget {
     pub(crate) fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
         let Self {
             instructions,
+            interpreted_instructions,
             gpu_instructions,
             optimised_work,
             optimised_accesses,
             optimised_bytes,
             text_bytes,
         } = *self;
-        let counts = [instructions, gpu_instructions, optimised_accesses, optimised_bytes, text_bytes];
+        let counts = [
+            instructions,
+            interpreted_instructions,
+            gpu_instructions,
+            optimised_accesses,
+            optimised_bytes,
+            text_bytes,
+        ];
         counts.into_iter().fold(key.number(optimised_work), |key, count| key.number(count as u64))
     }
 }

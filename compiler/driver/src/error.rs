@@ -11,15 +11,17 @@ use anymetal_isolate::IsolationError;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 use anymetal_types::family::FamilyRefusal;
+use serde::{Deserialize, Serialize};
 
 use crate::bug::CompilerBug;
+use crate::isolated::wire_error;
 
-/// Why a library, a reflection or an artifact could not be made.
-#[derive(Debug, Clone, thiserror::Error)]
+/// Why a library, a reflection or an artifact could not be made. Workers send it serialised.
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 pub enum CompileError {
     /// The source is wrong; the diagnostics say where.
     #[error("{}", .0.render_text(false).trim_end())]
-    Source(Arc<Diagnostics>),
+    Source(#[serde(with = "wire_error::source")] Arc<Diagnostics>),
     /// The source has no such kernel.
     #[error("there is no kernel `{name}`{}; {}", did_you_mean(.suggestion), list_kernels(.existing))]
     UnknownKernel {
@@ -90,6 +92,16 @@ pub enum CompileError {
         /// The limit that it exceeds.
         reason: String,
     },
+    /// The kernel's machine code would be larger than the compiler takes. The interpreter may run it.
+    #[error("kernel `{kernel}` is too large for machine code: {reason}{largest_line}")]
+    TooMuchCode {
+        /// The kernel.
+        kernel: String,
+        /// The limit that it exceeds.
+        reason: String,
+        /// The source line that contributes the most code, as the end of a sentence; may be empty.
+        largest_line: String,
+    },
     /// The kernel does something that the code generator does not support yet.
     #[error("kernel `{kernel}` cannot be compiled for this processor: {reason}")]
     Unsupported {
@@ -115,10 +127,10 @@ pub enum CompileError {
     },
     /// The isolated compile failed; the program goes on.
     #[error(transparent)]
-    Isolation(IsolationError),
+    Isolation(#[serde(with = "wire_error::request")] IsolationError),
     /// A bug of the compiler.
     #[error("{0}")]
-    Internal(Box<CompilerBug>),
+    Internal(#[serde(with = "wire_error::bug")] Box<CompilerBug>),
 }
 
 impl CompileError {
@@ -161,7 +173,7 @@ impl CompileError {
             CompileError::UnknownConstant { .. } => "unknown-constant",
             CompileError::ConstantType { .. } => "constant-type",
             CompileError::ArgumentCondition { .. } => "argument-condition",
-            CompileError::TooLarge { .. } => "kernel-too-large",
+            CompileError::TooLarge { .. } | CompileError::TooMuchCode { .. } => "kernel-too-large",
             CompileError::Unsupported { .. } => "unsupported",
             CompileError::Family(_) => "family",
             CompileError::NoLlvm(_) => "no-llvm",

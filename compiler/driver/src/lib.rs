@@ -63,7 +63,7 @@ pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;
 pub use anymetal_types as types;
-pub use budget::{Budget, Effort};
+pub use budget::Budget;
 pub use bug::CompilerBug;
 pub use compiler::{Compiler, CompilerOptions};
 pub use config::CacheConfig;

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anymetal_analysis::waits_for_threads;
 use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
+use anymetal_hal::artifact::{
+    Artifact, ArtifactCode, ArtifactTarget, Effort, FaultSite, KernelInfo, ReducedEffort,
+};
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
 use anymetal_opt::PassManager;
 use anymetal_telemetry::record::Stage;
 
-use crate::budget::{Budget, Effort, largest_line};
+use crate::budget::{Budget, largest_line};
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::library::Specialisation;
@@ -35,22 +37,17 @@ pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
     }
 }
 
-/// The threadgroup size that the code is made for, if it is not that of the launches.
-fn executed_group(module: &Module, kernel: &Kernel, specialisation: &Specialisation) -> Option<[u32; 3]> {
-    let given = specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups)?;
-    cpu::executed_group(module, kernel, given)
-}
-
-/// How this processor's code is generated.
+/// How this processor's code is generated with the full effort, and the threadgroup size that the code is
+/// made for if it is not that of the launches.
 fn cpu_options(
     module: &Module,
     kernel: &Kernel,
     specialisation: &Specialisation,
-    effort: Effort,
-) -> Result<CpuOptions, CompileError> {
+) -> Result<(CpuOptions, Option<[u32; 3]>), CompileError> {
     let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
-    let executed = executed_group(module, kernel, specialisation);
-    Ok(CpuOptions {
+    let given = specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups);
+    let executed = given.and_then(|given| cpu::executed_group(module, kernel, given));
+    let options = CpuOptions {
         checks: specialisation.checks,
         group_size: executed.or(specialisation.group_size),
         // Other threadgroups may be cut off where those of the launch are not.
@@ -58,9 +55,10 @@ fn cpu_options(
         features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
         comments: false,
-        baseline: effort != Effort::Full,
+        baseline: false,
         max_text_bytes: usize::MAX,
-    })
+    };
+    Ok((options, executed))
 }
 
 /// The prepared module's kernel after the target's passes, as the code generator takes it.
@@ -70,48 +68,49 @@ pub(crate) fn lower(
     specialisation: &Specialisation,
     manager: &mut PassManager<'_>,
 ) -> Result<Lowered, CompileError> {
-    Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation, Effort::Full)?, manager))
+    Ok(cpu::lower(module, kernel, &cpu_options(module, kernel, specialisation)?.0, manager))
 }
 
-/// LLVM text for the prepared module's kernel, and the effort that it was made with: the greatest that is
-/// within the budget.
+/// LLVM text and the effort that it was generated with.
+pub(crate) struct Generated {
+    pub(crate) code: CpuCode,
+    effort: Effort,
+    executed_group: Option<[u32; 3]>,
+}
+
+/// LLVM text for the prepared module's kernel, generated with the greatest effort within the budget.
 pub(crate) fn generate(
     module: &Module,
     kernel: &Kernel,
     specialisation: &Specialisation,
     comments: bool,
     shared: &CompilerState,
-) -> Result<(CpuCode, Effort), CompileError> {
+) -> Result<Generated, CompileError> {
     let budget = &shared.budget;
     check_size_for_machine_code(budget, module, &kernel.name)?;
     shared.counts.add_generated();
-    let generate = |effort| {
-        let options = CpuOptions {
-            comments,
-            max_text_bytes: budget.text_bytes,
-            ..cpu_options(module, kernel, specialisation, effort)?
-        };
-        Ok::<_, CompileError>(cpu::generate(module, &kernel.name, &options))
-    };
-    let with_least_work = || {
-        match generate(Effort::Full)? {
+    let (options, executed_group) = cpu_options(module, kernel, specialisation)?;
+    let full = CpuOptions { comments, max_text_bytes: budget.text_bytes, ..options };
+    let within_budget = || {
+        match cpu::generate(module, &kernel.name, &full) {
             Ok(code) if budget.optimises(&code) => return Ok((code, Effort::Full)),
             Ok(_) | Err(CodegenError::TooMuchText { .. }) => {}
             Err(error) => return Err(codegen_error(kernel, &error)),
         }
-        match generate(Effort::Baseline)? {
+        match cpu::generate(module, &kernel.name, &CpuOptions { baseline: true, ..full }) {
             Ok(code) if budget.optimises(&code) => Ok((code, Effort::Baseline)),
             Ok(code) => Ok((code, Effort::Unoptimised)),
-            Err(error @ CodegenError::TooMuchText { .. }) => Err(CompileError::TooLarge {
+            Err(error @ CodegenError::TooMuchText { .. }) => Err(CompileError::TooMuchCode {
                 kernel: kernel.name.clone(),
-                reason: format!("{error}{}", largest_line(module)),
+                reason: error.to_string(),
+                largest_line: largest_line(module),
             }),
             Err(error) => Err(codegen_error(kernel, &error)),
         }
     };
-    let (code, effort) = stage(Stage::Generate, &kernel.name, with_least_work)?;
+    let (code, effort) = stage(Stage::Generate, &kernel.name, within_budget)?;
     shared.counts.add_effort(effort);
-    Ok((code, effort))
+    Ok(Generated { code, effort, executed_group })
 }
 
 pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
@@ -133,10 +132,10 @@ pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileErr
 /// The bytes that LLVM makes of the code, of the kind that the options select.
 pub(crate) fn through_llvm(
     llvm: &Llvm,
-    (code, effort): &(CpuCode, Effort),
+    generated: &Generated,
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
-    llvm.compile(&code.llvm_ir, &options_for(*effort, options)).map_err(internal)
+    llvm.compile(&generated.code.llvm_ir, &options_for(generated.effort, options)).map_err(internal)
 }
 
 fn options_for(effort: Effort, options: &CompileOptions) -> CompileOptions {
@@ -209,10 +208,12 @@ pub(crate) fn compile(
     specialisation: &Specialisation,
     shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
-    let (code, effort) = generate(module, kernel, specialisation, false, shared)?;
+    let Generated { code, effort, executed_group } = generate(module, kernel, specialisation, false, shared)?;
     let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code, effort))?;
     complete(&mut info, &code, specialisation);
-    info.executed_group = executed_group(module, kernel, specialisation);
+    info.executed_group = executed_group;
+    info.reduced_effort =
+        (effort != Effort::Full).then(|| ReducedEffort { effort, largest_line: largest_line(module) });
     Ok(Artifact {
         target: target_of(llvm),
         code: ArtifactCode::Object(Arc::from(object)),
@@ -242,12 +243,12 @@ pub(crate) fn describe(
     budget: &Budget,
 ) -> Result<KernelInfo, CompileError> {
     check_size_for_machine_code(budget, module, &kernel.name)?;
-    let options = cpu_options(module, kernel, specialisation, Effort::Full)?;
+    let (options, executed_group) = cpu_options(module, kernel, specialisation)?;
     let described = cpu::describe(module, &kernel.name, &options);
     let described = described.map_err(|error| codegen_error(kernel, &error))?;
     info.symbol = described.symbol;
     info.threadgroup_static_bytes = described.threadgroup_static_bytes;
-    info.executed_group = executed_group(module, kernel, specialisation);
+    info.executed_group = executed_group;
     info.independent_simdgroups = waits_for_threads(module, kernel.function);
     note_specialisation(&mut info, specialisation);
     Ok(info)

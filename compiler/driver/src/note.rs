@@ -1,11 +1,12 @@
 //! Notes: what a user should know although nothing failed.
 //!
 //! Owns [`Note`] and the list that a compiler collects them in. Invariant: each kind of note is kept once per
-//! compiler, so a loop over kernels does not repeat it.
+//! compiler, and of one that is about a kernel, once per kernel, so a loop over kernels does not repeat it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use anymetal_hal::artifact::ReducedEffort;
 use anymetal_llvm::LlvmError;
 
 /// Something that went on in another way than wished.
@@ -23,6 +24,14 @@ pub enum Note {
         /// What the system says.
         reason: String,
     },
+    /// A kernel past a compile budget was compiled with less than the full effort.
+    #[error("kernel `{kernel}` is large: {reduced}")]
+    ReducedEffort {
+        /// The kernel.
+        kernel: String,
+        /// The step that was taken, and why.
+        reduced: ReducedEffort,
+    },
 }
 
 impl Note {
@@ -30,13 +39,17 @@ impl Note {
     pub fn why_interpreted(&self) -> Option<String> {
         match self {
             Note::NoLlvm(error) => Some(why_no_llvm(error)),
-            Note::CacheUnusable { .. } => None,
+            Note::CacheUnusable { .. } | Note::ReducedEffort { .. } => None,
         }
     }
 
-    /// Whether both are of one kind.
-    fn same_kind(&self, other: &Note) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+    /// Whether a list that has one needs not have the other: they are of one kind and about one kernel.
+    fn repeats(&self, other: &Note) -> bool {
+        let kernel = |note: &Note| match note {
+            Note::ReducedEffort { kernel, reduced } => Some((kernel.clone(), reduced.largest_line.clone())),
+            Note::NoLlvm(_) | Note::CacheUnusable { .. } => None,
+        };
+        std::mem::discriminant(self) == std::mem::discriminant(other) && kernel(self) == kernel(other)
     }
 }
 
@@ -53,6 +66,9 @@ fn why_no_llvm(error: &LlvmError) -> String {
     }
 }
 
+/// Maximum number of notes of one compiler: a service compiles any number of large kernels.
+const MAX_NOTES: usize = 256;
+
 /// The notes of a compiler.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -68,7 +84,7 @@ struct State {
 impl Notes {
     pub(crate) fn add(&self, note: Note) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.seen.iter().any(|known| known.same_kind(&note)) {
+        if state.seen.len() < MAX_NOTES && !state.seen.iter().any(|known| known.repeats(&note)) {
             state.seen.push(note);
         }
     }
@@ -89,7 +105,24 @@ impl Notes {
 
 #[cfg(test)]
 mod tests {
+    use anymetal_hal::artifact::Effort;
+
     use super::*;
+
+    #[test]
+    fn each_large_kernel_is_noted_once() {
+        let notes = Notes::default();
+        let note = |kernel: &str, effort| {
+            let reduced = ReducedEffort { effort, largest_line: String::new() };
+            Note::ReducedEffort { kernel: kernel.to_owned(), reduced }
+        };
+        notes.add(note("a", Effort::Baseline));
+        notes.add(note("b", Effort::Baseline));
+        notes.add(note("a", Effort::Unoptimised));
+        assert_eq!(notes.all(), [note("a", Effort::Baseline), note("b", Effort::Baseline)]);
+        (0..2 * MAX_NOTES).for_each(|number| notes.add(note(&number.to_string(), Effort::Baseline)));
+        assert_eq!(notes.all().len(), MAX_NOTES);
+    }
 
     #[test]
     fn each_kind_of_note_is_given_once() {

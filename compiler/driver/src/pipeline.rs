@@ -107,16 +107,38 @@ pub(crate) fn check_size_for_machine_code(
     module: &Module,
     kernel: &str,
 ) -> Result<(), CompileError> {
-    refuse_more_than(budget.instructions, module, kernel)
+    match excess_instructions(budget.instructions, module) {
+        None => Ok(()),
+        Some(reason) => Err(CompileError::TooMuchCode {
+            kernel: kernel.to_owned(),
+            reason,
+            largest_line: largest_line(module),
+        }),
+    }
+}
+
+/// Refuses a prepared module that is too large even for the interpreter.
+pub(crate) fn check_size_for_interpreter(
+    budget: &Budget,
+    module: &Module,
+    kernel: &str,
+) -> Result<(), CompileError> {
+    refuse_more_than(budget.interpreted_instructions, module, kernel)
 }
 
 fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), CompileError> {
-    let count: usize = module.functions.iter().map(|function| function.insts.len()).sum();
-    if count <= most {
-        return Ok(());
+    match excess_instructions(most, module) {
+        None => Ok(()),
+        Some(reason) => {
+            Err(CompileError::TooLarge { kernel: kernel.to_owned(), reason: reason + &largest_line(module) })
+        }
     }
-    let reason = format!("it has {count} instructions, the limit is {most}{}", largest_line(module));
-    Err(CompileError::TooLarge { kernel: kernel.to_owned(), reason })
+}
+
+/// The reason to refuse a module with more instructions; `None` if it has at most that many.
+fn excess_instructions(most: usize, module: &Module) -> Option<String> {
+    let count: usize = module.functions.iter().map(|function| function.insts.len()).sum();
+    (count > most).then(|| format!("it has {count} instructions, the limit is {most}"))
 }
 
 /// A stage that leaves a broken module has a bug.
@@ -141,10 +163,9 @@ fn prepare_error(module: &Module, kernel: &str, error: PrepareError) -> CompileE
         PrepareError::Specialise(error @ SpecialiseError::ConditionNotConstant { .. }) => {
             CompileError::ArgumentCondition { message: error.to_string() }
         }
-        error => too_large(kernel, &error),
+        error => CompileError::TooLarge {
+            kernel: kernel.to_owned(),
+            reason: format!("{error}{}", largest_line(module)),
+        },
     }
-}
-
-fn too_large(kernel: &str, error: &dyn std::error::Error) -> CompileError {
-    CompileError::TooLarge { kernel: kernel.to_owned(), reason: error.to_string() }
 }

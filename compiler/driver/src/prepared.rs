@@ -7,10 +7,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_hal::artifact::{Effort, FunctionConstantInfo};
 use anymetal_ir::{Module, Op};
-
-use crate::budget::Effort;
 
 /// Instructions of all prepared modules that a compiler keeps; real kernels have hundreds to thousands.
 pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
@@ -51,6 +49,8 @@ pub struct StageCounts {
     pub baseline: u64,
     /// Those of them compiled as baseline code that LLVM does not optimise.
     pub unoptimised: u64,
+    /// Kernels past the budgets for machine code, prepared for the interpreter.
+    pub interpreted: u64,
 }
 
 /// The counters of one compiler.
@@ -60,6 +60,7 @@ pub(crate) struct Counts {
     generated: AtomicU64,
     baseline: AtomicU64,
     unoptimised: AtomicU64,
+    interpreted: AtomicU64,
 }
 
 impl Counts {
@@ -76,6 +77,7 @@ impl Counts {
             Effort::Full => {}
             Effort::Baseline => drop(self.baseline.fetch_add(1, Ordering::Relaxed)),
             Effort::Unoptimised => drop(self.unoptimised.fetch_add(1, Ordering::Relaxed)),
+            Effort::Interpreted => drop(self.interpreted.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
@@ -85,6 +87,7 @@ impl Counts {
             generated: self.generated.load(Ordering::Relaxed),
             baseline: self.baseline.load(Ordering::Relaxed),
             unoptimised: self.unoptimised.load(Ordering::Relaxed),
+            interpreted: self.interpreted.load(Ordering::Relaxed),
         }
     }
 }

@@ -18,7 +18,7 @@ use anymetal_ir::{
 
 /// No function may grow beyond this many instructions, nor all of them together beyond four times
 /// as many.
-pub const MAX_INSTRUCTIONS: usize = 2_000_000;
+pub const MAX_INSTRUCTIONS: usize = 500_000;
 
 /// Why a module cannot be inlined.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -6,7 +6,7 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anymetal::{Error, ErrorClass};
+use anymetal::{Error, ErrorClass, NoticeKind};
 use anymetal_driver::CompileError;
 use anymetal_driver::types::family::FeatureUse;
 use serde_json::{Value, json};
@@ -137,9 +137,12 @@ pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints the compiler's notes for the user that are not errors.
+/// Prints the compiler's notes and warnings for the user that are not errors.
 pub(crate) fn report_notes() {
     for notice in anymetal::take_notices() {
-        eprintln!("note: {notice}");
+        match notice.kind {
+            NoticeKind::ReducedEffort => eprintln!("warning[{}]: {notice}", notice.kind.id()),
+            _ => eprintln!("note: {notice}"),
+        }
     }
 }

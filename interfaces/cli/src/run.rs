@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anymetal::Logs;
+use anymetal::{Effort, Logs};
 use anymetal_driver::Specialisation;
 use clap::Args;
 use serde_json::{Value, json};
@@ -75,6 +75,7 @@ pub(crate) struct RunArgs {
 struct Outcome {
     device: String,
     interpreted: bool,
+    effort: Effort,
     compile: Duration,
     group: [u32; 3],
     times: Times,
@@ -121,6 +122,7 @@ fn execute(args: &RunArgs, logs: &mut Vec<Arc<Logs>>) -> Result<Outcome, Failure
     let size = args.call.known_size(&library, &specialisation, &choice)?;
     let compiled = args.call.compile(&choice, &specialisation, size, artifact)?;
     let (group, interpreted) = (compiled.group, compiled.interpreted);
+    let effort = compiled.pipeline.kernel().effort();
     let compile = start.elapsed();
     let launch = args.call.bind(&choice, compiled)?;
     // Names are checked before the run, so that a slip does not cost its results.
@@ -146,7 +148,7 @@ fn execute(args: &RunArgs, logs: &mut Vec<Arc<Logs>>) -> Result<Outcome, Failure
     saves.iter().try_for_each(|save| save.write())?;
     pictures.iter().try_for_each(|picture| picture.write())?;
     let printed = prints.iter().map(|print| print.read()).collect::<Result<_, _>>()?;
-    Ok(Outcome { device: choice.name, interpreted, compile, group, times, printed })
+    Ok(Outcome { device: choice.name, interpreted, effort, compile, group, times, printed })
 }
 
 fn to_json(args: &RunArgs, outcome: &Result<Outcome, Failure>) -> Value {
@@ -157,6 +159,7 @@ fn to_json(args: &RunArgs, outcome: &Result<Outcome, Failure>) -> Value {
                 "device": outcome.device,
                 "status": "ok",
                 "interpreted": outcome.interpreted,
+                "effort": outcome.effort.word(),
                 "threadgroup": outcome.group,
                 "repeat": args.repeat,
                 "compile_ns": outcome.compile.as_nanos() as u64,

@@ -4,6 +4,8 @@
 //! arrays have the result; [`PyKernel::launch`] returns at once and its submission holds the
 //! arrays.
 
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -36,6 +38,8 @@ pub(crate) struct PyKernel {
     arguments: Vec<ArgumentInfo>,
     /// The same kernel under the sanitizer.
     checked: OnceLock<Result<Pipeline, Error>>,
+    /// Whether Python was warned that the code was compiled with less than the full effort.
+    warned: AtomicBool,
 }
 
 impl PyKernel {
@@ -57,7 +61,8 @@ impl PyKernel {
             pipeline.kernel().arguments.iter().filter(is_bound).cloned().collect();
         arguments.sort_by_key(|argument| argument.index);
         let (library, checked) = (Arc::clone(library), OnceLock::new());
-        Ok(PyKernel { library, constants, linked, pipeline, arguments, checked })
+        let warned = AtomicBool::new(false);
+        Ok(PyKernel { library, constants, linked, pipeline, arguments, checked, warned })
     }
 
     /// What is called.
@@ -93,6 +98,17 @@ impl PyKernel {
             self.library.checked()?.pipeline(descriptor.linked_functions(functions))
         });
         made.as_ref().map_err(Error::clone)
+    }
+
+    /// Warns at the first call of a kernel whose code was compiled with less than the full effort.
+    fn warn_of_reduced_effort(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(reduced) = self.pipeline.reduced_effort() else { return Ok(()) };
+        if self.warned.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let category = py.import("anymetal.errors")?.getattr("ReducedEffortWarning")?;
+        let message = CString::new(format!("kernel `{}` is large: {reduced}", self.pipeline.name()))?;
+        PyErr::warn(py, &category, &message, 1)
     }
 
     /// A call with one more buffer, to which the kernel reports errors.
@@ -164,7 +180,8 @@ impl PyKernel {
         wait(slf.py(), || {
             call.launch(queue, this.pipeline()?).run()?;
             call.loans.write_back()
-        })
+        })?;
+        this.warn_of_reduced_effort(slf.py())
     }
 
     /// Starts the kernel and returns its submission, which can be waited for or awaited.
@@ -199,7 +216,9 @@ impl PyKernel {
             }
             launch.deadline(deadline).submit()
         });
-        Ok(PySubmission::new(submission?, call.loans))
+        let submission = PySubmission::new(submission?, call.loans);
+        self.warn_of_reduced_effort(py)?;
+        Ok(submission)
     }
 
     /// Runs the kernel again and again over the same arguments and measures each run by the

@@ -6,6 +6,7 @@ import gc
 import pickle
 import sys
 import threading
+import warnings
 import weakref
 
 import numpy
@@ -350,3 +351,16 @@ def test_references_are_not_leaked(saxpy, xy):
     anymetal.Device().synchronize()
     saxpy(y, y, 0.0)
     assert sys.getrefcount(x) - before[0] < 10 and sys.getrefcount(y) - before[1] < 10
+
+
+def test_a_kernel_past_a_compile_budget_warns_once():
+    body = "\n".join(f"y[t ^ {index}u] += {index}u;" for index in range(800))
+    source = f"kernel void k(device uint* y, uint t [[thread_position_in_grid]]) {{\n{body}\n}}"
+    library = compile_shader(source)
+    y = numpy.zeros(1024, "u4")
+    with pytest.warns(anymetal.errors.ReducedEffortWarning, match=r":\d+ makes the most code"):
+        library.k(y, threads=1)
+    assert list(y[:4]) == [0, 1, 2, 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        library.k(y, threads=1)

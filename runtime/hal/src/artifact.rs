@@ -138,6 +138,53 @@ impl ArtifactCode {
     }
 }
 
+/// How a kernel is compiled, from the most to the least work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub enum Effort {
+    /// All versions of the code, optimised by LLVM.
+    #[default]
+    Full,
+    /// One version for all threadgroups, without copies of code, optimised by LLVM.
+    Baseline,
+    /// The baseline's code, not optimised by LLVM.
+    Unoptimised,
+    /// Not at all: the interpreter runs the kernel.
+    Interpreted,
+}
+
+impl Effort {
+    /// Its name in lower case.
+    pub fn word(self) -> &'static str {
+        match self {
+            Effort::Full => "full",
+            Effort::Baseline => "baseline",
+            Effort::Unoptimised => "unoptimised",
+            Effort::Interpreted => "interpreted",
+        }
+    }
+}
+
+/// A kernel that is past a compile budget and was compiled with less than the full effort.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReducedEffort {
+    /// The step that was taken.
+    pub effort: Effort,
+    /// The source line that contributes the most code, as the end of a sentence; empty if it is not known.
+    pub largest_line: String,
+}
+
+impl fmt::Display for ReducedEffort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step = match self.effort {
+            Effort::Full => "is compiled with all optimisations",
+            Effort::Baseline => "is compiled as one version for all threadgroups, which is slower",
+            Effort::Unoptimised => "is compiled without optimisations, which is several times slower",
+            Effort::Interpreted => "runs in the interpreter, which is much slower",
+        };
+        write!(formatter, "its code is past a compile budget, so it {step}{}", self.largest_line)
+    }
+}
+
 /// One kernel of an artifact: its reflection and its needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelInfo {
@@ -195,6 +242,9 @@ pub struct KernelInfo {
     /// pipeline's descriptor names them ([`crate::stage_input`]).
     #[serde(default)]
     pub stage_inputs: Vec<StageInputInfo>,
+    /// Set if the kernel is past a compile budget, so that this code is slower than others'.
+    #[serde(default)]
+    pub reduced_effort: Option<ReducedEffort>,
 }
 
 /// A member of the structure that a kernel declares with `[[stage_in]]`.
@@ -266,6 +316,11 @@ impl ArgumentInfo {
 }
 
 impl KernelInfo {
+    /// The effort that its code was compiled with.
+    pub fn effort(&self) -> Effort {
+        self.reduced_effort.as_ref().map_or(Effort::Full, |reduced| reduced.effort)
+    }
+
     /// A kernel without arguments, with the usual limits; a compiler fills in the rest.
     pub fn new(name: impl Into<String>, symbol: impl Into<String>) -> Self {
         KernelInfo {
@@ -290,6 +345,7 @@ impl KernelInfo {
             overwritten: Vec::new(),
             logs: Vec::new(),
             stage_inputs: Vec::new(),
+            reduced_effort: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::metal_source::{MetalOptions, MetalSource};
 
 const MAGIC: [u8; 8] = *b"anymetal";
 /// Raised whenever the header's meaning changes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Magic, version, header length, code length, checksum.
 const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 

@@ -8,7 +8,7 @@
 
 mod module;
 pub(crate) mod wire;
-mod wire_error;
+pub(crate) mod wire_error;
 pub(crate) mod worker;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,7 +178,7 @@ impl<'a> Call<'a> {
         };
         let answer = pool.call(&request, &mut reply)?;
         match Kind::Answer.read(&answer)? {
-            Answer::Failed(error) => Err(error.error()),
+            Answer::Failed(error) => Err(error),
             other => Ok((other, answer.blob)),
         }
     }

@@ -13,8 +13,8 @@ use anymetal_types::family::{Family, FamilyRefusal};
 use serde::{Deserialize, Serialize};
 
 use super::module::Positions;
-use super::wire_error::WireError;
 use crate::constants::{ConstantKey, ConstantValue};
+use crate::error::CompileError;
 use crate::library::{Emit, MarkedFile, PrintAfter, Specialisation, Target};
 use crate::source::{Source, SourceOptions};
 
@@ -247,7 +247,7 @@ pub(super) struct WirePart {
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
-    Failed(WireError),
+    Failed(CompileError),
     Manifest {
         kernels: Vec<String>,
         visible_functions: Vec<String>,

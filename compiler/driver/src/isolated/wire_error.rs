@@ -1,8 +1,8 @@
-//! Errors and diagnostics of a worker.
+//! The parts of a worker's errors that are not plain data: diagnostics, compiler bugs, errors of requests.
 //!
-//! Owns [`WireError`], which every [`CompileError`] of a worker becomes and is made from again. Invariant:
-//! the source map that arrives has the files and macro expansions that the diagnostics show, and its chains
-//! of expansions and includes end.
+//! Owns the modules that [`CompileError`](crate::error::CompileError) names for them. Invariant: the source
+//! map that arrives has the files and macro expansions that the diagnostics show, and its chains of
+//! expansions and includes end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,12 @@ use anymetal_diagnostics::{
     Diagnostic, Expansion, ExpansionId, FileId, Label, LineMark, Note, Severity, SourceMap, Span,
     catalogue_entry,
 };
-use anymetal_hal::artifact::FunctionConstantInfo;
 use anymetal_isolate::IsolationError;
-use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 use anymetal_opt::pipeline::pass_names;
-use anymetal_types::family::FamilyRefusal;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bug::CompilerBug;
-use crate::error::CompileError;
 
 /// The stages that bugs are found in.
 const STAGES: &[&str] = &[
@@ -40,138 +36,51 @@ const STAGES: &[&str] = &[
     "sanitizer",
 ];
 
-/// A [`CompileError`].
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum WireError {
-    Source(WireDiagnostics),
-    UnknownKernel {
-        name: String,
-        existing: Vec<String>,
-        suggestion: Option<String>,
-    },
-    UnknownFunction {
-        name: String,
-        existing: Vec<String>,
-    },
-    FunctionConflict {
-        names: [String; 2],
-    },
-    MissingConstants {
-        kernel: String,
-        missing: Vec<FunctionConstantInfo>,
-    },
-    UnknownConstant {
-        kernel: String,
-        constant: String,
-        existing: Vec<FunctionConstantInfo>,
-        suggestion: Option<String>,
-    },
-    ConstantType {
-        kernel: String,
-        constant: String,
-        expected: String,
-        got: String,
-    },
-    ArgumentCondition {
-        message: String,
-    },
-    TooLarge {
-        kernel: String,
-        reason: String,
-    },
-    Unsupported {
-        kernel: String,
-        reason: String,
-    },
-    Family(Box<FamilyRefusal>),
-    NoLlvm(LlvmError),
-    CpuLevel(CpuLevelError),
-    NoThread {
-        message: String,
-    },
-    /// The request cannot be answered.
-    Malformed {
-        reason: String,
-    },
-    Bug {
-        stage: String,
-        pass: Option<String>,
-        kernel: Option<String>,
-        message: String,
-        place: Option<String>,
-    },
-}
+/// [`Diagnostics`] of a [`CompileError`](crate::error::CompileError).
+pub(crate) mod source {
+    use serde::de::Error as _;
 
-impl From<CompileError> for WireError {
-    fn from(error: CompileError) -> Self {
-        match error {
-            CompileError::Source(diagnostics) => Self::Source(WireDiagnostics::of(&diagnostics)),
-            CompileError::UnknownKernel { name, existing, suggestion } => {
-                Self::UnknownKernel { name, existing, suggestion }
-            }
-            CompileError::UnknownFunction { name, existing } => Self::UnknownFunction { name, existing },
-            CompileError::FunctionConflict { names } => Self::FunctionConflict { names },
-            CompileError::MissingConstants { kernel, missing } => Self::MissingConstants { kernel, missing },
-            CompileError::UnknownConstant { kernel, constant, existing, suggestion } => {
-                Self::UnknownConstant { kernel, constant, existing, suggestion }
-            }
-            CompileError::ConstantType { kernel, constant, expected, got } => {
-                Self::ConstantType { kernel, constant, expected, got }
-            }
-            CompileError::ArgumentCondition { message } => Self::ArgumentCondition { message },
-            CompileError::TooLarge { kernel, reason } => Self::TooLarge { kernel, reason },
-            CompileError::Unsupported { kernel, reason } => Self::Unsupported { kernel, reason },
-            CompileError::Family(refusal) => Self::Family(refusal),
-            CompileError::NoLlvm(error) => Self::NoLlvm(error),
-            CompileError::CpuLevel(error) => Self::CpuLevel(error),
-            CompileError::NoThread { message } => Self::NoThread { message },
-            CompileError::Isolation(error) => Self::Malformed { reason: error.to_string() },
-            CompileError::Internal(bug) => {
-                // The host writes the reproducer: a worker has no files.
-                let CompilerBug { stage, pass, kernel, message, place, reproducer: _ } = *bug;
-                let (stage, pass) = (stage.to_owned(), pass.map(str::to_owned));
-                Self::Bug { stage, pass, kernel, message, place }
-            }
-        }
+    use super::{Arc, Deserialize, Deserializer, Diagnostics, Serialize, Serializer, WireDiagnostics};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Arc<Diagnostics>, to: S) -> Result<S::Ok, S::Error> {
+        WireDiagnostics::of(value).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Arc<Diagnostics>, D::Error> {
+        WireDiagnostics::deserialize(from)?.diagnostics().map(Arc::new).map_err(D::Error::custom)
     }
 }
 
-impl WireError {
-    /// The error that it was made from.
-    pub(super) fn error(self) -> CompileError {
-        match self {
-            Self::Source(diagnostics) => match diagnostics.diagnostics() {
-                Ok(diagnostics) => CompileError::Source(Arc::new(diagnostics)),
-                Err(error) => error.into(),
-            },
-            Self::UnknownKernel { name, existing, suggestion } => {
-                CompileError::UnknownKernel { name, existing, suggestion }
-            }
-            Self::UnknownFunction { name, existing } => CompileError::UnknownFunction { name, existing },
-            Self::FunctionConflict { names } => CompileError::FunctionConflict { names },
-            Self::MissingConstants { kernel, missing } => CompileError::MissingConstants { kernel, missing },
-            Self::UnknownConstant { kernel, constant, existing, suggestion } => {
-                CompileError::UnknownConstant { kernel, constant, existing, suggestion }
-            }
-            Self::ConstantType { kernel, constant, expected, got } => {
-                CompileError::ConstantType { kernel, constant, expected, got }
-            }
-            Self::ArgumentCondition { message } => CompileError::ArgumentCondition { message },
-            Self::TooLarge { kernel, reason } => CompileError::TooLarge { kernel, reason },
-            Self::Unsupported { kernel, reason } => CompileError::Unsupported { kernel, reason },
-            Self::Family(refusal) => CompileError::Family(refusal),
-            Self::NoLlvm(error) => CompileError::NoLlvm(error),
-            Self::CpuLevel(error) => CompileError::CpuLevel(error),
-            Self::NoThread { message } => CompileError::NoThread { message },
-            Self::Malformed { reason } => IsolationError::malformed(reason).into(),
-            Self::Bug { stage, pass, kernel, message, place } => {
-                let known = STAGES.iter().find(|known| **known == stage);
-                let mut bug = CompilerBug::new(known.copied().unwrap_or("worker"), message);
-                bug.pass = pass.and_then(|pass| pass_names().find(|known| *known == pass));
-                (bug.kernel, bug.place) = (kernel, place);
-                CompileError::Internal(Box::new(bug))
-            }
-        }
+/// An [`IsolationError`] within a worker: the request cannot be answered.
+pub(crate) mod request {
+    use super::{Deserialize, Deserializer, IsolationError, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(value: &IsolationError, to: S) -> Result<S::Ok, S::Error> {
+        value.to_string().serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<IsolationError, D::Error> {
+        String::deserialize(from).map(IsolationError::malformed)
+    }
+}
+
+/// A [`CompilerBug`] without its reproducer, which the host writes: a worker has no files.
+pub(crate) mod bug {
+    use super::{CompilerBug, Deserialize, Deserializer, STAGES, Serialize, Serializer, pass_names};
+
+    pub(crate) fn serialize<S: Serializer>(value: &CompilerBug, to: S) -> Result<S::Ok, S::Error> {
+        let CompilerBug { stage, pass, kernel, message, place, reproducer: _ } = value;
+        (stage, pass, kernel, message, place).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Box<CompilerBug>, D::Error> {
+        type Parts = (String, Option<String>, Option<String>, String, Option<String>);
+        let (stage, pass, kernel, message, place) = Parts::deserialize(from)?;
+        let known = STAGES.iter().find(|known| **known == stage);
+        let mut bug = CompilerBug::new(known.copied().unwrap_or("worker"), message);
+        bug.pass = pass.and_then(|pass| pass_names().find(|known| *known == pass));
+        (bug.kernel, bug.place) = (kernel, place);
+        Ok(Box::new(bug))
     }
 }
 

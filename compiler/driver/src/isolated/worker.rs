@@ -111,7 +111,7 @@ impl<'a> Compiles<'a> {
         for frame in requests {
             let mut blob = Vec::new();
             let answer = bug::catch("worker", || self.answer(&frame, &mut blob));
-            let answer = answer.unwrap_or_else(|error| Answer::Failed(error.into()));
+            let answer = answer.unwrap_or_else(Answer::Failed);
             let sent = Kind::Answer.frame(&answer, blob).map(|frame| self.channel.send(&frame));
             if !matches!(sent, Ok(Ok(()))) {
                 // The answer is too large, or the host has ended.

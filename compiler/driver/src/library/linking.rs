@@ -11,7 +11,8 @@ use anymetal_ir::{FuncId, FunctionConstantId, Module, Op, verify};
 use anymetal_msl::{Diagnostics, FunctionHandle, FunctionHandles, UnlinkedModule, function_number};
 use anymetal_opt::{LinkError, link, specialise};
 
-use super::{Library, LibraryState, Modules};
+use super::state::Modules;
+use super::{Library, LibraryState};
 use crate::constants::{self, ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::includes;

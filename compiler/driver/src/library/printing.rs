@@ -139,7 +139,7 @@ impl Library {
         big_stack::run("printing", || match emit {
             Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(module)),
             Emit::Ir => print_lowered(module.clone(), kernel, specialisation),
-            Emit::Llvm => Ok(generate(true)?.0.llvm_ir),
+            Emit::Llvm => Ok(generate(true)?.code.llvm_ir),
             Emit::Assembly => {
                 let llvm = Compiler::llvm()?;
                 let options = LlvmOptions { emit: LlvmEmit::Assembly, ..LlvmOptions::default() };

@@ -1,12 +1,14 @@
 //! What a compile may cost is bounded by counts: text grows linearly, work past a budget is done with less
 //! effort, and past the last budget a diagnostic names the line that makes the most code.
 
+mod bombs;
 mod sources;
 
 use std::fmt::Write as _;
 
+use anymetal_driver::hal::artifact::{Artifact, ArtifactTarget, Effort};
 use anymetal_driver::{
-    Budget, CacheConfig, CompileError, Compiler, CompilerOptions, Emit, Library, Source, SourceOptions,
+    Budget, CacheConfig, CompileError, Compiler, CompilerOptions, Emit, Library, Note, Source, SourceOptions,
     Specialisation, StageCounts, Target,
 };
 
@@ -81,11 +83,61 @@ fn work_past_a_budget_is_done_with_less_effort() {
 #[test]
 fn code_of_every_effort_is_compiled() {
     let mut budget = Budget::default();
-    for work in [u64::MAX, Budget::work(&llvm(&cases(40), budget).0) - 1, 1] {
+    budget.optimised_work = Budget::work(&llvm(&cases(40), budget).0) - 1;
+    let (text, counts) = llvm(&cases(40), budget);
+    assert_eq!(counts.baseline, 1);
+    let baseline = Budget::work(&text);
+    for (work, effort) in
+        [(u64::MAX, None), (baseline, Some(Effort::Baseline)), (1, Some(Effort::Unoptimised))]
+    {
         budget.optimised_work = work;
-        let library = library(&compiler(budget), &cases(40));
-        library.artifact("k", &Specialisation::default(), Target::CpuLlvm).unwrap();
+        let compiler = compiler(budget);
+        let library = library(&compiler, &cases(40));
+        let artifact = library.artifact("k", &Specialisation::default(), Target::CpuLlvm).unwrap();
+        assert_eq!(effort_of(&artifact), effort);
+        assert_eq!(reductions(&compiler), effort.map(|effort| ("k".to_owned(), effort)).as_slice());
     }
+}
+
+/// The effort that the artifact's kernel was compiled with, if it was reduced.
+fn effort_of(artifact: &Artifact) -> Option<Effort> {
+    artifact.kernel("k").unwrap().reduced_effort.as_ref().map(|reduced| reduced.effort)
+}
+
+/// Which kernels the compiler noted as compiled with less effort.
+fn reductions(compiler: &Compiler) -> Vec<(String, Effort)> {
+    let reduction = |note| match note {
+        Note::ReducedEffort { kernel, reduced } => Some((kernel, reduced.effort)),
+        _ => None,
+    };
+    compiler.notes().into_iter().filter_map(reduction).collect()
+}
+
+#[test]
+fn kernels_too_large_for_machine_code_are_interpreted() {
+    let mut budget = Budget::default();
+    budget.text_bytes = 2000;
+    let compiler_of_little = compiler(budget);
+    let library_of_little = library(&compiler_of_little, &ifs(40));
+    for group in [None, Some([64, 1, 1]), None] {
+        let specialisation = Specialisation { group_size: group, ..Specialisation::default() };
+        let artifact = library_of_little.artifact("k", &specialisation, Target::Cpu).unwrap();
+        assert_eq!(artifact.target, ArtifactTarget::Interpreter);
+        assert_eq!(effort_of(&artifact), Some(Effort::Interpreted));
+        let reduced = artifact.kernel("k").unwrap().reduced_effort.as_ref().unwrap();
+        assert!(reduced.largest_line.contains("budget.metal:"), "{reduced}");
+    }
+    // What was too large once is not generated again.
+    let counts = compiler_of_little.stage_counts();
+    assert_eq!([counts.generated, counts.interpreted], [2, 2]);
+    assert_eq!(reductions(&compiler_of_little), [("k".to_owned(), Effort::Interpreted)]);
+    let required = library_of_little.artifact("k", &Specialisation::default(), Target::CpuLlvm);
+    assert!(matches!(required, Err(CompileError::TooMuchCode { .. })), "{required:?}");
+
+    // The interpreter has a bound too.
+    budget.interpreted_instructions = 10;
+    let refused = library(&compiler(budget), &ifs(40)).artifact("k", &Specialisation::default(), Target::Cpu);
+    assert!(matches!(refused, Err(CompileError::TooLarge { .. })), "{refused:?}");
 }
 
 /// The kernels that took a minute, gigabytes or the process with them.
@@ -109,7 +161,6 @@ fn too_large_kernels_are_refused_and_the_largest_line_is_named() {
         let compiled =
             library(&compiler(budget), &source).artifact("k", &Specialisation::default(), Target::CpuLlvm);
         let error = compiled.unwrap_err();
-        assert!(matches!(error, CompileError::TooLarge { .. }), "{error}");
         assert_eq!(error.id(), "kernel-too-large");
         error.to_string()
     };

@@ -95,6 +95,9 @@ fn handle_kind(types: &Types, ty: Ty) -> Option<ArgumentMemberKind> {
 
 /// Adds what there is from `offset` on; `next` is the number for it.
 fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<(ArgumentMember, Ty)>) {
+    if members.len() >= MAX_MEMBERS {
+        return;
+    }
     let handle = handle_kind(types, ty);
     match *types.kind(ty) {
         TyKind::Record(id) if handle.is_none() && !types.record(id).is_union => {
@@ -109,7 +112,7 @@ fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<(Ar
                 add(types, elem, offset + n * size, next, members);
             }
         }
-        _ if members.len() < MAX_MEMBERS => {
+        _ => {
             let kind = match (handle, types.kind(ty)) {
                 (Some(kind), _) => kind,
                 (None, TyKind::Pointer(_) | TyKind::Reference { .. }) => ArgumentMemberKind::Pointer,
@@ -118,6 +121,5 @@ fn add(types: &Types, ty: Ty, offset: u64, next: &mut u32, members: &mut Vec<(Ar
             members.push((ArgumentMember { id: *next, offset, size: types.layout(ty).size, kind }, ty));
             *next = next.saturating_add(1);
         }
-        _ => {}
     }
 }

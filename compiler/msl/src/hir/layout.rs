@@ -3,7 +3,7 @@
 //! A vector of three elements takes and aligns as four; packed vectors take exactly their elements
 //! and align as one; a matrix is an array of column vectors; an empty struct has size 1.
 
-use super::{FieldInfo, MAX_METAL_VECTOR_LEN, Padding, ScalarTy, Ty, TyKind, Types};
+use super::{FieldInfo, MAX_METAL_VECTOR_LEN, Padding, RecordId, ScalarTy, Ty, TyKind, Types};
 use anymetal_ir::Pieces;
 
 /// Size and alignment in bytes.
@@ -93,23 +93,29 @@ impl Types {
             TyKind::Matrix { elem, rows, .. } => {
                 (elem.size() * u32::from(rows), self.column_stride(elem, rows))
             }
-            TyKind::Record(id) => {
-                let record = self.record(id);
-                let first = self.equal_members(record.fields.first()?.ty.ty)?;
-                let is_equal = |field: &FieldInfo| {
-                    field.bits.is_none()
-                        && field.offset.is_multiple_of(first.stride.into())
-                        && self.equal_members(field.ty.ty) == Some(first)
-                };
-                let all = record.fields.iter().all(is_equal);
-                return (all && record.size.is_multiple_of(first.stride.into())).then_some(first);
-            }
+            TyKind::Record(id) => return self.record(id).equal_members,
             _ => {
                 let size = self.layout(ty).size;
                 (u32::try_from(size).ok()?, size)
             }
         };
         Some(Pieces { size, stride: u32::try_from(stride).ok()? })
+    }
+
+    /// Sets the members of a record and its layout, which [`Types::lay_out`] returned.
+    pub fn set_layout(&mut self, id: RecordId, fields: Vec<FieldInfo>, layout: Layout) {
+        let first = fields.first().and_then(|field| self.equal_members(field.ty.ty));
+        let equal_members = first.filter(|first| {
+            let is_equal = |field: &FieldInfo| {
+                field.bits.is_none()
+                    && field.offset.is_multiple_of(first.stride.into())
+                    && self.equal_members(field.ty.ty) == Some(*first)
+            };
+            fields.iter().all(is_equal) && layout.size.is_multiple_of(first.stride.into())
+        });
+        let record = &mut self.records[id.0 as usize];
+        (record.fields, record.equal_members) = (fields, equal_members);
+        Layout { size: record.size, align: record.align } = layout;
     }
 
     /// Bytes from one column of a matrix to the next.

@@ -103,34 +103,49 @@ impl Textures {
 /// Whether a program has a pointer to something in a buffer that contains a texture, or has records with
 /// textures, which may be copied from there byte by byte.
 fn are_in_memory(types: &Types) -> bool {
+    let with_texture = records_with_textures(types);
+    let contains_texture = |ty| record_of(types, ty).is_some_and(|id| with_texture[id.0 as usize]);
     let in_buffer = |ty: &TyKind| match *ty {
         TyKind::Pointer(to) | TyKind::Reference { to, .. } => {
-            matches!(to.space, ir::Space::Device | ir::Space::Constant) && contains_texture(types, to.ty, 0)
+            matches!(to.space, ir::Space::Device | ir::Space::Constant) && contains_texture(to.ty)
         }
         _ => false,
     };
     let of_program = |record: &hir::RecordInfo| {
         let is_library = record.fields.first().is_some_and(|field| field.name.as_str().starts_with("__"));
-        !is_library && record.fields.iter().any(|field| contains_texture(types, field.ty.ty, 0))
+        !is_library && record.fields.iter().any(|field| contains_texture(field.ty.ty))
     };
     types.kinds().any(in_buffer) || types.records.iter().any(of_program)
 }
 
-/// Records of records are followed so far; beyond it there may be textures.
-const MAX_DEPTH: u32 = 16;
-
-fn contains_texture(types: &Types, ty: Ty, depth: u32) -> bool {
-    match *types.kind(ty) {
-        TyKind::Record(id) => {
-            let fields = &types.record(id).fields;
-            let is_texture = fields.first().is_some_and(|field| field.name.as_str() == hir::TEXTURE_MEMBER);
-            is_texture
-                || depth > MAX_DEPTH
-                || fields.iter().any(|field| contains_texture(types, field.ty.ty, depth + 1))
-        }
-        TyKind::Array(elem, _) => contains_texture(types, elem, depth + 1),
-        _ => false,
+/// The record that a type is, or is an array of.
+fn record_of(types: &Types, mut ty: Ty) -> Option<hir::RecordId> {
+    while let Some((elem, _)) = types.as_array(ty) {
+        ty = elem;
     }
+    types.as_record(ty)
+}
+
+/// Which records contain a texture, at any depth. Goes from members to the records that have them, once each:
+/// a record may contain others several times on each level of many.
+fn records_with_textures(types: &Types) -> Vec<bool> {
+    let mut containers: Vec<Vec<usize>> = vec![Vec::new(); types.records.len()];
+    let mut found = vec![false; types.records.len()];
+    let mut new = Vec::new();
+    for (number, record) in types.records.iter().enumerate() {
+        if record.fields.first().is_some_and(|field| field.name.as_str() == hir::TEXTURE_MEMBER) {
+            new.push(number);
+        }
+        for member in record.fields.iter().filter_map(|field| record_of(types, field.ty.ty)) {
+            containers[member.0 as usize].push(number);
+        }
+    }
+    while let Some(number) = new.pop() {
+        if !std::mem::replace(&mut found[number], true) {
+            new.append(&mut containers[number]);
+        }
+    }
+    found
 }
 
 impl Lowerer<'_> {

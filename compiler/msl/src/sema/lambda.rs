@@ -49,11 +49,8 @@ impl<'a> Checker<'a> {
             values.push(capture.value);
         }
         let layout = self.types.lay_out(&mut fields, &[], &[], false, 1);
-        let info = &mut self.types.records[record.0 as usize];
-        info.fields = fields;
-        info.size = layout.size;
-        info.align = layout.align;
-        info.is_complete = true;
+        self.types.set_layout(record, fields, layout);
+        self.types.records[record.0 as usize].is_complete = true;
         let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
         let call = self.call_operator(lambda, span);
         let (function, template) = call;

@@ -9,10 +9,12 @@ mod declare;
 mod lookup;
 
 use super::checker::{Checker, FnDeclId, ScopeId, TArg, address};
+use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
 use crate::ast::{self, TemplateParams};
-use crate::hir::{FuncId, RecordId, RecordInfo, Ty, TyKind};
+use crate::hir::{RecordId, RecordInfo, Ty, TyKind};
 use crate::token::Name;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -60,8 +62,8 @@ pub(super) struct RecordInst<'a> {
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,
     pub(super) field_inits: Vec<Option<&'a ast::Initialiser>>,
-    /// The synthesised default constructor, if one was needed.
-    pub(super) default_constructor: Option<FuncId>,
+    /// What default initialisation does, once it was asked.
+    pub(super) default_init: Option<DefaultInit>,
     pub(super) lambda: Option<&'a ast::Lambda>,
 }
 
@@ -96,6 +98,7 @@ impl<'a> Checker<'a> {
             fields: Vec::new(),
             size: 1,
             align: 1,
+            equal_members: None,
             is_complete: false,
         });
         let ty = self.types.intern(TyKind::Record(id));
@@ -114,7 +117,7 @@ impl<'a> Checker<'a> {
             conversions: Vec::new(),
             friends: Vec::new(),
             field_inits: Vec::new(),
-            default_constructor: None,
+            default_init: None,
             lambda: None,
         });
         id
@@ -139,6 +142,10 @@ impl<'a> Checker<'a> {
         let key = (address(template.primary), template.scope, args.clone());
         if let Some(&id) = self.record_ids.get(&key) {
             return self.record_inst(id).ty;
+        }
+        // Its members may be used without completing it, and name further specialisations.
+        if !self.count_instantiation(Span::NONE) {
+            return Ty::ERROR;
         }
         let primary = template.primary;
         let name = primary.name.map_or_else(String::new, |name| name.to_string());

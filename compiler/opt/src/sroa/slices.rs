@@ -341,9 +341,12 @@ impl Collector<'_> {
                 Op::Store { ptr, value, .. } => (*ptr, self.function.ty(*value)),
                 _ => return,
             };
-            if let Some((local, _)) = self.pointers[ptr.index()] {
-                let slices = &self.accesses[local.index()];
-                is_changed[local.index()] |= slices.iter().any(|slice| slice.ty.size() != ty.size());
+            // Locals with several slices are changed already: nothing is looked up per access and slice.
+            if let Some((local, _)) = self.pointers[ptr.index()]
+                && !is_changed[local.index()]
+            {
+                let only = self.accesses[local.index()].first();
+                is_changed[local.index()] = only.is_some_and(|slice| slice.ty.size() != ty.size());
             }
         });
         is_changed

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use anymetal_driver::hal::artifact::{Effort, KernelInfo};
 use anymetal_driver::{CompileError, Library, Specialisation, Target};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -20,7 +21,8 @@ const MAX_SHOWN: usize = 20;
 struct Compiled {
     name: String,
     time: Duration,
-    outcome: Result<usize, CompileError>,
+    /// The bytes of its code, and the effort that it was compiled with.
+    outcome: Result<(usize, Effort), CompileError>,
 }
 
 /// Compiles the kernels for the target; `check` refuses some before.
@@ -37,12 +39,12 @@ pub(crate) fn compile(
     let bar = progress(kernels.len());
     let compile = |name: &String| {
         let start = Instant::now();
-        let outcome = stand_ins
-            .fill(&specialisation, |given| {
-                check(name, given)?;
-                library.artifact(name, given, target)
-            })
-            .map(|artifact| artifact.code.len());
+        let outcome = stand_ins.fill(&specialisation, |given| {
+            check(name, given)?;
+            let artifact = library.artifact(name, given, target)?;
+            let effort = artifact.kernel(name).map_or(Effort::Full, KernelInfo::effort);
+            Ok((artifact.code.len(), effort))
+        });
         bar.inc(1);
         Compiled { name: name.clone(), time: start.elapsed(), outcome }
     };
@@ -64,7 +66,9 @@ pub(crate) fn compile(
     } else {
         if args.kernel.is_some() || !args.all {
             compiled.iter().try_for_each(|kernel| match &kernel.outcome {
-                Ok(bytes) => output::line(&format!("{}: {bytes} bytes in {:.1?}", kernel.name, kernel.time)),
+                Ok((bytes, _)) => {
+                    output::line(&format!("{}: {bytes} bytes in {:.1?}", kernel.name, kernel.time))
+                }
                 Err(_) => Ok(()),
             })?;
         }
@@ -112,10 +116,14 @@ fn to_json(kernel: &Compiled) -> Value {
         "status": if kernel.outcome.is_ok() { "ok" } else { "failed" },
         "time_ns": kernel.time.as_nanos() as u64,
         "code_bytes": null,
+        "effort": null,
         "error": null,
     });
     match &kernel.outcome {
-        Ok(bytes) => object["code_bytes"] = json!(bytes),
+        Ok((bytes, effort)) => {
+            object["code_bytes"] = json!(bytes);
+            object["effort"] = json!(effort.word());
+        }
         Err(error) => {
             let diagnostics = serde_json::from_str(&error.render_json()).unwrap_or(Value::Null);
             object["error"] =

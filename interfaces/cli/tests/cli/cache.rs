@@ -109,3 +109,27 @@ fn without_llvm_the_interpreter_runs_and_says_so_once() {
     bench.set("ANYMETAL_LLVM", "/nonexistent/libLLVM.so");
     assert_eq!(run(&bench).says(&["note: no libLLVM"]).json()["interpreted"], true);
 }
+
+#[test]
+fn a_kernel_past_a_compile_budget_is_reported_also_from_the_cache() {
+    let mut bench = Bench::new();
+    let folder = bench.path("cache");
+    bench.set("ANYMETAL_CACHE", folder.to_str().unwrap());
+    let body: String = (0..800).map(|index| format!("y[t ^ {index}u] += {index}u;\n")).collect();
+    let kernel = "kernel void k(device uint* y [[buffer(0)]], uint t [[thread_position_in_grid]])";
+    bench.write("large.metal", format!("{kernel} {{\n{body}}}\n"));
+    let arguments = ["run", "large.metal", "-k", "k", "--threads", "1", "--arg", "0=zeros:u32:1024"];
+    for _ in 0..2 {
+        let ran = bench.run(&[&arguments[..], &["--print", "0:4", "--json"]].concat()).expect(0);
+        assert_eq!(ran.json()["effort"], "unoptimised");
+        assert_eq!(ran.json()["outputs"][0]["values"], serde_json::json!([0, 1, 2, 3]));
+        let warnings: Vec<&str> = ran.stderr.lines().collect();
+        assert!(
+            matches!(warnings[..], [one] if one.starts_with("warning[reduced-effort]: kernel `k` ")
+                && one.contains("large.metal:")),
+            "{warnings:?}"
+        );
+    }
+    let compiled = bench.run(&["compile", "large.metal", "--all", "--json"]).expect(0).json();
+    assert_eq!(compiled["kernels"][0]["effort"], "unoptimised");
+}

@@ -13,6 +13,7 @@ __all__ = [
     "KernelError",
     "LaunchError",
     "OutOfBoundsError",
+    "ReducedEffortWarning",
     "UnknownKernelError",
 ]
 
@@ -91,3 +92,10 @@ class UnknownKernelError(AnymetalError, AttributeError):
 
 class CancelledError(AnymetalError):
     """The work was taken back before it started."""
+
+
+class ReducedEffortWarning(RuntimeWarning):
+    """A kernel is past a compile budget, so it is compiled with less effort or interpreted, and is slower.
+
+    The text names the step and the source line that makes the most code.
+    """

@@ -89,6 +89,20 @@ impl Checker<'_> {
         Some(Rc::new(Trace { text, span, depth: 0, entries, outer }))
     }
 
+    /// Counts one more instantiation; false at the limit, which ends the check.
+    pub(in crate::sema) fn count_instantiation(&mut self, span: Span) -> bool {
+        if self.gave_up {
+            return false;
+        }
+        if self.instantiations >= MAX_INSTANTIATIONS {
+            let what = format!("more than {MAX_INSTANTIATIONS} templates are instantiated");
+            self.give_up("instantiation-limit", span, what);
+            return false;
+        }
+        self.instantiations += 1;
+        true
+    }
+
     /// Runs `f` as an instantiation that was caused at `span`; `None` at a limit.
     pub(in crate::sema) fn instantiating<R>(
         &mut self,
@@ -100,16 +114,14 @@ impl Checker<'_> {
             return None;
         }
         let depth = self.trace.as_ref().map_or(0, |trace| trace.depth);
-        if depth >= MAX_INSTANTIATION_DEPTH || self.instantiations >= MAX_INSTANTIATIONS {
-            let what = if depth >= MAX_INSTANTIATION_DEPTH {
-                format!("templates are instantiated more than {MAX_INSTANTIATION_DEPTH} deep")
-            } else {
-                format!("more than {MAX_INSTANTIATIONS} templates are instantiated")
-            };
+        if depth >= MAX_INSTANTIATION_DEPTH {
+            let what = format!("templates are instantiated more than {MAX_INSTANTIATION_DEPTH} deep");
             self.give_up("instantiation-limit", span, what);
             return None;
         }
-        self.instantiations += 1;
+        if !self.count_instantiation(span) {
+            return None;
+        }
         let text = text(self);
         let inner = self.trace_with(text, span);
         let outer = std::mem::replace(&mut self.trace, inner);

@@ -12,7 +12,7 @@ use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
 /// The largest array whose elements are initialised one by one.
-pub(super) const MAX_ELEMENTS: u64 = 65_536;
+const MAX_ELEMENTS: u64 = 65_536;
 
 impl<'a> Checker<'a> {
     /// What `T x;` does.
@@ -28,6 +28,15 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return DefaultInit::Trivial;
         }
+        if let Some(known) = self.record_inst(record).default_init {
+            return known;
+        }
+        let init = self.find_default_init(record, span);
+        self.records[record.0 as usize].default_init = Some(init);
+        init
+    }
+
+    fn find_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
         let constructors = self.record_inst(record).constructors.clone();
         if !constructors.is_empty() {
             let name = self.types.record(record).name.clone();
@@ -61,9 +70,6 @@ impl<'a> Checker<'a> {
     }
 
     fn implicit_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
-        if let Some(func) = self.record_inst(record).default_constructor {
-            return DefaultInit::Constructor(func);
-        }
         let has_initialisers = self.record_inst(record).field_inits.iter().any(Option::is_some);
         let mut needed = has_initialisers;
         let fields: Vec<Ty> = self.types.record(record).fields.iter().map(|field| field.ty.ty).collect();
@@ -99,7 +105,6 @@ impl<'a> Checker<'a> {
             requested: span,
             definition: None,
         });
-        self.records[record.0 as usize].default_constructor = Some(func);
         func
     }
 
@@ -116,17 +121,24 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Reports an array that has too many objects with constructors, those of inner arrays counted.
+    pub(super) fn refuse_too_many_elements(&mut self, ty: Ty, span: Span) -> bool {
+        let (mut inner, mut count) = (ty, 1_u64);
+        while let Some((elem, len)) = self.types.as_array(inner) {
+            (inner, count) = (elem, count.saturating_mul(len));
+        }
+        if count > MAX_ELEMENTS {
+            let message =
+                format!("an array of more than {MAX_ELEMENTS} objects with constructors is not supported");
+            self.error("array-length", span, message);
+        }
+        count > MAX_ELEMENTS
+    }
+
     /// An object (or array of them) made by a default constructor.
     pub(in crate::sema) fn default_constructed(&mut self, ty: Ty, func: FuncId, span: Span) -> Expr {
         if let Some((elem, len)) = self.types.as_array(ty) {
-            if len > MAX_ELEMENTS {
-                self.error(
-                    "array-length",
-                    span,
-                    format!(
-                        "an array of more than {MAX_ELEMENTS} objects with constructors is not supported"
-                    ),
-                );
+            if self.refuse_too_many_elements(ty, span) {
                 return self.poison(span);
             }
             let one = self.default_constructed(elem, func, span);

@@ -3,7 +3,6 @@
 //! Invariant: a [`Cursor`] only goes forward, and a clause that was looked at is checked once.
 
 use super::DefaultInit;
-use super::default::MAX_ELEMENTS;
 use crate::ast::{Designator, ExprKind as Ast, InitClause};
 use crate::hir::{Expr, ExprKind, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
@@ -201,7 +200,10 @@ impl<'a> Checker<'a> {
             values.push(value);
         }
         if (values.len() as u64) < len && self.default_init(elem, span) != DefaultInit::Trivial {
-            while (values.len() as u64) < len.min(MAX_ELEMENTS) {
+            if self.refuse_too_many_elements(ty, span) {
+                return self.poison(span);
+            }
+            while (values.len() as u64) < len {
                 values.push(self.value_init(elem, span));
             }
         }

@@ -4,9 +4,7 @@
 
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
-use crate::hir::{
-    BitField, FieldAlign, FieldInfo, Layout, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind,
-};
+use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::{Checker, Deferred, FnState, Returns};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -102,9 +100,7 @@ impl<'a> Checker<'a> {
             self.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
             return false;
         }
-        let record = &mut self.types.records[id.0 as usize];
-        record.fields = fields;
-        Layout { size: record.size, align: record.align } = layout;
+        self.types.set_layout(id, fields, layout);
         self.in_scope(scope, |s| {
             for item in items {
                 if let ItemKind::StaticAssert(cond, message) = &item.kind {

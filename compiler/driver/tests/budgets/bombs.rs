@@ -1,0 +1,123 @@
+//! Short sources that stand for exponentially much: each ends with code or with a diagnostic.
+//!
+//! The numbers are such that work for each of what a source stands for would not end.
+
+use anymetal_driver::{Budget, CompileError, Emit, Source, SourceOptions, Specialisation};
+
+use crate::compiler;
+
+/// A kernel around a body, after declarations.
+fn kernel(declarations: &str, body: &str) -> String {
+    format!(
+        "#include <metal_stdlib>\nusing namespace metal;\n{declarations}\n\
+         kernel void k(device uint* y [[buffer(0)]], uint t [[thread_position_in_grid]]) {{\n{body}\n}}\n"
+    )
+}
+
+/// Declarations of levels from 1 to `levels`, each made of the one before.
+fn levels(levels: usize, level: impl Fn(usize, usize) -> String) -> String {
+    (1..=levels).map(|n| level(n, n - 1) + "\n").collect()
+}
+
+/// The outcome: `code`, the id of the first diagnostic of the source, or that of another error.
+fn outcome(source: &str) -> String {
+    let compile = || {
+        let source = Source::from_text("bomb.metal", source, SourceOptions::default());
+        compiler(Budget::default()).library(source)?.emit("k", &Specialisation::default(), Emit::PreparedIr)
+    };
+    match compile() {
+        Ok(_) => "code".to_owned(),
+        Err(CompileError::Source(diagnostics)) => diagnostics.list[0].id.to_owned(),
+        Err(other) => other.id().to_owned(),
+    }
+}
+
+#[track_caller]
+fn ends(source: &str, expected: &str) {
+    assert_eq!(outcome(source), expected, "{source}");
+}
+
+#[test]
+fn records_that_contain_others_twice() {
+    let records = |trivial: &str| {
+        format!("struct S0 {{ uint x{trivial}; }};\n")
+            + &levels(24, |n, before| format!("struct S{n} {{ S{before} a, b; }};"))
+    };
+    for trivial in ["", " = 1"] {
+        let copied = "S24 s; S24 u = s; y[t] = ((thread uint*)&u)[t];";
+        ends(&kernel(&records(trivial), copied), "code");
+        ends(&kernel(&records(trivial), "y[t] = sizeof(S24);"), "code");
+    }
+    // Two kinds alternate, so that no two members of one record have one type.
+    let alternating = "struct A0 { uint x; }; struct B0 { uint x; };\n".to_owned()
+        + &levels(24, |n, before| {
+            format!(
+                "struct A{n} {{ A{before} a; B{before} b; }}; struct B{n} {{ B{before} a; A{before} b; }};"
+            )
+        });
+    let copied = "A24 s; A24 u = s; y[t] = ((thread uint*)&u)[t];";
+    ends(&kernel(&alternating, copied), "code");
+}
+
+#[test]
+fn closures_that_capture_closures() {
+    let nested = levels(60, |n, before| format!("auto f{n} = [=](uint x) {{ return f{before}(x) + 1; }};"));
+    let first = "auto f0 = [=](uint x) { return x + y[x & 7]; };\n";
+    ends(&kernel("", &format!("{first}{nested}y[t] = f60(t);")), "code");
+}
+
+#[test]
+fn calls_that_call_twice() {
+    let functions = "uint f0(uint x, device uint* y) { return y[x & 7] * 3u; }\n".to_owned()
+        + &levels(60, |n, before| {
+            format!("uint f{n}(uint x, device uint* y) {{ return f{before}(x, y) + f{before}(x + 1, y); }}")
+        });
+    ends(&kernel(&functions, "y[t] = f60(t, y);"), "code");
+    let lambdas = levels(30, |n, before| {
+        format!("auto f{n} = [=](uint x) {{ return f{before}(x) ^ f{before}(x * 3); }};")
+    });
+    let first = "auto f0 = [=](uint x) { return x + y[x & 7]; };\n";
+    ends(&kernel("", &format!("{first}{lambdas}y[t] = f30(t);")), "kernel-too-large");
+}
+
+#[test]
+fn templates_that_name_two_others() {
+    let lazily =
+        "template <int N, int M> struct F { enum { v = F<N - 1, M * 2>::v + F<N - 1, M * 2 + 1>::v }; };
+                  template <int M> struct F<0, M> { enum { v = 1 }; };";
+    ends(&kernel(lazily, "y[t] = F<40, 0>::v;"), "instantiation-limit");
+    let members = "template <int N, int M> struct F { F<N - 1, M * 2> a; F<N - 1, M * 2 + 1> b; };
+                   template <int M> struct F<0, M> { uint x; };";
+    ends(&kernel(members, "y[t] = sizeof(F<25, 0>);"), "instantiation-limit");
+    let endless = "template <class T> struct W { T x; };
+                   template <class T> uint f(T x) { return f(W<T>{x}); }";
+    ends(&kernel(endless, "y[t] = f(t);"), "instantiation-limit");
+}
+
+#[test]
+fn arrays_of_objects_with_constructors() {
+    let record = "struct S { uint x; S() : x(1) {} };";
+    for array in ["S a[70000];", &format!("S a{};", "[2]".repeat(20)), "S a[70000] = {};"] {
+        ends(&kernel(record, array), "array-length");
+    }
+    // The work for each element does not grow with their number.
+    ends(&kernel(record, "S a[30000]; y[t] = a[t & 7].x;"), "code");
+}
+
+#[test]
+fn macros_that_expand_to_two_others() {
+    let macros =
+        "#define M0 +1\n".to_owned() + &levels(60, |n, before| format!("#define M{n} M{before} M{before}"));
+    ends(&kernel(&macros, "y[t] = 0 M60;"), "too-many-tokens");
+}
+
+#[test]
+fn constant_expressions_without_an_end() {
+    let fibonacci = "constexpr uint f(uint n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
+                     constant constexpr uint c = f(60);";
+    ends(&kernel(fibonacci, "y[t] = c;"), "not-constant");
+    let counted =
+        "constexpr uint f() { uint s = 0; for (uint i = 0; i < 4000000000u; i++) s += i; return s; }
+                   constant constexpr uint c = f();";
+    ends(&kernel(counted, "y[t] = c;"), "not-constant");
+}
