@@ -356,7 +356,8 @@ impl From<GraphError> for Error {
     }
 }
 
-/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to its clones only.
+/// An error of a lower layer that can neither be cloned nor compared. It is shared here, and equal to its
+/// clones only.
 #[derive(Debug)]
 pub struct SharedError<E>(Arc<E>);
 
