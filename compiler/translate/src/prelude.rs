@@ -1,8 +1,8 @@
 //! Functions that a source language has and Metal lacks, as texts in MSL.
 //!
 //! A line `//@ NAMES` begins the entry of these names. After a colon come options: `needs X` lists hidden
-//! parameters that calls pass first, `for S in a b` repeats the text with each word instead of `$S` (for `$N`,
-//! only the words whose functions are called), `with NAME` puts another entry first, and `each R(A, B)` marks
+//! parameters that calls pass first, `for S in a b` repeats the text with each word instead of `$S` (for
+//! `$N`, only the words whose functions are called), `with NAME` puts another entry first, and `each R(A, B)` marks
 //! a function that OpenCL C also applies to the components of vectors. `math.metal` has the functions that
 //! both languages share.
 

@@ -45,8 +45,8 @@ pub use note::{Argument, Launch, launches_toml};
 use reach::Reached;
 use space::{Space, Value};
 
-/// What CUDA's compiler defines where it compiles kernels: those that a source names are defined before it, so
-/// that its conditionals take the branches for devices. From 8.0 on sources count on instructions by `asm`.
+/// Macros that CUDA's compiler defines for kernels. Those that a source names are defined before it, so that
+/// its conditionals take the branches for devices. Sources for architectures from 8.0 on rely on `asm`.
 const PREDEFINED: &[(&str, &str)] = &[
     ("__CUDACC__", "1"),
     ("__NVCC__", "1"),
