@@ -1,5 +1,5 @@
-//! arg r=zeros:i32:5
-//! expect r: 3 1 4 9 2
+//! arg r=zeros:i32:7
+//! expect r: 3 1 4 9 2 5 6
 // Types and macros by conditions over the values of macros: only the branch that is taken says what names are.
 #define PRECISION (16 * 2)
 #define KIND 0x2
@@ -20,6 +20,16 @@ int4 kind(int4 a) { return a; }
 #else
 int kind(int a) { return a + 1; }
 #endif
+// Headers that hosts share.
+#ifdef __cplusplus
+#include <math.h>
+typedef class real Shared;
+#elif defined(__OPENCL_VERSION__)
+typedef int Shared;
+#endif
+#if defined(__cplusplus) || __cplusplus >= 201103L
+#error not C
+#endif
 __kernel void k(__global int* r) {
     real a = 3, b = 4;
     r[0] = a;
@@ -27,4 +37,9 @@ __kernel void k(__global int* r) {
     if (b == 4) r[2] = b;
     r[3] = a > b ? 8 : 9;
     if (kind(1) > 1) r[4] = kind(1);
+    Shared five = 5;
+    r[5] = five;
+#ifndef __cplusplus
+    r[6] = 6;
+#endif
 }

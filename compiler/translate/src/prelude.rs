@@ -2,9 +2,9 @@
 //!
 //! A line `//@ NAMES` begins the entry of these names. After a colon come options: `needs X` lists hidden
 //! parameters that calls pass first, `for S in a b` repeats the text with each word instead of `$S` (for
-//! `$N`, only the words whose functions are called), `with NAME` puts another entry first, and `each R(A, B)`
-//! marks a function that OpenCL C also applies to the components of vectors. `math.metal` has the functions
-//! that both languages share.
+//! `$N`, only the words whose functions are called), `with NAME` puts another entry first, and
+//! `each R(A, B)` marks a function that OpenCL C also applies to the components of vectors. `math.metal`
+//! has the functions that both languages share.
 
 use std::collections::{BTreeMap, BTreeSet};
 

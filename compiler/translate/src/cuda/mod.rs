@@ -45,6 +45,18 @@ pub use note::{Argument, Launch, launches_toml};
 use reach::Reached;
 use space::{Space, Value};
 
+/// Macros that CUDA's compiler defines for kernels. Those that a source names are defined before it, so that
+/// its conditionals take the branches for devices. Sources for architectures from 8.0 on rely on `asm`.
+const PREDEFINED: &[(&str, &str)] = &[
+    ("__CUDACC__", "1"),
+    ("__NVCC__", "1"),
+    ("__CUDA_ARCH__", "700"),
+    ("__CUDACC_VER_MAJOR__", "11"),
+    ("__CUDACC_VER_MINOR__", "7"),
+    ("CUDART_VERSION", "11070"),
+    ("CUDA_VERSION", "11070"),
+];
+
 /// The most diagnostics that are kept.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -201,6 +213,7 @@ pub fn cuda_to_msl(
         translator.text.replace(first, format!("{}.{component}", grid::NAME));
         translator.text.remove_all(first + 1..=last);
     }
+    let predefined = predefined(&translator.text, &items);
     let body = translator.translate();
     let Translator { helpers, diagnostics, forwarded, .. } = translator;
     let mut out = String::from("#include <metal_stdlib>\n");
@@ -215,10 +228,19 @@ pub fn cuda_to_msl(
             "template <typename... T> inline auto {name}_(T... x) {{\n    return {call};\n}}\n"
         ));
     }
+    out.push_str(&predefined);
     out.push_str(body.trim_start_matches('\n'));
     let mut map = flat.map;
     map.freeze();
     Translation { text: out, map, diagnostics, launches: notes }
+}
+
+/// The definitions of the macros that a source names and does not define.
+fn predefined(text: &Text<'_>, items: &Items) -> String {
+    let is_named =
+        |name: &str| !items.macros.contains_key(name) && (0..text.len()).any(|token| text.at(token) == name);
+    let named = PREDEFINED.iter().filter(|(name, _)| is_named(name));
+    named.map(|(name, value)| format!("#define {name} {value}\n")).collect()
 }
 
 /// An overload of one of CUDA's functions for `double`, as of `atomicAdd`: as a `float` it is there.

@@ -26,7 +26,12 @@ const WORDS: &[(&str, &str)] = &[
     ("M_1_PI", "M_1_PI_F"),
     ("M_2_PI", "M_2_PI_F"),
     ("HUGE_VALF", "INFINITY"),
+    // Defined in MSL and not in OpenCL C: headers that hosts share take the wrong branch otherwise.
+    ("__cplusplus", NOT_CPLUSPLUS),
 ];
+
+/// A name that nobody defines.
+const NOT_CPLUSPLUS: &str = "__cl_cplusplus";
 
 /// Functions with the same arguments.
 const FUNCTIONS: &[(&str, &str)] = &[
@@ -328,6 +333,10 @@ impl Translator<'_> {
             // The words of a macro's body are translated; `# define NAME` and conditions are not.
             return match self.text.at(start + 1) {
                 "define" => start + 3,
+                "ifdef" | "ifndef" if self.text.at(start + 2) == "__cplusplus" => {
+                    self.text.replace(start + 2, NOT_CPLUSPLUS);
+                    self.end_of_directive(start)
+                }
                 "ifdef" | "ifndef" | "undef" | "include" | "pragma" => self.end_of_directive(start),
                 _ => start + 2,
             };
