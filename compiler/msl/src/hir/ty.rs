@@ -217,8 +217,8 @@ pub struct RecordInfo {
     pub size: u64,
     /// `alignof`
     pub align: u32,
-    /// The scalars and vectors that it consists of, if they are of one size at equal distances. Stored because
-    /// a record may contain others twice on each level of many.
+    /// The scalars and vectors that it consists of, if they are of one size at equal distances. Stored
+    /// because a record may contain others twice on each level of many.
     pub equal_members: Option<Pieces>,
     /// Whether the layout is known (it is, for every record in a finished program).
     pub is_complete: bool,
