@@ -1,5 +1,8 @@
 //! Indirect command buffers that kernels encode: what is executed, ranges and nesting whose counts are on the
 //! device, what host and kernels leave each other, and what a kernel's garbage is answered with.
+//!
+//! covers: MSL 6.16
+//! oracle: exact
 
 use anymetal::{
     CheckMode, CompileOptions, Device, DeviceError, EncodingError, Error, IndirectCommandBuffer,

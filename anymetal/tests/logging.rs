@@ -1,5 +1,8 @@
 //! Messages from kernels: what arrives, in which order, what is lost, and that the interpreter and machine
 //! code write the same. The sizes that kernels require are tested here, too.
+//!
+//! covers: MSL 6.19
+//! oracle: exact
 
 use std::sync::Arc;
 

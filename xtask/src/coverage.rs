@@ -1,7 +1,8 @@
 //! The document of the language's coverage: which tests compute values from each clause.
 //!
-//! The tests themselves say what they cover (`//! covers:` in the first lines of a file of `tests/exec`) and
-//! where their values come from (`//! oracle:`), so the document cannot claim more than there is.
+//! Each test names the clauses that it covers (`//! covers:` in the first lines of a file of `tests/exec`, or
+//! of a test of the crate where the host takes part) and the source of its expected values (`//! oracle:`),
+//! so the document cannot claim more than there is.
 
 mod clauses;
 
@@ -13,11 +14,12 @@ use clauses::{CHAPTERS, Chapter};
 const HEAD: &str = "\
 # Coverage of the language
 
-<!-- Made by `cargo xtask gen` from the `//! covers:` lines of tests/exec. -->
+<!-- Made by `cargo xtask gen` from the `//! covers:` lines of tests/exec and anymetal/tests. -->
 
-For people who change the compiler: which programs of `tests/exec` compute values from each clause of the
-Metal Shading Language Specification (version 4, the clauses about compute functions) and of C++. All of
-them run on the interpreter and on the CPU device. The oracle is where the expected values come from:
+For people who change the compiler: which programs of `tests/exec`, and which tests of the crate
+(`anymetal/tests`) where the host takes part, compute values from each clause of the Metal Shading Language
+Specification (version 4, the clauses about compute functions) and of C++. All of them run on the
+interpreter and on the CPU device. The oracle is where the expected values come from:
 
 | oracle | meaning |
 |---|---|
@@ -27,10 +29,12 @@ them run on the interpreter and on the CPU device. The oracle is where the expec
 | by hand | the file does not say |
 ";
 
-const FOLDER: &str = "tests/exec/";
+/// The folders of tests, and the extension of each.
+const FOLDERS: &[(&str, &str)] = &[("tests/exec/", ".metal"), ("anymetal/tests/", ".rs")];
 
 /// A program, what it covers and by which oracle.
 struct Program<'f> {
+    path: &'f str,
     name: &'f str,
     clauses: Vec<&'f str>,
     oracle: &'f str,
@@ -40,10 +44,12 @@ fn programs(files: &[SourceFile]) -> Vec<Program<'_>> {
     files.iter().filter_map(program).collect()
 }
 
-/// The program of a file; `None` for files outside of the folder.
+/// The program of a file; `None` for files outside of the folders.
 fn program(file: &SourceFile) -> Option<Program<'_>> {
+    let name = |(folder, extension): &(&str, &str)| file.path.strip_prefix(*folder)?.strip_suffix(*extension);
     Some(Program {
-        name: file.path.strip_prefix(FOLDER)?.strip_suffix(".metal")?,
+        path: &file.path,
+        name: FOLDERS.iter().find_map(name)?,
         clauses: directives(&file.text, "covers").flat_map(|list| list.split(", ")).collect(),
         oracle: directives(&file.text, "oracle").next().unwrap_or("by hand"),
     })
@@ -67,7 +73,7 @@ pub(crate) fn document(files: &[SourceFile]) -> String {
             let covering: Vec<&Program<'_>> =
                 programs.iter().filter(|program| program.clauses.contains(clause)).collect();
             let names: Vec<String> =
-                covering.iter().map(|program| format!("[{0}](../{FOLDER}{0}.metal)", program.name)).collect();
+                covering.iter().map(|program| format!("[{}](../{})", program.name, program.path)).collect();
             let mut oracles: Vec<&str> = covering.iter().map(|program| program.oracle).collect();
             oracles.sort_unstable();
             oracles.dedup();
@@ -86,8 +92,8 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for program in programs(files) {
         for clause in program.clauses.iter().filter(|clause| !is_known(clause)) {
-            let path = format!("{FOLDER}{}.metal", program.name);
-            findings.push(format!("{path}: `{clause}` is no clause of xtask/src/coverage/clauses.rs"));
+            let path = program.path;
+            findings.push(format!("{path}: xtask/src/coverage/clauses.rs has no clause `{clause}`"));
         }
     }
     findings
@@ -98,25 +104,26 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> SourceFile {
-        SourceFile { path: format!("{FOLDER}{name}.metal"), text: text.to_owned() }
+        SourceFile { path: name.to_owned(), text: text.to_owned() }
     }
 
     #[test]
     fn clauses_name_the_programs_that_cover_them() {
         let files = [
-            file("a", "// A.\n//! covers: MSL 2.1, MSL 3.1\n//! oracle: clang\n"),
-            file("b", "//! covers: MSL 2.1\n"),
+            file("tests/exec/a.metal", "// A.\n//! covers: MSL 2.1, MSL 3.1\n//! oracle: clang\n"),
+            file("anymetal/tests/b.rs", "//! B.\n//! covers: MSL 2.1\n"),
+            file("tests/ui/c.metal", "//! covers: MSL 2.1\n"),
         ];
         assert_eq!(check(&files), Vec::<String>::new());
         let text = document(&files);
-        let both = "[a](../tests/exec/a.metal), [b](../tests/exec/b.metal) | by hand, clang |";
+        let both = "[a](../tests/exec/a.metal), [b](../anymetal/tests/b.rs) | by hand, clang |";
         assert!(text.contains(both), "{text}");
         assert!(text.contains("| MSL 3.2 | operators of matrices | none |  |"), "{text}");
     }
 
     #[test]
     fn an_unknown_clause_is_found() {
-        let found = check(&[file("a", "//! covers: MSL 2.1, MSL 99\n")]);
+        let found = check(&[file("tests/exec/a.metal", "//! covers: MSL 2.1, MSL 99\n")]);
         assert!(found.len() == 1 && found[0].contains("`MSL 99`"), "{found:?}");
     }
 

@@ -1,4 +1,7 @@
 //! Textures and samplers in structures that kernels read, by their resource ids.
+//!
+//! covers: MSL 2.13
+//! oracle: exact
 
 use anymetal::{
     AddressMode, ArgumentMemberKind, CheckMode, CompileOptions, Device, DeviceError, Error, Filter,

@@ -1,4 +1,7 @@
 //! Every format: what kernels read of texels, what they write of values, and what is outside.
+//!
+//! covers: MSL 2.9, MSL 6.12
+//! oracle: exact
 
 use crate::reference::{Value, decode, encode, is_integer};
 use anymetal::hal::split_mix::SplitMix64;

@@ -1,4 +1,7 @@
 //! Kinds of textures, levels, views, arrays of textures, and what else a texture can do.
+//!
+//! covers: MSL 2.9, MSL 6.12
+//! oracle: exact
 
 use anymetal::{
     BindingRole, Device, Error, Filter, MipFilter, PixelFormat, SamplerDescriptor, Swizzle,

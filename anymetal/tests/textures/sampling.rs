@@ -1,4 +1,7 @@
 //! Samplers that are arguments: all address modes, filters and kinds of coordinates, at edges and far away.
+//!
+//! covers: MSL 2.10, MSL 6.12
+//! oracle: exact
 
 use crate::reference::{Plane, Rule};
 use anymetal::hal::split_mix::SplitMix64;

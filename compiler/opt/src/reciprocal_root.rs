@@ -2,7 +2,8 @@
 //!
 //! `a / sqrt(x)` becomes `a * rsqrt(x)`, and `a / (b * sqrt(x))` becomes `a * (rsqrt(x) / b)`. LLVM does
 //! the same with an estimate whose refinement is NaN at zero; our code generators know that `rsqrt` is
-//! infinite there.
+//! infinite there. The root is that of fast math also in relaxed mode, whose own is correctly rounded and
+//! slower than a root and a division.
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use anymetal_ir::{BinOp, FpMode, Function, Inst, MathFn, Op, Scalar, Value};
@@ -26,8 +27,10 @@ impl BlockRewriter for Rewriter<'_> {
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         if let Some((dividend, radicand, rest)) = self.quotient(inst) {
-            let root = self.put(inst, Op::Math(MathFn::Rsqrt, vec![radicand]), out);
-            let factor = rest.map_or(root, |rest| self.put(inst, Op::Binary(BinOp::FDiv, root, rest), out));
+            let fp = self.function.inst(inst).fp;
+            let root = self.put(inst, FpMode::Fast, Op::Math(MathFn::Rsqrt, vec![radicand]), out);
+            let factor =
+                rest.map_or(root, |rest| self.put(inst, fp, Op::Binary(BinOp::FDiv, root, rest), out));
             self.function.replace_op(inst, Op::Binary(BinOp::FMul, dividend, factor));
             self.changed = true;
         }
@@ -69,9 +72,8 @@ impl Rewriter<'_> {
     }
 
     /// Appends an operation with a result of the same type.
-    fn put(&mut self, like: Inst, op: Op, out: &mut Vec<Inst>) -> Value {
-        let data = self.function.inst(like);
-        let (fp, loc, ty) = (data.fp, data.loc, self.function.ty(self.function.result(like)));
+    fn put(&mut self, like: Inst, fp: FpMode, op: Op, out: &mut Vec<Inst>) -> Value {
+        let (loc, ty) = (self.function.inst(like).loc, self.function.ty(self.function.result(like)));
         let inst = self.function.add_inst(op, Some(ty), fp, loc);
         out.push(inst);
         self.function.result(inst)

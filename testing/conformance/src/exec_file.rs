@@ -4,6 +4,7 @@
 //! [`parse`]. Invariant: an unknown directive or a malformed value is an error, never ignored.
 
 mod stage_input;
+mod texture;
 
 use crate::case::{Arg, Binding, Case, Constant, Expected, Faults, Grid, Launch};
 use crate::compare::Tolerance;
@@ -199,6 +200,7 @@ fn apply((case, stage_input): &mut (Case, StageInput), key: &str, value: &str) -
                 .args
                 .push(Arg { index, binding: Binding::Buffer { bytes: shape(value)?, offset: 0 } });
         }
+        "texture" => case.launch.args.extend(texture::bindings(index()?, value)?),
         "pointer" => case.launch.pointers.push(pointer(index()?, value)?),
         "threadgroup" => {
             let bytes = value.parse().map_err(|_| format!("`{value}` is no number of bytes"))?;

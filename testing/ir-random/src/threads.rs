@@ -19,6 +19,19 @@ const REDUCTIONS: &[SimdOp] = &[
     SimdOp::PrefixExclusiveSum,
     SimdOp::PrefixInclusiveProduct,
     SimdOp::PrefixExclusiveProduct,
+    SimdOp::QuadSum,
+    SimdOp::QuadProduct,
+    SimdOp::QuadUMin,
+    SimdOp::QuadUMax,
+    SimdOp::QuadSMin,
+    SimdOp::QuadSMax,
+    SimdOp::QuadAnd,
+    SimdOp::QuadOr,
+    SimdOp::QuadXor,
+    SimdOp::QuadPrefixInclusiveSum,
+    SimdOp::QuadPrefixExclusiveSum,
+    SimdOp::QuadPrefixInclusiveProduct,
+    SimdOp::QuadPrefixExclusiveProduct,
 ];
 
 /// Operations that read another lane, which must be active.
@@ -31,6 +44,9 @@ const SHUFFLES: &[SimdOp] = &[
     SimdOp::RotateDown,
     SimdOp::QuadShuffle,
     SimdOp::QuadShuffleXor,
+    SimdOp::QuadShuffleUp,
+    SimdOp::QuadShuffleDown,
+    SimdOp::QuadBroadcast,
 ];
 
 impl Generator {
@@ -79,7 +95,7 @@ impl Generator {
         let ty = self.any_type();
         let entry = self.value_of(b, ty);
         let op = self.rng.pick(SHUFFLES);
-        let quad = matches!(op, SimdOp::QuadShuffle | SimdOp::QuadShuffleXor);
+        let quad = op.name().starts_with("quad");
         let lanes = if quad { 4 } else { 32 };
         // A delta or mask must be the same in all lanes; a lane number need not.
         let lane = match op {

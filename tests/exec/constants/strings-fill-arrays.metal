@@ -1,5 +1,6 @@
 // String literals as the first values of arrays of characters.
 //! covers: C++ dcl.init.string
+//! oracle: clang
 //! kernel: strings
 //! arg 0: i32 0*12
 //! expect 0: i32 6 97 101 0 4 122 0 3 120 121 0 98

@@ -1,5 +1,6 @@
 // Constants of program scope whose types are deduced, with their address space before or after `auto`.
 //! covers: C++ dcl.spec.auto, MSL 4.2
+//! oracle: clang
 //! kernel: read
 //! arg 0: f32 0*4
 //! expect 0: f32 3 0.5 7 12

@@ -1,5 +1,6 @@
 // GNU's ranges of case labels, of signed and unsigned selectors, with cases that run on into the next.
 //! covers: C++ stmt.switch
+//! oracle: clang
 //! kernel: signed_ranges
 //! threads: 12
 //! arg 0: i32 -2147483648 -6 -5 -1 0 1 3 4 9 10 1000000 2147483647

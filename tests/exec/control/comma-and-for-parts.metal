@@ -1,5 +1,6 @@
 // All parts of a for may be missing; the comma evaluates both sides.
 //! covers: C++ expr.comma, C++ stmt.for
+//! oracle: clang
 //! kernel: parts
 //! threads: 3
 //! group: 3

@@ -1,5 +1,6 @@
 // `if` and `switch` with an initialiser or a declaration (C++17), whose names live to the end of the statement.
 //! covers: C++ stmt.select
+//! oracle: clang
 //! kernel: choose
 //! threads: 4
 //! group: 4

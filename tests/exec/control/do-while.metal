@@ -1,5 +1,6 @@
 // The body runs at least once; continue goes to the condition.
 //! covers: C++ stmt.do
+//! oracle: clang
 //! kernel: count
 //! threads: 5
 //! group: 5

@@ -1,5 +1,6 @@
 // Lanes that returned take no part in what follows.
 //! covers: C++ stmt.jump
+//! oracle: clang
 //! kernel: leave
 //! threads: 40
 //! group: 40

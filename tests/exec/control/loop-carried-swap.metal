@@ -1,5 +1,6 @@
 // Two variables that swap roles in each iteration.
 //! covers: C++ stmt.while
+//! oracle: clang
 //! kernel: fibonacci
 //! threads: 12
 //! group: 12

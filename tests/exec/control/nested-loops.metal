@@ -1,5 +1,6 @@
 // Break and continue leave the innermost loop only.
 //! covers: C++ stmt.jump
+//! oracle: clang
 //! kernel: nest
 //! threads: 6
 //! group: 6

@@ -1,5 +1,6 @@
 // Loops over classes with `begin()` and `end()`, members or not, and over the library's `array`.
 //! covers: C++ stmt.ranged
+//! oracle: clang
 //! kernel: ranges
 //! arg 0: f32 1 2 3 4
 //! arg 1: f32 0*6

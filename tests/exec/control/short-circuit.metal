@@ -1,5 +1,6 @@
 // The right side of && and || and the other branch of ?: are not evaluated.
 //! covers: C++ expr.log, C++ expr.cond
+//! oracle: clang
 //! kernel: lazy
 //! threads: 4
 //! group: 4

@@ -1,5 +1,6 @@
 // if constexpr drops the branch that would not compile for the type.
 //! covers: C++ stmt.if
+//! oracle: clang
 //! kernel: pick
 //! arg 0: i32 0*2
 //! expect 0: i32 4 -1

@@ -1,5 +1,6 @@
 // A case without a break runs into the next one.
 //! covers: C++ stmt.switch
+//! oracle: clang
 //! kernel: fall
 //! threads: 4
 //! group: 4

@@ -1,5 +1,6 @@
 // Cases, a default in the middle, several labels on one case, a switch without a match.
 //! covers: C++ stmt.switch
+//! oracle: clang
 //! kernel: choose
 //! threads: 8
 //! group: 8

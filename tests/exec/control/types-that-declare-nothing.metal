@@ -1,4 +1,5 @@
 // A type without declarators, as generators leave it where all variables were removed.
+//! oracle: clang
 //! kernel: empty
 //! arg 0: i32 1 2
 //! expect 0: i32 3 2

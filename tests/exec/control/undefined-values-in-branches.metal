@@ -1,4 +1,5 @@
 // What was never written, a variable or a structure's padding, stored where only some threads are: the others keep their values.
+//! oracle: clang
 //! kernel: stored
 //! threads: 4
 //! group: 4

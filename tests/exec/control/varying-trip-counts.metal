@@ -1,5 +1,6 @@
 // Each lane leaves the loop on its own.
 //! covers: C++ stmt.while
+//! oracle: clang
 //! kernel: collatz
 //! threads: 10
 //! group: 10

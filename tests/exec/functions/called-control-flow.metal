@@ -1,6 +1,7 @@
 // A function that is too large to be inlined 256 times: loops, `continue`, `break` out of a `switch`, returns
 // at which lanes part, and a result beside what is written through a pointer.
 //! covers: C++ expr.call
+//! oracle: clang
 //! kernel: walks
 //! threads: 40
 //! group: 40

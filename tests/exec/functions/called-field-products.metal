@@ -1,5 +1,6 @@
 // Montgomery products, sums and differences modulo a 256-bit prime, called by value and by reference, in place
 // too. The results are those of arithmetic on whole numbers.
+//! oracle: clang
 //! kernel: iterate
 //! threads: 35
 //! group: 35

@@ -1,6 +1,7 @@
 // Functions that are called with pointers to parts of structures and arrays: members of all sizes, elements at
 // indices that differ between lanes, here and at the call.
 //! covers: C++ expr.call
+//! oracle: clang
 //! kernel: mixes
 //! threads: 40
 //! group: 40

@@ -1,5 +1,6 @@
 // Sums of multiples of points of an elliptic curve over a 256-bit field: doublings, additions and products are
 // functions, called from each other. The results are those of arithmetic on whole numbers.
+//! oracle: clang
 //! kernel: sums
 //! threads: 35
 //! group: 35

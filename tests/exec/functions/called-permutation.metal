@@ -1,5 +1,6 @@
 // A hash of the kind of Poseidon over a 256-bit field: fifth powers, a matrix, constants of each round. The
 // results are those of arithmetic on whole numbers.
+//! oracle: clang
 //! kernel: hashes
 //! threads: 33
 //! group: 33

@@ -1,5 +1,6 @@
 // A function with a result that is called with a pointer into an array, at an index that differs between threads.
 //! covers: C++ expr.call
+//! oracle: clang
 //! kernel: places
 //! threads: 40
 //! group: 40

@@ -1,4 +1,5 @@
 // Clang's functions on bits, which programs call by their names.
+//! oracle: clang
 //! kernel: bits
 //! arg 0: u64 0*12
 //! expect 0: u64 0x3412 0x78563412 0xefcdab8967452301 1 0 5 0 0x80 0x1e6a2c48 0x23456781 0x81234567 0x23456789abcdef01

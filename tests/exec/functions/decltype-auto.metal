@@ -1,5 +1,6 @@
 // `decltype(auto)` keeps references and qualifiers that `auto` drops: for results, variables and in templates.
 //! covers: C++ dcl.spec.auto
+//! oracle: clang
 //! kernel: keep
 //! arg 0: i32 1 2 3
 //! arg 1: i32 0*6

@@ -1,5 +1,6 @@
 // Arguments left out take their defaults.
 //! covers: C++ dcl.fct.default
+//! oracle: clang
 //! kernel: call
 //! arg 0: i32 0*3
 //! expect 0: i32 6 13 111

@@ -1,5 +1,6 @@
 // Friends that are defined in their class: found by the types of the arguments.
 //! covers: C++ class.friend, C++ basic.lookup.argdep
+//! oracle: clang
 //! kernel: friends
 //! arg 0: f32 0*8
 //! expect 0: f32 12 6 12 0 2 12 5 9

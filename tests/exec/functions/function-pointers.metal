@@ -1,6 +1,7 @@
 // Pointers to functions: taken by name and by address, passed on, kept in variables, structures and tables,
 // compared.
 //! covers: C++ conv.func, C++ over.over
+//! oracle: clang
 //! threads: 4
 //! group: 4
 

@@ -1,5 +1,6 @@
 // Lambdas capture by reference.
 //! covers: C++ expr.prim.lambda
+//! oracle: clang
 //! kernel: call
 //! arg 0: i32 0*2
 //! expect 0: i32 6 3

@@ -1,5 +1,6 @@
 // Constructors, member functions on their own address space, operators, this.
 //! covers: C++ class.mfct, C++ class.init, C++ over.oper
+//! oracle: clang
 //! kernel: use
 //! arg 0: f32 0*4
 //! expect 0: f32 4 6 3 25

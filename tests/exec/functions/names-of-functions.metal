@@ -1,4 +1,5 @@
 // `__func__` is the name of the function around it, as an array of characters that is constant.
+//! oracle: clang
 //! kernel: names
 //! arg 0: i32 0*4
 //! expect 0: i32 110 104 6 6

@@ -1,5 +1,6 @@
 // Nested namespaces, aliases, using declarations, names that shadow library functions.
 //! covers: C++ basic.namespace, C++ basic.lookup
+//! oracle: clang
 //! kernel: names
 //! arg 0: i32 0*3
 //! expect 0: i32 1 2 8

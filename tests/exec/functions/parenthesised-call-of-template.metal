@@ -1,5 +1,6 @@
 // `(f<T>())` is a call in parentheses, not a cast to a function type, whatever follows.
 //! covers: C++ expr.call
+//! oracle: clang
 //! kernel: ask
 //! arg 0: i32 0*8
 //! expect 0: i32 1 2 3 -3 5 7 9 4

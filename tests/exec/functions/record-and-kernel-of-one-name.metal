@@ -1,6 +1,7 @@
 // A function hides the record of its name; `struct` or `union` in front of the name finds the record (C++17
 // [basic.scope.hiding]). Until the function is declared, its parameters included, the name alone finds it too.
 //! covers: C++ basic.lookup
+//! oracle: clang
 //! kernel: both
 //! arg 0: i32 5 7
 //! arg 1: u32 0

@@ -1,5 +1,6 @@
 // A function that calls itself and then goes on computing.
 //! covers: C++ expr.call
+//! oracle: clang
 //! kernel: factorials
 //! threads: 5
 //! group: 5

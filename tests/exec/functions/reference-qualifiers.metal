@@ -1,5 +1,6 @@
 // Members with reference qualifiers, rvalue references, and which overload a value category takes.
 //! covers: C++ class.mfct, C++ over.match
+//! oracle: clang
 //! kernel: pick
 //! arg 0: i32 0*14
 //! expect 0: i32 1 2 3 2 2 10 20 20 20 42 43 7 9 2

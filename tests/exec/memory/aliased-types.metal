@@ -1,5 +1,6 @@
 // Bytes written as one type and read as another, on every address space.
 //! covers: MSL 2.21, MSL 4.1, MSL 4.3, MSL 4.4
+//! oracle: clang
 //! kernel: bytes
 //! arg 0: u8 0*8
 //! expect 0: u8 4 3 2 1 0 0 0x80 0x3f

@@ -1,4 +1,5 @@
 // Copies of structures that take a loop: from lane to lane, of one, backwards and unaligned, from either of two.
+//! oracle: clang
 //! kernel: strided
 //! threads: 40
 //! group: 32

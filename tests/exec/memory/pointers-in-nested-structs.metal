@@ -1,4 +1,5 @@
 // Structs of pointers, nested and initialised from each other: copied in words, read as pointers.
+//! oracle: clang
 //! kernel: nested
 //! threads: 4
 //! group: 32

@@ -1,5 +1,6 @@
 // A private array that each lane indexes differently, as on a stack.
 //! covers: MSL 4.3
+//! oracle: clang
 //! kernel: stack
 //! threads: 40
 //! group: 40

@@ -1,5 +1,6 @@
 // `thread` may stand beside the address space that counts.
 //! covers: MSL 4.3
+//! oracle: clang
 //! kernel: rows
 //! arg 0: u32 0*4
 //! arg 1: u32 1 2 3 4

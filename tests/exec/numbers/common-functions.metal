@@ -1,5 +1,6 @@
 // clamp, mix, step, smoothstep, saturate, sign.
 //! covers: MSL 6.2
+//! oracle: exact
 //! kernel: common
 //! arg 0: f32 0*9
 //! expect 0: f32 1 -1 2.5 0 1 0.5 1 -1 0

@@ -1,5 +1,6 @@
 // `#pragma METAL fp contract`, `clang fp contract` and `STDC FP_CONTRACT` in every place where they may be.
 // x = 1 + 2^-12: the product x * x rounds to 1 + 2^-11, so that the sum is 0; a fused multiply-add gives 2^-24.
+//! oracle: clang
 //! arg 0: f32 1.000244140625*32
 //! arg 1: f32 1*224
 //! arg 2: u32 1

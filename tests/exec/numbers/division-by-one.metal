@@ -1,4 +1,5 @@
 //! covers: MSL 3.1
+//! oracle: clang
 //! group: 64
 //! arg 1: u32 0*200
 //! arg 2: u32 0*200

@@ -1,5 +1,6 @@
 // fma rounds once, a product and a sum in safe mode twice.
 //! covers: MSL 6.5
+//! oracle: clang
 //! kernel: fused
 //! math: safe
 //! arg 0: f32 1.0000001 1.0000001 -1.0000002

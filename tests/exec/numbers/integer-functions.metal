@@ -1,5 +1,6 @@
 // Bit counting, reversal, extraction, high products, saturating sums, differences.
 //! covers: MSL 6.3
+//! oracle: exact
 //! kernel: bits
 //! arg 0: u32 0*11
 //! expect 0: u32 24 4 8 0x0000000f 0x0000000b 0xfffffffe 0xffffffff 7 0x12ab5678 32 0x34567812

@@ -1,5 +1,6 @@
 // numeric_limits and the macros of constants.
 //! covers: MSL 6.5
+//! oracle: exact
 //! kernel: limits
 //! arg 0: f32 0*4
 //! arg 1: i64 0*4

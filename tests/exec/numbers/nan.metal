@@ -1,5 +1,6 @@
 // Comparisons with NaN are false, except inequality; minimum and maximum give the number.
 //! covers: MSL 6.4, C++ expr.rel
+//! oracle: exact
 //! kernel: compare
 //! math: safe
 //! arg 0: f32 nan 1

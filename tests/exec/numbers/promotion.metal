@@ -1,5 +1,6 @@
 // Small integers are computed as int; conversions wrap.
 //! covers: C++ conv.prom, C++ conv.integral
+//! oracle: clang
 //! kernel: promote
 //! arg 0: i32 0*6
 //! expect 0: i32 300 44 -56 65535 1 -1

@@ -1,5 +1,6 @@
 // floor, ceil, trunc, round away from zero, rint to even.
 //! covers: MSL 6.5
+//! oracle: clang
 //! kernel: round_all
 //! threads: 4
 //! group: 4

@@ -1,5 +1,6 @@
 // Amounts are taken modulo the width; right shifts of signed numbers keep the sign.
 //! covers: MSL 3.1, C++ expr.shift
+//! oracle: exact
 //! kernel: shift
 //! threads: 4
 //! group: 4

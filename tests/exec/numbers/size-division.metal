@@ -1,4 +1,5 @@
 // Indices of tensors: `uint` divided by sizes that are `size_t`, the results divided again.
+//! oracle: clang
 //! kernel: places
 //! threads: 14
 //! group: 64

@@ -1,5 +1,6 @@
 // Library functions, to a few units in the last place.
 //! covers: MSL 6.5
+//! oracle: mpmath
 //! kernel: library
 //! threads: 3
 //! group: 3

@@ -1,4 +1,5 @@
 // A pointer whose variable is only known at run time reads and replaces pointers in variables.
+//! oracle: clang
 //! threads: 40
 //! group: 40
 //! arg 0: i32 0*40

@@ -1,5 +1,6 @@
 // Of templates for arrays, the one for more dimensions is the more specialised.
 //! covers: C++ temp.func.order
+//! oracle: clang
 //! kernel: copy
 //! arg 0: i32 0*9
 //! expect 0: i32 1 2 3 4 5 6 7 8 111

@@ -1,5 +1,6 @@
 // Template arguments of classes deduced from initialisers: by constructors, by deduction guides, by copies.
 //! covers: C++ over.match.class.deduct
+//! oracle: clang
 //! kernel: deduce
 //! arg 0: i32 0*16
 //! expect 0: i32 3 1 8 7 12 4 5 2 9 6 1 10 11 4 2 8

@@ -1,5 +1,6 @@
 // A member of a template parameter in parentheses is a value, not the type of a cast, where no operand follows.
 //! covers: C++ temp.res
+//! oracle: clang
 //! kernel: choose
 //! arg 0: u32 0*6
 //! expect 0: u32 1 20 3 40 7 0

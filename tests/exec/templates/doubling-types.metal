@@ -1,4 +1,5 @@
 // Types whose names, written out, double with each step.
+//! oracle: clang
 //! kernel: aliases
 //! arg 0: u32 0*4
 //! expect 0: u32 200 1 2 8

@@ -1,5 +1,6 @@
 // Fold expressions of all four forms (C++17 [expr.prim.fold]), empty packs, and the operators that order.
 //! covers: C++ expr.prim.fold
+//! oracle: clang
 //! kernel: fold
 //! arg 0: i32 0*21
 //! expect 0: i32 10 10 20 20 2 8 1 0 1 0 24 6 4 1234 3 15 0 0 9 5 36

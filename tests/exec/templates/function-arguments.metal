@@ -1,5 +1,6 @@
 // A function as a template argument.
 //! covers: C++ temp.arg.nontype
+//! oracle: clang
 //! kernel: twice
 //! arg 0: i32 5
 //! expect 0: i32 47

@@ -1,5 +1,6 @@
 // Arguments of function templates are deduced, given, or defaulted.
 //! covers: C++ temp.deduct
+//! oracle: clang
 //! kernel: deduce
 //! arg 0: i32 0*4
 //! expect 0: i32 7 2 8 12

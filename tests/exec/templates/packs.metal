@@ -1,5 +1,6 @@
 // Recursion over a parameter pack.
 //! covers: C++ temp.variadic
+//! oracle: clang
 //! kernel: total
 //! arg 0: i32 0
 //! expect 0: i32 15

@@ -1,5 +1,6 @@
 // Of templates that take a value and a reference the more special one is meant, not the one without.
 //! covers: C++ temp.func.order
+//! oracle: clang
 //! kernel: products
 //! arg 0: f32 0*4
 //! expect 0: f32 8 20 12 6

@@ -1,5 +1,6 @@
 // Full specialisations of member templates between the members of a class, deduced and written out.
 //! covers: C++ temp.expl.spec
+//! oracle: clang
 //! kernel: fetched
 //! arg 0: i32 5 7
 //! arg 1: f32 0*4

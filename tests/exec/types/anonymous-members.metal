@@ -1,5 +1,6 @@
 // Members of anonymous structs and unions are members of what encloses them.
 //! covers: C++ class.union
+//! oracle: clang
 //! kernel: look
 //! arg 0: u32 0*3
 //! expect 0: u32 0x22221111 0x1111 0x2222

@@ -1,5 +1,6 @@
 // An array passed by reference keeps its bound.
 //! covers: C++ dcl.ref
+//! oracle: clang
 //! kernel: total
 //! arg 0: i32 0*2
 //! expect 0: i32 10 4

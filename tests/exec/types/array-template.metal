@@ -1,5 +1,6 @@
 // metal::array copies as a value.
 //! covers: MSL 2.12
+//! oracle: clang
 //! kernel: copy
 //! arg 0: i32 0*4
 //! expect 0: i32 1 20 3 3

@@ -1,5 +1,6 @@
 // Local arrays with constant and varying indices, also of several dimensions.
 //! covers: C++ dcl.array
+//! oracle: clang
 //! kernel: index
 //! threads: 6
 //! group: 6

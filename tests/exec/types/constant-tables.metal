@@ -1,5 +1,6 @@
 // Tables in constant memory, with uniform and varying indices.
 //! covers: MSL 4.2
+//! oracle: clang
 //! kernel: look
 //! threads: 5
 //! group: 5

@@ -1,5 +1,6 @@
 // Constructors defined outside of their class, of nested classes and (final) classes of a namespace too.
 //! covers: C++ class.ctor
+//! oracle: clang
 //! kernel: made
 //! arg 0: i32 0*4
 //! expect 0: i32 6 5 9 11

@@ -1,5 +1,6 @@
 // `alignas`, `aligned` and `packed` on members and classes.
 //! covers: MSL 2.5, C++ dcl.align
+//! oracle: clang
 //! kernel: layout
 //! arg 0: u32 0*20
 //! expect 0: u32 64 32 16 32 5 1 5 12 32 16 16 8 4 16 20 7

@@ -1,5 +1,6 @@
 // Enumerators made from others of their enumeration, whichever of them is used first.
 //! covers: C++ dcl.enum
+//! oracle: clang
 //! kernel: first
 //! arg 0: i32 0
 //! expect 0: i32 4

@@ -1,5 +1,6 @@
 // Plain and scoped enumerations, with given and implied values.
 //! covers: C++ dcl.enum
+//! oracle: clang
 //! kernel: values
 //! arg 0: i32 0*5
 //! expect 0: i32 0 5 6 2 1

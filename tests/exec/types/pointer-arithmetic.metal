@@ -1,5 +1,6 @@
 // Differences, comparisons, negative steps, pointers to other types.
 //! covers: C++ expr.add
+//! oracle: clang
 //! kernel: walk
 //! arg 0: i32 10 20 30 40
 //! arg 1: i32 0*6

@@ -1,5 +1,6 @@
 // Assignment copies; members keep their places in memory.
 //! covers: C++ class.copy
+//! oracle: clang
 //! kernel: copy
 //! threads: 2
 //! group: 2

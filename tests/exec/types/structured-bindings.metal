@@ -1,5 +1,6 @@
 // Structured bindings to arrays, vectors, members and members of a base; by value and by reference; in loops.
 //! covers: C++ dcl.struct.bind
+//! oracle: clang
 //! kernel: bind
 //! arg 0: i32 3 4
 //! arg 1: i32 0*20

@@ -1,5 +1,6 @@
 // Members of a union share their bytes.
 //! covers: C++ class.union
+//! oracle: clang
 //! kernel: pun
 //! arg 0: u32 0*4
 //! expect 0: u32 0x3f800000 0 128 63

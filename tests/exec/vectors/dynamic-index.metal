@@ -1,5 +1,6 @@
 // A varying component index.
 //! covers: MSL 2.2.1
+//! oracle: clang
 //! kernel: pick
 //! threads: 4
 //! group: 4

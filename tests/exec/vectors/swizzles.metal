@@ -1,5 +1,6 @@
 // Reading and writing components in any order, twice, and by index.
 //! covers: MSL 2.2.1
+//! oracle: clang
 //! kernel: mix
 //! arg 0: f32 0*10
 //! expect 0: f32 4 3 2 1 1 9 3 8 2 2

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::declarator::Place;
-use crate::ast::{Expr, ForInit, ItemKind, LoopHint, StmtKind, Variable};
+use crate::ast::{Expr, ForInit, ItemKind, LoopHint, Stmt, StmtKind, Variable};
 use crate::token::{Kw, Name, Pragma, Punct, TokenKind, UnrollHint};
 use anymetal_diagnostics::Span;
 
@@ -67,12 +67,40 @@ impl Parser<'_> {
             self.expect(Punct::Semi, "after the loop's first clause");
             ForInit::Expr(expr)
         };
-        let cond = if self.is(Punct::Semi) { None } else { Some(Box::new(self.expr())) };
+        let (cond, declared) = match self.is(Punct::Semi) {
+            true => (None, None),
+            false => {
+                let (cond, declared) = self.condition();
+                (Some(cond), declared)
+            }
+        };
         self.expect(Punct::Semi, "after the loop's condition");
         let step = if self.is(Punct::RParen) { None } else { Some(Box::new(self.parenthesised_expr())) };
         self.expect(Punct::RParen, "to end the loop's head");
+        let (cond, body) = self.loop_body(cond, declared);
+        StmtKind::For { init: Box::new(init), cond: cond.map(Box::new), step, body, hint }
+    }
+
+    /// The body of a loop. A condition that declares a variable does so in each iteration, so it becomes
+    /// part of the body: `if (T x = e) body else break;`.
+    fn loop_body(
+        &mut self,
+        cond: Option<Expr>,
+        declared: Option<Box<Variable>>,
+    ) -> (Option<Expr>, Box<Stmt>) {
         let body = Box::new(self.statement());
-        StmtKind::For { init: Box::new(init), cond, step, body, hint }
+        let (Some(cond), Some(variable)) = (&cond, declared) else { return (cond, body) };
+        let span = body.span;
+        let otherwise = Some(Box::new(Stmt { kind: StmtKind::Break, span }));
+        let kind = StmtKind::If {
+            is_constexpr: false,
+            init: None,
+            cond: cond.clone(),
+            declared: Some(variable),
+            then: body,
+            otherwise,
+        };
+        (None, Box::new(Stmt { kind, span }))
     }
 
     /// `T x : range)` or `auto [a, b] : range)`, or nothing happened.
@@ -100,9 +128,15 @@ impl Parser<'_> {
     pub(super) fn while_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         self.advance();
         self.expect(Punct::LParen, "after `while`");
-        let cond = self.parenthesised_expr();
+        let entered = self.enter();
+        let (cond, declared) = self.condition();
         self.expect(Punct::RParen, "to end the condition");
-        StmtKind::While { cond, body: Box::new(self.statement()), hint }
+        let (cond, body) = self.loop_body(Some(cond), declared);
+        self.leave(entered);
+        match cond {
+            Some(cond) => StmtKind::While { cond, body, hint },
+            None => StmtKind::For { init: Box::new(ForInit::Empty), cond: None, step: None, body, hint },
+        }
     }
 
     pub(super) fn do_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {

@@ -78,14 +78,21 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes the attributes of a statement (`[[likely]]`, `[[fallthrough]]`); those of a declaration stay.
+    /// Takes the attributes of a statement (`[[likely]]`, `[[function_groups("…")]]`); those of a declaration
+    /// stay.
     fn statement_attributes(&mut self) {
         if self.at_attribute() {
             self.attempt(|p| {
                 p.attributes(&mut Default::default());
-                p.at_statement_word().then_some(())
+                (p.at_statement_word() || p.at_expression_statement()).then_some(())
             });
         }
+    }
+
+    fn at_expression_statement(&mut self) -> bool {
+        // Declarations of classes, which begin with keywords, may lack a declarator.
+        let is_word = matches!(self.peek(), TokenKind::Keyword(word) if word != Kw::This);
+        !is_word && !self.may_start_declaration()
     }
 
     fn at_statement_word(&self) -> bool {
@@ -237,7 +244,7 @@ impl Parser<'_> {
         matches!(self.peek(), TokenKind::Keyword(_)) && self.attempt(passed).is_some()
     }
 
-    fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {
+    pub(super) fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {
         if self.may_start_declaration() {
             let declared = self.attempt(|p| {
                 let specs = p.specifiers(true)?;

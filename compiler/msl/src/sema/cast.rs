@@ -61,11 +61,12 @@ impl<'a> Checker<'a> {
     }
 
     fn cast_from_record(&mut self, value: Expr, to: QualTy, span: Span) -> Expr {
-        if self.conversion_of(&value, to.unqualified(), true).is_some() {
-            return self.perform(value, to.unqualified());
-        }
+        // Explicit operators compete with the others.
         if let Some(inner) = self.cast_by_operator(&value, to.ty) {
             return self.explicit_cast(inner, to, false, span);
+        }
+        if self.conversion_of(&value, to.unqualified(), true).is_some() {
+            return self.perform(value, to.unqualified());
         }
         let inner = self.builtin_operand(value.clone());
         if self.types.as_record(inner.ty.ty).is_some() {

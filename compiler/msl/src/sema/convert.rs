@@ -11,7 +11,7 @@ mod viable;
 
 use super::call::Arg;
 use super::checker::Checker;
-use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diagnostics::Diagnostic;
 
 /// How good a conversion is; the smaller the better.
@@ -29,15 +29,19 @@ pub(super) enum Rank {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Conversion {
     pub(super) rank: Rank,
-    /// Tells sequences of one rank apart: qualifiers added, a temporary made.
+    /// Tells sequences of one rank apart: qualifiers added, a temporary made; of user-defined conversions,
+    /// the conversion of the operator's result.
     pub(super) detail: u8,
+    /// The constructor or operator of a user-defined conversion: only sequences with the same one are
+    /// better or worse than each other.
+    pub(super) through: Option<FuncId>,
 }
 
 impl Conversion {
-    const EXACT: Self = Self { rank: Rank::Exact, detail: 0 };
+    pub(super) const EXACT: Self = Self::new(Rank::Exact, 0);
 
-    const fn new(rank: Rank, detail: u8) -> Self {
-        Self { rank, detail }
+    pub(super) const fn new(rank: Rank, detail: u8) -> Self {
+        Self { rank, detail, through: None }
     }
 }
 

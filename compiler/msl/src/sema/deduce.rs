@@ -237,7 +237,13 @@ impl<'a> Checker<'a> {
         true
     }
 
-    fn deduce_function(&mut self, ret: &Pat<'a>, params: &[Pat<'a>], ty: Ty, deduced: &mut Deduced) -> bool {
+    fn deduce_function(
+        &mut self,
+        ret: &Pat<'a>,
+        params: &[ArgPat<'a>],
+        ty: Ty,
+        deduced: &mut Deduced,
+    ) -> bool {
         let function = match *self.types.kind(ty) {
             TyKind::Pointer(pointee) => pointee.ty,
             TyKind::Reference { to, .. } => to.ty,
@@ -246,9 +252,11 @@ impl<'a> Checker<'a> {
         let TyKind::Function { ret: have_ret, params: have } = self.types.kind(function).clone() else {
             return false;
         };
-        have.len() == params.len()
+        let has_pack = matches!(params.last(), Some(ArgPat::Pack(_)));
+        let have: Vec<TArg> = have.iter().map(|&ty| TArg::Type(ty)).collect();
+        (has_pack || have.len() == params.len())
             && self.deduce(ret, have_ret, deduced)
-            && params.iter().zip(have.iter()).all(|(pat, &ty)| self.deduce(pat, ty, deduced))
+            && self.deduce_args(params, &have, deduced)
     }
 
     /// Deduces from one argument of a call: `place` tells whether the argument designates memory.
@@ -340,7 +348,7 @@ pub(super) fn holes_in(pat: &Pat<'_>, out: &mut Vec<usize>) {
         Pat::Class { args, .. } => args.iter().for_each(|arg| holes_in_arg(arg, out)),
         Pat::Function { ret, params } => {
             holes_in(ret, out);
-            params.iter().for_each(|param| holes_in(param, out));
+            params.iter().for_each(|param| holes_in_arg(param, out));
         }
     }
 }

@@ -385,6 +385,7 @@ impl<'a> Checker<'a> {
             );
             return self.poison(span);
         }
+        let expr = self.cast_by_operator(&expr, Ty::BOOL).unwrap_or(expr);
         self.convert(expr, QualTy::plain(Ty::BOOL), "for a condition")
     }
 }

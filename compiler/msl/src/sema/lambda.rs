@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
                 template.push(TemplateParam {
                     kind: TemplateParamKind::Type(None),
                     name: Some(name),
-                    is_pack: false,
+                    is_pack: matches!(param.ty.kind, TypeKind::Pack(_)),
                     span: param.span,
                 });
             }
@@ -246,7 +246,9 @@ fn replace_auto(ty: &mut ast::Type, name: Name) -> bool {
             ty.kind = TypeKind::Path(ast::Path { global: false, segments: vec![segment], span });
             true
         }
-        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => replace_auto(inner, name),
+        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } | TypeKind::Pack(inner) => {
+            replace_auto(inner, name)
+        }
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use super::lookup::Found;
 use super::overload::is_pack;
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
-use anymetal_diagnostics::Span;
+use anymetal_diagnostics::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     pub(super) fn member_expr(
@@ -51,24 +51,7 @@ impl<'a> Checker<'a> {
             let is_record = self.types.as_record(object.ty.ty).is_some();
             return if is_record { self.materialize(object) } else { object };
         }
-        let pointer = if self.types.as_record(object.ty.ty).is_some() {
-            let name = self.names.arrow_operator;
-            let shown = self.types.display(object.ty.ty);
-            match self.operator_call(name, vec![object], span) {
-                Some(pointer) => pointer,
-                None => {
-                    let message = format!("`->` needs a pointer, not a `{shown}`");
-                    let hint = "members of an object are named with `.`";
-                    self.report(
-                        anymetal_diagnostics::Diagnostic::error("not-a-pointer", span, message)
-                            .with_hint(hint),
-                    );
-                    return self.poison(span);
-                }
-            }
-        } else {
-            object
-        };
+        let pointer = self.behind_arrow(object, span);
         let pointer = self.rvalue(pointer);
         if self.types.pointee(pointer.ty.ty).is_none() && !pointer.ty.ty.is_error() {
             let shown = self.show(pointer.ty);
@@ -76,6 +59,29 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         self.dereference(pointer, span)
+    }
+
+    /// The operand of `->`: of an object, what its operator returns, which may be an object in turn.
+    fn behind_arrow(&mut self, object: Expr, span: Span) -> Expr {
+        let mut operand = object;
+        let mut seen = Vec::new();
+        while self.types.as_record(operand.ty.ty).is_some() {
+            let (ty, shown) = (operand.ty.ty, self.types.display(operand.ty.ty));
+            let name = self.names.arrow_operator;
+            let next = if seen.contains(&ty) { None } else { self.operator_call(name, vec![operand], span) };
+            let Some(next) = next else {
+                let message = format!("`->` needs a pointer, not a `{shown}`");
+                let hint = match seen.is_empty() {
+                    true => "members of an object are named with `.`",
+                    false => "a chain of `operator->` ends with a pointer",
+                };
+                self.report(Diagnostic::error("not-a-pointer", span, message).with_hint(hint));
+                return self.poison(span);
+            };
+            seen.push(ty);
+            operand = next;
+        }
+        operand
     }
 
     /// What a found member of a class means for an object.

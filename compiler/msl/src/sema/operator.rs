@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
         if operand.ty.ty.is_error() {
             return operand;
         }
-        if self.is_overloadable(operand.ty.ty) && op != Unary::AddressOf {
+        if self.is_overloadable(operand.ty.ty) {
             let name = Name::new(&format!("operator{}", spelling::unary(op)));
             if let Some(result) = self.operator_call(name, vec![operand.clone()], span) {
                 return result;

@@ -29,6 +29,9 @@ struct Candidate {
     conversions: Vec<Conversion>,
     /// Whether the first is the object's.
     has_object: bool,
+    /// Whether the object is an operator's first operand, which functions that are no members take as an
+    /// argument.
+    is_operand: bool,
 }
 
 /// What to call among what with what.
@@ -122,25 +125,54 @@ impl<'a> Checker<'a> {
 
     /// Finds the best function for a call.
     pub(super) fn find_overload(&mut self, call: &Call<'_, 'a>) -> Result<FuncId, NoOverload> {
-        let mut viable: Vec<Candidate> = Vec::new();
+        let mut viable = Vec::new();
+        let reasons = self.add_candidates(call, &mut viable);
+        if viable.is_empty() {
+            return Err(NoOverload::None(reasons));
+        }
+        self.best_of(&viable)
+    }
+
+    /// Finds the best function for an operator among members of its first operand and other functions.
+    pub(super) fn find_operator(
+        &mut self,
+        members: &Call<'_, 'a>,
+        others: &Call<'_, 'a>,
+    ) -> Result<FuncId, NoOverload> {
+        let mut viable = Vec::new();
+        self.add_candidates(members, &mut viable);
+        for candidate in &mut viable {
+            candidate.is_operand = true;
+        }
+        self.add_candidates(others, &mut viable);
+        if viable.is_empty() {
+            return Err(NoOverload::None(Vec::new()));
+        }
+        self.best_of(&viable)
+    }
+
+    /// Adds the candidates of a call; returns why the others do not fit.
+    fn add_candidates(
+        &mut self,
+        call: &Call<'_, 'a>,
+        viable: &mut Vec<Candidate>,
+    ) -> Vec<(FnDeclId, String)> {
         let mut reasons = Vec::new();
         for &decl in call.decls {
             match self.candidate(decl, call) {
                 Ok(candidate) => {
-                    if !self.merge_redeclaration(&mut viable, &candidate) {
+                    if !self.merge_redeclaration(viable, &candidate) {
                         viable.push(candidate);
                     }
                 }
                 Err(reason) => reasons.push((decl, reason)),
             }
             if self.gave_up {
-                return Err(NoOverload::None(Vec::new()));
+                viable.clear();
+                return Vec::new();
             }
         }
-        if viable.is_empty() {
-            return Err(NoOverload::None(reasons));
-        }
-        self.best_of(&viable)
+        reasons
     }
 
     /// A function declared several times counts once; the declaration with a body stands for all.

@@ -45,7 +45,7 @@ pub(super) enum Pat<'a> {
     },
     Function {
         ret: Box<Pat<'a>>,
-        params: Vec<Pat<'a>>,
+        params: Vec<ArgPat<'a>>,
     },
     Opaque,
 }

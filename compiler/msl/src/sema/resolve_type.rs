@@ -85,11 +85,12 @@ impl<'a> Checker<'a> {
             TypeKind::ExtVector(elem, len) => self.resolve_ext_vector(elem, len, ty.span),
             TypeKind::Function { ret, params } => {
                 let ret = self.resolve_type(ret);
-                let params: Vec<_> = params.iter().map(|param| self.resolve_param_type(param)).collect();
-                if ret.ty.is_error() || params.iter().any(|param| param.ty.is_error()) {
+                let mut types = Vec::with_capacity(params.len());
+                let resolved = params.iter().all(|param| self.add_param_types(param, param.span, &mut types));
+                if !resolved || ret.ty.is_error() || types.iter().any(|param| param.ty.is_error()) {
                     return plain(Ty::ERROR);
                 }
-                plain(self.types.intern(TyKind::Function { ret, params: params.into() }))
+                plain(self.types.intern(TyKind::Function { ret, params: types.into() }))
             }
             TypeKind::Pack(inner) => self.resolve_type(inner),
             TypeKind::Error => plain(Ty::ERROR),

@@ -57,7 +57,7 @@ impl Checker<'_> {
 
     /// The conversion of an object by a method's reference qualifier: `None` if the method does not take it.
     pub(super) fn qualified_object(&self, func: FuncId, object: &Expr, this: QualTy) -> Option<Conversion> {
-        let exact = Conversion { rank: Rank::Exact, detail: 0 };
+        let exact = Conversion::EXACT;
         let Origin::Decl(decl) = self.inst(func).origin else { return Some(exact) };
         let is_rvalue = self.is_rvalue(object);
         match self.decl(decl).ast.method.reference {
@@ -65,7 +65,7 @@ impl Checker<'_> {
             Some(RefQualifier::Lvalue) if !is_rvalue => Some(exact),
             // A const lvalue reference binds to rvalues, but not as well as an rvalue reference.
             Some(RefQualifier::Lvalue) => {
-                (this.is_const && !this.is_volatile).then_some(Conversion { rank: Rank::Exact, detail: 2 })
+                (this.is_const && !this.is_volatile).then_some(Conversion::new(Rank::Exact, 2))
             }
             Some(RefQualifier::Rvalue) => is_rvalue.then_some(exact),
         }

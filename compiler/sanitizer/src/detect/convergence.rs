@@ -8,23 +8,26 @@ use crate::finding::Action;
 
 pub(super) fn divergent_simd(operation: &DivergentSimd, findings: &mut Collector) {
     let side = Seen::at(Action::SimdgroupFunction, &operation.thread, operation.loc);
-    let lanes = |mask: u32| mask.count_ones();
+    let lanes = |mask: u32, one: &str, more: &str| match mask.count_ones() {
+        1 => format!("1 lane {one}"),
+        count => format!("{count} lanes {more}"),
+    };
     let (kind, message, remedy) = if operation.undefined != 0 {
         (
             FindingKind::InactiveLane,
-            format!("{} lanes take the value of a lane that does not take part", lanes(operation.undefined)),
+            lanes(operation.undefined, "takes", "take") + " the value of a lane that does not take part",
             "call it where all lanes take part, or from a lane that does",
         )
     } else if operation.matrix {
         (
             FindingKind::DivergentSimdgroup,
-            format!("{} of 32 lanes do not take part", lanes(operation.elsewhere)),
+            lanes(operation.elsewhere, "does", "do") + " not take part",
             "call it outside of divergent control flow, in whole SIMD-groups",
         )
     } else {
         (
             FindingKind::DivergentReduction,
-            format!("{} lanes do not take part", lanes(operation.elsewhere)),
+            lanes(operation.elsewhere, "does", "do") + " not take part",
             "call it where all lanes take part",
         )
     };
@@ -53,7 +56,10 @@ pub(super) fn divergent_barrier(barrier: &DivergentBarrier, findings: &mut Colle
 pub(super) fn partial_barrier(barrier: &PartialBarrier, findings: &mut Collector) {
     let side = Seen::at(Action::Barrier, &barrier.thread, barrier.loc);
     findings.report(FindingKind::DivergentBarrier, &[side], None, |_| Text {
-        message: format!("{} threads of the SIMD-group are elsewhere", barrier.missing.count_ones()),
+        message: match barrier.missing.count_ones() {
+            1 => "1 thread of the SIMD-group is elsewhere".to_owned(),
+            count => format!("{count} threads of the SIMD-group are elsewhere"),
+        },
         remedy: Some("move the barrier out of the divergent branch or loop".to_owned()),
     });
 }

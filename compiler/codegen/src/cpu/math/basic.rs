@@ -33,8 +33,8 @@ pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: 
 }
 
 /// Precise: correctly rounded (the double result is never so near to the middle of two floats that
-/// its own error matters; all inputs were tried). Fast: within 2 ulp; the refinement of an infinite
-/// estimate would be NaN, so zeros and denormals are selected apart.
+/// its own error matters; all inputs were tried). Fast: within 2 ulp; zeros and denormals are selected
+/// apart, since the refinement of an infinite estimate is NaN.
 fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
     match tier {
         Tier::Precise => {
@@ -43,9 +43,15 @@ fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
         }
         Tier::Fast => {
             let infinity = x.like(f32::INFINITY).with_sign_of(x);
-            x.abs().lt(SMALLEST_NORMAL).select(infinity, x.approximate_rsqrt())
+            x.abs().lt(SMALLEST_NORMAL).select(infinity, rsqrt_of_normal(x))
         }
     }
+}
+
+/// Of a number that is infinite or normal, or NaN: the refinement of the estimate for infinity, 0, multiplies
+/// it with infinity.
+pub(super) fn rsqrt_of_normal(x: Val<'_>) -> Val<'_> {
+    x.eq(f32::INFINITY).select(x.like(0.0), x.approximate_rsqrt())
 }
 
 /// A NaN operand counts as missing; in fast mode one compare and select, one instruction on most

@@ -115,11 +115,11 @@ pub fn library_function(function: MathFn, scalar: Scalar, mode: FpMode, width: u
     body.finish(&function_name(function, scalar, tier, width), &arguments, result, inline)
 }
 
-/// Fast `rsqrt` of `float` numbers that are positive and normal, or NaN: the estimate without care for zero.
+/// Fast `rsqrt` of `float` numbers that are positive and normal or infinite, or NaN: without care for zero.
 fn rsqrt_of_positive_normal(width: u32) -> MathDef {
     let body = Body::new(width);
     let arguments = body.arguments(&[Lane::F32]);
-    let result = arguments[0].approximate_rsqrt();
+    let result = basic::rsqrt_of_normal(arguments[0]);
     body.finish(&format!("am_rsqrt_normal_f32_fast_w{width}"), &arguments, result, Inline::Always)
 }
 

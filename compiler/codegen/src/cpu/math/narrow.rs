@@ -1,8 +1,8 @@
 //! Functions on `half` and `bfloat` lanes: computed in `float`, rounded once at the end.
 //!
 //! Exact in between, so the results are those of the `float` function rounded: within one half ulp
-//! and a little of the true value. Exceptions: `fma` goes through `double`, whose 53 bits hold the
-//! exact product, and `nextafter` steps by the narrow type's own bits.
+//! and a little of the true value. Exceptions: `fma` is rounded once, in both tiers, and `nextafter` steps
+//! by the narrow type's own bits.
 //!
 //! A `bfloat` is its bits, and its conversion is written in integers: the machine instruction for it
 //! treats denormals as zero, and machines without one would call a function per lane.
@@ -24,7 +24,8 @@ pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: 
         }
         MathFn::NextAfter => return next_after(arguments[0], arguments[1]),
         MathFn::IsNormal => return is_normal(arguments[0]),
-        MathFn::Fma if tier == Tier::Precise => return fma(arguments),
+        MathFn::Fma if lane == Lane::F16 => return half_fma(arguments),
+        MathFn::Fma => return bfloat_fma(arguments),
         _ => {}
     }
     let wide = |&argument: &Val<'b>| if argument.lane == lane { widen(argument) } else { argument };
@@ -55,11 +56,31 @@ fn narrow(x: Val<'_>, lane: Lane) -> Val<'_> {
     result.truncate(Lane::I16).as_float(Lane::I16)
 }
 
-fn fma<'b>(arguments: &[Val<'b>]) -> Val<'b> {
+/// A `float` holds the product of two halves, and what its sum with a third loses is a `float` as well
+/// (Knuth's two-sum). So the sum is rounded to odd: what was lost decides its last bit.
+fn half_fma<'b>(arguments: &[Val<'b>]) -> Val<'b> {
+    let [a, b, addend] = [arguments[0], arguments[1], arguments[2]].map(widen);
+    let product = a * b;
+    let sum = product + addend;
+    let of_addend = sum - product;
+    let lost = (product - (sum - of_addend)) + (addend - of_addend);
+    // Of NaN and infinite sums the difference is NaN: nothing was lost.
+    let is_inexact = lost.lt(0.0) | lost.gt(0.0);
+    let bits = sum.bits();
+    // What was lost has the other sign where the sum was rounded away from zero.
+    let is_too_large = (bits ^ lost.bits()).lt(0);
+    let odd = bits | 1;
+    let even = (bits & 1).eq(0);
+    let towards_zero = is_too_large.select(bits - 1, odd);
+    let odd = (is_inexact & even).select(towards_zero, bits);
+    odd.as_float(Lane::F32).round_to(Lane::F16)
+}
+
+/// Through `double`: a `float` lacks the range of products of bfloats.
+fn bfloat_fma<'b>(arguments: &[Val<'b>]) -> Val<'b> {
     let lane = arguments[0].lane;
     let wide: Vec<Val<'b>> = arguments.iter().map(|&x| widen(x).extend(Lane::F64)).collect();
-    let sum = wide[0].fma(wide[1], wide[2]);
-    if lane == Lane::F16 { sum.round_to(Lane::F16) } else { narrow(round_to_odd(sum), lane) }
+    narrow(round_to_odd(wide[0].fma(wide[1], wide[2])), lane)
 }
 
 /// To `float` such that a second rounding to fewer bits gives what one rounding would have given:

@@ -75,7 +75,8 @@ pub(super) fn sin_pi(tier: Tier, x: Val<'_>) -> Val<'_> {
     let y = within_period(x);
     let magnitude = y.abs();
     let w = magnitude.at_most(y.like(1.0_f32) - magnitude);
-    let sign = y.eq(0.0_f32).select(x, y);
+    // Zeros of odd numbers, of which the period makes ±1, have the argument's sign as well.
+    let sign = w.eq(0.0_f32).select(x, y);
     sine_pi_kernel(tier, w).with_sign_of(sign)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a conversion has at most one of them: their own arguments and results convert without.
 
-use super::Conversion;
+use super::{Conversion, Rank};
 use crate::ast::{FunctionBody, FunctionName, OperatorName};
 use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty};
 use crate::sema::call::Arg;
@@ -15,7 +15,19 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum UserConversion {
     Constructor(FuncId),
-    Operator(FuncId),
+    /// With the conversion of its result.
+    Operator(FuncId, Conversion),
+}
+
+impl UserConversion {
+    /// How good it is.
+    pub(super) fn conversion(self) -> Conversion {
+        let (func, detail) = match self {
+            Self::Constructor(func) => (func, 0),
+            Self::Operator(func, second) => (func, (second.rank as u8) << 4 | second.detail.min(7)),
+        };
+        Conversion { rank: Rank::User, detail, through: Some(func) }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -29,14 +41,15 @@ impl<'a> Checker<'a> {
             }
         }
         let from = self.types.as_record(expr.ty.ty)?;
-        // Explicit ones serve conditions only.
-        self.conversion_operator(from, expr, to, to == Ty::BOOL).map(UserConversion::Operator)
+        let (func, second) = self.conversion_operator(from, expr, to, false)?;
+        Some(UserConversion::Operator(func, second))
     }
 
-    /// The result of the conversion operator, explicit or not, by which a cast makes a `to` of an object.
+    /// The result of the conversion operator, explicit or not, by which a cast or a condition makes a `to` of
+    /// an object.
     pub(in crate::sema) fn cast_by_operator(&mut self, expr: &Expr, to: Ty) -> Option<Expr> {
         let from = self.types.as_record(expr.ty.ty)?;
-        let operator = self.conversion_operator(from, expr, to, true)?;
+        let (operator, _) = self.conversion_operator(from, expr, to, true)?;
         Some(self.call_function(operator, Some(expr.clone()), Vec::new(), expr.span))
     }
 
@@ -109,7 +122,7 @@ impl<'a> Checker<'a> {
         expr: &Expr,
         to: Ty,
         is_explicit: bool,
-    ) -> Option<FuncId> {
+    ) -> Option<(FuncId, Conversion)> {
         self.declare_members(from);
         let mut operators = self.record_inst(from).conversions.clone();
         let _ = self.base_path(from, from);
@@ -130,7 +143,7 @@ impl<'a> Checker<'a> {
                 best = Some((object, second, func));
             }
         }
-        best.map(|(.., func)| func)
+        best.map(|(_, second, func)| (func, second))
     }
 
     /// A conversion operator's instance; for a template, deduced from the wanted type.
@@ -171,7 +184,7 @@ impl<'a> Checker<'a> {
                 self.default_arguments(func, &mut args, span);
                 Expr::value(ExprKind::Construct(func, args), to, span)
             }
-            Some(UserConversion::Operator(func)) => {
+            Some(UserConversion::Operator(func, _)) => {
                 let value = self.call_function(func, Some(expr), Vec::new(), span);
                 self.perform_value(value, to)
             }

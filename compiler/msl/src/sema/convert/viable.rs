@@ -72,10 +72,7 @@ impl Checker<'_> {
         if let Some(steps) = self.steps_to_base(from, to) {
             return Some(Conversion::new(Rank::Conversion, steps));
         }
-        if user && self.user_conversion(expr, to).is_some() {
-            return Some(Conversion::new(Rank::User, 0));
-        }
-        None
+        if user { self.user_conversion(expr, to).map(|user| user.conversion()) } else { None }
     }
 
     fn builtin_conversion(&mut self, expr: &Expr, from: Ty, to: Ty) -> Option<Conversion> {

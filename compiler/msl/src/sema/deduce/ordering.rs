@@ -40,9 +40,7 @@ impl<'a> Checker<'a> {
                 same_template(t, u) && self.covers_args(a, b, bound)
             }
             (Pat::Function { ret: a, params: p }, Pat::Function { ret: b, params: q }) => {
-                p.len() == q.len()
-                    && self.covers(a, b, bound)
-                    && p.iter().zip(q).all(|(p, q)| self.covers(p, q, bound))
+                self.covers(a, b, bound) && self.covers_args(p, q, bound)
             }
             _ => false,
         }

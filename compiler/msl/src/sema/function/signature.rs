@@ -83,23 +83,9 @@ impl<'a> Checker<'a> {
         let mut params = Vec::with_capacity(ast.params.len());
         let mut ok = true;
         for param in &ast.params {
-            match &param.ty.kind {
-                TypeKind::Pack(inner) => {
-                    let length = self.pack_length_of_type(inner);
-                    if length.is_none() {
-                        let message =
-                            "`...` makes a pack of parameters, but the type names no template's pack";
-                        self.error("not-a-pack", param.span, message);
-                        ok = false;
-                    }
-                    for n in 0..length.unwrap_or(0) {
-                        params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
-                        if self.gave_up {
-                            return None;
-                        }
-                    }
-                }
-                _ => params.push(self.resolve_param_type(&param.ty)),
+            ok &= self.add_param_types(&param.ty, param.span, &mut params);
+            if self.gave_up {
+                return None;
             }
         }
         for (n, param) in params.iter().enumerate() {
@@ -115,6 +101,31 @@ impl<'a> Checker<'a> {
             ok = false;
         }
         ok.then_some(params)
+    }
+
+    /// Adds the type of a parameter, or the types of a pack of parameters; false after an error.
+    pub(in crate::sema) fn add_param_types(
+        &mut self,
+        ty: &'a ast::Type,
+        span: Span,
+        params: &mut Vec<QualTy>,
+    ) -> bool {
+        let TypeKind::Pack(inner) = &ty.kind else {
+            params.push(self.resolve_param_type(ty));
+            return true;
+        };
+        let Some(length) = self.pack_length_of_type(inner) else {
+            let message = "`...` makes a pack of parameters, but the type names no template's pack";
+            self.error("not-a-pack", span, message);
+            return false;
+        };
+        for n in 0..length {
+            if self.gave_up {
+                return false;
+            }
+            params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
+        }
+        true
     }
 
     /// The template arguments that explicit ones and the parameter types together give.

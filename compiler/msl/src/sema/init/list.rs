@@ -31,7 +31,7 @@ impl<'a> Checker<'a> {
         to: QualTy,
     ) -> Option<Conversion> {
         if self.tried_lists >= MAX_TRIED {
-            return Some(Conversion { rank: Rank::User, detail: 1 });
+            return Some(Conversion::new(Rank::User, 1));
         }
         self.tried_lists += 1;
         let value = self.quietly(|s| {
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
             s.list_value(clauses, to, span)
         });
         self.tried_lists -= 1;
-        value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion { rank: Rank::User, detail: 1 })
+        value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion::new(Rank::User, 1))
     }
 
     /// The value that `{clauses}` gives for a type.

@@ -45,12 +45,21 @@ impl<'a> Checker<'a> {
     /// loads them, which is what most uses want.
     pub(in crate::sema) fn conditional_place(&mut self, expr: Expr) -> Expr {
         let ExprKind::Conditional(cond, a, b) = &expr.kind else { return expr };
-        let (ExprKind::Load(x), ExprKind::Load(y)) = (&a.kind, &b.kind) else { return expr };
-        if x.ty != y.ty || x.ty.ty != expr.ty.ty || !self.is_addressable(x) || !self.is_addressable(y) {
+        let (cond, a, b) = (Expr::clone(cond), Expr::clone(a), Expr::clone(b));
+        let (Some(x), Some(y)) = (self.loaded_place(a), self.loaded_place(b)) else { return expr };
+        if x.ty != y.ty || x.ty.ty != expr.ty.ty || !self.is_addressable(&x) || !self.is_addressable(&y) {
             return expr;
         }
-        let (cond, x, y) = (Expr::clone(cond), Expr::clone(x), Expr::clone(y));
         self.chosen_place(cond, x, y, expr.span)
+    }
+
+    /// The place that a side of a conditional loads, which may be a conditional in turn.
+    fn loaded_place(&mut self, side: Expr) -> Option<Expr> {
+        match side.kind {
+            ExprKind::Load(place) => Some(*place),
+            ExprKind::Conditional(..) => Some(self.conditional_place(side)).filter(|place| place.is_place),
+            _ => None,
+        }
     }
 
     /// One of two places of one type: the choice is between their addresses.

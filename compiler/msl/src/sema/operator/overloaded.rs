@@ -76,33 +76,22 @@ impl<'a> Checker<'a> {
         args: Vec<Arg<'a>>,
         span: Span,
     ) -> Option<Expr> {
-        let member_args = &args[1..];
-        let by_member = Call {
-            name: name.as_str(),
-            decls: &members,
-            explicit: None,
-            object: operands.first(),
-            args: member_args,
-            span,
-        };
-        let member = if members.is_empty() { None } else { Some(self.find_overload(&by_member)) };
-        let by_name =
-            Call { name: name.as_str(), decls: &free, explicit: None, object: None, args: &args, span };
-        let free_result = if free.is_empty() { None } else { Some(self.find_overload(&by_name)) };
-        match (member, free_result) {
-            // A member found by the object's own type is preferred to a free function.
-            (Some(Ok(func)), _) => {
+        let (name_text, object) = (name.as_str(), operands.first());
+        let by_member =
+            Call { name: name_text, decls: &members, explicit: None, object, args: &args[1..], span };
+        let by_name = Call { name: name_text, decls: &free, explicit: None, object: None, args: &args, span };
+        match self.find_operator(&by_member, &by_name) {
+            Ok(func) if self.inst(func).this.is_some() => {
                 let mut args = args;
-                let object = operands.first().cloned();
                 args.remove(0);
-                Some(self.call_known(func, object, args, span))
+                Some(self.call_known(func, object.cloned(), args, span))
             }
-            (_, Some(Ok(func))) => Some(self.call_known(func, None, args, span)),
-            (Some(Err(NoOverload::Ambiguous(decls))), _) | (_, Some(Err(NoOverload::Ambiguous(decls)))) => {
+            Ok(func) => Some(self.call_known(func, None, args, span)),
+            Err(NoOverload::Ambiguous(decls)) => {
                 self.report_ambiguous_operator(name, &decls, span);
                 Some(self.poison(span))
             }
-            _ => None,
+            Err(NoOverload::None(_)) => None,
         }
     }
 

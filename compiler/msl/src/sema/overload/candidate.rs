@@ -26,7 +26,7 @@ impl<'a> Checker<'a> {
                 None => return Err(self.refused_object(func, object)),
             }
         } else if call.object.is_some() && !self.is_constructor(decl) {
-            conversions.push(Conversion { rank: Rank::Exact, detail: 0 });
+            conversions.push(Conversion::EXACT);
         }
         let params = self.inst(func).params.clone();
         for (n, (arg, &param)) in call.args.iter().zip(params.iter()).enumerate() {
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
             }
         }
         let has_object = conversions.len() > call.args.len();
-        Ok(Candidate { decl, func, conversions, has_object })
+        Ok(Candidate { decl, func, conversions, has_object, is_operand: false })
     }
 
     /// Why a method does not take an object.
@@ -220,18 +220,18 @@ impl<'a> Checker<'a> {
         if !object.is_place {
             // A temporary; calling anything but a thread method on it makes no sense.
             return (this.space == Space::Thread)
-                .then_some(Conversion { rank, detail: u8::from(this.is_const) + qualified });
+                .then_some(Conversion::new(rank, u8::from(this.is_const) + qualified));
         }
         let cv = (this.is_const || !object.ty.is_const || this.space == Space::Constant)
             && (this.is_volatile || !object.ty.is_volatile);
         if this.space == object.ty.space && cv {
             let adds = u8::from(this.is_const && !object.ty.is_const);
-            return Some(Conversion { rank, detail: adds + qualified });
+            return Some(Conversion::new(rank, adds + qualified));
         }
         // A method that only reads may work on a copy in thread space.
         let reads_only = this.is_const || object.ty.is_const;
         (this.space == Space::Thread && object.ty.space != Space::Thread && reads_only)
-            .then_some(Conversion { rank: Rank::Lenient, detail: 0 })
+            .then_some(Conversion::new(Rank::Lenient, 0))
     }
 
     pub(super) fn has_pack(&self, id: FnDeclId) -> bool {

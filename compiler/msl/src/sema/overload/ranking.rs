@@ -5,6 +5,7 @@ use crate::hir::{FuncId, QualTy};
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::convert::Rank;
 use crate::sema::pattern::Pat;
+use std::cmp::Ordering;
 
 impl<'a> Checker<'a> {
     /// The candidate that is better than all others.
@@ -40,28 +41,57 @@ impl<'a> Checker<'a> {
         }
         // The object counts only where neither of the two is static.
         let compares_objects = self.needs_object(a.decl) && self.needs_object(b.decl);
-        let first = |candidate: &Candidate| usize::from(candidate.has_object && !compares_objects);
-        let mut better = false;
-        for (x, y) in a.conversions.iter().skip(first(a)).zip(b.conversions.iter().skip(first(b))) {
-            if x > y {
-                return false;
-            }
-            better |= x < y;
-        }
-        if better {
-            return true;
+        let first = |candidate: &Candidate| {
+            usize::from(candidate.has_object && !candidate.is_operand && !compares_objects)
+        };
+        let pairs: Vec<(usize, usize)> =
+            (first(a)..a.conversions.len()).zip(first(b)..b.conversions.len()).collect();
+        let compared = |&(n, m): &(usize, usize)| a.conversions[n].cmp(&b.conversions[m]);
+        let apart = |&(n, m): &(usize, usize)| !self.are_alike((a, n), (b, m));
+        let orders: Vec<Ordering> = pairs.iter().filter(|pair| apart(pair)).map(compared).collect();
+        if orders.iter().any(|order| order.is_ne()) {
+            return orders.iter().all(|order| order.is_le());
         }
         let (is_a, is_b) = (self.decl(a.decl).template.is_some(), self.decl(b.decl).template.is_some());
-        match (is_a, is_b) {
-            (false, true) => true,
-            (true, true) => self.is_more_specialised(a.decl, b.decl, a.conversions.len()),
-            _ => false,
+        if is_a != is_b {
+            return is_b;
         }
+        if both_templates && a.has_object == b.has_object {
+            let used = a.conversions.len();
+            let more = self.is_more_specialised(a.decl, b.decl, used);
+            if more != self.is_more_specialised(b.decl, a.decl, used) {
+                return more;
+            }
+        }
+        // C++ has no preference: the one with fewer temporaries and qualifiers.
+        let orders: Vec<Ordering> = pairs.iter().map(compared).collect();
+        orders.iter().any(|order| order.is_lt()) && orders.iter().all(|order| order.is_le())
+    }
+
+    /// Whether neither of two conversions is better in C++: those of one rank to a reference, as objects of
+    /// methods have, and to a value; those by different constructors or operators.
+    fn are_alike(&self, (a, n): (&Candidate, usize), (b, m): (&Candidate, usize)) -> bool {
+        let is_reference = |candidate: &Candidate, n: usize| match n.checked_sub(candidate.has_object.into())
+        {
+            None => true,
+            Some(n) => {
+                let param = self.inst(candidate.func).params.get(n);
+                param.is_some_and(|param| self.types.referent(param.ty).is_some())
+            }
+        };
+        let (x, y) = (a.conversions[n], b.conversions[m]);
+        // Conversions to base classes have the distance among their details.
+        let rank_alone = matches!(x.rank, Rank::Exact | Rank::Promotion | Rank::User);
+        let is_apart = x.through != y.through || is_reference(a, n) != is_reference(b, m);
+        x.rank == y.rank && rank_alone && is_apart
     }
 
     /// Whether some parameters are references in one only, and nothing else tells the two apart: `const T&`
     /// is no worse than `T` in C++, so that the templates' order decides.
     fn differ_by_references(&self, a: &Candidate, b: &Candidate) -> bool {
+        if a.has_object != b.has_object {
+            return false;
+        }
         let (of_a, of_b) = (&self.inst(a.func).params, &self.inst(b.func).params);
         let first = usize::from(a.has_object);
         let mut objects = a.conversions.iter().zip(&b.conversions).take(first);

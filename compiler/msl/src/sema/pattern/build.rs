@@ -77,12 +77,18 @@ impl<'a> Checker<'a> {
             }
             TypeKind::Function { ret, params: inner } => Pat::Function {
                 ret: Box::new(self.pattern(ret, params)),
-                params: inner.iter().map(|param| self.pattern(param, params)).collect(),
+                params: inner.iter().map(|param| self.function_param_pattern(param, params)).collect(),
             },
             TypeKind::Pack(inner) => self.pattern(inner, params),
             _ => Pat::Opaque,
         };
         add_quals(pat, ty.quals)
+    }
+
+    /// Of a parameter of a function type.
+    fn function_param_pattern(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> ArgPat<'a> {
+        let pattern = ArgPat::Type(self.pattern(ty, params));
+        if matches!(ty.kind, TypeKind::Pack(_)) { ArgPat::Pack(Box::new(pattern)) } else { pattern }
     }
 
     fn value_pattern(&mut self, expr: &'a ast::Expr, params: &'a [TemplateParam]) -> ValuePat {
@@ -261,6 +267,11 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
         },
         other => other.clone(),
     };
+    let argument = |arg: &ArgPat<'a>| match arg {
+        ArgPat::Type(pat) => ArgPat::Type(substitute(pat, args)),
+        ArgPat::Value(v) => ArgPat::Value(value(v)),
+        ArgPat::Pack(_) => ArgPat::Type(Pat::Opaque),
+    };
     match pat {
         Pat::Fixed(_) | Pat::Opaque => pat.clone(),
         Pat::Param(n, quals) => match args.get(*n) {
@@ -278,19 +289,11 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
         }
         Pat::Class { template, args: inner, quals } => Pat::Class {
             template: template.clone(),
-            args: inner
-                .iter()
-                .map(|arg| match arg {
-                    ArgPat::Type(pat) => ArgPat::Type(substitute(pat, args)),
-                    ArgPat::Value(v) => ArgPat::Value(value(v)),
-                    ArgPat::Pack(_) => ArgPat::Type(Pat::Opaque),
-                })
-                .collect(),
+            args: inner.iter().map(argument).collect(),
             quals: *quals,
         },
-        Pat::Function { ret, params } => Pat::Function {
-            ret: boxed(ret),
-            params: params.iter().map(|param| substitute(param, args)).collect(),
-        },
+        Pat::Function { ret, params } => {
+            Pat::Function { ret: boxed(ret), params: params.iter().map(argument).collect() }
+        }
     }
 }

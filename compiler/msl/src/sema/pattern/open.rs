@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
             },
             TyKind::Function { ret, ref params } => Pat::Function {
                 ret: Box::new(Pat::Fixed(ret)),
-                params: params.iter().map(|&param| Pat::Fixed(param)).collect(),
+                params: params.iter().map(|&param| ArgPat::Type(Pat::Fixed(param))).collect(),
             },
             TyKind::Record(id) => match self.record_inst(id).template.clone() {
                 Some(template) => {

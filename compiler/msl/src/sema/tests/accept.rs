@@ -361,3 +361,16 @@ fn many_small_things() {
          static_assert(tr() == 10);",
     );
 }
+
+#[test]
+fn conditionals_of_conditionals_are_places() {
+    accept(
+        "constexpr int changed(int n) {
+             int a = 1, b = 2, c = 3;
+             (n == 0 ? a : n == 1 ? b : c) += 10;
+             (n == 0 ? n == 1 ? a : b : c) *= 2;
+             return a * 10000 + b * 100 + c;
+         }
+         static_assert(changed(0) == 110403 && changed(1) == 11206 && changed(2) == 10226);",
+    );
+}
