@@ -10,6 +10,7 @@
 //! | `brackets` | which bracket closes which, across conditionals |
 //! | `flatten` | a source with the files that it includes |
 //! | `opencl/declarations` | functions, macros and types of a source |
+//! | `opencl/macros` | uses of macros that are expanded before the source is read |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
 //! | `opencl/pointers` | pointers without an address space |
@@ -35,7 +36,7 @@ mod flatten;
 mod opencl;
 mod token;
 
-pub use anymetal_diagnostics::{Diagnostic, Span};
+pub use anymetal_diagnostics::{Diagnostic, Severity, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

@@ -113,7 +113,10 @@ impl Foreign<'_> {
     pub(crate) fn to_msl(&self, bytes: &[u8], double: Double) -> Result<Vec<u8>, Failure> {
         let options = Options { doubles: double.into(), line_directive: true, macros: Vec::new() };
         let translation = self.translated(bytes, &options);
-        tell(&translation, false)?;
+        if translation.has_errors() {
+            return Err(Failure::Translate(Box::new(translation)));
+        }
+        eprint!("{}", translation.render_text(stderr_has_colour()));
         Ok(translation.text.into_bytes())
     }
 

@@ -137,6 +137,19 @@ template <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b
 }
 ";
 
+/// A pointer that converts to whichever pointer is wanted, as in C.
+const POINTER: &str = "\
+template <typename P> struct cl_pointer_value {
+    P p;
+    template <typename T> operator T() const {
+        return (T)p;
+    }
+};
+template <typename P> inline cl_pointer_value<P> cl_pointer(P p) {
+    return {p};
+}
+";
+
 /// `?:` of vectors: by the sign of each component.
 const CHOOSE: &str = "\
 template <typename C, typename T, int N> inline vec<T, N> cl_choose(vec<C, N> c, vec<T, N> a, vec<T, N> b) {
@@ -260,6 +273,7 @@ const TEXTS: &[(&str, &str)] = &[
         "bitselect",
         "template <typename T> inline T bitselect(T a, T b, T c) {\n    return (a & ~c) | (b & c);\n}\n",
     ),
+    ("cl_pointer", POINTER),
     ("select", SELECT),
     ("cl_choose", CHOOSE),
     ("cl_flags", FLAGS),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::Translator;
 use super::declarations::vector;
-use super::types::flag;
+use super::types::{Type, flag};
 
 /// What a source uses of vectors of 8 and 16.
 #[derive(Debug, Default)]
@@ -59,15 +59,16 @@ const FUNCTIONS: &[(&str, &str, usize)] = &[
     ("rhadd", "rhadd", 2),
     ("mul_hi", "mulhi", 2),
     ("mad_hi", "madhi", 3),
+    ("mad_sat", "madsat", 3),
     ("add_sat", "addsat", 2),
     ("sub_sat", "subsat", 2),
     ("abs_diff", "absdiff", 2),
 ];
 
 /// Functions of vectors of integers; the first four are of floats as well.
-const OF_INTEGERS: [&str; 14] = [
+const OF_INTEGERS: [&str; 15] = [
     "abs", "min", "max", "clamp", "clz", "popcount", "rotate", "hadd", "rhadd", "mul_hi", "mad_hi",
-    "add_sat", "sub_sat", "abs_diff",
+    "mad_sat", "add_sat", "sub_sat", "abs_diff",
 ];
 
 const COMPARISONS: [&str; 6] = ["<", ">", "<=", ">=", "==", "!="];
@@ -154,7 +155,7 @@ impl Translator<'_> {
         for (width, scalar) in &self.wide.types {
             operators(&mut out, *width, scalar);
             self.flags(&mut out, *width, scalar, &called);
-            functions(&mut out, *width, scalar, &called);
+            self.functions_of(&mut out, *width, scalar, &called);
             memory(&mut out, *width, scalar, &called);
         }
         self.literals(&mut out);
@@ -290,6 +291,46 @@ impl Translator<'_> {
             }
         }
     }
+
+    /// Functions of vectors that the source calls.
+    fn functions_of(&self, out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
+        let name = format!("{scalar}{width}");
+        let is_float = matches!(scalar, "float" | "half");
+        let mut written = BTreeSet::new();
+        for (word, msl, count) in FUNCTIONS {
+            let of_integers = OF_INTEGERS.iter().position(|known| known == word);
+            let is_there = if is_float { of_integers.is_none_or(|n| n < 4) } else { of_integers.is_some() };
+            // Of names that differ in precision only, the calls are rewritten to Metal's.
+            if !(is_there && called.contains(word) && written.insert(msl)) {
+                continue;
+            }
+            let (space, function) =
+                msl.split_once("::").map_or(("", *msl), |(space, function)| (space, function));
+            let letters = &["a", "b", "c"][..*count];
+            let parameters = letters.iter().map(|x| format!("{name} {x}")).collect::<Vec<_>>().join(", ");
+            let half =
+                |half: &str| letters.iter().map(|x| format!("{x}.{half}")).collect::<Vec<_>>().join(", ");
+            let full =
+                if space.is_empty() && width == 8 { format!("metal::{msl}") } else { (*msl).to_owned() };
+            let vector = Type::Vector(scalar.to_owned(), width);
+            let result = if matches!(*msl, "abs" | "absdiff") { vector.magnitude() } else { vector };
+            let Type::Vector(of, _) = &result else { unreachable!("the magnitude of a vector is a vector") };
+            if !self.wide.types.contains(&(width, of.clone())) {
+                // Of vectors whose magnitudes the source does not use.
+                continue;
+            }
+            let (to, part) = (result.name(), format!("{of}{}", width / 2));
+            let text = format!(
+                "inline {to} {function}({parameters}) {{ return {to}({part}({full}({})), {part}({full}({}))); }}",
+                half("lo"),
+                half("hi")
+            );
+            let _ = match space {
+                "" => writeln!(out, "{text}"),
+                _ => writeln!(out, "namespace metal {{ namespace {space} {{ {text} }} }}"),
+            };
+        }
+    }
 }
 
 fn structure(out: &mut String, width: u32, scalar: &str) {
@@ -343,35 +384,6 @@ fn operators(out: &mut String, width: u32, scalar: &str) {
                  inline {name} operator{operator}({space} {name}& a, int) {{ {name} old = a; a = a {step} {name}(1); return old; }}"
             );
         }
-    }
-}
-
-fn functions(out: &mut String, width: u32, scalar: &str, called: &BTreeSet<&str>) {
-    let name = format!("{scalar}{width}");
-    let is_float = matches!(scalar, "float" | "half");
-    let mut written = BTreeSet::new();
-    for (word, msl, count) in FUNCTIONS {
-        let of_integers = OF_INTEGERS.iter().position(|known| known == word);
-        let is_there = if is_float { of_integers.is_none_or(|n| n < 4) } else { of_integers.is_some() };
-        // Of names that differ in precision only, the calls are rewritten to Metal's.
-        if !(is_there && called.contains(word) && written.insert(msl)) {
-            continue;
-        }
-        let (space, function) =
-            msl.split_once("::").map_or(("", *msl), |(space, function)| (space, function));
-        let letters = &["a", "b", "c"][..*count];
-        let parameters = letters.iter().map(|x| format!("{name} {x}")).collect::<Vec<_>>().join(", ");
-        let half = |half: &str| letters.iter().map(|x| format!("{x}.{half}")).collect::<Vec<_>>().join(", ");
-        let full = if space.is_empty() && width == 8 { format!("metal::{msl}") } else { (*msl).to_owned() };
-        let text = format!(
-            "inline {name} {function}({parameters}) {{ return {name}({full}({}), {full}({})); }}",
-            half("lo"),
-            half("hi")
-        );
-        let _ = match space {
-            "" => writeln!(out, "{text}"),
-            _ => writeln!(out, "namespace metal {{ namespace {space} {{ {text} }} }}"),
-        };
     }
 }
 

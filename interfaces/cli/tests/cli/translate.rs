@@ -180,6 +180,11 @@ fn errors_name_their_place() {
     bench.write("images.cl", "kernel void f(image2d_array_t i) {\n    erf(1.0f);\n}\n");
     let refused = bench.run(&["translate", "images.cl"]).expect(1);
     refused.says(&["images of the type `image2d_array_t`", "images.cl:1:15", "Metal has no `erf`"]);
+    let json = bench.run(&["run", "images.cl", "-k", "f", "--threads", "1", "--json"]).expect(1).json();
+    let error = &json["error"];
+    assert_eq!((&json["status"], &error["id"]), (&"invalid".into(), &"untranslatable".into()));
+    assert_eq!(error["message"], "images of the type `image2d_array_t` are not translated");
+    assert_eq!(error["diagnostics"][1]["message"], "Metal has no `erf`");
     bench.write("double.cl", "kernel void f(global double* x) {\n    x[0] = 1.0;\n}\n");
     bench.run(&["translate", "double.cl"]).expect(1).says(&["Metal has no `double`", "--double float"]);
     bench.run(&["translate", "double.cl", "--double", "float", "-o", "single.metal"]).expect(0);
