@@ -29,6 +29,13 @@ MODES = {
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.M)
 
 
+# What every program begins with ends here.
+HEADER = '#include "CLSmith.h"'
+
+# Bytes of a program's own text; shorter ones only fill their global variables.
+TRIVIAL = 3500
+
+
 class Generator:
     """CLsmith in a folder. `OCL_ICD_VENDORS` chooses the implementation that its launcher uses."""
 
@@ -45,9 +52,12 @@ class Generator:
             except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
                 raise Unusable("CLsmith ends without a program") from error
             with open(path, encoding="utf-8") as file:
-                text = self.with_headers(file.read(), set())
+                text = file.read()
             if re.search(r"\bgoto\b", text):
                 raise Unusable("has a goto, which Metal does not")
+            if len(text) - text.index(HEADER) < TRIVIAL:
+                raise Unusable("does next to nothing")
+            text = self.with_headers(text, set())
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             expected = {tuple(self.launch(path, more)) for more in ([], ["---disable_opts"])}

@@ -173,6 +173,24 @@ fn programs_in_opencl_compute_what_they_expect() {
 }
 
 #[test]
+fn macros_of_the_command_line_are_translated() {
+    let bench = Bench::new();
+    let source = "#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\n\
+                  kernel void f(global int* x) { T v = (T)(1.5f, 2.5f); x[0] = CAT(convert_, CAT(R, 2))(v < 2).x; }";
+    bench.write("types.cl", source);
+    for command in ["run", "compile"] {
+        let own: &[&str] = match command {
+            "run" => &["--threads", "1", "--arg", "x=zeros:i32:1", "--print", "x:1"],
+            _ => &[],
+        };
+        let ran = bench
+            .run(&[&[command, "types.cl", "-k", "f", "-D", "T=float2", "-D", "R=int"], own].concat())
+            .expect(0);
+        assert!(command != "run" || ran.stdout.contains("): -1\n"), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn errors_name_their_place() {
     let bench = Bench::new();
     bench.write("bad.cl", "kernel void f(global float* x) {\n    x[0] = nothing;\n}\n");
