@@ -46,7 +46,7 @@ class Generator:
         """A program with the results of the other implementation. Raises `Unusable` if it has none."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program.cl")
-            command = [os.path.join(self.folder, "CLSmith"), "--seed", str(seed), "--small", *MODES[mode], "-o", path]
+            command = [os.path.join(self.folder, "CLSmith"), "--seed", str(seed), *size_of(mode), *MODES[mode], "-o", path]
             try:
                 subprocess.run(command, capture_output=True, cwd=folder, timeout=20, check=True)
             except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
@@ -92,6 +92,11 @@ class Generator:
         if ran.returncode != 0:
             raise Unusable("fails on the other implementation")
         return [int(value, 16) for value in ran.stdout.strip().strip(",").split(",")]
+
+
+def size_of(mode):
+    """The option for small programs, which leaves out variables that atomic blocks use."""
+    return [] if "--atomics" in MODES[mode] else ["--small"]
 
 
 def launch_of(text):

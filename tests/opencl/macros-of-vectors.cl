@@ -1,5 +1,5 @@
-//! arg r=zeros:i32:16
-//! expect r: 751 651 2 24 43 -2559 3 -2666 90 -101 4962 33024 10 -1294967293 -1001 5
+//! arg r=zeros:i32:18
+//! expect r: 751 651 2 24 43 -2559 3 -2666 90 -101 4962 33024 10 -1294967293 -1001 5 190 -138
 // Macros with types for parameters, with statement expressions, and with uses of several widths.
 #define CLAMP(t1, t2, v, low, high) \
     ({ t1 x = (v); t2 y = (low); t2 z = (high); ((y) > (z)) ? (x) : clamp((x), (y), (z)); })
@@ -30,5 +30,9 @@ __kernel void k(__global int* r) {
     int8 sat = mad_sat(c, d * 1000000000, d);
     r[13] = sat.s0 + (sat.s3 == (int)0x80000000);
     r[14] = ({ int4 t = a < b; SUM4(t); });
+    int8 many = a.zywxwxxw + c.s00000000;
+    int16 more = e.lo.s0123321001233210 + a.xxxxyyyyzzzzwwww;
+    r[16] = many.s0 + 10 * many.s4 + 100 * many.s6;
+    r[17] = more.s0 + 10 * more.s7 + 100 * more.sf;
     r[15] = (int)({ int8 t = c; t.s01 = t.s10; t; }).s0;
 }

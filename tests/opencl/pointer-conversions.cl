@@ -1,7 +1,7 @@
-//! arg r=zeros:i32:14
-//! expect r: 1 7 3 2 4 5 3 10 3 5 6 2 2 7
+//! arg r=zeros:i32:17
+//! expect r: 1 7 3 2 4 5 3 10 3 5 6 2 2 7 5 12 1
 // Pointers that become pointers to another type without a cast, as C allows: in initialisers, assignments,
-// arguments and results, by sign, by type, and to and from `void*`.
+// arguments, results, comparisons and choices, by sign, by type, and to and from `void*`.
 typedef struct {
     __global volatile uint* g;
     int* p;
@@ -52,4 +52,9 @@ __kernel void k(__global int* r) {
     shared[0] = 3;
     shared[1] = 4;
     r[13] = total(shared);
+    r[14] = (a + 1 == later) + 2 * (u != a) + 4 * (later > a) + 8 * (a >= later) + 16 * (&r[3] == b.g);
+    int* second = r[0] ? a + 1 : u;
+    uint* first = r[0] > 5 ? a + 1 : u;
+    r[15] = *second + *first * 10;
+    r[16] = (later = a) == u && any == u && later != (void*)0;
 }

@@ -144,6 +144,24 @@ template <typename P> struct cl_pointer_value {
     template <typename T> operator T() const {
         return (T)p;
     }
+    template <typename T> bool operator==(T q) const {
+        return (T)p == q;
+    }
+    template <typename T> bool operator!=(T q) const {
+        return (T)p != q;
+    }
+    template <typename T> bool operator<(T q) const {
+        return (T)p < q;
+    }
+    template <typename T> bool operator>(T q) const {
+        return (T)p > q;
+    }
+    template <typename T> bool operator<=(T q) const {
+        return (T)p <= q;
+    }
+    template <typename T> bool operator>=(T q) const {
+        return (T)p >= q;
+    }
 };
 template <typename P> inline cl_pointer_value<P> cl_pointer(P p) {
     return {p};

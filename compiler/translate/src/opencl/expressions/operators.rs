@@ -60,6 +60,7 @@ impl Reader<'_, '_> {
             },
             ty => ty,
         };
+        self.convert_pointer(&then.ty, &otherwise);
         match &cond.ty {
             Type::Vector(..) => {
                 self.help("cl_choose");
@@ -123,6 +124,8 @@ impl Reader<'_, '_> {
     }
 
     fn comparison(&mut self, operator: usize, left: &Operand, right: &Operand, common: &Type) {
+        // The other pointer converts as it is compared.
+        self.convert_pointer(&right.ty, left);
         match common.flags() {
             flags @ Type::Vector(..) if flags.is_wide() => self.note_wide(&flags),
             Type::Vector(scalar, width) => {

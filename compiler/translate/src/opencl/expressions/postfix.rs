@@ -261,7 +261,7 @@ impl Reader<'_, '_> {
             1 => Type::scalar(scalar),
             _ => Type::Vector(scalar.to_owned(), count),
         };
-        if width <= 4 {
+        if width <= 4 && count <= 4 {
             let letters: String = numbers.iter().map(|&n| &"xyzw"[n as usize..=n as usize]).collect();
             if letters != name {
                 self.replace(dot + 1, &letters);
