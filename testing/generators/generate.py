@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes programs of csmith or CLsmith with their expected results to a file, for run.py.
 
-    generate.py csmith [--mode MODE...] [--seed SEED] [--count N] -o PROGRAMS.jsonl.xz
+    generate.py csmith [--mode MODE...] [--seed SEED] [--count N] [--jobs N] -o PROGRAMS.jsonl.xz
     generate.py clsmith --clsmith FOLDER … (as above)
 
 N is the number of programs for each mode. Seeds count from SEED on; those without a usable program are skipped, and the reasons counted.
@@ -9,6 +9,8 @@ N is the number of programs for each mode. Seeds count from SEED on; those witho
 
 import argparse
 import collections
+import concurrent.futures
+import os
 import sys
 
 import clsmith
@@ -16,17 +18,26 @@ import csmith
 import program
 
 
-def generate(make, modes, seed, count, reasons):
+def generate(make, modes, seed, count, jobs, reasons):
     """`count` programs of each mode, as an iterator."""
-    for mode in modes:
-        made, at = 0, seed
-        while made < count and at < seed + 10 * count:
-            try:
-                yield make(mode, at)
-                made += 1
-            except program.Unusable as error:
-                reasons[mode, str(error)] += 1
-            at += 1
+    def attempt(mode, at):
+        try:
+            return make(mode, at)
+        except program.Unusable as error:
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for mode in modes:
+            made, at = 0, seed
+            while made < count and at < seed + 10 * count:
+                seeds = range(at, at + count - made)
+                at = seeds.stop
+                for result in pool.map(attempt, [mode] * len(seeds), seeds):
+                    if isinstance(result, program.Unusable):
+                        reasons[mode, str(result)] += 1
+                    else:
+                        made += 1
+                        yield result
 
 
 def main():
@@ -35,6 +46,7 @@ def main():
     parser.add_argument("--mode", nargs="+", default=[])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--clsmith", help="the folder in which CLsmith was built")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
@@ -48,7 +60,7 @@ def main():
     if unknown:
         parser.error(f"no mode {', '.join(unknown)}; there are {', '.join(modes)}")
     reasons = collections.Counter()
-    written = program.write(options.output, generate(make, options.mode or modes, options.seed, options.count, reasons))
+    written = program.write(options.output, generate(make, options.mode or modes, options.seed, options.count, options.jobs, reasons))
     print(f"{written} programs")
     for (mode, reason), count in sorted(reasons.items()):
         print(f"  {mode}: {count} without: {reason}")

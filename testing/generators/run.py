@@ -98,11 +98,8 @@ def judge(program, code, out, err):
         return "too long to run", ""
     error = answer["error"]
     messages = error.get("diagnostics") or [error]
-    first = messages[0] if isinstance(messages, list) else error
+    first = next((message for message in messages if message.get("severity") == "error"), messages[0])
     about = f"{first.get('id', error.get('id', answer['status']))}: {first.get('message', error['message'])}"
-    if not error["message"]:
-        # Of the translation, which writes to stderr only.
-        about = next((line for line in err.splitlines() if line.startswith("error")), "?")
     return ("refused" if code == 1 else "failed"), about[:300]
 
 

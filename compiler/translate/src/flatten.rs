@@ -32,6 +32,15 @@ struct Piece {
     start: usize,
     file: FileId,
     from: usize,
+    /// The bytes of a macro's use, of which the part is the expansion.
+    used: Option<usize>,
+}
+
+/// A range of bytes that is replaced.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) range: std::ops::Range<usize>,
+    pub(crate) text: String,
 }
 
 impl Flattened {
@@ -71,7 +80,7 @@ impl Flattened {
     ) {
         let file = self.map.add_file(name, source);
         let mut at = 0;
-        self.pieces.push(Piece { start: self.text.len(), file, from: 0 });
+        self.pieces.push(Piece { start: self.text.len(), file, from: 0, used: None });
         for (number, line) in source.split_inclusive('\n').enumerate() {
             let start = at;
             at += line.len();
@@ -93,7 +102,7 @@ impl Flattened {
             }
             self.tell_line(number + 1, name);
             let from = start + line.trim_end_matches(['\n', '\r']).len();
-            self.pieces.push(Piece { start: self.text.len(), file, from: from.min(at) });
+            self.pieces.push(Piece { start: self.text.len(), file, from: from.min(at), used: None });
             self.text.push_str(&source[from.min(at)..at]);
         }
     }
@@ -102,11 +111,40 @@ impl Flattened {
         self.pieces.get(self.pieces.partition_point(|piece| piece.start <= at).checked_sub(1)?)
     }
 
-    /// The place of some bytes in their file.
+    /// The place of some bytes in their file; of a macro's expansion, that of its use.
     pub(crate) fn span(&self, bytes: std::ops::Range<usize>) -> Span {
         let Some(piece) = self.piece(bytes.start) else { return Span::NONE };
+        if let Some(used) = piece.used {
+            return Span::new(piece.file, piece.from as u32, (piece.from + used) as u32);
+        }
         let place = |at: usize| (at.saturating_sub(piece.start) + piece.from) as u32;
         Span::new(piece.file, place(bytes.start), place(bytes.end.max(bytes.start)))
+    }
+
+    /// The text with macros expanded: `edits` are in the order of the text.
+    pub(crate) fn edited(self, edits: &[Edit]) -> Self {
+        let (mut text, mut pieces, mut at) = (String::new(), Vec::new(), 0);
+        let copy = |text: &mut String, pieces: &mut Vec<Piece>, range: std::ops::Range<usize>| {
+            let to = text.len();
+            let first = self.pieces.partition_point(|piece| piece.start <= range.start).saturating_sub(1);
+            for piece in self.pieces[first..].iter().take_while(|piece| piece.start < range.end) {
+                let skipped = range.start.saturating_sub(piece.start);
+                let from = if piece.used.is_some() { piece.from } else { piece.from + skipped };
+                pieces.push(Piece { start: to + piece.start + skipped - range.start, from, ..*piece });
+            }
+            text.push_str(&self.text[range]);
+        };
+        for edit in edits {
+            copy(&mut text, &mut pieces, at..edit.range.start);
+            let use_of = self.span(edit.range.clone());
+            let (from, end) = (use_of.lo as usize, use_of.hi as usize);
+            let start = text.len();
+            pieces.push(Piece { start, file: use_of.file, from, used: Some(end - from) });
+            text.push_str(&edit.text);
+            at = edit.range.end;
+        }
+        copy(&mut text, &mut pieces, at..self.text.len());
+        Self { text, pieces, ..self }
     }
 }
 

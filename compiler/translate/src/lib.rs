@@ -11,6 +11,7 @@
 //! | `flatten` | a source with the files that it includes |
 //! | `prelude`, `math.metal` | functions that Metal lacks, and those that both languages share |
 //! | `opencl/declarations` | functions, macros and types of a source |
+//! | `opencl/macros` | uses of macros that are expanded before the source is read |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
 //! | `opencl/pointers` | pointers without an address space |
@@ -38,7 +39,7 @@ mod opencl;
 mod prelude;
 mod token;
 
-pub use anymetal_diagnostics::{Diagnostic, Span};
+pub use anymetal_diagnostics::{Diagnostic, Severity, Span};
 pub use cuda::{Amount, Argument, Launch, cuda_to_msl, launches_toml};
 pub use flatten::Includes;
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

@@ -67,6 +67,11 @@ impl<'s> Text<'s> {
         self.tokens.get(token).map_or("", |token| &self.source[token.range.clone()])
     }
 
+    /// What a token before the end is.
+    pub(crate) fn kind(&self, token: usize) -> Kind {
+        self.tokens[token].kind
+    }
+
     pub(crate) fn is_word(&self, token: usize) -> bool {
         self.tokens.get(token).is_some_and(|token| token.kind == Kind::Word)
     }

@@ -23,6 +23,8 @@ const MAX_KEPT: usize = 64;
 /// Turns of all SIMD-groups in which each only waited, until the thread lets others of the system run:
 /// what they wait for may be another threadgroup's.
 const TURNS_BEFORE_YIELD: u32 = 64;
+/// Turns between two such pauses when there have been many: about a time slice of the system's.
+const TURNS_BETWEEN_YIELDS: u32 = 1 << 16;
 
 /// A kernel's code.
 #[derive(Clone, Copy)]
@@ -192,7 +194,7 @@ impl Simdgroups {
 unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
     let members = members.as_mut_ptr_range();
     let each = || (0..).map(|n| members.start.wrapping_add(n)).take_while(|member| *member < members.end);
-    let mut idle_turns = 0;
+    let mut idle_turns = 0u32;
     loop {
         let (mut has_ready, mut only_waited, mut meets_grid) = (false, true, false);
         for member in each() {
@@ -209,8 +211,8 @@ unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
             }
         }
         if has_ready {
-            idle_turns = if only_waited { idle_turns + 1 } else { 0 };
-            if idle_turns >= TURNS_BEFORE_YIELD {
+            idle_turns = if only_waited { idle_turns.saturating_add(1) } else { 0 };
+            if yields_after(idle_turns) {
                 std::thread::yield_now();
             }
             continue;
@@ -235,6 +237,14 @@ unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
             return;
         }
     }
+}
+
+/// Whether the processor is offered to others after a number of turns in which all SIMD-groups only waited. More and
+/// more rarely, because a loop that counts as waiting may compute, and on a busy machine each offer costs it the
+/// time slices of all others.
+fn yields_after(idle_turns: u32) -> bool {
+    idle_turns >= TURNS_BEFORE_YIELD
+        && (idle_turns.is_power_of_two() || idle_turns.is_multiple_of(TURNS_BETWEEN_YIELDS))
 }
 
 /// The threads of a threadgroup: fewer than in a full one at the grid's edges.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anymetal::{Error, ErrorClass, NoticeKind};
 use anymetal_driver::CompileError;
 use anymetal_driver::types::family::FeatureUse;
+use anymetal_translate::{Diagnostic, Severity, Translation};
 use serde_json::{Value, json};
 
 /// Why a subcommand did not succeed.
@@ -18,6 +19,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A file, an argument or a value is wrong.
     Input(String),
+    /// The source in another language than Metal's cannot be translated.
+    Translate(Box<Translation>),
     /// The source or the request to the compiler is wrong, or the compiler failed.
     Compile(CompileError),
     /// The device refused before anything ran.
@@ -33,7 +36,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Usage(_) => 2,
-            Failure::Input(_) => 1,
+            Failure::Input(_) | Failure::Translate(_) => 1,
             Failure::Compile(error) if error.is_user_error() => 1,
             Failure::Compile(_) => 4,
             Failure::Refused(error) if error.class() == ErrorClass::Caller => 1,
@@ -45,6 +48,7 @@ impl Failure {
     /// Tells it on stderr, in colour on a terminal.
     pub(crate) fn report(&self) {
         match self {
+            Failure::Translate(translation) => eprint!("{}", translation.render_text(stderr_has_colour())),
             Failure::Compile(error) => eprint!("{}", error.render_text(stderr_has_colour())),
             Failure::Refused(Error::Compile(failure)) => {
                 eprint!("{}", failure.render_text(stderr_has_colour()));
@@ -59,7 +63,7 @@ impl Failure {
         use anymetal::DeviceError as D;
         match self {
             Failure::Usage(_) => "usage",
-            Failure::Input(_) => "invalid",
+            Failure::Input(_) | Failure::Translate(_) => "invalid",
             Failure::Compile(error) if error.is_user_error() => "invalid",
             Failure::Refused(error) if error.class() == ErrorClass::Caller => "invalid",
             Failure::Run(Error::Device(D::OutOfBounds(_))) => "out-of-bounds",
@@ -72,6 +76,10 @@ impl Failure {
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.message() });
         match self {
+            Failure::Translate(translation) => {
+                error["id"] = json!(first_error(translation).id);
+                error["diagnostics"] = diagnostics(&translation.render_json());
+            }
             Failure::Compile(compile) => {
                 error["id"] = json!(compile.id());
                 if let CompileError::Family(refusal) = compile {
@@ -87,7 +95,7 @@ impl Failure {
                     };
                     error["uses"] = refusal.uses.iter().map(used).collect();
                 }
-                error["diagnostics"] = serde_json::from_str(&compile.render_json()).unwrap_or(Value::Null);
+                error["diagnostics"] = diagnostics(&compile.render_json());
             }
             Failure::Run(Error::Device(anymetal::DeviceError::OutOfBounds(fault))) => {
                 error["argument"] = json!(fault.argument);
@@ -107,11 +115,25 @@ impl Failure {
     pub(crate) fn message(&self) -> String {
         match self {
             Failure::Usage(message) | Failure::Input(message) => message.clone(),
+            Failure::Translate(translation) => first_error(translation).message.clone(),
             Failure::Compile(error) => error.to_string(),
             Failure::Refused(error) | Failure::Run(error) => error.to_string(),
             Failure::Told(_) => String::new(),
         }
     }
+}
+
+/// The first error of a translation that failed.
+fn first_error(translation: &Translation) -> &Diagnostic {
+    let mut diagnostics = translation.diagnostics.iter();
+    diagnostics
+        .find(|diagnostic| diagnostic.severity == Severity::Error)
+        .expect("a failed translation has an error")
+}
+
+/// Rendered diagnostics as a value.
+fn diagnostics(rendered: &str) -> Value {
+    serde_json::from_str(rendered).expect("rendered diagnostics are JSON")
 }
 
 impl From<CompileError> for Failure {

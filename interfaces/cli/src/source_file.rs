@@ -103,7 +103,7 @@ impl SourceFile {
         if Foreign::is_foreign(&file) {
             let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();
             let foreign = Foreign { path: &file, includes: &self.include, kernels };
-            bytes = foreign.to_msl(&bytes, self.double)?;
+            bytes = foreign.to_msl(&bytes, self.double, &self.define)?;
             file.as_mut_os_string().push(".metal");
         }
         let options = SourceOptions {

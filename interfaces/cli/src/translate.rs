@@ -110,10 +110,19 @@ impl Foreign<'_> {
     }
 
     /// The MSL: what `anymetal translate` prints, with the lines of the source.
-    pub(crate) fn to_msl(&self, bytes: &[u8], double: Double) -> Result<Vec<u8>, Failure> {
-        let options = Options { doubles: double.into(), line_directive: true, macros: Vec::new() };
+    pub(crate) fn to_msl(
+        &self,
+        bytes: &[u8],
+        double: Double,
+        definitions: &[String],
+    ) -> Result<Vec<u8>, Failure> {
+        let macros = definitions.iter().map(|text| macro_of(text)).collect();
+        let options = Options { doubles: double.into(), line_directive: true, macros };
         let translation = self.translated(bytes, &options);
-        tell(&translation, false)?;
+        if translation.has_errors() {
+            return Err(Failure::Translate(Box::new(translation)));
+        }
+        eprint!("{}", translation.render_text(stderr_has_colour()));
         Ok(translation.text.into_bytes())
     }
 

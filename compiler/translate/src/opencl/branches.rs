@@ -81,7 +81,7 @@ fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-fn begins_directive(text: &Text<'_>, token: usize) -> bool {
+pub(super) fn begins_directive(text: &Text<'_>, token: usize) -> bool {
     let is_inner = token > 0 && text.in_directive(token - 1) && text.directive_end(token - 1) >= token;
     text.in_directive(token) && text.at(token) == "#" && !is_inner
 }

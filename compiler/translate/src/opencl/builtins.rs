@@ -213,7 +213,10 @@ impl Translator<'_> {
 
     fn plain(&mut self, token: usize) {
         let word = self.text.at(token);
-        if word == "event_t" {
+        if word == "goto" {
+            let hint = "use a loop that `break` leaves, or a flag";
+            self.refuse(token, "Metal has no `goto`", hint);
+        } else if word == "event_t" {
             self.helpers.insert("event_t");
         } else if matches!(word, "restrict" | "__restrict" | "__restrict__") {
             self.text.remove(token);
@@ -354,14 +357,22 @@ impl Translator<'_> {
     fn attribute(&mut self, start: usize) -> usize {
         let Some(close) = self.text.closing(start + 1) else { return start + 1 };
         let name = self.text.at(start + 3).trim_matches('_');
+        let list = self.text.parts(start + 2, self.text.closing(start + 2).unwrap_or(close));
+        let is_layout = |first: usize| matches!(self.text.at(first).trim_matches('_'), "packed" | "aligned");
+        let layout: Vec<&str> = list
+            .into_iter()
+            .filter(|&(first, _)| is_layout(first))
+            .map(|(first, last)| self.text.between(first, last))
+            .collect();
         match name {
+            _ if !layout.is_empty() => {
+                self.text.replace(start, format!("__attribute__(({}))", layout.join(", ")));
+            }
             "reqd_work_group_size" => {
                 let given = self.text.closing(start + 4).unwrap_or(close);
                 let sizes = self.text.between(start + 5, (given - 1).max(start + 5)).replace(',', ") * (");
                 self.text.replace(start, format!("[[max_total_threads_per_threadgroup(({sizes}))]]"));
             }
-            // MSL has them too.
-            "packed" | "aligned" => return close + 1,
             _ => self.text.remove(start),
         }
         self.text.remove_all(start + 1..=close);

@@ -6,6 +6,7 @@ mod declarations;
 mod expressions;
 mod images;
 mod kernels;
+mod macros;
 mod pointers;
 mod positions;
 mod prelude;
@@ -117,6 +118,9 @@ const PREDEFINED_FOR_DOUBLES: (&str, &str) = ("cl_khr_fp64", "1");
 /// The most diagnostics that are kept.
 const MAX_DIAGNOSTICS: usize = 100;
 
+/// Expansions of macros that may show how others are used.
+const MAX_EXPANSIONS: usize = 8;
+
 /// The state of a translation.
 #[derive(Debug)]
 struct Translator<'s> {
@@ -165,6 +169,22 @@ impl Translator<'_> {
     }
 }
 
+/// The source with the uses of those macros expanded whose bodies cannot be translated once for all uses.
+fn expanded(flat: Flattened, defined: &BTreeMap<String, String>, options: &Options) -> Flattened {
+    let mut chosen = BTreeSet::new();
+    let mut flat = macros::expanded(flat, defined, &options.macros, &chosen);
+    for _ in 0..MAX_EXPANSIONS {
+        let text = Text::new(&flat.text);
+        let varied = expressions::varied_macros(&text, &Declarations::of(&text, defined), options);
+        if varied.is_subset(&chosen) {
+            break;
+        }
+        chosen.extend(varied);
+        flat = macros::expanded(flat, defined, &options.macros, &chosen);
+    }
+    flat
+}
+
 /// Translates a source. `name` is its file's, for messages; `includes` gives the files that it includes,
 /// which become part of the text.
 ///
@@ -176,10 +196,11 @@ impl Translator<'_> {
 /// assert!(translation.text.contains("device float* x [[buffer(0)]]"));
 /// ```
 pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: &Options) -> Translation {
-    let flat = Flattened::with_lines(name, source, includes, options.line_directive);
-    let text = Text::new(&flat.text);
     let predefined = PREDEFINED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let defined = predefined.chain(options.macros.iter().cloned()).collect();
+    let flat = Flattened::with_lines(name, source, includes, options.line_directive);
+    let flat = expanded(flat, &defined, options);
+    let text = Text::new(&flat.text);
     let declarations = Declarations::of(&text, &defined);
     let mut translator = Translator {
         text,

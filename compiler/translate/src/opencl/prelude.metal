@@ -550,3 +550,32 @@ namespace metal { namespace fast { inline float length(float x) { return fabs(x)
 namespace metal { namespace fast { inline float distance(float x, float y) { return fabs(x - y); } } }
 //@ cl_fast_normalize
 namespace metal { namespace fast { inline float normalize(float x) { return sign(x); } } }
+//@ cl_pointer
+// A pointer that converts to whichever pointer is wanted, as in C.
+template <typename P> struct cl_pointer_value {
+    P p;
+    template <typename T> operator T() const {
+        return (T)p;
+    }
+    template <typename T> bool operator==(T q) const {
+        return (T)p == q;
+    }
+    template <typename T> bool operator!=(T q) const {
+        return (T)p != q;
+    }
+    template <typename T> bool operator<(T q) const {
+        return (T)p < q;
+    }
+    template <typename T> bool operator>(T q) const {
+        return (T)p > q;
+    }
+    template <typename T> bool operator<=(T q) const {
+        return (T)p <= q;
+    }
+    template <typename T> bool operator>=(T q) const {
+        return (T)p >= q;
+    }
+};
+template <typename P> inline cl_pointer_value<P> cl_pointer(P p) {
+    return {p};
+}

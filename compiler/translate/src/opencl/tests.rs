@@ -117,6 +117,56 @@ fn macros_are_rewritten_for_what_they_are_used_with() {
 }
 
 #[test]
+fn macros_that_paste_are_expanded() {
+    let source = "#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\n#define T float\n#define VALUE(x) (x)\n\
+                  #define KERNEL(name) kernel void name\nKERNEL(CAT(f, \n))(global CAT(T, 4)* x) { x[VALUE(0)] = CAT(convert_, \
+                  CAT(T, 4))(x[1]); }";
+    let text = msl(source);
+    let expected = "kernel void f\n(device float4* x [[buffer(0)]]) { x[VALUE(0)] = float4(x[1]); }";
+    assert!(text.ends_with(expected), "{text}");
+}
+
+#[test]
+fn what_is_pasted_has_the_place_of_its_use() {
+    let source = "#define CAT(a, b) a##b\nkernel void f() { int n = 0; CAT(er, f)(1.0f); erfc(1.0f); }";
+    let translation = translated("test.cl", source, &Options::default());
+    let found = |diagnostic: &Diagnostic| &source[diagnostic.span.lo as usize..diagnostic.span.hi as usize];
+    let places: Vec<&str> = translation.diagnostics.iter().map(found).collect();
+    assert_eq!(places, ["CAT(er, f)", "erfc"]);
+}
+
+#[test]
+fn macros_with_several_definitions_or_their_own_names_remain() {
+    let either = "#if N > 1\n#define CAT(a, b) a##b\n#else\n#define CAT(a, b) b##a\n#endif\n\
+                  kernel void f(global int* x) { CAT(x, )[0] = 1; }";
+    assert!(msl(either).contains("CAT(x, )[0] = 1;"), "{}", msl(either));
+    let own = "#define g(a) g(a##1)\nvoid g(int a) {}\nkernel void f(global int* x) { int x1 = 0; g(x); }";
+    assert!(msl(own).contains("g(x); }"), "{}", msl(own));
+    let again = "#define CAT(a, b) a##b\nkernel void f(global int* xy) { CAT(x, y)[0] = 1; }\n#undef CAT\n\
+                 #define CAT(a, b) b##a\nkernel void g(global int* xy) { CAT(y, x)[0] = 1; }";
+    assert_eq!(msl(again).matches("{ xy[0] = 1; }").count(), 2, "{}", msl(again));
+}
+
+#[test]
+fn pointers_to_other_types_are_converted() {
+    let text = msl("typedef struct { global uint* p; } S;\nint* g(uint* p, void* q) { return p; }\n\
+                    kernel void f(global int* x) { S s = { x }; int a[2]; global uint* u = x; u = x; x = x; \
+                    g(a, a); int* n = (void*)0; s.p = u; }");
+    assert!(text.contains("{ return cl_pointer(p); }"), "{text}");
+    assert!(text.contains("S s = { cl_pointer(x )};") || text.contains("S s = { cl_pointer(x) };"), "{text}");
+    assert!(text.contains("u = cl_pointer(x); u = cl_pointer(x); x = x; g(cl_pointer(a), a);"), "{text}");
+    assert!(text.contains("n = nullptr; s.p = u; }"), "{text}");
+}
+
+#[test]
+fn attributes_of_layout_remain() {
+    let text = msl("struct __attribute__((packed)) P { char a; int b; };\n\
+                    kernel void f(global int* x) { int y __attribute__((unused, aligned(16))) = 1; }");
+    assert!(text.contains("struct __attribute__((packed)) P {"), "{text}");
+    assert!(text.contains("int y __attribute__((aligned(16))) = 1;"), "{text}");
+}
+
+#[test]
 fn types_tell_members_from_components() {
     let source = "typedef struct { uint a, seed; } P;\n#define S(x) (x).seed\n\
                   kernel void f(global P* p, global uint4* v) { p->seed = p[1].seed + S(*p) + v->s2 + (*v).s3; }";
@@ -164,6 +214,7 @@ fn what_metal_does_not_have_is_refused() {
         refused("kernel void f() { get_image_channel_order(i); }"),
         ["Metal has no `get_image_channel_order`"]
     );
+    assert_eq!(refused("kernel void f() { goto end; end: ; }"), ["Metal has no `goto`"]);
     let layers = refused("kernel void f(image2d_array_t i) {}");
     assert_eq!(layers, ["images of the type `image2d_array_t` are not translated"]);
     assert_eq!(refused("void f() { const sampler_t s = g(); }"), ["a sampler's value has `g`"]);

@@ -33,6 +33,20 @@ impl Type {
         matches!(self, Self::Vector(..) | Self::AnyVector)
     }
 
+    /// Whether a pointer to a `from` becomes a pointer to this type only by a conversion of C's, which Metal
+    /// does not have.
+    pub(super) fn is_pointee_converted_from(&self, from: &Self) -> bool {
+        self != from && *self != Self::scalar("void") && self.is_known() && from.is_known()
+    }
+
+    fn is_known(&self) -> bool {
+        match self {
+            Self::Unknown | Self::AnyVector | Self::Mixed => false,
+            Self::Pointer(to) => to.is_known(),
+            Self::Scalar(_) | Self::Vector(..) | Self::Record(_) => true,
+        }
+    }
+
     /// More than four components.
     pub(super) fn is_wide(&self) -> bool {
         matches!(self, Self::Vector(_, width) if *width > 4)
@@ -63,7 +77,7 @@ impl Type {
         }
     }
 
-    /// The type of `abs`: integers without a sign, where that makes a difference.
+    /// The type of `abs`: integers without a sign.
     pub(super) fn magnitude(&self) -> Self {
         let unsigned = |scalar: &str| match scalar {
             "char" => Some("uchar"),
@@ -73,9 +87,7 @@ impl Type {
             _ => None,
         };
         match self {
-            Self::Scalar(scalar) if matches!(&**scalar, "int" | "long") => {
-                unsigned(scalar).map_or_else(|| self.clone(), Self::scalar)
-            }
+            Self::Scalar(scalar) => unsigned(scalar).map_or_else(|| self.clone(), Self::scalar),
             Self::Vector(scalar, width) => {
                 unsigned(scalar).map_or_else(|| self.clone(), |of| Self::Vector(of.to_owned(), *width))
             }
@@ -112,13 +124,21 @@ pub(super) fn flag(scalar: &str) -> &'static str {
     }
 }
 
+/// A structure or union.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) members: BTreeMap<String, Type>,
+    /// The types of its members, in order.
+    pub(super) order: Vec<Type>,
+}
+
 /// What the names of types in a source stand for.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// Those of `typedef`, and of macros that are types.
     pub(super) types: BTreeMap<String, Type>,
-    /// The members of structures and unions.
-    pub(super) records: Vec<BTreeMap<String, Type>>,
+    /// Structures and unions.
+    pub(super) records: Vec<Record>,
     /// Structures by tag.
     pub(super) tags: BTreeMap<String, usize>,
 }

@@ -167,13 +167,16 @@ pub(super) fn numbers(name: &str, width: u32) -> Option<Vec<u32>> {
     numbers.iter().all(|&number| number < width).then_some(numbers)
 }
 
-/// Where components of a structure of halves are, if they are one of its parts or in one quarter of it.
+/// Where components of a vector are, if Metal has a name for them: those of a structure of halves are one of its
+/// parts, or up to four of one quarter.
 pub(super) fn path(width: u32, numbers: &[u32]) -> Option<String> {
     if numbers.iter().copied().eq(0..width) {
         return Some(String::new());
     }
     if width <= 4 {
-        return Some(numbers.iter().map(|&number| component(width, number)).collect());
+        // Metal names four components at most.
+        return (numbers.len() <= 4)
+            .then(|| numbers.iter().map(|&number| component(width, number)).collect());
     }
     let half = width / 2;
     let is_low = numbers.iter().all(|&number| number < half);

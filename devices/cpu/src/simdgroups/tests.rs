@@ -118,3 +118,9 @@ fn stacks_are_kept_for_the_next_launch() {
     run(&Shared::default(), &simdgroups, [96, 1, 1], [96, 1, 1]);
     assert_eq!(simdgroups.kept().iter().map(Stacks::count).collect::<Vec<_>>(), [3]);
 }
+
+#[test]
+fn idle_simdgroups_offer_the_processor_more_and_more_rarely() {
+    let offers = |turns: u32| (0..=turns).filter(|&turn| yields_after(turn)).count();
+    assert_eq!([63, 64, 127, 1 << 16, 1 << 20].map(offers), [0, 1, 1, 11, 26]);
+}

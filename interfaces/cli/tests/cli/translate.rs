@@ -180,6 +180,24 @@ fn programs_compute_what_they_expect() {
 }
 
 #[test]
+fn macros_of_the_command_line_are_translated() {
+    let bench = Bench::new();
+    let source = "#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\n\
+                  kernel void f(global int* x) { T v = (T)(1.5f, 2.5f); x[0] = CAT(convert_, CAT(R, 2))(v < 2).x; }";
+    bench.write("types.cl", source);
+    for command in ["run", "compile"] {
+        let own: &[&str] = match command {
+            "run" => &["--threads", "1", "--arg", "x=zeros:i32:1", "--print", "x:1"],
+            _ => &[],
+        };
+        let ran = bench
+            .run(&[&[command, "types.cl", "-k", "f", "-D", "T=float2", "-D", "R=int"], own].concat())
+            .expect(0);
+        assert!(command != "run" || ran.stdout.contains("): -1\n"), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn errors_name_their_place() {
     let bench = Bench::new();
     bench.write("bad.cl", "kernel void f(global float* x) {\n    x[0] = nothing;\n}\n");
@@ -191,6 +209,11 @@ fn errors_name_their_place() {
         "images.cl:1:15",
         "Metal has no `get_image_channel_order`",
     ]);
+    let json = bench.run(&["run", "images.cl", "-k", "f", "--threads", "1", "--json"]).expect(1).json();
+    let error = &json["error"];
+    assert_eq!((&json["status"], &error["id"]), (&"invalid".into(), &"untranslatable".into()));
+    assert_eq!(error["message"], "images of the type `image2d_array_t` are not translated");
+    assert_eq!(error["diagnostics"][1]["message"], "Metal has no `get_image_channel_order`");
     bench.write("double.cl", "kernel void f(global double* x) {\n    x[0] = 1.0;\n}\n");
     bench.run(&["translate", "double.cl"]).expect(1).says(&["Metal has no `double`", "--double float"]);
     bench.run(&["translate", "double.cl", "--double", "float", "-o", "single.metal"]).expect(0);

@@ -21,8 +21,8 @@ use super::{Options, Translator, wide};
 use crate::token::Text;
 pub(super) use operators::precedence;
 
-/// Deeper expressions are left alone.
-const MAX_DEPTH: u32 = 120;
+/// Deeper expressions are an error.
+const MAX_DEPTH: u32 = 400;
 
 /// Tokens that are read at most, again and again for each use of a macro.
 const MAX_STEPS: u32 = 2_000_000;
@@ -46,6 +46,8 @@ struct Findings {
     helpers: BTreeSet<&'static str>,
     /// What is used of vectors of 8 and 16.
     wide: wide::Wide,
+    /// Macros whose uses need different translations.
+    varied: BTreeSet<String>,
     /// What Metal does not have: a token, what it is, and what to do.
     refused: Vec<(usize, String, &'static str)>,
 }
@@ -59,7 +61,8 @@ impl Translator<'_> {
                 self.note_wide(word);
             }
         }
-        let Findings { changes, helpers, wide, refused } = read(&self.text, &self.declarations, self.options);
+        let Findings { changes, helpers, wide, refused, .. } =
+            read(&self.text, &self.declarations, self.options);
         for change in changes {
             match change {
                 Change::Before(token, text) => self.text.insert_outside(token, &text),
@@ -86,8 +89,16 @@ struct Operand {
     ty: Type,
 }
 
+/// The types of a function.
+#[derive(Clone, Debug)]
+struct Signature {
+    result: Type,
+    params: Vec<Type>,
+}
+
 #[derive(Debug)]
 struct Macro {
+    name: String,
     /// `None` without parentheses.
     params: Option<Vec<String>>,
     /// The tokens of its body.
@@ -108,7 +119,11 @@ struct Reader<'t, 's> {
     text: &'t Text<'s>,
     declarations: &'t Declarations,
     names: Names,
-    functions: BTreeMap<String, Type>,
+    functions: BTreeMap<String, Signature>,
+    /// The result of the function that is read.
+    result: Type,
+    /// The types of what has been declared in the structure that is read, in order.
+    declared: Vec<Type>,
     definitions: Vec<Macro>,
     macros: BTreeMap<String, Vec<usize>>,
     /// By definition: the types of its parameters, and of the other names in it, in all uses.
@@ -119,6 +134,8 @@ struct Reader<'t, 's> {
     end: usize,
     depth: u32,
     steps: u32,
+    /// Where an expression is too deep.
+    too_deep: Option<usize>,
     /// Whether uses of macros are noted.
     is_learning: bool,
     /// Whether changes are.
@@ -128,50 +145,84 @@ struct Reader<'t, 's> {
 
 /// Reads a source.
 fn read(text: &Text<'_>, declarations: &Declarations, options: &Options) -> Findings {
-    let mut reader = Reader {
-        text,
-        declarations,
-        names: Names::default(),
-        functions: BTreeMap::new(),
-        definitions: Vec::new(),
-        macros: BTreeMap::new(),
-        uses: Vec::new(),
-        scopes: Vec::new(),
-        frames: Vec::new(),
-        at: 0,
-        end: 0,
-        depth: 0,
-        steps: 0,
-        is_learning: true,
-        is_rewriting: false,
-        found: Findings::default(),
-    };
-    reader.definitions();
-    for (name, value) in &options.macros {
-        if let Some(ty) = reader.names.named(value.trim()) {
-            reader.names.types.insert(name.clone(), ty);
-        }
-    }
-    for is_rewriting in [false, true] {
-        (reader.is_learning, reader.is_rewriting) = (!is_rewriting, is_rewriting);
-        reader.check_steps();
-        reader.scopes = vec![BTreeMap::new()];
-        (reader.at, reader.end) = (0, text.len());
-        reader.skip_directives();
-        reader.statements();
-    }
-    reader.check_steps();
-    for definition in 0..reader.definitions.len() {
-        let types = reader.uses[definition].clone();
-        reader.frames.push(Frame { definition, types });
-        let Macro { first, end, .. } = reader.definitions[definition];
-        (reader.at, reader.end) = (first, end);
-        reader.scopes = vec![BTreeMap::new()];
-        reader.statements();
-        reader.frames.pop();
-    }
-    reader.check_steps();
+    let mut reader = Reader::new(text, declarations, options);
+    reader.learn();
+    reader.rewrite();
     reader.found
+}
+
+/// The macros whose uses need different translations.
+pub(super) fn varied_macros(
+    text: &Text<'_>,
+    declarations: &Declarations,
+    options: &Options,
+) -> BTreeSet<String> {
+    let mut reader = Reader::new(text, declarations, options);
+    reader.learn();
+    reader.found.varied
+}
+
+impl<'t, 's> Reader<'t, 's> {
+    fn new(text: &'t Text<'s>, declarations: &'t Declarations, options: &Options) -> Self {
+        let mut reader = Self {
+            text,
+            declarations,
+            names: Names::default(),
+            functions: BTreeMap::new(),
+            result: Type::Unknown,
+            declared: Vec::new(),
+            definitions: Vec::new(),
+            macros: BTreeMap::new(),
+            uses: Vec::new(),
+            scopes: Vec::new(),
+            frames: Vec::new(),
+            at: 0,
+            end: 0,
+            depth: 0,
+            steps: 0,
+            too_deep: None,
+            is_learning: true,
+            is_rewriting: false,
+            found: Findings::default(),
+        };
+        reader.definitions();
+        for (name, value) in &options.macros {
+            if let Some(ty) = reader.names.named(value.trim()) {
+                reader.names.types.insert(name.clone(), ty);
+            }
+        }
+        reader
+    }
+
+    /// Reads the source once, for the types with which macros are used.
+    fn learn(&mut self) {
+        (self.is_learning, self.is_rewriting) = (true, false);
+        self.source();
+    }
+
+    /// Reads the source, and then the bodies of macros, for changes.
+    fn rewrite(&mut self) {
+        (self.is_learning, self.is_rewriting) = (false, true);
+        self.source();
+        for definition in 0..self.definitions.len() {
+            let types = self.uses[definition].clone();
+            self.frames.push(Frame { definition, types });
+            let Macro { first, end, .. } = self.definitions[definition];
+            (self.at, self.end) = (first, end);
+            self.scopes = vec![BTreeMap::new()];
+            self.statements();
+            self.frames.pop();
+        }
+        self.check_steps();
+    }
+
+    fn source(&mut self) {
+        self.scopes = vec![BTreeMap::new()];
+        (self.at, self.end) = (0, self.text.len());
+        self.skip_directives();
+        self.statements();
+        self.check_steps();
+    }
 }
 
 impl Reader<'_, '_> {
@@ -191,8 +242,9 @@ impl Reader<'_, '_> {
                 first = close + 1;
                 params.into_iter().map(|(param, _)| self.text.at(param).to_owned()).collect()
             });
-            self.macros.entry(self.text.at(name).to_owned()).or_default().push(self.definitions.len());
-            self.definitions.push(Macro { params, first, end });
+            let name = self.text.at(name).to_owned();
+            self.macros.entry(name.clone()).or_default().push(self.definitions.len());
+            self.definitions.push(Macro { name, params, first, end });
             self.uses.push(BTreeMap::new());
         }
     }
@@ -229,6 +281,17 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Converts a pointer where it becomes one to another type, which C allows without a cast.
+    fn convert_pointer(&mut self, to: &Type, value: &Operand) {
+        if let (Type::Pointer(to), Type::Pointer(from)) = (to, &value.ty)
+            && to.is_pointee_converted_from(from)
+        {
+            self.help("cl_pointer");
+            self.before(value.first, "cl_pointer(");
+            self.after(value.last, ")");
+        }
+    }
+
     fn note_wide(&mut self, ty: &Type) {
         if let Type::Vector(scalar, width) = ty
             && *width > 4
@@ -243,6 +306,19 @@ impl Reader<'_, '_> {
             let message = "macros in macros, too many to find types".to_owned();
             self.found.refused.push((0, message, "expand some by hand"));
         }
+        if let Some(token) = self.too_deep.take() {
+            let message = "expressions in expressions, too many to find types".to_owned();
+            self.found.refused.push((token, message, "give parts of it names"));
+        }
+    }
+
+    /// Whether expressions nest too deep here, which is an error.
+    fn is_too_deep(&mut self) -> bool {
+        let is_too_deep = self.depth >= MAX_DEPTH;
+        if is_too_deep {
+            self.too_deep.get_or_insert(self.at);
+        }
+        is_too_deep
     }
 
     // --- tokens
@@ -303,10 +379,16 @@ impl Reader<'_, '_> {
             return;
         }
         let known = self.uses[definition].entry(name.to_owned()).or_insert(Type::Unknown);
+        let has_wide = ty.is_wide() || known.is_wide();
         *known = std::mem::replace(known, Type::Unknown).join(ty);
+        if has_wide && !known.is_wide() {
+            // The functions that serve numbers and vectors in macros have no form for 8 and 16 components.
+            self.found.varied.insert(self.definitions[definition].name.clone());
+        }
     }
 
     fn declare(&mut self, name: &str, ty: Type) {
+        self.declared.push(ty.clone());
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.to_owned(), ty);
         }

@@ -1,7 +1,7 @@
 //! Operators: by precedence, and what comparisons, logic and choices of vectors become.
 
 use super::super::types::Type;
-use super::{MAX_DEPTH, MAX_STEPS, Operand, Reader, is_assignment, pointee};
+use super::{MAX_STEPS, Operand, Reader, is_assignment, pointee};
 
 impl Reader<'_, '_> {
     pub(super) fn expression(&mut self) -> Option<Operand> {
@@ -15,7 +15,7 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn assignment(&mut self) -> Option<Operand> {
-        if self.depth >= MAX_DEPTH || self.steps > MAX_STEPS {
+        if self.is_too_deep() || self.steps > MAX_STEPS {
             return None;
         }
         self.depth += 1;
@@ -29,8 +29,12 @@ impl Reader<'_, '_> {
         if !is_assignment(self.word()) {
             return Some(left);
         }
+        let is_plain = self.next_is("=");
         self.advance();
         let Some(right) = self.assignment() else { return Some(left) };
+        if is_plain {
+            self.convert_pointer(&left.ty, &right);
+        }
         Some(Operand { last: right.last, ..left })
     }
 
@@ -56,6 +60,7 @@ impl Reader<'_, '_> {
             },
             ty => ty,
         };
+        self.convert_pointer(&then.ty, &otherwise);
         match &cond.ty {
             Type::Vector(..) => {
                 self.help("cl_choose");
@@ -75,7 +80,7 @@ impl Reader<'_, '_> {
     }
 
     fn assignment_of_conditional(&mut self) -> Option<Operand> {
-        if self.depth >= MAX_DEPTH {
+        if self.is_too_deep() {
             return None;
         }
         self.depth += 1;
@@ -119,6 +124,8 @@ impl Reader<'_, '_> {
     }
 
     fn comparison(&mut self, operator: usize, left: &Operand, right: &Operand, common: &Type) {
+        // The other pointer converts as it is compared.
+        self.convert_pointer(&right.ty, left);
         match common.flags() {
             flags @ Type::Vector(..) if flags.is_wide() => self.note_wide(&flags),
             Type::Vector(scalar, width) => {
@@ -163,7 +170,7 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn unary(&mut self) -> Option<Operand> {
-        if self.depth >= MAX_DEPTH || self.steps > MAX_STEPS {
+        if self.is_too_deep() || self.steps > MAX_STEPS {
             return None;
         }
         self.depth += 1;

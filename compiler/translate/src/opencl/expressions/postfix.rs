@@ -2,7 +2,7 @@
 
 use super::super::types::Type;
 use super::super::wide;
-use super::{Change, MAX_STEPS, Operand, Reader, is_assignment, pointee};
+use super::{Change, MAX_STEPS, Operand, Reader, Signature, is_assignment, pointee};
 
 impl Reader<'_, '_> {
     /// A cast, a literal of a vector, or an expression in parentheses.
@@ -25,6 +25,7 @@ impl Reader<'_, '_> {
             }
             self.replace(close + 1, "nullptr");
             self.go_behind(Some(close + 1));
+            let ty = Type::Pointer(Box::new(Type::Unknown));
             return Some(Operand { first: open, last: close + 1, ty });
         }
         if has_list && ty.is_vector() {
@@ -35,7 +36,7 @@ impl Reader<'_, '_> {
             // A literal of a structure or an array.
             self.go_behind(Some(close));
             let end = self.text.closing(self.at).filter(|&end| end < self.end)?;
-            self.initialiser();
+            self.initialiser(&ty);
             return self.postfixes(Operand { first: open, last: end, ty });
         }
         self.go_behind(Some(close));
@@ -122,10 +123,14 @@ impl Reader<'_, '_> {
                 let close = self.text.closing(first).filter(|&close| close < self.end)?;
                 self.advance();
                 let outer = std::mem::replace(&mut self.end, close);
-                let inner = self.expression();
+                // `({ … })` has the value of its last expression.
+                let ty = match self.next_is("{") {
+                    true => self.statements(),
+                    false => self.expression().map_or(Type::Unknown, |inner| inner.ty),
+                };
                 self.end = outer;
                 self.go_behind(Some(close));
-                Operand { first, last: close, ty: inner.map_or(Type::Unknown, |inner| inner.ty) }
+                Operand { first, last: close, ty }
             }
             _ if self.text.is_word(first) => self.name(first)?,
             "" => return None,
@@ -157,8 +162,15 @@ impl Reader<'_, '_> {
         let mut args = Vec::new();
         while self.at < self.end {
             let start = self.at;
+            if let Some((ty, next)) = self.type_at(start)
+                && (next == self.end || self.text.at(next) == ",")
+                && ty.is_vector()
+                && self.has_parameters(&name)
+            {
+                self.found.varied.insert(name.clone());
+            }
             match self.assignment() {
-                Some(arg) => args.push(arg.ty),
+                Some(arg) => args.push(arg),
                 None if self.at <= start => {
                     self.at = start;
                     self.advance();
@@ -172,8 +184,12 @@ impl Reader<'_, '_> {
         }
         self.end = outer;
         self.go_behind(Some(close));
-        let ty = self.call(&name, &args, first, close);
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
+        let ty = self.call(&name, &types, first, close);
         self.note_wide(&ty);
+        if let Some(Signature { params, .. }) = self.functions.get(&name).cloned() {
+            params.iter().zip(&args).for_each(|(param, arg)| self.convert_pointer(param, arg));
+        }
         Some(Operand { first, last: close, ty })
     }
 
@@ -213,9 +229,11 @@ impl Reader<'_, '_> {
         let is_arrow = self.text.at(dot) == "->";
         let object = if is_arrow { pointee(base.ty.clone()) } else { base.ty.clone() };
         let ty = match &object {
-            Type::Record(record) => self.names.records[*record].get(name).cloned().unwrap_or(Type::Unknown),
+            Type::Record(record) => {
+                self.names.records[*record].members.get(name).cloned().unwrap_or(Type::Unknown)
+            }
             Type::Vector(scalar, width) => self.components(&base, dot, scalar, *width),
-            _ if self.names.records.iter().any(|members| members.contains_key(name)) => Type::Unknown,
+            _ if self.names.records.iter().any(|record| record.members.contains_key(name)) => Type::Unknown,
             _ => {
                 let digits = name.strip_prefix(['s', 'S']).unwrap_or_default();
                 match small_components(digits) {
@@ -231,7 +249,7 @@ impl Reader<'_, '_> {
     /// Components of a vector.
     fn components(&mut self, base: &Operand, dot: usize, scalar: &str, width: u32) -> Type {
         // A macro may name components.
-        let spelled = self.spelled(dot + 1).map_or(String::new(), |(word, _)| word);
+        let spelled = self.spelled(dot + 1).to_owned();
         let name = if wide::numbers(&spelled, width).is_some() { &*spelled } else { self.text.at(dot + 1) };
         let Some(numbers) = wide::numbers(name, width) else {
             self.refuse(
@@ -246,7 +264,7 @@ impl Reader<'_, '_> {
             1 => Type::scalar(scalar),
             _ => Type::Vector(scalar.to_owned(), count),
         };
-        if width <= 4 {
+        if width <= 4 && count <= 4 {
             let letters: String = numbers.iter().map(|&n| &"xyzw"[n as usize..=n as usize]).collect();
             if letters != name {
                 self.replace(dot + 1, &letters);
@@ -280,8 +298,8 @@ impl Reader<'_, '_> {
         if let Some(ty) = self.macro_value(name, Some(args)) {
             return ty;
         }
-        if let Some(ty) = self.functions.get(name) {
-            return ty.clone();
+        if let Some(function) = self.functions.get(name) {
+            return function.result.clone();
         }
         let general = args.iter().fold(Type::Unknown, |all, arg| all.common(&without_pointer(arg)));
         let converted = name.strip_prefix("convert_").or(name.strip_prefix("as_"));
@@ -343,7 +361,8 @@ impl Reader<'_, '_> {
             "abs" | "abs_diff" => {
                 // Metal's may be of the argument's type.
                 let ty = general.magnitude();
-                if ty != general && !general.is_wide() {
+                if ty != general {
+                    self.note_wide(&ty);
                     self.before(first, &format!("{}(", ty.name()));
                     self.after(close, ")");
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::types::{Type, is_qualifier};
-use super::{MAX_DEPTH, MAX_STEPS, Reader};
+use super::{MAX_STEPS, Reader, Signature};
 
 impl Reader<'_, '_> {
     /// Reads statements up to the end; gives the type of the last expression.
@@ -22,7 +22,15 @@ impl Reader<'_, '_> {
                     }
                     self.advance();
                 }
-                ";" | ":" | "," | ")" | "return" | "do" | "else" | "case" | "default" | "goto" | "break"
+                "return" => {
+                    self.advance();
+                    if let Some(value) = self.expression() {
+                        let result = self.result.clone();
+                        self.convert_pointer(&result, &value);
+                        last = value.ty;
+                    }
+                }
+                ";" | ":" | "," | ")" | "do" | "else" | "case" | "default" | "goto" | "break"
                 | "continue" => self.advance(),
                 "if" | "while" | "switch" => {
                     self.advance();
@@ -107,12 +115,12 @@ impl Reader<'_, '_> {
                 let _ = self.conditional();
             }
             match is_typedef {
-                true => drop(self.names.types.insert(name, declared)),
-                false => self.declare(&name, declared),
+                true => drop(self.names.types.insert(name, declared.clone())),
+                false => self.declare(&name, declared.clone()),
             }
             if self.next_is("=") {
                 self.advance();
-                self.initialiser();
+                self.initialiser(&declared);
             }
             if !self.next_is(",") {
                 break;
@@ -161,25 +169,31 @@ impl Reader<'_, '_> {
             // `float4 a(…)` in a function: there are no constructors.
             return false;
         }
-        self.functions.insert(name.to_owned(), result);
-        let mut params = BTreeMap::new();
+        let (mut names, mut params) = (BTreeMap::new(), Vec::new());
         for (first, last) in self.text.parts(open, close) {
-            let Some((mut ty, next)) = self.type_at(first) else { continue };
-            if next <= last && self.text.is_word(next) {
-                if next < last && self.text.at(next + 1) == "[" {
-                    ty = Type::Pointer(Box::new(ty));
-                }
-                params.insert(self.text.at(next).to_owned(), ty);
+            let (mut ty, next) = self.type_at(first).unwrap_or((Type::Unknown, first));
+            let mut bound = next + 1;
+            while bound < last && self.text.at(bound) == "[" {
+                ty = Type::Pointer(Box::new(ty));
+                bound = self.text.closing(bound).map_or(last, |close| close + 1);
+            }
+            params.push(ty.clone());
+            if next > first && next <= last && self.text.is_word(next) {
+                names.insert(self.text.at(next).to_owned(), ty);
             }
         }
+        let signature = Signature { result: result.clone(), params };
+        self.functions.insert(name.to_owned(), signature);
         self.at = after.saturating_sub(1);
         self.advance();
         if has_body {
             let body = self.text.closing(after).unwrap_or(self.end).min(self.end);
             let end = std::mem::replace(&mut self.end, body);
             self.advance();
-            self.scopes.push(params);
+            self.scopes.push(names);
+            self.result = result;
             self.statements();
+            self.result = Type::Unknown;
             self.scopes.pop();
             self.end = end;
             self.go_behind(Some(body));
@@ -187,29 +201,43 @@ impl Reader<'_, '_> {
         true
     }
 
-    pub(super) fn initialiser(&mut self) {
+    /// The initialiser of a variable, of a member or of an element, of which the type is given.
+    pub(super) fn initialiser(&mut self, ty: &Type) {
         if !self.next_is("{") {
-            let _ = self.assignment();
+            if let Some(value) = self.assignment() {
+                self.convert_pointer(ty, &value);
+            }
             return;
         }
         let close = self.text.closing(self.at).unwrap_or(self.end).min(self.end);
         self.advance();
+        let mut elements = self.elements(ty).into_iter();
+        let mut element = elements.next();
         while self.at < close && self.steps < MAX_STEPS {
             let start = self.at;
-            match self.word() {
-                "{" if self.depth < MAX_DEPTH => {
+            let of = element.clone().unwrap_or(Type::Unknown);
+            match self.text.at(start) {
+                "{" if !self.is_too_deep() => {
                     self.depth += 1;
-                    self.initialiser();
+                    self.initialiser(&of);
                     self.depth -= 1;
                 }
                 // `.name =`
                 "." => {
                     self.advance();
+                    element = Some(self.member_type(ty, self.text.at(self.at)));
                     self.advance();
                 }
-                "," | "=" | "[" | "]" | "{" => self.advance(),
+                // All elements of an array have one type.
+                "," => {
+                    element = elements.next().or(element.filter(|_| matches!(ty, Type::Pointer(_))));
+                    self.advance();
+                }
+                "=" | "[" | "]" | "{" => self.advance(),
                 _ => {
-                    let _ = self.assignment();
+                    if let Some(value) = self.assignment() {
+                        self.convert_pointer(&of, &value);
+                    }
                     if self.at <= start {
                         self.at = start;
                         self.advance();
@@ -220,6 +248,24 @@ impl Reader<'_, '_> {
         self.at = close;
         if self.at < self.end {
             self.advance();
+        }
+    }
+
+    /// The types of what an initialiser in braces lists; one for all elements of an array.
+    fn elements(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Record(record) => self.names.records[*record].order.clone(),
+            Type::Pointer(element) => vec![(**element).clone()],
+            other => vec![other.clone()],
+        }
+    }
+
+    fn member_type(&self, ty: &Type, name: &str) -> Type {
+        match ty {
+            Type::Record(record) => {
+                self.names.records[*record].members.get(name).cloned().unwrap_or(Type::Unknown)
+            }
+            _ => Type::Unknown,
         }
     }
 }
