@@ -13,7 +13,7 @@ mod prelude;
 mod types;
 mod wide;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_diagnostics::{Diagnostic, SourceMap, Span};
 
