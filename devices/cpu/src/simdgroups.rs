@@ -239,9 +239,9 @@ unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
     }
 }
 
-/// Whether the processor is offered to others after a number of turns in which all SIMD-groups only waited. More and
-/// more rarely, because a loop that counts as waiting may compute, and on a busy machine each offer costs it the
-/// time slices of all others.
+/// Whether the processor is offered to others after a number of turns in which all SIMD-groups only waited.
+/// More and more rarely, because a loop that counts as waiting may compute, and on a busy machine each offer
+/// costs it the time slices of all others.
 fn yields_after(idle_turns: u32) -> bool {
     idle_turns >= TURNS_BEFORE_YIELD
         && (idle_turns.is_power_of_two() || idle_turns.is_multiple_of(TURNS_BETWEEN_YIELDS))

@@ -1,9 +1,9 @@
 //! Uses of macros that the translation can read only when they are expanded.
 //!
-//! Owns [`expanded`]. Most macros remain, and their bodies are translated. Those that paste names, that define
-//! kernels, or that take types of vectors mean something else in each use, so that their uses are replaced by
-//! what C's preprocessor makes of them [C99 6.10.3]. Invariant: a use is expanded completely, or left to the
-//! compiler of the translation.
+//! Owns [`expanded`]. Most macros remain, and their bodies are translated. Those that paste names, that
+//! define kernels, or that take types of vectors mean something else in each use, so that their uses are
+//! replaced by what C's preprocessor makes of them [C99 6.10.3]. Invariant: a use is expanded completely, or
+//! left to the compiler of the translation.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -112,8 +112,8 @@ fn edits(
     edits
 }
 
-/// The macros that are expanded. One that names itself is not: the compiler of the translation would expand it
-/// once more.
+/// The macros that are expanded. One that names itself is not: the compiler of the translation would expand
+/// it once more.
 fn names(definitions: &[(String, Macro)], chosen: &BTreeSet<String>) -> BTreeSet<String> {
     let mut names = chosen.clone();
     loop {
@@ -223,8 +223,8 @@ impl Table {
         }
     }
 
-    /// What the use of a macro at a token becomes, and the token after it. `None` if it is not a use, or if it
-    /// cannot be expanded completely.
+    /// What the use of a macro at a token becomes, and the token after it. `None` if it is not a use, or if
+    /// it cannot be expanded completely.
     fn expanded_use(&self, text: &Text<'_>, first: usize) -> Option<(Vec<Word>, usize)> {
         let takes_arguments = |name: &str| {
             let definition = self.0.get(name).and_then(Option::as_ref);

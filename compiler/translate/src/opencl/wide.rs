@@ -167,8 +167,8 @@ pub(super) fn numbers(name: &str, width: u32) -> Option<Vec<u32>> {
     numbers.iter().all(|&number| number < width).then_some(numbers)
 }
 
-/// Where components of a vector are, if Metal has a name for them: those of a structure of halves are one of its
-/// parts, or up to four of one quarter.
+/// Where components of a vector are, if Metal has a name for them: those of a structure of halves are one of
+/// its parts, or up to four of one quarter.
 pub(super) fn path(width: u32, numbers: &[u32]) -> Option<String> {
     if numbers.iter().copied().eq(0..width) {
         return Some(String::new());

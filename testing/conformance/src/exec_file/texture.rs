@@ -3,7 +3,7 @@
 //! It becomes two bindings, the texels and their description, which executors treat as any others.
 
 use crate::case::{Arg, Binding};
-use anymetal_hal::texture::{BindingRole, PixelFormat, TextureDescriptor, TextureKind, TextureLayout};
+use anymetal_types::texture::{BindingRole, PixelFormat, TextureDescriptor, TextureKind, TextureLayout};
 
 /// `FORMAT WIDTH[,HEIGHT[,DEPTH]] TYPE VALUE…`: the texels row after row, of one level.
 pub(super) fn bindings(index: u32, value: &str) -> Result<[Arg; 2], String> {
