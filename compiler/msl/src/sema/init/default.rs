@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
     fn synthesise_default_constructor(&mut self, record: RecordId, span: Span) -> FuncId {
         let ty = self.record_inst(record).ty;
         let span = self.record_inst(record).ast.map_or(span, |ast| ast.span);
-        let func = self.add_function(FnInst {
+        self.add_function(FnInst {
             name: format!("{}::{}", self.types.record(record).name, "(default constructor)"),
             origin: Origin::DefaultConstructor(record),
             args: Rc::from([]),
@@ -104,8 +104,7 @@ impl<'a> Checker<'a> {
             span,
             requested: span,
             definition: None,
-        });
-        func
+        })
     }
 
     /// The value of `T()` and `T{}`.
