@@ -48,8 +48,12 @@ use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use scope::{NameKind, ScopeId};
 use std::sync::Arc;
 
-/// How deeply constructs may nest.
-pub const MAX_DEPTH: u32 = 200;
+/// How deeply constructs may nest, in levels of expressions. Clang accepts 256 brackets within one another
+/// (`-fbracket-depth`), of which each is two to four of these levels.
+pub const MAX_DEPTH: u32 = 1000;
+
+/// The levels that a statement, a declaration or a list counts for: what is made of it nests deeper.
+const LEVELS_OF_CONSTRUCTS: u32 = 5;
 
 /// How high one expression's tree may be.
 pub const MAX_HEIGHT: u32 = 1500;
@@ -285,20 +289,39 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Runs `parse` one level deeper; too deep is an error that skips the rest of the unit.
+    /// Runs `parse` in a statement, a declaration or a list; too deep is an error that skips the rest of the
+    /// unit.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> T, otherwise: impl FnOnce(&mut Self) -> T) -> T {
-        if self.depth >= MAX_DEPTH {
+        self.deeper(LEVELS_OF_CONSTRUCTS, parse, otherwise)
+    }
+
+    /// Like [`Parser::nested`], for a part of an expression.
+    fn nested_expr<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> T,
+        otherwise: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.deeper(1, parse, otherwise)
+    }
+
+    fn deeper<T>(
+        &mut self,
+        levels: u32,
+        parse: impl FnOnce(&mut Self) -> T,
+        otherwise: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        if self.depth + levels > MAX_DEPTH {
             self.too_deep();
             return otherwise(self);
         }
-        self.depth += 1;
+        self.depth += levels;
         let result = parse(self);
-        self.depth -= 1;
+        self.depth -= levels;
         result
     }
 
     fn too_deep(&mut self) {
-        let message = format!("nested more than {MAX_DEPTH} levels deep");
+        let message = "nested too deeply";
         let span = self.span();
         // Everything after would only nest deeper or fail to close: stop here, whether tried or real.
         if self.pending_errors.is_none() {

@@ -105,7 +105,7 @@ impl Parser<'_> {
 
     /// An expression without top-level commas.
     pub(super) fn assignment_expr(&mut self) -> Expr {
-        self.nested(Self::assignment_expr_inner, Self::error_expr)
+        self.nested_expr(Self::assignment_expr_inner, Self::error_expr)
     }
 
     fn assignment_expr_inner(&mut self) -> Expr {
@@ -125,7 +125,7 @@ impl Parser<'_> {
 
     /// `c ? a : b` and tighter.
     pub(super) fn conditional_expr(&mut self) -> Expr {
-        self.nested(Self::conditional_expr_inner, Self::error_expr)
+        self.nested_expr(Self::conditional_expr_inner, Self::error_expr)
     }
 
     fn conditional_expr_inner(&mut self) -> Expr {
@@ -189,7 +189,7 @@ impl Parser<'_> {
             _ => return self.postfix_expr(),
         };
         self.advance();
-        let operand = self.nested(Self::unary_expr, Self::error_expr);
+        let operand = self.nested_expr(Self::unary_expr, Self::error_expr);
         let height = self.height;
         self.node(ExprKind::Unary(op, Box::new(operand)), start, height)
     }
@@ -233,7 +233,7 @@ impl Parser<'_> {
                 height,
             ));
         }
-        let operand = self.nested(Self::unary_expr, Self::error_expr);
+        let operand = self.nested_expr(Self::unary_expr, Self::error_expr);
         let height = self.height;
         Some(self.node(ExprKind::Cast(CastKind::CStyle, Box::new(ty), Box::new(operand)), start, height))
     }
@@ -297,7 +297,7 @@ impl Parser<'_> {
         if let Some(ty) = self.parenthesised_type() {
             return self.node(ExprKind::SizeofType(Box::new(ty)), start, 0);
         }
-        let operand = self.nested(Self::unary_expr, Self::error_expr);
+        let operand = self.nested_expr(Self::unary_expr, Self::error_expr);
         let height = self.height;
         self.node(ExprKind::SizeofExpr(Box::new(operand)), start, height)
     }

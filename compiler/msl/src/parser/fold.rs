@@ -30,14 +30,14 @@ impl Parser<'_> {
             let message = format!("expected an operator after `...`, found {found}");
             self.error("expected-token", self.span(), message);
             if !self.is(Punct::RParen) {
-                self.nested(Self::unary_expr, Self::error_expr);
+                self.nested_expr(Self::unary_expr, Self::error_expr);
             }
             self.eat(Punct::RParen);
             self.height = 1;
             return Expr { kind: ExprKind::Error, span: self.since(start) };
         };
         self.advance();
-        let right = self.nested(Self::unary_expr, Self::error_expr);
+        let right = self.nested_expr(Self::unary_expr, Self::error_expr);
         let height = self.height;
         self.fold(Fold { op, left: None, right: Some(right) }, height, start)
     }
@@ -56,7 +56,7 @@ impl Parser<'_> {
                 self.error("fold-operator", self.span(), message);
             }
             self.advance();
-            right = Some(self.nested(Self::unary_expr, Self::error_expr));
+            right = Some(self.nested_expr(Self::unary_expr, Self::error_expr));
             height = height.max(self.height);
         }
         self.fold(Fold { op, left: Some(left), right }, height, start)

@@ -15,7 +15,7 @@ impl Parser<'_> {
     pub(super) fn statement_expr(&mut self, start: Span) -> Expr {
         let angle = std::mem::replace(&mut self.angle, false);
         let outer = std::mem::replace(&mut self.in_statement_expr, true);
-        let body = self.nested(|p| Some(p.block()), |_| None);
+        let body = self.nested_expr(|p| Some(p.block()), |_| None);
         self.in_statement_expr = outer;
         self.angle = angle;
         self.expect(Punct::RParen, "to end the statement expression");

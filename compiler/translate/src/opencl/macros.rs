@@ -43,9 +43,9 @@ struct Macro {
 #[derive(Debug, Default)]
 struct Table(BTreeMap<String, Option<Rc<Macro>>>);
 
-/// The source with the uses of some macros replaced: of `chosen`, of those that paste names or define kernels,
-/// and of those that name one of these. `defined` are the macros that are defined before the source, of which the
-/// program defines `macros`.
+/// The source with the uses of some macros replaced: of `chosen`, of those that paste names or define
+/// kernels, and of those that name one of these. `defined` are the macros that are defined before the source,
+/// of which the program defines `macros`.
 pub(super) fn expanded(
     flat: Flattened,
     defined: &BTreeMap<String, String>,

@@ -22,7 +22,12 @@ unsafe impl Sync for Shared {}
 /// reason.
 fn default_device() -> Retained<Device> {
     static DEFAULT: OnceLock<Shared> = OnceLock::new();
-    let made = DEFAULT.get_or_init(|| match anymetal::Device::system_default() {
+    // Programs over Metal's API have no other way to start the exporters that their settings request.
+    let opened = || {
+        anymetal_service::start().map_err(anymetal::Error::from)?;
+        anymetal::Device::system_default()
+    };
+    let made = DEFAULT.get_or_init(|| match opened() {
         Ok(device) => Shared(crate::foundation::object(device)),
         Err(error) => raise(&format!("MTLCreateSystemDefaultDevice: {error}")),
     });

@@ -29,8 +29,7 @@ impl<'a> Checker<'a> {
         }
         let mut values: Vec<Option<Expr>> = vec![None; count];
         let mut next = 0;
-        while next < count {
-            let Some(clause) = cursor.clauses.get(cursor.at) else { break };
+        while let Some(clause) = cursor.clauses.get(cursor.at) {
             if let Some(Designator::Field(name, at)) = clause.designators.first() {
                 let Some(path) = self.designated_field(record, *name, *at) else { return self.poison(span) };
                 next = path[0] as usize;
@@ -38,6 +37,9 @@ impl<'a> Checker<'a> {
                 values[next] = Some(value);
                 next += 1;
                 continue;
+            }
+            if next == count {
+                break;
             }
             let field = self.types.record(record).fields[next].clone();
             let ty = self.declared_field_type(&field).unqualified();
