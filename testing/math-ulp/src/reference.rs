@@ -84,10 +84,11 @@ fn within_period(x: f64) -> f64 {
 }
 
 fn sin_pi(x: f64) -> f64 {
-    let y = within_period(x);
-    if y == 0.0 {
+    if x.is_finite() && x == x.trunc() {
+        // Of integers of both kinds the zero has the argument's sign (IEEE 754-2019, 9.2.1).
         return 0.0_f64.copysign(x);
     }
+    let y = within_period(x);
     let magnitude = y.abs();
     let value = if magnitude <= 0.25 {
         (PI * magnitude).sin()
