@@ -1,3 +1,19 @@
+// In a function, in a class and in a class template.
+struct Holder {
+    enum { P = 2, Q = P * 2 };
+};
+template <int N> struct Shifted {
+    enum Value : short { R = N, S = -R };
+};
+kernel void local(device int* x [[buffer(0)]])
+{
+    enum { J = 5, K, L = K * 10 };
+    enum class Inner : short { M = 3, N = M + 1, O = N * 2 };
+    x[0] = L;
+    x[1] = int(Inner::O);
+    x[2] = Holder::Q;
+    x[3] = Shifted<2>::S;
+}
 // Enumerators made from others of their enumeration, whichever of them is used first.
 //! covers: C++ dcl.enum
 //! oracle: clang
@@ -10,6 +26,9 @@
 //! kernel: middle
 //! arg 0: i32 0
 //! expect 0: i32 21
+//! kernel: local
+//! arg 0: i32 0 0 0 0
+//! expect 0: i32 60 8 4 -2
 
 #include <metal_stdlib>
 using namespace metal;

@@ -65,11 +65,8 @@ impl<'a> Checker<'a> {
 
     fn evaluate_enumerators(&mut self, id: EnumId, scope: ScopeId) {
         let ast = self.enum_insts[id.0 as usize].ast;
-        // Enumerators of a scoped enumeration are names of the ones after them only.
-        let scope = match ast.is_scoped {
-            true => self.add_scope(Some(scope), ScopeKind::Block(FxHashMap::default())),
-            false => scope,
-        };
+        // Each is a name of those after it, wherever the enumeration is declared.
+        let scope = self.add_scope(Some(scope), ScopeKind::Block(FxHashMap::default()));
         for enumerator in ast.enumerators.iter().flatten() {
             let written = enumerator.value.as_ref().and_then(|expr| {
                 self.in_scope(scope, |s| {
@@ -83,11 +80,10 @@ impl<'a> Checker<'a> {
             let info = self.types.enumeration(id);
             let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
             self.enum_insts[id.0 as usize].values.push((value, ty));
-            if ast.is_scoped {
-                let bits = value as u64 & anymetal_ir::eval::mask(self.types.enumeration(id).underlying.ir());
-                let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
-                self.in_scope(scope, |s| s.declare_local(enumerator.name, known, enumerator.span));
-            }
+            let scalar = self.types.scalar_repr(ty).expect("an enumerator's type is an integer's");
+            let bits = value as u64 & anymetal_ir::eval::mask(scalar.ir());
+            let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
+            self.in_scope(scope, |s| s.declare_local(enumerator.name, known, enumerator.span));
         }
     }
 
