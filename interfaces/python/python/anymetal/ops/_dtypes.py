@@ -13,6 +13,11 @@ Device = Any
 Axes = Any
 
 
+def listed(values: Any) -> list[Any]:
+    """One value, or those of an iterable. Not by `list`, which reserves memory for the length that an object claims."""
+    return [values] if isinstance(values, int) else [one for one in values]
+
+
 class DType:
     """The type of an array's elements."""
 

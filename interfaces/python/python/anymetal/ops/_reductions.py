@@ -10,13 +10,13 @@ from collections.abc import Callable
 from .. import _native
 from .._native import Array
 from ._creation import full
-from ._dtypes import Axes, astype
+from ._dtypes import Axes, astype, listed
 
 
 def _axes(x: Array, axis: Axes) -> list[int]:
     if axis is None:
         return list(range(x.ndim))
-    return [axis] if isinstance(axis, int) else list(axis)
+    return listed(axis)
 
 
 def _reduction(name: str) -> Callable[..., Array]:
@@ -25,7 +25,7 @@ def _reduction(name: str) -> Callable[..., Array]:
             return _native.reshaped(
                 "reshape", _native.reduce(name, _native.reshaped("reshape", x, [1]), [0], False), []
             )
-        if axis is not None and not isinstance(axis, int) and not list(axis):
+        if axis is not None and not listed(axis):
             return x
         return _native.reduce(name, x, _axes(x, axis), keepdims)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .. import _native
 from .._native import Array
 from ._creation import extents_of
-from ._dtypes import Axes
+from ._dtypes import Axes, listed
 from ._reductions import _axes, axis_of
 
 
@@ -34,17 +34,17 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """The arrays one after the other along an axis."""
     if axis is None:
         arrays, axis = [reshape(x, -1) for x in arrays], 0
-    return _native.join("concat", list(arrays), axis)
+    return _native.join("concat", listed(arrays), axis)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """The arrays along a new axis."""
-    return _native.join("stack", list(arrays), axis)
+    return _native.join("stack", listed(arrays), axis)
 
 
 def expand_dims(x: Array, /, axis: Axes = 0) -> Array:
     """A view with new axes of one element, at those positions of the result."""
-    axes = [axis] if isinstance(axis, int) else list(axis)
+    axes = listed(axis)
     places = sorted(_within(one, x.ndim + len(axes)) for one in axes)
     if len(set(places)) < len(places):
         raise ValueError(f"the new axes {tuple(axes)} are not different")
@@ -55,7 +55,7 @@ def expand_dims(x: Array, /, axis: Axes = 0) -> Array:
 
 def squeeze(x: Array, /, axis: Axes) -> Array:
     """A view without axes of one element."""
-    axes = [axis] if isinstance(axis, int) else list(axis)
+    axes = listed(axis)
     for one in sorted((axis_of(x, one) for one in axes), reverse=True):
         x = _native.reshaped("squeeze", x, [one])
     return x
@@ -94,7 +94,7 @@ def contiguous(x: Array, /) -> Array:
 
 def pad(x: Array, pads: Sequence[tuple[int, int]], /, *, value: float = 0.0) -> Array:
     """More elements of a value before and after each axis."""
-    return _native.pad(x, list(pads), value)
+    return _native.pad(x, listed(pads), value)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     """A view with axes at other positions; the others keep their order."""
-    sources, destinations = ([one] if isinstance(one, int) else list(one) for one in (source, destination))
+    sources, destinations = (listed(one) for one in (source, destination))
     sources, destinations = ([_within(one, x.ndim) for one in axes] for axes in (sources, destinations))
     if len(sources) != len(destinations):
         raise ValueError(f"{len(sources)} axes cannot be moved to {len(destinations)} positions")
