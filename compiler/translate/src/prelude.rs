@@ -109,6 +109,7 @@ fn repeated(text: &str, options: &str, wanted: &BTreeSet<String>) -> String {
 
 /// The prefix and the suffix of the first name that contains `$N`.
 fn around(text: &str) -> (&str, &str) {
+    // Texts without `$N` are repeated for other words, which form no names.
     let Some((before, after)) = text.split_once("$N") else { return ("", "") };
     let is_other = |c: char| !(c.is_alphanumeric() || c == '_');
     let prefix = before.rfind(is_other).map_or(before, |at| &before[at + 1..]);
