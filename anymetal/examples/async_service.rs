@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anymetal::{
-    Device, Error, ErrorClass, Pipeline, Priority, Queue, QueueOptions, Tenant, TenantLimits, TimeShare,
-};
+use anymetal::command::Priority;
+use anymetal::error::ErrorClass;
+use anymetal::tenant::{Tenant, TenantLimits, TimeShare};
+use anymetal::{Device, Error, Pipeline, Queue, QueueDescriptor};
 
 const REQUESTS: usize = 1000;
 
@@ -95,7 +96,7 @@ fn clients(device: &Device) -> Result<Vec<Client>, Error> {
     ];
     let client = |(name, limits, priority): (&str, TenantLimits, Priority)| {
         let tenant = device.tenant(name, limits);
-        let queue = device.queue_with(QueueOptions {
+        let queue = device.queue_with(QueueDescriptor {
             label: name.to_owned(),
             tenant: Some(tenant.clone()),
             priority,

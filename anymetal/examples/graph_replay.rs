@@ -11,7 +11,8 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anymetal::{Buffer, Device, Executable, GraphBuilder, Pipeline, PlanOptions, Queue, ResourceId, ValueId};
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions, ResourceId, ValueId};
+use anymetal::{Buffer, Device, Pipeline, Queue};
 
 const SIDE: usize = 16;
 const CELLS: usize = SIDE * SIDE;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anymetal::{Buffer, Device, Pipeline, Queue, QueueOptions, Submission};
+use anymetal::{Buffer, Device, Pipeline, Queue, QueueDescriptor, Submission};
 
 const SIDE: usize = 256;
 const PIXELS: usize = SIDE * SIDE;
@@ -107,7 +107,7 @@ impl Machine {
         let library = device.library_from_source(SOURCE)?;
         let (blur, histogram) = (library.pipeline("blur")?, library.pipeline("histogram")?);
         let queue = |label: &str| {
-            device.queue_with(QueueOptions { label: label.to_owned(), ..device.queue_options() })
+            device.queue_with(QueueDescriptor { label: label.to_owned(), ..device.queue_options() })
         };
         let queues = ["upload", "compute", "download"].into_iter().map(queue).collect::<Result<_, _>>()?;
         Ok(Machine { device, blur, histogram, queues })

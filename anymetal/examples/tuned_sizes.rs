@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use anymetal::{Buffer, Device, Error, Launch, Plain, Queue, Submission};
+use anymetal::argument::Plain;
+use anymetal::{Buffer, Device, Error, Launch, Queue, Submission};
 
 const SIDE: u32 = 1024;
 const N: u32 = SIDE * SIDE;

@@ -3,10 +3,13 @@
 //! The trait and all other arguments are the runtime's; this file adds the check that an element type fits
 //! what the kernel declares.
 
-use anymetal_core::submission::argument::{Argument, ArgumentTarget, Inline};
-use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
 use bytemuck::{NoUninit, Pod};
+
+pub use anymetal_core::submission::argument::{
+    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
+};
+pub use anymetal_hal::command::BoundResource;
 
 use crate::buffer::{Buffer, BufferView};
 use crate::element::fits;
@@ -29,7 +32,7 @@ impl<T: Pod> Argument for BufferView<T> {
 }
 
 /// Binds the bytes of a plain structure that it owns, where [`Inline`] binds those of one that it borrows:
-/// for [`crate::GraphBuilder::value`], which keeps it.
+/// for [`crate::graph::GraphBuilder::value`], which keeps it.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain<T>(pub T);
 

@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use anymetal_core::memory::allocator::AllocatedBuffer;
 use anymetal_core::memory::mode::ModeDecision;
 use anymetal_core::memory::pool::PooledBuffer;
-pub use anymetal_core::memory::view::BufferView as Region;
+pub use anymetal_core::memory::view::BufferView as BufferSlice;
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
 use anymetal_hal::error::DeviceError;
 use bytemuck::{Pod, Zeroable};
@@ -20,15 +21,15 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Error;
 
 /// All bytes of the buffer.
-impl<T: Pod> From<&Buffer<T>> for Region {
-    fn from(buffer: &Buffer<T>) -> Region {
+impl<T: Pod> From<&Buffer<T>> for BufferSlice {
+    fn from(buffer: &Buffer<T>) -> BufferSlice {
         buffer.region()
     }
 }
 
 /// The bytes of the view.
-impl<T: Pod> From<&BufferView<T>> for Region {
-    fn from(view: &BufferView<T>) -> Region {
+impl<T: Pod> From<&BufferView<T>> for BufferSlice {
+    fn from(view: &BufferView<T>) -> BufferSlice {
         view.region()
     }
 }
@@ -133,8 +134,25 @@ impl<T: Pod> Buffer<T> {
         Ok(BufferView { buffer: self.clone(), start, len: end - start })
     }
 
+    /// The address of its first byte for the host, Metal's `contents`, for code that guards its accesses
+    /// itself; `None` if the host does not see it. [`Buffer::read`], [`Buffer::write`] and
+    /// [`BufferView::map`] need no `unsafe`.
+    pub fn contents(&self) -> Option<NonNull<u8>> {
+        self.hal().contents()
+    }
+
+    /// Blocks until no submitted work uses it.
+    pub fn wait_until_unused(&self) -> Result<(), Error> {
+        Ok(self.hal().wait_for_work(None)?)
+    }
+
+    /// Whether both are handles of the same memory.
+    pub fn is_same<U: Pod>(&self, other: &Buffer<U>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(self.hal()), Arc::as_ptr(other.hal()))
+    }
+
     /// The untyped buffer below; that of a pooled one may be longer.
-    pub fn hal(&self) -> &Arc<dyn HalBuffer> {
+    pub(crate) fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
             Memory::Own(allocated) => allocated.buffer(),
             Memory::Lent(buffer) => buffer,
@@ -153,10 +171,10 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> Region {
+    pub fn region(&self) -> BufferSlice {
         match &*self.memory {
             Memory::Own(allocated) => allocated.view(),
-            Memory::Lent(buffer) => Region::of(Arc::clone(buffer)),
+            Memory::Lent(buffer) => BufferSlice::of(Arc::clone(buffer)),
             Memory::Pooled(pooled, _) => pooled.view(),
         }
     }
@@ -229,7 +247,7 @@ impl<T: Pod> BufferView<T> {
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> Region {
+    pub fn region(&self) -> BufferSlice {
         let (start, end) = (self.start * size_of::<T>(), (self.start + self.len) * size_of::<T>());
         let region = self.buffer.region().slice(start as u64..end as u64);
         region.expect("a view lies within its buffer")

@@ -7,7 +7,8 @@ use anymetal_core::tenant::Tenant;
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{BufferOptions, Device, TenantLimits};
+/// use anymetal::tenant::TenantLimits;
+/// use anymetal::{BufferOptions, Device};
 ///
 /// let device = Device::system_default()?;
 /// let guest = device.tenant("guest", TenantLimits { bytes: Some(1000), ..TenantLimits::default() });

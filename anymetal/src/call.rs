@@ -315,13 +315,13 @@ macro_rules! call_setters {
 
         /// A grid of that many threads; the last threadgroups may be partial.
         pub fn threads(mut self, threads: impl Into<$crate::Extent>) -> Self {
-            self.call.grid(threads.into(), $crate::Grid::Threads);
+            self.call.grid(threads.into(), $crate::command::Grid::Threads);
             self
         }
 
         /// A grid of that many full threadgroups. Their size is given with `group_size`.
         pub fn groups(mut self, groups: impl Into<$crate::Extent>) -> Self {
-            self.call.grid(groups.into(), $crate::Grid::Threadgroups);
+            self.call.grid(groups.into(), $crate::command::Grid::Threadgroups);
             self
         }
 
@@ -346,7 +346,7 @@ macro_rules! texture_setters {
                 index,
                 (texture.descriptor(), texture.description()),
                 |target| $argument::$bind(texture.texels(), target),
-                |bytes, target| $argument::$bind(&$crate::InlineBytes(bytes), target),
+                |bytes, target| $argument::$bind(&$crate::argument::InlineBytes(bytes), target),
             );
             self
         }
@@ -354,15 +354,15 @@ macro_rules! texture_setters {
         /// The sampler at `[[sampler(index)]]`.
         pub fn sampler(mut self, index: u32, sampler: &$crate::SamplerDescriptor) -> Self {
             self.call.sampler(index, sampler, |bytes, target| {
-                $argument::$bind(&$crate::InlineBytes(bytes), target)
+                $argument::$bind(&$crate::argument::InlineBytes(bytes), target)
             });
             self
         }
 
         /// The shape of the tensor whose elements are the argument with that Metal index.
-        pub fn tensor_shape(mut self, index: u32, shape: &$crate::TensorShape) -> Self {
+        pub fn tensor_shape(mut self, index: u32, shape: &$crate::tensor::TensorShape) -> Self {
             self.call.tensor_shape(index, shape, |bytes, target| {
-                $argument::$bind(&$crate::InlineBytes(bytes), target)
+                $argument::$bind(&$crate::argument::InlineBytes(bytes), target)
             });
             self
         }
@@ -370,9 +370,10 @@ macro_rules! texture_setters {
         /// The region of the grid that stage-in data are for; without one, all of it from the start of the
         /// buffers. The pipeline needs a description of stage-in data
         /// (`PipelineDescriptor::stage_input`).
-        pub fn stage_in_region(mut self, region: $crate::StageInRegion) -> Self {
+        pub fn stage_in_region(mut self, region: $crate::stage_input::StageInRegion) -> Self {
             let bytes = region.to_bytes();
-            self.call.stage_in_region(|target| $argument::$bind(&$crate::InlineBytes(&bytes), target));
+            self.call
+                .stage_in_region(|target| $argument::$bind(&$crate::argument::InlineBytes(&bytes), target));
             self
         }
 

@@ -4,11 +4,13 @@
 
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::error::DeviceError;
-use anymetal_nvidia::{GroupId, NvidiaDevice, ReduceOp, Shard};
+use anymetal_nvidia::{NvidiaDevice, Shard};
 
-use crate::buffer::Region;
+use crate::buffer::BufferSlice;
 use crate::device::Device;
 use crate::error::Error;
+
+pub use anymetal_nvidia::{GroupId, ReduceOp};
 
 /// NVIDIA GPUs that do operations together, over NCCL, which is loaded when it is asked for.
 ///
@@ -37,7 +39,9 @@ impl Collectives {
     /// ```no_run
     /// # fn main() -> Result<(), anymetal::Error> {
     /// # let (rank, ranks, bytes) = (0, 2, [0; 128]);
-    /// use anymetal::{Collectives, Device, GroupId, ReduceOp, ScalarType};
+    /// use anymetal::collectives::{Collectives, GroupId, ReduceOp};
+    /// use anymetal::reflection::ScalarType;
+    /// use anymetal::Device;
     ///
     /// // One process made it with `GroupId::new()`, and gave its bytes to the others.
     /// let group = GroupId::from_bytes(bytes);
@@ -60,19 +64,29 @@ impl Collectives {
     }
 
     /// The elements become those of all ranks, reduced.
-    pub fn all_reduce(&self, data: &[Region], element: ScalarType, reduce: ReduceOp) -> Result<(), Error> {
+    pub fn all_reduce(
+        &self,
+        data: &[BufferSlice],
+        element: ScalarType,
+        reduce: ReduceOp,
+    ) -> Result<(), Error> {
         let count = self.count(data, element)?;
         Ok(self.nvidia.all_reduce(&shards(data)?, element, count, reduce)?)
     }
 
     /// The elements become those of the rank `root`.
-    pub fn broadcast(&self, data: &[Region], root: usize, element: ScalarType) -> Result<(), Error> {
+    pub fn broadcast(&self, data: &[BufferSlice], root: usize, element: ScalarType) -> Result<(), Error> {
         let count = self.count(data, element)?;
         Ok(self.nvidia.broadcast(&shards(data)?, root, element, count)?)
     }
 
     /// `to` becomes the elements of `from` of every rank, one after the other.
-    pub fn all_gather(&self, from: &[Region], to: &[Region], element: ScalarType) -> Result<(), Error> {
+    pub fn all_gather(
+        &self,
+        from: &[BufferSlice],
+        to: &[BufferSlice],
+        element: ScalarType,
+    ) -> Result<(), Error> {
         let count = self.count(from, element)?;
         Ok(self.nvidia.all_gather(&shards(from)?, &shards(to)?, element, count)?)
     }
@@ -81,8 +95,8 @@ impl Collectives {
     /// becomes the piece of its rank.
     pub fn reduce_scatter(
         &self,
-        from: &[Region],
-        to: &[Region],
+        from: &[BufferSlice],
+        to: &[BufferSlice],
         element: ScalarType,
         reduce: ReduceOp,
     ) -> Result<(), Error> {
@@ -91,8 +105,8 @@ impl Collectives {
     }
 
     /// The elements of each region, if they are alike.
-    fn count(&self, data: &[Region], element: ScalarType) -> Result<u64, Error> {
-        let bytes = data.first().map_or(0, Region::length);
+    fn count(&self, data: &[BufferSlice], element: ScalarType) -> Result<u64, Error> {
+        let bytes = data.first().map_or(0, BufferSlice::length);
         if data.iter().any(|region| region.length() != bytes) || !bytes.is_multiple_of(element.size()) {
             return Err(DeviceError::Unsupported {
                 device: self.first.name().to_owned(),
@@ -120,8 +134,8 @@ fn nvidia(devices: &[Device]) -> Result<(Vec<NvidiaDevice>, Device), Error> {
 }
 
 /// Regions for the library, once no held work uses them.
-fn shards(data: &[Region]) -> Result<Vec<Shard>, Error> {
-    let shard = |region: &Region| {
+fn shards(data: &[BufferSlice]) -> Result<Vec<Shard>, Error> {
+    let shard = |region: &BufferSlice| {
         region.buffer().wait_for_work(None)?;
         Ok(Shard { buffer: std::sync::Arc::clone(region.buffer()), offset: region.offset() })
     };

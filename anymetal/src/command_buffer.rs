@@ -15,7 +15,7 @@ use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
 use bytemuck::Pod;
 
-use crate::buffer::{BufferView, Region};
+use crate::buffer::{BufferSlice, BufferView};
 use crate::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::error::Error;
 use crate::fence::Fence;
@@ -54,7 +54,7 @@ impl CommandBuffer {
     }
 
     /// The bytes of the log for messages of its kernels, by default a mebibyte. Messages that do not fit are
-    /// counted and lost ([`crate::Logs::dropped`]).
+    /// counted and lost ([`crate::log::Logs::dropped`]).
     pub fn log_bytes(self, bytes: u64) -> Self {
         CommandBuffer { inner: self.inner.log_bytes(bytes) }
     }
@@ -72,12 +72,12 @@ impl CommandBuffer {
 
     /// Makes a buffer reachable for its kernels that find the buffer's address in memory; see
     /// [`ComputeEncoder::use_resource`].
-    pub fn use_resource(&mut self, resource: impl Into<Region>, usage: ResourceUsage) {
+    pub fn use_resource(&mut self, resource: impl Into<BufferSlice>, usage: ResourceUsage) {
         self.inner.use_resource(resource.into().buffer(), usage);
     }
 
     /// As [`CommandBuffer::use_resource`], of several.
-    pub fn use_resources<R: Into<Region>>(
+    pub fn use_resources<R: Into<BufferSlice>>(
         &mut self,
         resources: impl IntoIterator<Item = R>,
         usage: ResourceUsage,
@@ -103,7 +103,7 @@ impl CommandBuffer {
 
     /// Writes what the device's clock shows once everything before is done, in nanoseconds, to the first
     /// eight bytes of a region, which begins at a multiple of eight ([`crate::Device::clock_ns`]).
-    pub fn sample_time(&mut self, region: &Region) -> Result<(), Error> {
+    pub fn sample_time(&mut self, region: &BufferSlice) -> Result<(), Error> {
         region.slice(0..TIME_SAMPLE_BYTES)?;
         let (buffer, offset) = (Arc::clone(region.buffer()), region.offset());
         Ok(self.inner.sample_time(TimeSample { buffer, offset })?)
@@ -142,7 +142,7 @@ impl BlitEncoder<'_> {
     }
 
     /// Copies the bytes of a region to the start of another of the same length.
-    pub fn copy_region(&mut self, from: &Region, to: &Region) -> Result<(), Error> {
+    pub fn copy_region(&mut self, from: &BufferSlice, to: &BufferSlice) -> Result<(), Error> {
         to.slice(0..from.length())?;
         let range = from.offset()..from.offset() + from.length();
         self.inner.copy(from.buffer(), range, to.buffer(), to.offset())?;
@@ -155,7 +155,7 @@ impl BlitEncoder<'_> {
     }
 
     /// Sets every byte of a region.
-    pub fn fill_region(&mut self, region: &Region, value: u8) -> Result<(), Error> {
+    pub fn fill_region(&mut self, region: &BufferSlice, value: u8) -> Result<(), Error> {
         self.inner.fill(region.buffer(), region.offset()..region.offset() + region.length(), value)?;
         Ok(())
     }

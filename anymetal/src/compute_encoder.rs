@@ -25,7 +25,7 @@ use anymetal_hal::stage_input::StageInRegion;
 use anymetal_types::texture::{BindingRole, SamplerDescriptor};
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, BufferView, Region};
+use crate::buffer::{Buffer, BufferSlice, BufferView};
 use crate::call::KernelCall;
 use crate::error::Error;
 use crate::extent::Extent;
@@ -159,7 +159,7 @@ impl<'a, State> ComputeEncoder<'a, State> {
 
     /// As [`ComputeEncoder::set_stage_in_region`], with a region that work before it may have written: 24
     /// bytes, the origin along x, y and z and the size, each of 32 bits.
-    pub fn set_stage_in_region_indirect(&mut self, region: &Region) {
+    pub fn set_stage_in_region_indirect(&mut self, region: &BufferSlice) {
         if let Some(index) = BindingRole::StageInRegion.index() {
             self.set_argument(index, region.clone());
         }
@@ -204,7 +204,7 @@ impl<'a, State> ComputeEncoder<'a, State> {
     }
 
     /// As [`ComputeEncoder::use_buffer`], of all of a region's buffer.
-    pub fn use_region(&mut self, region: &Region) {
+    pub fn use_region(&mut self, region: &BufferSlice) {
         self.used.buffers.push(Arc::clone(region.buffer()));
     }
 
@@ -213,7 +213,7 @@ impl<'a, State> ComputeEncoder<'a, State> {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::ResourceUsage;
+    /// use anymetal::command::ResourceUsage;
     ///
     /// let device = anymetal::Device::system_default()?;
     /// let source = "kernel void total(device const uint* constant* tables, device uint* y,
@@ -236,12 +236,12 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn use_resource(&mut self, resource: impl Into<Region>, usage: ResourceUsage) {
+    pub fn use_resource(&mut self, resource: impl Into<BufferSlice>, usage: ResourceUsage) {
         self.inner.use_resource(resource.into().buffer(), usage);
     }
 
     /// As [`ComputeEncoder::use_resource`], of several.
-    pub fn use_resources<R: Into<Region>>(
+    pub fn use_resources<R: Into<BufferSlice>>(
         &mut self,
         resources: impl IntoIterator<Item = R>,
         usage: ResourceUsage,
@@ -314,7 +314,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     /// region.
     pub fn dispatch_threadgroups_indirect_region(
         &mut self,
-        counts: &Region,
+        counts: &BufferSlice,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
         counts.slice(0..size_of::<[u32; 3]>() as u64)?;
@@ -382,7 +382,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     }
 
     /// The textures and samplers that the kernel takes; those that are not set are bound to what is set at
-    /// the index of their role ([`BindingRole::index`]), such as [`crate::Unbound`], or missed by the checks
+    /// the index of their role ([`BindingRole::index`]), such as [`crate::argument::Unbound`], or missed by the checks
     /// of bindings.
     fn bind_resources(
         &self,
@@ -441,7 +441,7 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
     pub fn execute_commands_indirect_region(
         &mut self,
         buffer: &IndirectCommandBuffer,
-        range: &Region,
+        range: &BufferSlice,
     ) -> Result<ExecutedCommands, Error> {
         range.slice(0..INDIRECT_RANGE_BYTES)?;
         let range = ExecutedRange::Indirect { buffer: Arc::clone(range.buffer()), offset: range.offset() };
@@ -542,7 +542,7 @@ fn range_in(view: &BufferView<u32>) -> Result<ExecutedRange, Error> {
 }
 
 /// The three counts of an indirect dispatch.
-pub(crate) fn counts_in(view: &BufferView<u32>) -> Result<crate::buffer::Region, Error> {
+pub(crate) fn counts_in(view: &BufferView<u32>) -> Result<crate::buffer::BufferSlice, Error> {
     match view.len() {
         3.. => Ok(view.region()),
         len => Err(Error::RangeOutsideBuffer { start: 0, end: 3, len }),

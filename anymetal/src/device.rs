@@ -22,7 +22,7 @@ use anymetal_core::trace::Trace;
 use anymetal_driver::Target;
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::clock::{Clock, SystemClock};
+use anymetal_hal::clock::Clock;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
@@ -102,15 +102,12 @@ impl Device {
         machine::with_settings(&settings)
     }
 
-    /// A device made elsewhere, with options of its own, or one that wraps another; with the default
-    /// settings. Each call gives a device of its own.
-    pub fn from_hal(inner: Arc<dyn HalDevice>) -> Device {
-        Device::from_parts(inner, RuntimeConfig::default(), SystemClock::shared())
-    }
-
-    /// A device made elsewhere, its settings, and the clock that all limits go by. Each call gives a device
-    /// of its own.
-    pub fn from_parts(hal: Arc<dyn HalDevice>, config: RuntimeConfig, clock: Arc<dyn Clock>) -> Device {
+    /// A device over `hal` with its settings, and the clock that all limits go by.
+    pub(crate) fn from_parts(
+        hal: Arc<dyn HalDevice>,
+        config: RuntimeConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Device {
         let own = hal;
         let hal: Arc<dyn HalDevice> = match config.family {
             Some(family) => Arc::new(EmulatedDevice::new(Arc::clone(&own), family)),
@@ -337,8 +334,12 @@ impl Device {
         self.shared.context.start_trace_of(commands)
     }
 
-    /// The context of all queues, for what this crate does not wrap.
-    pub fn context(&self) -> &Context {
+    /// The clock by which its limits and waits go.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        self.context().clock()
+    }
+
+    pub(crate) fn context(&self) -> &Context {
         &self.shared.context
     }
 
@@ -349,14 +350,13 @@ impl Device {
     }
 
     /// What its clock shows now, in nanoseconds, if command buffers can sample it
-    /// ([`crate::CommandBuffer::sample_time`]); the error says that they cannot. [`crate::Timing`] is by the
+    /// ([`crate::CommandBuffer::sample_time`]); the error says that they cannot. [`crate::profile::Timing`] is by the
     /// same clock.
     pub fn clock_ns(&self) -> Result<u64, Error> {
         Ok(self.shared.hal.clock_ns()?)
     }
 
-    /// The device below, for what this crate does not wrap.
-    pub fn hal(&self) -> &Arc<dyn HalDevice> {
+    pub(crate) fn hal(&self) -> &Arc<dyn HalDevice> {
         &self.shared.hal
     }
 }

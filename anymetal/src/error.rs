@@ -12,18 +12,22 @@ use anymetal_core::graph::GraphError;
 use anymetal_core::memory::MemoryError;
 use anymetal_core::record::file::RecordingError;
 use anymetal_core::record::replay::ReplayError;
-use anymetal_core::submission::ExecError;
+use anymetal_driver::CompileError;
 use anymetal_driver::sanitizer::FilterError;
-use anymetal_driver::{CompileError, CompilerBug};
-use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::stage_input::StageInputError;
 use anymetal_types::texture::TextureError;
+
+pub use anymetal_core::submission::ExecError;
+pub use anymetal_driver::CompilerBug;
+pub use anymetal_hal::error::{DeviceError, ErrorClass, LoadedPointer, OutOfBounds};
+pub use anymetal_types::family::UnknownFamily;
 
 /// What went wrong: the one error type of this crate. [`Error::class`] is what retry policies decide by; the
 /// variants hold the typed details of the layer that refused.
 ///
 /// ```
-/// use anymetal::{Device, DeviceError, Error, ErrorClass};
+/// use anymetal::error::{DeviceError, ErrorClass};
+/// use anymetal::{Device, Error};
 /// # fn main() -> Result<(), Error> {
 /// let device = Device::system_default()?;
 /// let kernel = "kernel void set(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }";

@@ -8,7 +8,7 @@ use anymetal_core::graph::{self as runtime, Plan, PlanOptions};
 use anymetal_core::submission::argument::Argument;
 use anymetal_hal::command::Grid;
 
-use crate::buffer::Region;
+use crate::buffer::BufferSlice;
 use crate::error::Error;
 use crate::graph::{Graph, ValueId};
 
@@ -16,7 +16,8 @@ use crate::graph::{Graph, ValueId};
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{Device, Executable, GraphBuilder, PlanOptions};
+/// use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+/// use anymetal::Device;
 ///
 /// let device = Device::system_default()?;
 /// let source = "kernel void scale(device const float* x, device float* y, constant float& a,
@@ -64,13 +65,13 @@ impl Executable {
     }
 
     /// Sets the buffer of a parameter: `graph.set_buffer(input, &x)`. Its length must be the parameter's.
-    pub fn set_buffer(&mut self, parameter: ResourceId, buffer: impl Into<Region>) -> Result<(), Error> {
+    pub fn set_buffer(&mut self, parameter: ResourceId, buffer: impl Into<BufferSlice>) -> Result<(), Error> {
         Ok(self.inner.set_buffer(parameter, buffer.into())?)
     }
 
     /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share
     /// one.
-    pub fn set_buffers<R: Into<Region>>(
+    pub fn set_buffers<R: Into<BufferSlice>>(
         &mut self,
         arguments: impl IntoIterator<Item = (ResourceId, R)>,
     ) -> Result<(), Error> {

@@ -7,14 +7,15 @@
 use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::launch::functions::{ENTRY_BYTES, entry};
 
-use crate::buffer::{Buffer, Region};
+use crate::buffer::{Buffer, BufferSlice};
 use crate::compile::CompiledLibrary;
 use crate::constants::FunctionConstants;
 use crate::error::Error;
 use crate::library::Library;
 use crate::pipeline::Pipeline;
+
+pub use anymetal_hal::launch::functions::{ENTRY_BYTES, entry};
 
 /// Visible functions that a pipeline's kernel may call besides those of its own library, which they take the
 /// place of where they have one name: Metal's `MTLLinkedFunctions`. Kernels call them by their names, where
@@ -22,7 +23,8 @@ use crate::pipeline::Pipeline;
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{Device, LinkedFunctions, PipelineDescriptor};
+/// use anymetal::functions::LinkedFunctions;
+/// use anymetal::{Device, PipelineDescriptor};
 ///
 /// let device = Device::system_default()?;
 /// let kernels = device.library_from_source(
@@ -150,7 +152,8 @@ impl FunctionHandle {
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{Device, VisibleFunctionTable};
+/// use anymetal::functions::VisibleFunctionTable;
+/// use anymetal::Device;
 ///
 /// let device = Device::system_default()?;
 /// let library = device.library_from_source(
@@ -238,12 +241,12 @@ impl VisibleFunctionTable {
     }
 
     /// Its memory.
-    pub fn region(&self) -> Region {
+    pub fn region(&self) -> BufferSlice {
         self.entries.region()
     }
 }
 
-impl From<&VisibleFunctionTable> for Region {
+impl From<&VisibleFunctionTable> for BufferSlice {
     fn from(table: &VisibleFunctionTable) -> Self {
         table.region()
     }

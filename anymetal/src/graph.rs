@@ -8,18 +8,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anymetal_core::graph::node::{Condition, HostNode, NodeId};
-use anymetal_core::graph::resource::{BytesId, ResourceId, ResourceRange};
-use anymetal_core::graph::{self as runtime, GraphError, Inlined};
+use anymetal_core::graph as runtime;
+use anymetal_core::graph::resource::BytesId;
 use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_hal::artifact::ArgumentInfo;
 use anymetal_hal::command::BoundResource;
 use bytemuck::Pod;
 
-use crate::buffer::Region;
+use crate::buffer::BufferSlice;
 use crate::error::Error;
 use crate::memory::bytes_of;
-use crate::node::KernelNode;
+
+pub use anymetal_core::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
+pub use anymetal_core::graph::resource::{ResourceId, ResourceRange};
+pub use anymetal_core::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
+
+pub use crate::executable::Executable;
+pub use crate::node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
 
 /// Tells the values of one graph from those of another.
 static GRAPHS: AtomicU64 = AtomicU64::new(0);
@@ -107,18 +112,18 @@ impl GraphBuilder {
     pub fn buffer(
         &mut self,
         name: impl Into<String>,
-        buffer: impl Into<Region>,
+        buffer: impl Into<BufferSlice>,
     ) -> Result<ResourceId, Error> {
         Ok(self.inner.buffer(name, buffer.into())?)
     }
 
     /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one,
     /// its name with a number if it is taken.
-    pub fn view(&mut self, name: impl Into<String>, buffer: impl Into<Region>) -> ResourceId {
+    pub fn view(&mut self, name: impl Into<String>, buffer: impl Into<BufferSlice>) -> ResourceId {
         self.inner.view(name, buffer.into())
     }
 
-    /// A buffer of that many bytes that is set before a run with [`crate::Executable::set_buffer`], and may
+    /// A buffer of that many bytes that is set before a run with [`crate::graph::Executable::set_buffer`], and may
     /// be another in the next.
     pub fn parameter(&mut self, name: impl Into<String>, bytes: u64) -> Result<ResourceId, Error> {
         Ok(self.inner.parameter(name, bytes)?)
@@ -133,9 +138,9 @@ impl GraphBuilder {
         self.parameter(name, bytes_of::<T>(elements)?)
     }
 
-    /// An argument of kernels that may be another in the next run ([`crate::Executable::set_value`]), and
+    /// An argument of kernels that may be another in the next run ([`crate::graph::Executable::set_value`]), and
     /// what it is until then: whatever a launch takes for an argument, except buffers; of structures,
-    /// [`crate::Plain`]. It is converted to what each kernel that it is given to declares, and refused there
+    /// [`crate::argument::Plain`]. It is converted to what each kernel that it is given to declares, and refused there
     /// if that cannot be.
     pub fn value(
         &mut self,

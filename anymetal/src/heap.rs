@@ -12,7 +12,7 @@ use anymetal_hal::buffer::{Buffer as HalBuffer, BufferDescriptor, StorageMode};
 use anymetal_hal::heap::HeapDescriptor;
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Memory, Region};
+use crate::buffer::{Buffer, BufferSlice, Memory};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
@@ -71,7 +71,7 @@ impl Device {
 }
 
 impl Heap {
-    /// A buffer with a copy of those elements. Refused with [`crate::DeviceError::HeapFull`] if no free range
+    /// A buffer with a copy of those elements. Refused with [`crate::error::DeviceError::HeapFull`] if no free range
     /// is long enough.
     pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         self.buffer_with(elements, "")
@@ -102,11 +102,11 @@ impl Heap {
     }
 
     /// Its live buffers, and what kernels read of its textures that have a resource id.
-    pub fn buffers(&self) -> Vec<Region> {
+    pub fn buffers(&self) -> Vec<BufferSlice> {
         let descriptions = self.descriptions.lock().unwrap_or_else(PoisonError::into_inner);
         let described = descriptions.iter().filter_map(Weak::upgrade).flat_map(|all| all.regions());
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.iter().filter_map(Weak::upgrade).map(Region::of).chain(described).collect()
+        buffers.iter().filter_map(Weak::upgrade).map(BufferSlice::of).chain(described).collect()
     }
 
     fn note(&self, buffer: Weak<dyn HalBuffer>) {

@@ -8,7 +8,7 @@ use anymetal_hal::device::LentMemory;
 use anymetal_hal::host_pages::HostPages;
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Memory, Region};
+use crate::buffer::{Buffer, BufferSlice, Memory};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -36,7 +36,8 @@ impl Device {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::{Device, HostPages};
+    /// use anymetal::memory::HostPages;
+    /// use anymetal::Device;
     ///
     /// let device = Device::system_default()?;
     /// let file: &[u8] = &[1, 0, 0, 0, 2, 0, 0, 0]; // any reader: the bytes go straight into the pages
@@ -68,14 +69,15 @@ impl Device {
 
     /// A buffer in memory that the host keeps and lends, without a copy: an array of another language, which
     /// kernels read and write in place. It is neither counted nor listed, since it is not this device's.
-    /// [`crate::DeviceError::Unsupported`] by devices whose memory is not the host's.
+    /// [`crate::error::DeviceError::Unsupported`] by devices whose memory is not the host's.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
     /// use std::sync::Arc;
     /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
-    /// use anymetal::{Device, LentMemory};
+    /// use anymetal::memory::LentMemory;
+    /// use anymetal::Device;
     ///
     /// let device = Device::system_default()?;
     /// let owner: Arc<[AtomicU32]> = [1, 2, 3].map(AtomicU32::new).into();
@@ -102,7 +104,7 @@ impl Device {
 
     /// As [`Device::borrow_host`], as a region: what is bound to an argument and nothing else, such as an
     /// array that another language lends for one call.
-    pub fn borrow_region(&self, memory: LentMemory, label: &str) -> Result<Region, Error> {
-        Ok(Region::of(self.hal().borrow_host(memory, label)?))
+    pub fn borrow_region(&self, memory: LentMemory, label: &str) -> Result<BufferSlice, Error> {
+        Ok(BufferSlice::of(self.hal().borrow_host(memory, label)?))
     }
 }

@@ -19,7 +19,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Region};
+use crate::buffer::{Buffer, BufferSlice};
 use crate::device::Device;
 use crate::error::Error;
 use crate::extent::Extent;
@@ -70,7 +70,8 @@ impl IndirectCommandBufferDescriptor {
 /// Commands that kernels encode with `compute_command`, and that an encoder executes. Clones share them.
 ///
 /// ```
-/// # use anymetal::{Device, IndirectCommandBufferDescriptor};
+/// # use anymetal::command::IndirectCommandBufferDescriptor;
+/// # use anymetal::Device;
 /// # fn main() -> Result<(), anymetal::Error> {
 /// let source = "
 ///     #include <metal_stdlib>
@@ -146,9 +147,9 @@ impl IndirectCommandBuffer {
     }
 
     /// As a region of bytes: where commands are.
-    pub(crate) fn region(&self, commands: Range<u32>) -> Result<Region, Error> {
+    pub(crate) fn region(&self, commands: Range<u32>) -> Result<BufferSlice, Error> {
         let commands = self.memory.check(commands.start.into()..commands.end.into())?;
-        Ok(Region::of(Arc::clone(self.memory.buffer())).slice(self.memory.bytes_of(&commands))?)
+        Ok(BufferSlice::of(Arc::clone(self.memory.buffer())).slice(self.memory.bytes_of(&commands))?)
     }
 
     /// A command, for the host to encode.
@@ -201,7 +202,7 @@ impl IndirectCommand<'_> {
     }
 
     /// As [`IndirectCommand::set_buffer`], from the start of a region to the end of its buffer.
-    pub fn set_region(&mut self, index: u32, region: &Region) -> Result<&mut Self, Error> {
+    pub fn set_region(&mut self, index: u32, region: &BufferSlice) -> Result<&mut Self, Error> {
         let layout = self.buffer.memory.layout();
         if index >= layout.buffers {
             let (start, len) = (index as usize, layout.buffers as usize);

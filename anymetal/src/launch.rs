@@ -7,7 +7,7 @@ use anymetal_hal::command::{
     Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
 };
 
-use crate::buffer::{BufferView, Region};
+use crate::buffer::{BufferSlice, BufferView};
 use crate::call::{FinishedCall, KernelCall};
 use crate::compute_encoder::counts_in;
 use crate::error::Error;
@@ -28,10 +28,10 @@ pub struct Launch<'a> {
     label: String,
     after: Vec<Submission>,
     /// The counts of an indirect dispatch.
-    counts: Option<Box<Result<Region, Error>>>,
+    counts: Option<Box<Result<BufferSlice, Error>>>,
     cooperative: bool,
     /// Buffers that the kernel reaches through pointers in memory.
-    resident: Vec<(Region, ResourceUsage)>,
+    resident: Vec<(BufferSlice, ResourceUsage)>,
 }
 
 impl<'a> Launch<'a> {
@@ -120,13 +120,13 @@ impl<'a> Launch<'a> {
 
     /// Makes a buffer reachable for the kernel, which finds the buffer's address in memory; see
     /// [`crate::ComputeEncoder::use_resource`].
-    pub fn use_resource(mut self, resource: impl Into<Region>, usage: ResourceUsage) -> Self {
+    pub fn use_resource(mut self, resource: impl Into<BufferSlice>, usage: ResourceUsage) -> Self {
         self.resident.push((resource.into(), usage));
         self
     }
 
     /// As [`Launch::use_resource`], of several.
-    pub fn use_resources<R: Into<Region>>(
+    pub fn use_resources<R: Into<BufferSlice>>(
         mut self,
         resources: impl IntoIterator<Item = R>,
         usage: ResourceUsage,
@@ -224,7 +224,7 @@ pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -
 }
 
 /// The same with counts from a buffer.
-fn indirect(dispatch: Dispatch, counts: &Region) -> IndirectDispatch {
+fn indirect(dispatch: Dispatch, counts: &BufferSlice) -> IndirectDispatch {
     let Dispatch { pipeline, bindings, threadgroup_memory, group_size, .. } = dispatch;
     let (counts, counts_offset) = (counts.buffer().clone(), counts.offset());
     IndirectDispatch { pipeline, bindings, threadgroup_memory, counts, counts_offset, group_size }

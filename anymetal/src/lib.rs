@@ -31,7 +31,8 @@
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
-//! use anymetal::{Buffer, Device, Executable, GraphBuilder, PlanOptions};
+//! use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+//! use anymetal::{Buffer, Device};
 //!
 //! let device = Device::system_default()?;
 //! let library = device.library_from_source(
@@ -69,30 +70,32 @@
 
 #[cfg_attr(not(all(target_vendor = "apple", feature = "apple")), path = "apple_disabled.rs")]
 mod apple;
-mod argument;
+pub mod argument;
 mod buffer;
 mod buffer_options;
 #[doc(hidden)]
 pub mod call;
 #[cfg(feature = "nccl")]
-mod collectives;
+pub mod collectives;
+pub mod command;
 mod command_buffer;
 mod compile;
 mod compiling;
 mod compute_encoder;
+pub mod config;
 mod constants;
 #[cfg_attr(not(feature = "cpu"), path = "cpu_disabled.rs")]
 mod cpu;
 mod device;
 mod element;
-mod error;
+pub mod error;
 mod executable;
 mod executor;
 mod extent;
 mod fence;
-mod functions;
+pub mod functions;
 mod fusion;
-mod graph;
+pub mod graph;
 mod heap;
 mod import;
 mod indirect_command_buffer;
@@ -101,129 +104,59 @@ mod known_formats;
 mod launch;
 mod library;
 mod link;
+pub mod log;
 mod machine;
 mod mapping;
-mod memory;
+pub mod memory;
 mod node;
-mod notice;
+pub mod notice;
 #[cfg_attr(not(feature = "nvidia"), path = "nvidia_disabled.rs")]
 mod nvidia;
 mod pipeline;
 mod pipeline_descriptor;
 mod pipeline_handles;
-mod profile;
+pub mod profile;
 mod queue;
+pub mod record;
+pub mod reflection;
 mod replay;
 mod sanitized;
 pub mod sanitizer;
 mod signature;
+pub mod stage_input;
 mod submission;
 pub mod telemetry;
+pub mod tenant;
+pub mod tensor;
 pub mod testing;
-mod texture;
+pub mod texture;
 mod transfer;
 pub mod tuning;
+#[cfg(feature = "unstable-hal")]
+pub mod unstable;
 
-/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
-/// It changes more often than this crate's own types.
-pub use anymetal_core as runtime;
-pub use anymetal_driver::{ArgumentLayout, ArgumentMember, ArgumentMemberKind, CompilerBug};
-/// The traits of devices, below everything here: for devices of a program's own, and for what
-/// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
-/// types.
-pub use anymetal_hal as hal;
-/// Pixel formats, shapes of tensors, families of GPUs.
-pub use anymetal_types as types;
-
-pub use anymetal_core::config::{
-    CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
-    Span, StreamsLayer,
-};
 pub use anymetal_core::event::Event;
-pub use anymetal_core::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
-pub use anymetal_core::graph::resource::{ResourceId, ResourceRange};
-pub use anymetal_core::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
-pub use anymetal_core::history::History;
-pub use anymetal_core::memory::MemoryError;
-pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
-pub use anymetal_core::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
-pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
-pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
-pub use anymetal_core::profile::{CountedWork, Profile, TimeSource};
-pub use anymetal_core::record::file::RecordingError;
-pub use anymetal_core::record::replay::{ReplayError, Replayed};
-pub use anymetal_core::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
-pub use anymetal_core::stream::StreamOptions as QueueOptions;
-pub use anymetal_core::submission::ExecError;
-pub use anymetal_core::submission::argument::{
-    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
-};
-pub use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
-pub use anymetal_core::trace::{Trace, TracedCommand, TracedSubmission};
-pub use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, Effort, ElementType, FunctionConstantInfo,
-    KernelInfo, ReducedEffort, ScalarType, StageInputInfo,
-};
-pub use anymetal_hal::buffer::StorageMode;
+pub use anymetal_core::stream::StreamOptions as QueueDescriptor;
+pub use anymetal_core::submission::argument::Argument;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
-pub use anymetal_hal::clock::{Clock, SystemClock};
-pub use anymetal_hal::command::{BoundResource, Deadline, Grid, ResourceUsage, Timestamps};
-pub use anymetal_hal::completion::{CommandTiming, Timing};
-pub use anymetal_hal::device::LentMemory;
-pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
-pub use anymetal_hal::error::{DeviceError, ErrorClass, LoadedPointer, OutOfBounds};
-pub use anymetal_hal::host_pages::HostPages;
-pub use anymetal_hal::logging::{DEFAULT_LOG_BYTES, LogLevel, LogMessage, Logs};
-pub use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
-pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
-pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
-pub use anymetal_hal::stage_input::{
-    Attribute, AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor,
-    StageInputError, StepFunction,
-};
-#[cfg(feature = "nccl")]
-pub use anymetal_nvidia::{GroupId, ReduceOp};
-pub use anymetal_types::family::{Family, UnknownFamily};
-pub use anymetal_types::tensor::{ShapeError, TensorShape};
-pub use anymetal_types::texture::{
-    AddressMode, BindingRole, BorderColor, CompareFunction, Filter, GpuResourceId, MipFilter, PixelFormat,
-    SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
-};
-pub use argument::Plain;
-pub use buffer::{Buffer, BufferView, Region};
+pub use anymetal_types::family::Family;
+pub use anymetal_types::texture::{PixelFormat, SamplerDescriptor, TextureDescriptor};
+pub use buffer::{Buffer, BufferSlice, BufferView};
 pub use buffer_options::BufferOptions;
 pub use bytemuck::Pod;
-#[cfg(feature = "nccl")]
-pub use collectives::Collectives;
 pub use command_buffer::{BlitEncoder, CommandBuffer};
 pub use compiling::Compiling;
-pub use compute_encoder::{ComputeEncoder, EncoderState, NoPipeline, WithPipeline};
-pub use constants::{ConstantKey, FunctionConstants};
+pub use compute_encoder::ComputeEncoder;
+pub use constants::FunctionConstants;
 pub use device::Device;
-pub use error::{CompileFailure, Error, ErrorKind, SharedError};
-pub use executable::Executable;
-pub use executor::Executor;
+pub use error::{Error, ErrorKind};
 pub use extent::Extent;
-pub use fence::Fence;
-pub use functions::{FunctionHandle, LinkedFunctions, VisibleFunctionTable};
-pub use graph::{Branch, Graph, GraphBuilder, ValueId};
 pub use half::{bf16, f16};
 pub use heap::Heap;
-pub use import::ImportRefused;
-pub use indirect_command_buffer::{
-    ExecutedCommands, IndirectCommand, IndirectCommandBuffer, IndirectCommandBufferDescriptor,
-};
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
-pub use link::Link;
-pub use mapping::{Mapped, MappedMut};
-pub use memory::MemoryUse;
-pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
-pub use notice::{Notice, NoticeKind, notify, set_notice_hook, take_notices};
-pub use pipeline::{Fallback, Pipeline};
+pub use pipeline::Pipeline;
 pub use pipeline_descriptor::PipelineDescriptor;
-pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
-pub use submission::{CancelOnDrop, Outcome, Submission};
-pub use texture::{Pitch, Swizzle, Texture, TexturePart, TextureView};
-pub use transfer::Download;
+pub use submission::{Outcome, Submission};
+pub use texture::Texture;

@@ -9,7 +9,7 @@ use anymetal_core::memory::MemoryError;
 use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::peer::{CopyPath, PeerCopied, PeerCopy, PeerLink, PeerTotals};
 
-use crate::buffer::Region;
+use crate::buffer::BufferSlice;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -23,11 +23,12 @@ pub struct Link {
 impl Device {
     /// Makes a way for copies from this device's buffers to those of another: NVIDIA GPUs have it between
     /// each other. A device without, or without one to that device, refuses with
-    /// [`crate::DeviceError::Unsupported`].
+    /// [`crate::error::DeviceError::Unsupported`].
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::{Device, Error, ErrorClass};
+    /// use anymetal::error::ErrorClass;
+    /// use anymetal::{Device, Error};
     ///
     /// let bring = |from: &Device, to: &Device| -> Result<(), Error> {
     ///     let (x, y) = (from.buffer(&[1u32, 2, 3])?, to.buffer_zeroed::<u32>(3)?);
@@ -53,13 +54,21 @@ impl Link {
 
     /// Copies a buffer or a view of the first device to one of the second that is as long, and waits for the
     /// end; work that uses either comes first. Work that a paused queue holds refuses it.
-    pub fn copy(&self, from: impl Into<Region>, to: impl Into<Region>) -> Result<PeerCopied, Error> {
+    pub fn copy(
+        &self,
+        from: impl Into<BufferSlice>,
+        to: impl Into<BufferSlice>,
+    ) -> Result<PeerCopied, Error> {
         Ok(self.hal.copy(&prepared(&from.into(), &to.into())?)?)
     }
 
     /// The same by the one blocking call that the maker's driver has for it: what [`Link::copy`] is measured
     /// against. Returns its time.
-    pub fn copy_by_driver(&self, from: impl Into<Region>, to: impl Into<Region>) -> Result<Duration, Error> {
+    pub fn copy_by_driver(
+        &self,
+        from: impl Into<BufferSlice>,
+        to: impl Into<BufferSlice>,
+    ) -> Result<Duration, Error> {
         Ok(self.hal.copy_by_driver(&prepared(&from.into(), &to.into())?)?)
     }
 
@@ -70,14 +79,14 @@ impl Link {
 }
 
 /// The copy, once work uses neither side.
-fn prepared(from: &Region, to: &Region) -> Result<PeerCopy, Error> {
+fn prepared(from: &BufferSlice, to: &BufferSlice) -> Result<PeerCopy, Error> {
     let (source_len, destination_len) = (from.length(), to.length());
     if source_len != destination_len {
         return Err(MemoryError::CopyLengths { source_len, destination_len }.into());
     }
     from.buffer().wait_for_work(None)?;
     to.buffer().wait_for_work(None)?;
-    let handle = |region: &Region| -> Arc<dyn HalBuffer> { Arc::clone(region.buffer()) };
+    let handle = |region: &BufferSlice| -> Arc<dyn HalBuffer> { Arc::clone(region.buffer()) };
     Ok(PeerCopy {
         from: handle(from),
         from_offset: from.offset(),

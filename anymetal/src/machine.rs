@@ -19,7 +19,7 @@ use crate::apple;
 use crate::cpu;
 use crate::device::{Device, Shared};
 use crate::error::Error;
-use crate::notice::{NoticeKind, notify};
+use crate::notice::{self, NoticeKind};
 use crate::nvidia;
 
 /// The name of the CPU device.
@@ -69,7 +69,10 @@ fn report_unknown_variables() {
         for name in anymetal_environment::unknown() {
             let meant = suggest(&name, VARIABLES.iter().map(|variable| variable.name));
             let hint = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-            notify(NoticeKind::Settings, format!("nothing reads the environment variable {name}{hint}"));
+            notice::emit(
+                NoticeKind::Settings,
+                format!("nothing reads the environment variable {name}{hint}"),
+            );
         }
     });
 }

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! Owns [`Mapped`] and [`MappedMut`]. Invariant: while one lives no work uses the buffer: making it waits for
-//! work that does, and work that comes meanwhile is refused with [`crate::DeviceError::BufferMapped`].
+//! work that does, and work that comes meanwhile is refused with [`crate::error::DeviceError::BufferMapped`].
 //! Several of the first may exist at once; one of the second excludes all others. The slice is of whole,
 //! aligned elements, checked when it is made.
 

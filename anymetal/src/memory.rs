@@ -3,18 +3,30 @@
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
-use anymetal_core::memory::MemoryError;
-use anymetal_core::memory::budget::{BudgetStats, Pressure};
-use anymetal_core::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
-use anymetal_core::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
-use anymetal_core::memory::registry::LiveResource;
-use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
+use anymetal_core::memory::mode::{MemoryKind, ModeDecision, decide};
+use anymetal_hal::buffer::BufferDescriptor;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
+
+pub use anymetal_core::memory::MemoryError;
+pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
+pub use anymetal_core::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
+pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
+pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
+pub use anymetal_hal::buffer::StorageMode;
+pub use anymetal_hal::device::LentMemory;
+pub use anymetal_hal::heap::HEAP_ALIGNMENT;
+pub use anymetal_hal::host_pages::{HOST_PAGE_BYTES, HostMemory, HostPages, MIN_MEMORY_ALIGNMENT};
+pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
+
+pub use crate::import::ImportRefused;
+pub use crate::link::Link;
+pub use crate::mapping::{Mapped, MappedMut};
+pub use crate::transfer::Download;
 
 /// A device's memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -176,6 +188,7 @@ impl Device {
 }
 
 /// Bytes of that number of elements, if a machine can address them.
+#[doc(hidden)]
 pub fn bytes_of<T>(count: usize) -> Result<u64, Error> {
     let element_size = size_of::<T>();
     let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;

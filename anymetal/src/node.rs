@@ -45,7 +45,7 @@ impl NodeArgument for ValueId {
     }
 }
 
-/// A kernel launch for [`crate::GraphBuilder::kernel`]; [`Pipeline::node`] begins one.
+/// A kernel launch for [`crate::graph::GraphBuilder::kernel`]; [`Pipeline::node`] begins one.
 #[derive(Debug, Clone)]
 pub struct KernelNode {
     pub(crate) inner: runtime::KernelNode,
@@ -61,7 +61,8 @@ pub struct KernelNode {
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{Device, Executable, GraphBuilder, PlanOptions};
+/// use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+/// use anymetal::Device;
 ///
 /// let device = Device::system_default()?;
 /// let library = device.library_from_source(
@@ -102,7 +103,7 @@ impl<'a> NodeBuilder<'a> {
     call_setters!(NodeArgument, bind_to_node);
     texture_setters!(NodeArgument, bind_to_node, crate::texture::Texture);
 
-    /// The node, for [`crate::GraphBuilder::kernel`].
+    /// The node, for [`crate::graph::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {
         let pipeline = self.pipeline;
         let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = self.call.finish()?;

@@ -97,9 +97,9 @@ static NOTICES: Mutex<Notices> =
 /// notice comes up on, and must neither compile nor wait for work.
 ///
 /// ```
-/// anymetal::set_notice_hook(|notice| eprintln!("anymetal: {notice}"));
+/// anymetal::notice::set_hook(|notice| eprintln!("anymetal: {notice}"));
 /// ```
-pub fn set_notice_hook(hook: impl Fn(&Notice) + Send + Sync + 'static) {
+pub fn set_hook(hook: impl Fn(&Notice) + Send + Sync + 'static) {
     let hook: Hook = Arc::new(hook);
     let waiting = {
         let mut notices = lock();
@@ -110,14 +110,14 @@ pub fn set_notice_hook(hook: impl Fn(&Notice) + Send + Sync + 'static) {
 }
 
 /// The notices of this process that no earlier call returned, for programs that tell them at the end.
-pub fn take_notices() -> Vec<Notice> {
+pub fn take() -> Vec<Notice> {
     // Notes of compilations that did not go through a library of this crate, too.
     pass_on_compiler_notes();
     lock().waiting.drain(..).collect()
 }
 
 /// Adds a notice, for libraries over this crate.
-pub fn notify(kind: NoticeKind, message: String) {
+pub fn emit(kind: NoticeKind, message: String) {
     event::notice(kind.id(), &message);
     let notice = Notice { kind, message };
     let hook = {
@@ -144,7 +144,7 @@ pub(crate) fn pass_on_compiler_notes() {
         (notes, told)
     };
     for note in notes.get(told..).unwrap_or_default() {
-        notify(kind_of(note), note.to_string());
+        emit(kind_of(note), note.to_string());
     }
 }
 

@@ -24,7 +24,7 @@ use crate::extent::Extent;
 use crate::functions::FunctionHandle;
 use crate::known_formats::KnownFormats;
 use crate::node::NodeBuilder;
-use crate::notice::{NoticeKind, notify};
+use crate::notice::{self, NoticeKind};
 use crate::pipeline_descriptor::PipelineDescriptor;
 use crate::pipeline_handles::PipelineHandle;
 use crate::signature::Signature;
@@ -183,6 +183,11 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Compiles the code for any threadgroup size now, which launches use whose size has no code of its own.
+    pub fn compile(&self) -> Result<(), Error> {
+        self.hal().map(drop)
+    }
+
     /// As [`Pipeline::warm_up`], in the background.
     pub fn warm_up_async(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Compiling<()> {
         let pipeline = self.clone();
@@ -280,7 +285,7 @@ impl Pipeline {
                     "kernel `{name}` has no code of its own for threadgroups of {size:?} and runs the code for \
                      any size, which is slower: {error}"
                 );
-                notify(NoticeKind::NotSpecialised, message);
+                notice::emit(NoticeKind::NotSpecialised, message);
             }
             made
         })
@@ -397,7 +402,7 @@ impl Pipeline {
 
     /// The pipeline below, for any threadgroup size.
     /// It is compiled at the first call, because launches have code for their own size.
-    pub fn hal(&self) -> Result<Arc<dyn HalPipeline>, Error> {
+    pub(crate) fn hal(&self) -> Result<Arc<dyn HalPipeline>, Error> {
         if let Some(general) = self.shared.general.get() {
             return Ok(Arc::clone(general));
         }

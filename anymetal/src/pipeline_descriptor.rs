@@ -82,7 +82,8 @@ impl PipelineDescriptor {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::{AttributeFormat, BufferLayout, Device, PipelineDescriptor, StageInputDescriptor};
+    /// use anymetal::stage_input::{AttributeFormat, BufferLayout, StageInputDescriptor};
+    /// use anymetal::{Device, PipelineDescriptor};
     ///
     /// let device = Device::system_default()?;
     /// let library = device.library_from_source(

@@ -2,17 +2,23 @@
 //!
 //! Owns [`Profiler`]; the rounds and their statistics are the runtime's.
 
-use anymetal_core::profile::{self, CountedWork, Profile};
+use anymetal_core::profile;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
 use crate::queue::Queue;
 
+pub use anymetal_core::profile::{CountedWork, Profile, TimeSource};
+pub use anymetal_core::trace::{Trace, TracedCommand, TracedSubmission};
+pub use anymetal_hal::clock::{Clock, SystemClock};
+pub use anymetal_hal::completion::{CommandTiming, Timing};
+
 /// Runs the same work again and again and measures each round.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{CountedWork, Device, Profiler};
+/// use anymetal::profile::{CountedWork, Profiler};
+/// use anymetal::Device;
 ///
 /// let device = Device::system_default()?;
 /// let source = "kernel void twice(device float* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";

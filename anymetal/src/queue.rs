@@ -66,7 +66,7 @@ impl Queue {
 
     /// As [`Queue::submit_graph`], with a limit for the time that the device takes for all of the graph, or
     /// [`Deadline::Never`]; a graph that is not done by then ends with
-    /// [`crate::DeviceError::DeadlineExceeded`].
+    /// [`crate::error::DeviceError::DeadlineExceeded`].
     pub fn submit_graph_within(
         &self,
         graph: &Executable,
@@ -127,8 +127,7 @@ impl Queue {
         self.stream.label()
     }
 
-    /// The stream below, for what this crate does not wrap.
-    pub fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
 }

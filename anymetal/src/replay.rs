@@ -15,7 +15,9 @@ impl Device {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::{Device, Layers, Recording};
+    /// use anymetal::config::Layers;
+    /// use anymetal::record::Recording;
+    /// use anymetal::Device;
     ///
     /// let mut settings = Layers::load(None)?;
     /// (settings.code.history.entries, settings.code.history.replayable) = (Some(16), Some(true));

@@ -5,7 +5,7 @@
 //! knows nothing of it is checked from outside, by `anymetal check -- PROGRAM`, or by hand:
 //! `ANYMETAL_CHECK_REPORT` names a file for a [`SessionFile`], or a folder for one of each process,
 //! which is up to date after each launch; `ANYMETAL_CHECK_OPTIONS` has the words of
-//! [`SanitizerOptions`]. Each new finding is a [`crate::Notice`], too.
+//! [`SanitizerOptions`]. Each new finding is a [`crate::notice::Notice`], too.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -42,7 +42,7 @@ use anymetal_driver::{AfterLaunch, SharedSession};
 use anymetal_telemetry::record;
 
 use crate::error::Error;
-use crate::notice::{NoticeKind, notify};
+use crate::notice::{self, NoticeKind};
 
 /// Bytes of updates after which the report is written anew.
 const MAX_APPENDED: usize = 1 << 20;
@@ -108,12 +108,15 @@ fn report_writer() -> AfterLaunch {
         let first = told.swap(findings.len(), Ordering::Relaxed);
         for finding in findings.get(first..).unwrap_or_default() {
             record::finding(finding.kind.id());
-            notify(NoticeKind::Finding, format!("{}: {}: {}", finding.kernel, finding.kind, finding.message));
+            notice::emit(
+                NoticeKind::Finding,
+                format!("{}: {}: {}", finding.kernel, finding.kind, finding.message),
+            );
         }
         let Some(file) = &file else { return };
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.update(&session) {
-            notify(NoticeKind::Other, format!("cannot write {}: {error}", file.path.display()));
+            notice::emit(NoticeKind::Other, format!("cannot write {}: {error}", file.path.display()));
         }
     })
 }

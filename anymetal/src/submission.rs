@@ -109,7 +109,7 @@ impl Submission {
     }
 
     /// The times of its commands from its end on, if the command buffer was made with
-    /// [`crate::Timestamps::EachCommand`] and the device measures them.
+    /// [`crate::command::Timestamps::EachCommand`] and the device measures them.
     pub fn command_timings(&self) -> Option<Arc<[CommandTiming]>> {
         self.inner.command_timings()
     }

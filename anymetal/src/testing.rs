@@ -6,7 +6,8 @@
 //! use std::time::Duration;
 //!
 //! use anymetal::testing::{self, FaultPlan, Faults, ManualClock};
-//! use anymetal::{ErrorClass, RuntimeConfig};
+//! use anymetal::config::RuntimeConfig;
+//! use anymetal::error::ErrorClass;
 //!
 //! let clock = ManualClock::new();
 //! let null = testing::null_device(&clock, RuntimeConfig::default());
@@ -31,6 +32,7 @@ use crate::device::Device;
 
 pub use anymetal_core::record::recorder::{Recorder, RecorderOptions};
 pub use anymetal_hal::clock::ManualClock;
+pub use anymetal_hal::split_mix::SplitMix64;
 pub use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults, Injected};
 pub use anymetal_testing::null::NullDevice;
 pub use anymetal_testing::recording::RecordingDevice;

@@ -13,18 +13,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::ArgumentInfo;
-use anymetal_types::texture::{
-    Description, LevelLayout, PixelFormat, TextureDescriptor, TextureError, TextureKind, TextureLayout,
-    TextureType,
-};
+use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, Region};
+use crate::buffer::{Buffer, BufferSlice};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
 use crate::heap::Heap;
 
+pub use anymetal_types::texture::{
+    AddressMode, BindingRole, BorderColor, ChannelKind, CompareFunction, Filter, GpuResourceId, MAX_SAMPLERS,
+    MAX_TEXTURES, MipFilter, PixelFormat, SamplerDescriptor, TextureDescriptor, TextureError, TextureKind,
+    TextureLayout, TextureType, format_constant,
+};
 pub(crate) use gpu_resource_id::Descriptions;
 pub use part::{Pitch, TexturePart};
 
@@ -86,7 +88,7 @@ pub struct TextureView {
 #[derive(Clone)]
 pub struct Texture {
     storage: Buffer<u8>,
-    region: Region,
+    region: BufferSlice,
     /// Bytes of the buffer before the texels.
     start: usize,
     /// Of the texture that this is a view of, or of itself.
@@ -184,7 +186,7 @@ impl Texture {
     }
 
     /// Where the texels are, for copies and graphs. A view has those of its texture.
-    pub fn region(&self) -> &Region {
+    pub fn region(&self) -> &BufferSlice {
         &self.region
     }
 
@@ -311,7 +313,7 @@ impl Texture {
     }
 
     /// Its texels, to be bound.
-    pub(crate) fn texels(&self) -> &Region {
+    pub(crate) fn texels(&self) -> &BufferSlice {
         &self.region
     }
 

@@ -43,14 +43,14 @@ pub use shape::ShapeClass;
 
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::notice::{NoticeKind, notify};
+use crate::notice::{self, NoticeKind};
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 
 /// The name of the database's file in the folder of compiled kernels.
 const FILE_NAME: &str = "tuning.json";
 
-/// This machine's database. A file that cannot be used is set aside, with a [`crate::Notice`].
+/// This machine's database. A file that cannot be used is set aside, with a [`crate::notice::Notice`].
 pub fn database() -> &'static Database {
     static DATABASE: OnceLock<Database> = OnceLock::new();
     DATABASE.get_or_init(|| {
@@ -61,11 +61,11 @@ pub fn database() -> &'static Database {
                 let (path, reason) = (aside.path.display(), aside.reason);
                 let message =
                     format!("the tuning database starts empty; the old one is {path} now: {reason}");
-                notify(NoticeKind::Tuning, message);
+                notice::emit(NoticeKind::Tuning, message);
                 database
             }
             Err(error) => {
-                notify(NoticeKind::Tuning, format!("{error}; what tuning finds ends with the process"));
+                notice::emit(NoticeKind::Tuning, format!("{error}; what tuning finds ends with the process"));
                 Database::in_memory()
             }
         }
@@ -130,7 +130,10 @@ impl TunedSizes {
         let (kernel, fingerprint, device) =
             (self.kernel.clone(), self.fingerprint.clone(), self.device.clone());
         if let Err(error) = database().insert(Key { kernel, fingerprint, device, shape }, entry) {
-            notify(NoticeKind::Tuning, format!("{error}; the size that was found ends with the process"));
+            notice::emit(
+                NoticeKind::Tuning,
+                format!("{error}; the size that was found ends with the process"),
+            );
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Collectives where there is no GPU: refusals with their reason.
 #![cfg(feature = "nccl")]
 
-use anymetal::{Collectives, Device, DeviceError, Error, GroupId};
+use anymetal::collectives::{Collectives, GroupId};
+use anymetal::error::DeviceError;
+use anymetal::{Device, Error};
 
 fn refusal(result: Result<Collectives, Error>) -> String {
     match result {

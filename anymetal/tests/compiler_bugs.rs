@@ -7,7 +7,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use anymetal::{CompilerBug, Device, DeviceError, Error, ErrorClass};
+use anymetal::error::{CompilerBug, DeviceError, ErrorClass};
+use anymetal::{Device, Error};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
 const CHILD: &str = "ANYMETAL_TEST_CHILD";

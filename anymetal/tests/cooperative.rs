@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use anymetal::hal::artifact::KernelInfo;
-use anymetal::hal::error::DeviceError;
-use anymetal::{Device, Error, Executable, GraphBuilder, Pipeline, PlanOptions};
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::{Device, Error, Pipeline};
+use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::error::DeviceError;
 
 const SOURCE: &str = r"
 #include <metal_stdlib>

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use anymetal::{
-    Deadline, Device, DeviceError, Error, Executable, GraphBuilder, Layers, Outcome, PlanOptions,
-    QueueOptions, Span,
-};
+use anymetal::command::Deadline;
+use anymetal::config::{Layers, Span};
+use anymetal::error::DeviceError;
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::{Device, Error, Outcome, QueueDescriptor};
 
 const SOURCE: &str = "kernel void until_set(device const volatile uint* flag) { while (*flag == 0) {} }";
 
@@ -31,8 +32,9 @@ fn the_nearest_deadline_counts() -> Result<(), Error> {
     let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
     let flag = device.buffer(&[0u32])?;
     let queue = device.queue()?;
-    let with_options = device.queue_with(QueueOptions::default())?;
-    let own = device.queue_with(QueueOptions { deadline: of_queue.into(), ..QueueOptions::default() })?;
+    let with_options = device.queue_with(QueueDescriptor::default())?;
+    let own =
+        device.queue_with(QueueDescriptor { deadline: of_queue.into(), ..QueueDescriptor::default() })?;
     for (queue, default) in [(&queue, setting), (&with_options, setting), (&own, of_queue)] {
         let launch = || queue.launch(&until_set).arg(&flag).threads(1);
         assert_eq!(stopped_after(launch().submit()?.wait()), default);

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anymetal::{
-    CompileOptions, ConfigError, Device, Error, ErrorClass, Family, Layer, Layers, Size, StorageMode,
-};
+use anymetal::config::{ConfigError, Layer, Layers, Size};
+use anymetal::error::ErrorClass;
+use anymetal::memory::StorageMode;
+use anymetal::{CompileOptions, Device, Error, Family};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 
@@ -46,7 +47,7 @@ fn a_device_is_one_for_each_set_of_settings() -> Result<(), Error> {
     drop((all, small));
     assert!(Device::with_settings(&budget(4096))?.live_buffers().is_empty());
     // A device made by hand is its own.
-    assert!(!Device::from_hal(default.hal().clone()).is_same(&default));
+    assert!(!Device::from_hal(default.as_hal().clone()).is_same(&default));
     Ok(())
 }
 

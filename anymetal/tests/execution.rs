@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::{
-    Cancellation, Device, DeviceError, Error, ErrorClass, ExecError, Executable, GraphBuilder, GraphError,
-    Layer, Layers, MatrixOperand, MatrixProduct, MemoryError, PlanOptions, QueueOptions, QuotaError,
-    ScalarType, Submission, TenantLimits, TimeShare, WhenFull,
-};
+use anymetal::command::{Cancellation, MatrixOperand, MatrixProduct, WhenFull};
+use anymetal::config::{Layer, Layers};
+use anymetal::error::{DeviceError, ErrorClass, ExecError};
+use anymetal::graph::{Executable, GraphBuilder, GraphError, PlanOptions};
+use anymetal::memory::MemoryError;
+use anymetal::reflection::ScalarType;
+use anymetal::tenant::{QuotaError, TenantLimits, TimeShare};
+use anymetal::{Device, Error, QueueDescriptor, Submission};
 use anymetal_hal::clock::ManualClock;
 use anymetal_testing::null::NullDevice;
 
@@ -24,7 +27,7 @@ fn null(settings: &str) -> Result<(Device, Arc<ManualClock>), Error> {
         Layers { file: Some((path.to_owned(), Layer::from_toml(settings, path)?)), ..Layers::default() };
     let clock = ManualClock::new();
     let hal = Arc::new(NullDevice::with_clock(clock.clone()));
-    Ok((Device::from_parts(hal, layers.resolve()?, clock.clone()), clock))
+    Ok((Device::from_hal_with(hal, layers.resolve()?, clock.clone()), clock))
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<()
     drop(first);
     assert!(rent().is_ok());
 
-    let queue = device.queue_with(QueueOptions {
+    let queue = device.queue_with(QueueDescriptor {
         tenant: Some(tenant.clone()),
         when_exhausted: WhenFull::Refuse,
         ..device.queue_options()
@@ -135,7 +138,8 @@ fn a_tenants_device_time_is_that_of_its_submissions() -> Result<(), Error> {
     let fill = device.buffer_zeroed::<u8>(1 << 20)?;
     let share = TimeShare { time: Duration::from_nanos(1), per: Duration::from_secs(60) };
     let tenant = device.tenant("busy", TenantLimits { device_time: Some(share), ..TenantLimits::default() });
-    let queue = device.queue_with(QueueOptions { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let queue =
+        device.queue_with(QueueDescriptor { tenant: Some(tenant.clone()), ..device.queue_options() })?;
     let mut commands = queue.command_buffer()?;
     commands.blit_encoder().fill(&fill.view(0..fill.len())?, 1)?;
     let took = commands.commit()?.wait()?.device_time();
@@ -153,7 +157,8 @@ fn a_tenants_device_time_is_known_when_the_wait_is_over() -> Result<(), Error> {
     let device = Device::system_default()?;
     let fill = device.buffer_zeroed::<u8>(1 << 18)?;
     let tenant = device.tenant("counted", TenantLimits::default());
-    let queue = device.queue_with(QueueOptions { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let queue =
+        device.queue_with(QueueDescriptor { tenant: Some(tenant.clone()), ..device.queue_options() })?;
     let mut sum = Duration::ZERO;
     for _ in 0..500 {
         let mut commands = queue.command_buffer()?;

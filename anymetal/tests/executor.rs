@@ -3,10 +3,11 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use anymetal::{
-    CompileOptions, Device, Effort, Error, ErrorClass, Executor, Layers, NoticeKind, set_notice_hook,
-    take_notices,
-};
+use anymetal::config::Layers;
+use anymetal::error::ErrorClass;
+use anymetal::notice::{self, NoticeKind};
+use anymetal::reflection::{Effort, Executor};
+use anymetal::{CompileOptions, Device, Error};
 use anymetal_driver::{
     Budget, CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
 };
@@ -46,7 +47,7 @@ fn with_llvm_kernels_are_machine_code_and_nothing_is_told() -> Result<(), Error>
     assert!(run_twice(&device)?.is_machine_code());
     let strictly = device.library_from_source_with(SOURCE, &strict())?.pipeline("twice")?;
     assert!(strictly.executor().is_machine_code());
-    assert!(take_notices().iter().all(|notice| notice.kind != NoticeKind::Interpreted));
+    assert!(notice::take().iter().all(|notice| notice.kind != NoticeKind::Interpreted));
     Ok(())
 }
 
@@ -107,13 +108,13 @@ fn without_llvm_it_is_told_once_and_can_be_refused() -> Result<(), Error> {
 
     // A hook that is set late hears of it all the same, and the list has it once.
     let hook = heard.clone();
-    set_notice_hook(move |notice| hook.lock().unwrap().push(notice.kind));
+    notice::set_hook(move |notice| hook.lock().unwrap().push(notice.kind));
     let interpreted =
         || heard.lock().unwrap().iter().filter(|kind| **kind == NoticeKind::Interpreted).count();
     assert_eq!((interpreted(), *events.lock().unwrap()), (1, 1));
-    let taken = take_notices();
+    let taken = notice::take();
     assert!(taken.iter().any(|notice| notice.to_string().ends_with("interpreter, which is much slower")));
-    assert!(take_notices().is_empty());
+    assert!(notice::take().is_empty());
 
     let refused = device.library_from_source_with(SOURCE, &strict())?.pipeline("twice").unwrap_err();
     assert!(matches!(&refused, Error::NoMachineCode { kernel, .. } if kernel == "twice"), "{refused}");

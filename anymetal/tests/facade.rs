@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, Device, DeviceError, ElementType, Error,
-    ErrorClass, Inline, KernelInfo, Library, ScalarType, Unbound, f16,
+use anymetal::argument::{Inline, Unbound};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::reflection::{
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
 };
+use anymetal::{Device, Error, Library, f16};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{ArtifactCode, ArtifactTarget};
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};

@@ -1,8 +1,8 @@
 //! Of a thread that accesses several things out of bounds, the report is of the first one.
 
-use anymetal::{
-    Buffer, CompileOptions, Device, DeviceError, Error, Launch, LoadedPointer, OutOfBounds, ResourceUsage,
-};
+use anymetal::command::ResourceUsage;
+use anymetal::error::{DeviceError, LoadedPointer, OutOfBounds};
+use anymetal::{Buffer, CompileOptions, Device, Error, Launch};
 
 const KERNELS: &str = "
     kernel void one_after_the_other(device float* x, device float* y, uint i [[thread_position_in_grid]]) {

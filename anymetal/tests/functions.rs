@@ -1,9 +1,12 @@
 //! Visible functions: tables, handles, functions of other libraries, and what is said of calls of none.
 
+use anymetal::command::ResourceUsage;
+use anymetal::error::{DeviceError, OutOfBounds};
+use anymetal::functions::{LinkedFunctions, VisibleFunctionTable};
 use anymetal::sanitizer;
 use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library,
-    LinkedFunctions, OutOfBounds, Pipeline, PipelineDescriptor, ResourceUsage, VisibleFunctionTable,
+    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, Pipeline,
+    PipelineDescriptor,
 };
 
 const KERNELS: &str = "

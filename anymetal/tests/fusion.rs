@@ -1,9 +1,8 @@
 //! Fused kernels give the bytes that the kernels give one after the other.
 
-use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, Error, Executable, Graph, GraphBuilder, Grid, Library,
-    PlanOptions,
-};
+use anymetal::command::Grid;
+use anymetal::graph::{Executable, Graph, GraphBuilder, PlanOptions};
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library};
 
 const SOURCE: &str = "
     #include <metal_stdlib>

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use anymetal::argument::{Inline, Plain};
+use anymetal::config::RuntimeConfig;
+use anymetal::error::DeviceError;
+use anymetal::graph::{Branch, Executable, GraphBuilder, GraphError, PlanOptions};
+use anymetal::profile::Profiler;
 use anymetal::testing::{ManualClock, null_device};
-use anymetal::{
-    Branch, Buffer, Device, DeviceError, Error, Executable, GraphBuilder, GraphError, Inline, Pipeline,
-    Plain, PlanOptions, Pod, Profiler, RuntimeConfig, f16,
-};
+use anymetal::{Buffer, Device, Error, Pipeline, Pod, f16};
 
 const SOURCE: &str = "
 #include <metal_stdlib>

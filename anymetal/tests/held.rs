@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal::error::ErrorClass;
+use anymetal::memory::HostPages;
 use anymetal::testing::{self, NullDevice};
-use anymetal::{BufferOptions, Device, Error, ErrorClass, HostPages};
+use anymetal::{BufferOptions, Device, Error};
 use anymetal_core::memory::MemoryError;
 use anymetal_core::stream::StreamOptions;
 use anymetal_core::tenant::{QuotaError, TenantLimits};

@@ -4,10 +4,11 @@
 //! covers: MSL 6.16
 //! oracle: exact
 
-use anymetal::{
-    CheckMode, CompileOptions, Device, DeviceError, EncodingError, Error, IndirectCommandBuffer,
-    IndirectCommandBufferDescriptor, InvalidCommand, Library, Queue, Submission,
+use anymetal::command::{
+    EncodingError, IndirectCommandBuffer, IndirectCommandBufferDescriptor, InvalidCommand,
 };
+use anymetal::error::DeviceError;
+use anymetal::{CheckMode, CompileOptions, Device, Error, Library, Queue, Submission};
 
 const SOURCE: &str = r#"
 #include <metal_stdlib>
@@ -249,7 +250,7 @@ fn failure(submission: Submission) -> Result<DeviceError, Error> {
     match submission.wait() {
         Err(Error::Device(error)) => Ok(error),
         Err(Error::Exec(error)) => match *error {
-            anymetal::ExecError::Device(error) => Ok(error),
+            anymetal::error::ExecError::Device(error) => Ok(error),
             other => panic!("{other}"),
         },
         other => panic!("{other:?}"),

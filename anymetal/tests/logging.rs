@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use anymetal::{CheckMode, CompileOptions, Device, DeviceError, Error, ErrorClass, LogLevel, Logs, MathMode};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::log::{LogLevel, Logs};
+use anymetal::{CheckMode, CompileOptions, Device, Error, MathMode};
 
 const SOURCE: &str = r#"
 #include <metal_stdlib>

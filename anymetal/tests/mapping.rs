@@ -4,8 +4,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use anymetal::config::RuntimeConfig;
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::memory::{HostPages, LentMemory};
 use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device, separate};
-use anymetal::{Device, DeviceError, Error, ErrorClass, Family, HostPages, LentMemory, RuntimeConfig};
+use anymetal::{Device, Error, Family};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
 

@@ -1,10 +1,11 @@
 //! Heaps, fences, indirect dispatches, arguments by name, and labels on everything.
 
+use anymetal::config::{Layers, RuntimeConfig, Size};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::tenant::TenantLimits;
 use anymetal::testing::{ManualClock, null_device};
-use anymetal::{
-    BufferOptions, CompileOptions, Device, DeviceError, Error, ErrorClass, Executable, GraphBuilder, Layers,
-    PipelineDescriptor, PlanOptions, QueueOptions, RuntimeConfig, Size, TenantLimits,
-};
+use anymetal::{BufferOptions, CompileOptions, Device, Error, PipelineDescriptor, QueueDescriptor};
 
 const SOURCE: &str = "
 kernel void counts(device uint* groups, constant uint& x) { groups[1] = x; groups[2] = 2; groups[3] = 1; }
@@ -157,7 +158,7 @@ fn everything_has_a_label() -> Result<(), Error> {
     assert_eq!((library.label(), mark.label(), mark.name()), ("marks.metal", "marker", "mark"));
     assert_eq!(library.pipeline("mark")?.label(), "mark");
 
-    let queue = device.queue_with(QueueOptions { label: "uploads".into(), ..device.queue_options() })?;
+    let queue = device.queue_with(QueueDescriptor { label: "uploads".into(), ..device.queue_options() })?;
     let mut graph = GraphBuilder::new("pass");
     let y = graph.buffer("y", &weights)?;
     graph.fill("clear", y, 0)?;

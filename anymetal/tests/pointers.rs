@@ -1,11 +1,10 @@
 //! Pointers in buffers: scenes of many buffers behind one argument, addresses that kernels write, and what is
 //! said of those that lead nowhere.
 
+use anymetal::command::ResourceUsage;
+use anymetal::error::{DeviceError, LoadedPointer, OutOfBounds};
 use anymetal::sanitizer::{self, Finding, FindingKind};
-use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, LoadedPointer, OutOfBounds, Pipeline, Pod,
-    ResourceUsage,
-};
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Pipeline, Pod};
 
 const SCENE: &str = "
     struct Mesh { device const float* values; uint count; };

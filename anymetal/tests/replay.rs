@@ -1,9 +1,11 @@
 //! A history of real work, saved, loaded and run again from this crate alone.
 
+use anymetal::config::Layers;
+use anymetal::error::ErrorClass;
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::record::{Recording, RecordingError};
 use anymetal::testing::{self, RecorderOptions};
-use anymetal::{
-    Device, Error, ErrorClass, Executable, GraphBuilder, Layers, PlanOptions, Recording, RecordingError,
-};
+use anymetal::{Device, Error};
 
 const SOURCE: &str = "
 kernel void add(device const uint* x, device uint* y, constant uint& k, uint i [[thread_position_in_grid]]) {

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use anymetal::{Buffer, CompileOptions, Device, DeviceError, Error, Launch, Pipeline, Queue};
+use anymetal::error::DeviceError;
+use anymetal::{Buffer, CompileOptions, Device, Error, Launch, Pipeline, Queue};
 
 const SOURCE: &str = "
 #include <metal_stdlib>

@@ -1,6 +1,8 @@
 //! The public crate from source to result: compile, run, read back, and what is told when something is wrong.
 
-use anymetal::{CompileOptions, Device, DeviceError, Error, FunctionConstants, Scalar};
+use anymetal::argument::Scalar;
+use anymetal::error::DeviceError;
+use anymetal::{CompileOptions, Device, Error, FunctionConstants};
 
 const SOURCE: &str = r"
 #include <metal_stdlib>

@@ -1,6 +1,8 @@
 //! Tensors that the host binds: shapes beside elements, and what is said of shapes that do not fit.
 
-use anymetal::{Device, Error, Library, Pipeline, ShapeError, TensorShape, TextureError};
+use anymetal::tensor::{ShapeError, TensorShape};
+use anymetal::texture::TextureError;
+use anymetal::{Device, Error, Library, Pipeline};
 
 const KERNELS: &str = "
     #include <metal_stdlib>

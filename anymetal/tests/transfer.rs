@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::{
-    BufferUsage, Device, DeviceError, Error, ErrorClass, Layers, MemoryError, ModeError, ModeRequest, Queue,
-    Size, Span, StorageMode, Touches,
-};
+use anymetal::config::{Layers, Size, Span};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::memory::{BufferUsage, MemoryError, ModeError, ModeRequest, StorageMode, Touches};
+use anymetal::{Device, Error, Queue};
 use anymetal_hal::clock::ManualClock;
 use anymetal_testing::null::NullDevice;
 

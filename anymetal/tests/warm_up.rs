@@ -6,19 +6,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::hal::artifact::Artifact;
-use anymetal::hal::buffer::{Buffer, BufferDescriptor};
-use anymetal::hal::capabilities::Capabilities;
-use anymetal::hal::command::Command;
-use anymetal::hal::device::Device as HalDevice;
-use anymetal::hal::event::Event;
-use anymetal::hal::fence::Fence;
-use anymetal::hal::heap::{Heap, HeapDescriptor};
-use anymetal::hal::indirect::IndirectCommandBuffer;
-use anymetal::hal::pipeline::Pipeline as HalPipeline;
-use anymetal::hal::queue::{Queue, QueueDescriptor};
+use anymetal::error::DeviceError;
+use anymetal::notice::{self, NoticeKind};
 use anymetal::testing::NullDevice;
-use anymetal::{Device, DeviceError, Error, NoticeKind, Pipeline, PipelineDescriptor, take_notices};
+use anymetal::{Device, Error, Pipeline, PipelineDescriptor};
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::Command;
+use anymetal_hal::device::Device as HalDevice;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::pipeline::Pipeline as HalPipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 /// Runs nothing; counts the pipelines that are made, and makes some fail or wait.
 #[derive(Debug, Default)]
@@ -141,10 +143,10 @@ fn a_failed_specialisation_is_told_and_can_be_tried_again() -> Result<(), Error>
     assert_eq!(fallbacks.len(), 1);
     assert_eq!(fallbacks[0].group_size, [64, 1, 1]);
     assert_eq!(fallbacks[0].error, Error::Device(DeviceError::OutOfMemory { requested: 1 }));
-    let told = |notice: &anymetal::Notice| {
+    let told = |notice: &anymetal::notice::Notice| {
         notice.kind == NoticeKind::NotSpecialised && notice.message.starts_with("kernel `setter` has no code")
     };
-    assert_eq!(take_notices().iter().filter(|notice| told(notice)).count(), 1);
+    assert_eq!(notice::take().iter().filter(|notice| told(notice)).count(), 1);
     launch(&device, &set, 64, 64)?;
     assert_eq!(set.fallbacks().len(), 1, "no launch tries again");
 

@@ -22,8 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anymetal::config::RuntimeConfig;
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::profile::{Clock, SystemClock, Trace};
 use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults};
-use anymetal::{Clock, Device, DeviceError, Error, ErrorClass, RuntimeConfig, SystemClock, Trace};
+use anymetal::{Device, Error};
 use anymetal_service::manager::Execution;
 use anymetal_service::policy::breaker::BreakerPolicy;
 use anymetal_service::policy::deadline::DeadlinePolicy;
@@ -103,7 +106,7 @@ impl Faulty {
             partial_writes: faults(&[ErrorClass::Transient]),
             ..FaultPlan::default()
         };
-        let cpu = Device::system_default()?.hal().clone();
+        let cpu = Device::system_default()?.as_hal().clone();
         let injecting = FaultInjectingDevice::new(cpu, plan, SystemClock::shared());
         Ok(Faulty { injecting, latest: Arc::default(), trace: Arc::default(), is_traced: false })
     }
@@ -118,7 +121,7 @@ impl Faulty {
                 return Err(DeviceError::DeviceLost { device, reason }.into());
             }
             let clock: Arc<dyn Clock> = SystemClock::shared();
-            let device = Device::from_parts(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
+            let device = Device::from_hal_with(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
             if is_traced {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
                 trace.get_or_insert_with(|| device.start_trace_of(TRACED_COMMANDS));

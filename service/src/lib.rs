@@ -5,7 +5,7 @@
 //!   It records its work in an audit log ([`audit`]) and saves a session for the next start.
 //! - [`telemetry`]: `/metrics` and probes of health over HTTP, OTLP, alerts to a webhook.
 //! - [`config`]: the settings of both, in the same file and with the same kind of variables as
-//!   [`anymetal::Layers`].
+//!   [`anymetal::config::Layers`].
 //!
 //! A program that only launches kernels does not need this crate. To export metrics and traces by settings,
 //! call [`start`] before the first device is opened:
@@ -39,12 +39,12 @@ pub use manager::{
     Manager, ManagerBuilder, ManagerError,
 };
 
-use anymetal::ConfigError;
+use anymetal::config::ConfigError;
 use anymetal_core::config::announce_service;
 
 /// Starts the exporters that the environment and the settings file request, once per process. Call it before
 /// the first device is opened: objects that are created before a recorder is installed record nothing. An
-/// exporter that cannot be started is an [`anymetal::Notice`], not an error.
+/// exporter that cannot be started is an [`anymetal::notice::Notice`], not an error.
 ///
 /// # Errors
 /// Invalid settings of the service. Exporters that an earlier call started keep running.

@@ -6,9 +6,10 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
-use anymetal::{
-    Device, Error, IndirectCommandBufferDescriptor, Layer, Layers, Library, NoticeKind, Queue, take_notices,
-};
+use anymetal::command::IndirectCommandBufferDescriptor;
+use anymetal::config::{Layer, Layers};
+use anymetal::notice::{self, NoticeKind};
+use anymetal::{Device, Error, Library, Queue};
 use anymetal_service::ServiceLayers;
 use anymetal_service::export::scrape::{ScrapedFamily, parse};
 
@@ -111,7 +112,7 @@ fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     settings.file = Some((path.to_owned(), Layer::from_toml(observed, path)?));
     let second = Device::with_settings(&settings)?;
     assert!(!second.is_same(&device));
-    let notices = take_notices();
+    let notices = notice::take();
     assert!(
         !notices.iter().any(|notice| notice.kind == NoticeKind::Telemetry),
         "the first one goes on: {notices:?}"

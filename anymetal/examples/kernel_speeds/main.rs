@@ -10,8 +10,9 @@ mod kernels;
 
 use std::time::Duration;
 
+use anymetal::argument::Plain;
 use anymetal::kernel::LaunchGrid;
-use anymetal::{Buffer, Device, Error, Pipeline, Plain, Pod, Queue, Submission};
+use anymetal::{Buffer, Device, Error, Pipeline, Pod, Queue, Submission};
 use kernels::Body;
 
 const SIDE: u32 = 1024;

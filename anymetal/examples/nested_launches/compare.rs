@@ -3,9 +3,8 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use anymetal::{
-    Buffer, CompileOptions, Device, IndirectCommandBuffer, IndirectCommandBufferDescriptor, Library, MathMode,
-};
+use anymetal::command::{IndirectCommandBuffer, IndirectCommandBufferDescriptor};
+use anymetal::{Buffer, CompileOptions, Device, Library, MathMode};
 
 /// How often each form runs.
 const RUNS: usize = 21;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use anymetal::{Buffer, ComputeEncoder, Device, Error, Pipeline, Queue, WithPipeline};
+use anymetal::command::WithPipeline;
+use anymetal::{Buffer, ComputeEncoder, Device, Error, Pipeline, Queue};
 
 use crate::compare::{MAX_DEPTH, Outcome, PingPong, Took, compare, library, timed};
 use crate::picture;

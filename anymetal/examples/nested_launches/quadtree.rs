@@ -268,7 +268,7 @@ impl Tree {
 
     fn bind_split(
         &self,
-        encoder: &mut anymetal::ComputeEncoder<'_, anymetal::WithPipeline>,
+        encoder: &mut anymetal::ComputeEncoder<'_, anymetal::command::WithPipeline>,
         node: usize,
     ) -> Result<(), Error> {
         encoder.set_buffer(0, &self.nodes, 0)?;

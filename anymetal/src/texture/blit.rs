@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use super::Texture;
 use super::part::{Pitch, TexturePart};
-use crate::buffer::{BufferView, Region};
+use crate::buffer::{BufferSlice, BufferView};
 use crate::command_buffer::BlitEncoder;
 use crate::error::Error;
 
@@ -38,7 +38,7 @@ impl BlitEncoder<'_> {
     /// Copies rows of a region to a box of texels.
     pub fn copy_to_texture_part(
         &mut self,
-        source: &Region,
+        source: &BufferSlice,
         pitch: Pitch,
         texture: &Texture,
         part: &TexturePart,
@@ -56,7 +56,7 @@ impl BlitEncoder<'_> {
         &mut self,
         texture: &Texture,
         part: &TexturePart,
-        destination: &Region,
+        destination: &BufferSlice,
         pitch: Pitch,
     ) -> Result<(), Error> {
         let texels = texture.storage.region();

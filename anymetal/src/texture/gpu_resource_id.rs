@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use anymetal_types::texture::GpuResourceId;
 
 use super::Texture;
-use crate::buffer::{Buffer, Region};
+use crate::buffer::{Buffer, BufferSlice};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ impl Descriptions {
     }
 
     /// The memory of those that there are.
-    pub(crate) fn regions(&self) -> Vec<Region> {
+    pub(crate) fn regions(&self) -> Vec<BufferSlice> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let region = |described: Arc<Described>| described.get().map(Buffer::region);
         all.iter().filter_map(Weak::upgrade).filter_map(region).collect()
@@ -42,7 +42,8 @@ impl Texture {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
-    /// use anymetal::{Device, PixelFormat, ResourceUsage, TextureDescriptor};
+    /// use anymetal::command::ResourceUsage;
+    /// use anymetal::{Device, PixelFormat, TextureDescriptor};
     ///
     /// let device = Device::system_default()?;
     /// let library = device.library_from_source(
@@ -88,7 +89,7 @@ impl Texture {
 
     /// The memory that a kernel reaches through the texture's resource id: its texels, and its description
     /// and those of its views once they have an id.
-    pub fn resources(&self) -> Vec<Region> {
+    pub fn resources(&self) -> Vec<BufferSlice> {
         let mut regions = self.descriptions.regions();
         regions.push(self.region.clone());
         regions

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue, TenantLimits};
+use anymetal::tenant::TenantLimits;
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 
 /// Words that each probe may write.

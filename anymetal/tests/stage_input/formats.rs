@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use crate::{library, modes};
-use anymetal::hal::split_mix::SplitMix64;
-use anymetal::{
-    AttributeFormat, BufferLayout, CheckMode, Device, Error, PipelineDescriptor, StageInputDescriptor, f16,
-};
+use anymetal::stage_input::{AttributeFormat, BufferLayout, StageInputDescriptor};
+use anymetal::{CheckMode, Device, Error, PipelineDescriptor, f16};
+use anymetal_hal::split_mix::SplitMix64;
 
 const THREADS: usize = 37;
 

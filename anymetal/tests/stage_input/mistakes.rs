@@ -1,10 +1,11 @@
 //! Descriptors that do not fit, and accesses beyond a buffer.
 
 use crate::library;
-use anymetal::{
-    AttributeFormat, BufferLayout, CheckMode, Device, DeviceError, Error, PipelineDescriptor, StageInRegion,
-    StageInputDescriptor, StageInputError,
+use anymetal::error::DeviceError;
+use anymetal::stage_input::{
+    AttributeFormat, BufferLayout, StageInRegion, StageInputDescriptor, StageInputError,
 };
+use anymetal::{CheckMode, Device, Error, PipelineDescriptor};
 
 const SOURCE: &str = "struct In { float2 at [[attribute(0)]]; ushort kind [[attribute(1)]]; };
     kernel void store(In in [[stage_in]], device float* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {

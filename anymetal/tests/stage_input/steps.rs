@@ -1,10 +1,10 @@
 //! Which element each thread gets: step functions and rates, indices, regions.
 
 use crate::{library, modes};
-use anymetal::{
-    AttributeFormat, Buffer, BufferLayout, CheckMode, Device, Error, IndexType, Launch, Pipeline,
-    PipelineDescriptor, StageInRegion, StageInputDescriptor, StepFunction,
+use anymetal::stage_input::{
+    AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor, StepFunction,
 };
+use anymetal::{Buffer, CheckMode, Device, Error, Launch, Pipeline, PipelineDescriptor};
 
 const SOURCE: &str = "struct In { uint value [[attribute(4)]]; };
     kernel void store(In in [[stage_in]], device uint* y [[buffer(0)]], uint2 at [[thread_position_in_grid]],
@@ -176,7 +176,7 @@ fn without_a_region_it_is_the_grid() -> Result<(), Error> {
 
 #[test]
 fn a_node_of_a_graph_has_its_region() -> Result<(), Error> {
-    use anymetal::{Executable, GraphBuilder, PlanOptions};
+    use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
     let device = Device::system_default()?;
     let store = pipeline(CheckMode::Bounds, descriptor(BufferLayout::along_x(8)))?;
     let setup = Setup::new(&device)?;
@@ -192,7 +192,7 @@ fn a_node_of_a_graph_has_its_region() -> Result<(), Error> {
 
 #[test]
 fn an_indirect_command_has_the_whole_grid() -> Result<(), Error> {
-    use anymetal::IndirectCommandBufferDescriptor;
+    use anymetal::command::IndirectCommandBufferDescriptor;
     let device = Device::system_default()?;
     let store = pipeline(CheckMode::Bounds, descriptor(BufferLayout::along_y(8)))?;
     let setup = Setup::new(&device)?;

@@ -3,9 +3,12 @@
 //! covers: MSL 2.13
 //! oracle: exact
 
+use anymetal::command::ResourceUsage;
+use anymetal::error::DeviceError;
+use anymetal::reflection::ArgumentMemberKind;
+use anymetal::texture::{AddressMode, Filter, GpuResourceId, MipFilter};
 use anymetal::{
-    AddressMode, ArgumentMemberKind, CheckMode, CompileOptions, Device, DeviceError, Error, Filter,
-    GpuResourceId, Library, MipFilter, PixelFormat, ResourceUsage, SamplerDescriptor, Texture,
+    CheckMode, CompileOptions, Device, Error, Library, PixelFormat, SamplerDescriptor, Texture,
     TextureDescriptor,
 };
 

@@ -4,9 +4,9 @@
 //! oracle: exact
 
 use crate::reference::{Value, decode, encode, is_integer};
-use anymetal::hal::split_mix::SplitMix64;
-use anymetal::types::texture::ChannelKind;
+use anymetal::texture::ChannelKind;
 use anymetal::{CheckMode, CompileOptions, Device, Error, Library, PixelFormat, TextureDescriptor};
+use anymetal_hal::split_mix::SplitMix64;
 
 const SIZE: [u32; 2] = [37, 5];
 

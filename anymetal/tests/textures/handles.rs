@@ -1,9 +1,8 @@
 //! Textures over buffers, copies, encoders and graphs, and what is refused.
 
-use anymetal::{
-    Device, Error, Executable, GraphBuilder, PixelFormat, PlanOptions, SamplerDescriptor, TextureDescriptor,
-    TextureError,
-};
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::texture::TextureError;
+use anymetal::{Device, Error, PixelFormat, SamplerDescriptor, TextureDescriptor};
 
 const INVERT: &str = "#include <metal_stdlib>
 using namespace metal;

@@ -3,10 +3,8 @@
 //! covers: MSL 2.9, MSL 6.12
 //! oracle: exact
 
-use anymetal::{
-    BindingRole, Device, Error, Filter, MipFilter, PixelFormat, SamplerDescriptor, Swizzle,
-    TextureDescriptor, TextureError, TextureKind, TextureView,
-};
+use anymetal::texture::{BindingRole, Filter, MipFilter, Swizzle, TextureError, TextureKind, TextureView};
+use anymetal::{Device, Error, PixelFormat, SamplerDescriptor, TextureDescriptor};
 
 fn run(source: &str, set: impl FnOnce(anymetal::Launch<'_>) -> anymetal::Launch<'_>) -> Result<(), Error> {
     let source = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
@@ -293,7 +291,8 @@ fn arguments_that_constants_disable_are_null() -> Result<(), Error> {
     let launch = queue.launch(&with).texture(0, &texture).sampler(0, &SamplerDescriptor::default());
     launch.arg(&seen).threads(1).submit()?.wait()?;
     assert_eq!(seen.read()?, [2.0]);
-    let roles: Vec<_> = with.kernel().arguments.iter().map(anymetal::ArgumentInfo::role).collect();
+    let roles: Vec<_> =
+        with.kernel().arguments.iter().map(anymetal::reflection::ArgumentInfo::role).collect();
     let expected =
         [BindingRole::Texels(0), BindingRole::Description(0), BindingRole::Sampler(0), BindingRole::Buffer];
     assert_eq!(roles, expected);

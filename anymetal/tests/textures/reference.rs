@@ -2,8 +2,9 @@
 //! computed another way than the kernels do: texels as one integer, values in double precision, small floats
 //! by search.
 
-use anymetal::types::texture::ChannelKind;
-use anymetal::{AddressMode, BorderColor, PixelFormat, f16};
+use anymetal::texture::ChannelKind;
+use anymetal::texture::{AddressMode, BorderColor};
+use anymetal::{PixelFormat, f16};
 
 /// A texel's channels as a kernel with `float` or with integers reads them.
 #[derive(Debug, Clone, Copy, PartialEq)]

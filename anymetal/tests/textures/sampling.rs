@@ -4,11 +4,9 @@
 //! oracle: exact
 
 use crate::reference::{Plane, Rule};
-use anymetal::hal::split_mix::SplitMix64;
-use anymetal::{
-    AddressMode, BorderColor, CheckMode, CompileOptions, Device, Error, Filter, PixelFormat,
-    SamplerDescriptor, TextureDescriptor,
-};
+use anymetal::texture::{AddressMode, BorderColor, Filter};
+use anymetal::{CheckMode, CompileOptions, Device, Error, PixelFormat, SamplerDescriptor, TextureDescriptor};
+use anymetal_hal::split_mix::SplitMix64;
 
 const SIZE: [u32; 2] = [7, 5];
 

@@ -1,6 +1,7 @@
 //! Visible functions: those that kernels are linked with, and tables of them.
 
-use anymetal::{FunctionConstants, LinkedFunctions, Pipeline, VisibleFunctionTable};
+use anymetal::functions::{LinkedFunctions, VisibleFunctionTable};
+use anymetal::{FunctionConstants, Pipeline};
 
 use crate::given::{List, MAX_FUNCTIONS, Place, Text};
 use crate::handles::{Handle, handled};

@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 
-use anymetal::LentMemory;
+use anymetal::memory::LentMemory;
 
 use crate::status::Failure;
 

@@ -2,7 +2,8 @@
 
 use std::ffi::{CString, c_char};
 
-use anymetal::{Access, ArgumentInfo, ArgumentKind, Pipeline, PipelineDescriptor};
+use anymetal::reflection::{Access, ArgumentInfo, ArgumentKind};
+use anymetal::{Pipeline, PipelineDescriptor};
 
 use crate::functions::{LinkedFunction, linked};
 use crate::given::{List, Place, Text};

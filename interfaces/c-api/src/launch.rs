@@ -2,10 +2,12 @@
 
 use std::ffi::c_int;
 
-use anymetal::hal::command::BoundResource;
-use anymetal::{
-    ArgumentTarget, BufferView, Deadline, DeviceError, Scalar, Submission, Unbound, VisibleFunctionTable,
-};
+use anymetal::argument::BoundResource;
+use anymetal::argument::{ArgumentTarget, Scalar, Unbound};
+use anymetal::command::Deadline;
+use anymetal::error::DeviceError;
+use anymetal::functions::VisibleFunctionTable;
+use anymetal::{BufferView, Submission};
 
 use crate::buffer::BufferHandle;
 use crate::device::QueueHandle;

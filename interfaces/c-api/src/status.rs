@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use anymetal::{DeviceError, Error, ErrorClass};
+use anymetal::Error;
+use anymetal::error::{DeviceError, ErrorClass};
 
 /// How a call ended: `anymetal_status`.
 #[repr(C)]

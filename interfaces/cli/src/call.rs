@@ -6,8 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anymetal::command::Deadline;
+use anymetal::log::Logs;
+use anymetal::reflection::{ArgumentKind, KernelInfo};
+use anymetal::tensor::TensorShape;
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{ArgumentKind, Deadline, Family, KernelInfo, Logs, Pipeline, Queue, TensorShape};
+use anymetal::{Family, Pipeline, Queue};
 use anymetal_driver::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_driver::hal::command::Grid;
 use anymetal_driver::{CompileError, Library, Specialisation};
@@ -267,7 +271,7 @@ impl Launch<'_> {
         for argument in &self.arguments {
             launch = match &argument.buffer {
                 Some(buffer) => launch.arg_at(argument.index, buffer),
-                None => launch.arg_at(argument.index, anymetal::Unbound),
+                None => launch.arg_at(argument.index, anymetal::argument::Unbound),
             };
         }
         for bound in &self.resources.textures {

@@ -31,7 +31,7 @@ impl Constant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anymetal::ScalarType;
+    use anymetal::reflection::ScalarType;
 
     #[test]
     fn constants_are_named_or_numbered_and_typed() {

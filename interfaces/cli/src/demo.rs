@@ -115,7 +115,7 @@ fn measure(
     let verdict = prepared.verify()?;
     let runs = runs(prepared.as_ref(), queue, tour)?;
     let time = median(&runs);
-    let memory_bytes = device.hal().allocated_bytes();
+    let memory_bytes = device.allocated_bytes();
     let (cached, _) = First::new(workload, device, queue, &fresh)?;
     // The picture is taken of a single run on fresh inputs.
     prepared.reset()?;

@@ -1,6 +1,7 @@
 //! `--device` and `--family`: which device runs, what it refuses, and what the compiler makes code for.
 
-use anymetal::{Device, Family, Layers};
+use anymetal::config::Layers;
+use anymetal::{Device, Family};
 use anymetal_driver::{CompileError, Library, Specialisation, Target};
 
 use crate::failure::Failure;

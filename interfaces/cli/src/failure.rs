@@ -6,7 +6,9 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anymetal::{Error, ErrorClass, NoticeKind};
+use anymetal::Error;
+use anymetal::error::ErrorClass;
+use anymetal::notice::NoticeKind;
 use anymetal_driver::CompileError;
 use anymetal_driver::types::family::FeatureUse;
 use anymetal_translate::{Diagnostic, Severity, Translation};
@@ -60,7 +62,7 @@ impl Failure {
 
     /// One word for programs.
     pub(crate) fn status(&self) -> &'static str {
-        use anymetal::DeviceError as D;
+        use anymetal::error::DeviceError as D;
         match self {
             Failure::Usage(_) => "usage",
             Failure::Input(_) | Failure::Translate(_) => "invalid",
@@ -97,7 +99,7 @@ impl Failure {
                 }
                 error["diagnostics"] = diagnostics(&compile.render_json());
             }
-            Failure::Run(Error::Device(anymetal::DeviceError::OutOfBounds(fault))) => {
+            Failure::Run(Error::Device(anymetal::error::DeviceError::OutOfBounds(fault))) => {
                 error["argument"] = json!(fault.argument);
                 error["argument_name"] = json!(fault.argument_name);
                 error["access"] = json!(fault.kind.word());
@@ -161,7 +163,7 @@ pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
 
 /// Prints the compiler's notes and warnings for the user that are not errors.
 pub(crate) fn report_notes() {
-    for notice in anymetal::take_notices() {
+    for notice in anymetal::notice::take() {
         match notice.kind {
             NoticeKind::ReducedEffort => eprintln!("warning[{}]: {notice}", notice.kind.id()),
             _ => eprintln!("note: {notice}"),

@@ -3,7 +3,7 @@
 
 mod device;
 
-use anymetal::hal::capabilities::DeviceKind;
+use anymetal::DeviceKind;
 use anymetal::{Device, Error, Queue};
 use device::DeviceProbe;
 use multiversion::multiversion;

@@ -7,7 +7,7 @@
 
 use std::io::Read;
 
-use anymetal::ScalarType;
+use anymetal::reflection::ScalarType;
 
 /// NumPy itself refuses longer headers of untrusted files.
 const MAX_HEADER_BYTES: usize = 64 << 10;

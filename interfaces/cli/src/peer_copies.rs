@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use anymetal::{Buffer, CopyPath, Device, Error, Link};
+use anymetal::memory::{CopyPath, Link};
+use anymetal::{Buffer, Device, Error};
 
 /// Bytes of a copy whose bandwidth counts.
 pub(crate) const LONG_BYTES: usize = 256 << 20;

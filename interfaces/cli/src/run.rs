@@ -19,7 +19,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anymetal::{Effort, Logs};
+use anymetal::log::Logs;
+use anymetal::reflection::Effort;
 use anymetal_driver::Specialisation;
 use clap::Args;
 use serde_json::{Value, json};

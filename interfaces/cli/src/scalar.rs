@@ -3,7 +3,8 @@
 //! Invariant: a value that its type cannot hold is refused, never wrapped; `rand` gives the same numbers on
 //! every machine and in every version.
 
-use anymetal::{ScalarType, bf16, f16};
+use anymetal::reflection::ScalarType;
+use anymetal::{bf16, f16};
 
 /// The names in the order of the help texts.
 const NAMES: &[(&str, ScalarType)] = &[
@@ -150,7 +151,7 @@ pub(crate) fn bytes_of(scalar: ScalarType, values: &[u64]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use anymetal::hal::split_mix::SplitMix64;
+    use anymetal::testing::SplitMix64;
 
     use super::*;
 

@@ -13,7 +13,7 @@ mod view;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use anymetal::{Clock, SystemClock};
+use anymetal::profile::{Clock, SystemClock};
 use anymetal_driver::hal::clock::wait_for;
 use clap::Args;
 use ratatui::Terminal;

@@ -9,7 +9,8 @@ mod program;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anymetal::{CheckMode, CompileOptions, Device, Family, Trace};
+use anymetal::profile::Trace;
+use anymetal::{CheckMode, CompileOptions, Device, Family};
 use clap::Args;
 
 use crate::device_choice;

@@ -23,7 +23,7 @@ mod sort;
 mod stencil;
 mod transpose;
 
-use anymetal::hal::split_mix::SplitMix64;
+use anymetal::testing::SplitMix64;
 use anymetal::{Device, Error, Library, Queue};
 use anymetal_bench_peers::job::Job;
 

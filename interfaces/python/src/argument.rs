@@ -4,8 +4,12 @@
 //! the kernel's declaration. Invariant: an array that passes may be used by the kernel as it
 //! declares it: type, alignment, writability and layout are checked here.
 
-use anymetal::hal::command::BoundResource;
-use anymetal::{Access, Argument, ArgumentInfo, ArgumentTarget, Device, DeviceError, Pipeline};
+use anymetal::BufferSlice;
+use anymetal::argument::ArgumentTarget;
+use anymetal::argument::BoundResource;
+use anymetal::error::DeviceError;
+use anymetal::reflection::{Access, ArgumentInfo};
+use anymetal::{Argument, Device, Pipeline};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,13 +21,12 @@ use crate::casts::{Casts, is_value};
 use crate::element::Element;
 use crate::functions::{PyFunctionTable, names_in, table_of};
 use crate::items::items_of;
-use crate::lend::Region;
 use crate::library::Conventions;
 
 /// What an argument is bound to.
 #[derive(Debug, Clone)]
 pub(crate) enum Given {
-    Region(Region),
+    Slice(BufferSlice),
     Bytes(Vec<u8>),
     Nothing,
 }
@@ -31,7 +34,7 @@ pub(crate) enum Given {
 impl Argument for Given {
     fn bind(&self, _target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
         Ok(match self {
-            Given::Region(region) => region.resource(),
+            Given::Slice(region) => region.resource(),
             Given::Bytes(bytes) => BoundResource::Bytes(bytes.clone()),
             Given::Nothing => BoundResource::Unbound,
         })
@@ -50,7 +53,7 @@ pub(crate) enum Sorted {
 
 /// An array whose address the kernel is given.
 pub(crate) enum Tabled {
-    Device(Region),
+    Device(BufferSlice),
     Host(HostArray),
 }
 
@@ -102,7 +105,7 @@ pub(crate) fn sort(
         if !tensor.is_contiguous() {
             return Err(not_contiguous(position, argument, rules, "anymetal.ops.contiguous(x)"));
         }
-        return Ok(Sorted::Given(Given::Region(array.region()?), Some(tensor.len())));
+        return Ok(Sorted::Given(Given::Slice(array.region()?), Some(tensor.len())));
     }
     if object.is_none() {
         return Ok(Sorted::Given(Given::Nothing, None));
@@ -137,12 +140,12 @@ fn function_table(
     }
     if let Ok(table) = object.cast::<PyFunctionTable>() {
         let region = table.get().region_for(rules.device).map_err(told)?;
-        return Ok(Sorted::Given(Given::Region(region), None));
+        return Ok(Sorted::Given(Given::Slice(region), None));
     }
     match names_in(object).map_err(told)? {
         Some(names) => {
             let table = table_of(rules.pipeline, &names)?;
-            Ok(Sorted::Given(Given::Region(table.region()), None))
+            Ok(Sorted::Given(Given::Slice(table.region()), None))
         }
         None => Err(PyTypeError::new_err(format!(
             "argument {position} (`{}`) is a table of visible functions: give a list of their names, or what \

@@ -11,6 +11,8 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueErro
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use anymetal::BufferSlice;
+
 use crate::borrowed::HostArray;
 use crate::device::{DeviceState, PyDevice};
 use crate::element::{Element, Kind, dtype_name, dtype_named};
@@ -19,7 +21,7 @@ use crate::export;
 use crate::fork;
 use crate::interpreter::wait;
 use crate::items::Items;
-use crate::lend::{Loans, Place, Region};
+use crate::lend::{Loans, Place};
 
 /// The most elements of an array: positions have 31 bits in `anymetal_tensor_ops`.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
@@ -40,8 +42,7 @@ impl PyArray {
 
     /// The result of an operation over arrays of one device: read-only if it is a view of one that is.
     pub(crate) fn made_from(inputs: &[&PyArray], state: &Arc<DeviceState>, tensor: Tensor) -> PyArray {
-        let buffer = Arc::as_ptr(tensor.buffer().hal());
-        let shares = |input: &&PyArray| std::ptr::addr_eq(Arc::as_ptr(input.tensor.buffer().hal()), buffer);
+        let shares = |input: &&PyArray| input.tensor.buffer().is_same(tensor.buffer());
         let is_read_only = inputs.iter().any(|input| input.is_read_only && shares(input));
         PyArray { state: Arc::clone(state), tensor, is_read_only }
     }
@@ -63,7 +64,7 @@ impl PyArray {
     }
 
     /// The bytes of its elements, if they lie one after the other.
-    pub(crate) fn region(&self) -> PyResult<Region> {
+    pub(crate) fn region(&self) -> PyResult<BufferSlice> {
         let tensor = &self.tensor;
         let first = tensor.offset() * tensor.dtype().size();
         let view = tensor.buffer().view(first..first + tensor.byte_len() as usize).or_raise()?;
@@ -77,7 +78,7 @@ impl PyArray {
         let buffer = self.tensor.buffer();
         wait(py, || {
             self.state.ops.wait()?;
-            buffer.hal().wait_for_work(None).map_err(anymetal::Error::from)?;
+            buffer.wait_until_unused()?;
             Ok::<_, anymetal_tensor_ops::OpError>(())
         })?;
         if !self.state.device.capabilities().unified_memory {
@@ -86,7 +87,7 @@ impl PyArray {
                 self.state.device.name()
             )));
         }
-        let start = buffer.hal().contents().ok_or_else(|| {
+        let start = buffer.contents().ok_or_else(|| {
             PyBufferError::new_err("the array is in private memory, which the host does not see")
         })?;
         let offset = buffer.region().offset() as usize + self.tensor.offset() * self.tensor.dtype().size();

@@ -3,7 +3,10 @@
 //! Owns [`Call`], which direct calls, submissions, profiles and graphs share. Invariant: a call
 //! that was made has an argument for each that the kernel declares, and holds what it lends.
 
-use anymetal::{ArgumentInfo, Device, Launch, Pipeline, Queue, ResourceUsage};
+use anymetal::BufferSlice;
+use anymetal::command::ResourceUsage;
+use anymetal::reflection::ArgumentInfo;
+use anymetal::{Device, Launch, Pipeline, Queue};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -11,7 +14,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::argument::{Given, Rules, Sorted, Tabled, sort};
 use crate::casts::Casts;
 use crate::extent::Extents;
-use crate::lend::{Loans, Place, Region};
+use crate::lend::{Loans, Place};
 use crate::library::Conventions;
 
 /// What is said about a launch besides its arguments.
@@ -51,7 +54,7 @@ pub(crate) struct Call {
     group_size: [u32; 3],
     threadgroup_memory: Vec<(u32, u64)>,
     /// Arrays that the kernel reaches through tables of pointers.
-    resident: Vec<Region>,
+    resident: Vec<BufferSlice>,
     lends: bool,
     pub(crate) loans: Loans,
 }
@@ -86,7 +89,7 @@ impl Call {
                 }
                 Sorted::Host(array) => {
                     first_count = first_count.or(Some(array.count()));
-                    let written = argument.access != anymetal::Access::Read;
+                    let written = argument.access != anymetal::reflection::Access::Read;
                     loans.add(Place::Argument(given.len()), array, written);
                     given.push((argument.index, Given::Nothing));
                 }
@@ -98,7 +101,7 @@ impl Call {
         }
         let (threads, group_size) = extents(callee, shape, first_count)?;
         let lends = loans.lend(callee.device, &mut |place, region| match place {
-            Place::Argument(at) => given[at].1 = Given::Region(region),
+            Place::Argument(at) => given[at].1 = Given::Slice(region),
             Place::Element { argument, at } => {
                 let table = tables.iter_mut().find(|table| table.argument == argument);
                 if let Some(table) = table {
@@ -163,7 +166,7 @@ struct Table {
     /// Which of the call's arguments it is.
     argument: usize,
     /// Where the arrays are; those of the host once they are lent.
-    regions: Vec<Option<Region>>,
+    regions: Vec<Option<BufferSlice>>,
 }
 
 impl Table {

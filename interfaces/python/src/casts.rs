@@ -3,7 +3,8 @@
 //! Owns [`Casts`], the keyword `arg_casts`, and the conversions. Invariant: without a cast a number
 //! has the type that the kernel's own signature has; what that type cannot hold is an exception.
 
-use anymetal::{ArgumentInfo, ElementType, Scalar, ScalarType};
+use anymetal::argument::Scalar;
+use anymetal::reflection::{ArgumentInfo, ElementType, ScalarType};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};

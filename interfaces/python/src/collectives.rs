@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use anymetal::{Collectives, GroupId, ReduceOp, ScalarType};
+use anymetal::collectives::{Collectives, GroupId, ReduceOp};
+use anymetal::reflection::ScalarType;
 use anymetal_tensor_ops::{DType, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

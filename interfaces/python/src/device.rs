@@ -104,7 +104,8 @@ impl PyDevice {
     #[pyo3(signature = (label=""))]
     fn queue(&self, label: &str) -> PyResult<PyQueue> {
         fork::note_use()?;
-        let options = anymetal::QueueOptions { label: label.to_owned(), ..self.state.device.queue_options() };
+        let options =
+            anymetal::QueueDescriptor { label: label.to_owned(), ..self.state.device.queue_options() };
         let queue = self.state.device.queue_with(options).or_raise()?;
         Ok(PyQueue { state: Arc::clone(&self.state), queue })
     }
@@ -151,9 +152,9 @@ impl PyDevice {
 }
 
 /// What kernels run as, in words.
-pub(crate) fn executor_words(executor: &anymetal::Executor) -> String {
+pub(crate) fn executor_words(executor: &anymetal::reflection::Executor) -> String {
     match executor {
-        anymetal::Executor::Interpreter { reason } => format!("interpreter: {reason}"),
+        anymetal::reflection::Executor::Interpreter { reason } => format!("interpreter: {reason}"),
         _ => "machine code".to_owned(),
     }
 }
@@ -172,5 +173,5 @@ pub(crate) fn device_names(py: Python<'_>) -> PyResult<Vec<String>> {
 /// What a user should know although nothing failed, told once.
 #[pyfunction]
 pub(crate) fn take_notices() -> Vec<String> {
-    anymetal::take_notices().iter().map(ToString::to_string).collect()
+    anymetal::notice::take().iter().map(ToString::to_string).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns [`Element`] and the tables between them. Invariant: a name stands for one type everywhere.
 
-use anymetal::{ArgumentInfo, ElementType, ScalarType};
+use anymetal::reflection::{ArgumentInfo, ElementType, ScalarType};
 use anymetal_tensor_ops::DType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -3,7 +3,8 @@
 //! Owns the one conversion. Invariant: the text of a diagnostic reaches the user whole, and the
 //! class of an error is the exception's attribute `error_class`.
 
-use anymetal::{DeviceError, Error, ErrorClass};
+use anymetal::Error;
+use anymetal::error::{DeviceError, ErrorClass};
 use anymetal_tensor_ops::OpError;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

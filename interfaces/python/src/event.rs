@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anymetal::hal::interruption;
-use anymetal::{Event, SystemClock};
+use anymetal::Event;
+use anymetal::command::interruption;
+use anymetal::profile::SystemClock;
 use pyo3::prelude::*;
 
 use crate::fork;

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::{Device, Error, FunctionConstants, LinkedFunctions, Pipeline, VisibleFunctionTable};
+use anymetal::BufferSlice;
+use anymetal::functions::{LinkedFunctions, VisibleFunctionTable};
+use anymetal::{Device, Error, FunctionConstants, Pipeline};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
@@ -14,7 +16,6 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use crate::errors::{Raise, mistake};
 use crate::interpreter::wait;
 use crate::items::items_of;
-use crate::lend::Region;
 use crate::library::{LibraryState, PyLibrary, constants_dictionary};
 
 /// A visible function of a library, to be linked with kernels of others.
@@ -124,7 +125,7 @@ impl PyFunctionTable {
     }
 
     /// What a kernel of the device is bound to.
-    pub(crate) fn region_for(&self, device: &Device) -> PyResult<Region> {
+    pub(crate) fn region_for(&self, device: &Device) -> PyResult<BufferSlice> {
         if !self.device.is_same(device) {
             return Err(PyValueError::new_err(format!(
                 "the table of functions is of device `{}`, and the kernel of `{}`",

@@ -6,7 +6,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{Executable, GraphBuilder, PlanOptions, Queue, Scalar, ValueId};
+use anymetal::Queue;
+use anymetal::argument::Scalar;
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions, ValueId};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};

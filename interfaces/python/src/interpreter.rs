@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use anymetal::hal::interruption;
+use anymetal::command::interruption;
 use pyo3::ffi;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;

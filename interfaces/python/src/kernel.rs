@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anymetal::{
-    ArgumentInfo, ArgumentKind, Deadline, Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue,
-};
+use anymetal::command::Deadline;
+use anymetal::reflection::{ArgumentInfo, ArgumentKind};
+use anymetal::{Error, FunctionConstants, Pipeline, PipelineDescriptor, Queue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -246,7 +246,7 @@ impl PyKernel {
         let shape = LaunchShape { threads, group_size, arg_casts, threadgroup_memory };
         let call = Call::new(&self.callee(), args, &shape)?;
         let queue = self.queue_or_default(queue)?;
-        let work = anymetal::CountedWork { flop, bytes };
+        let work = anymetal::profile::CountedWork { flop, bytes };
         let rounds = crate::profile::Rounds { iterations, warm_up, work };
         let profile = wait(py, || {
             let profile = rounds.run(&call, queue, self.pipeline()?)?;
@@ -295,9 +295,9 @@ impl PyKernel {
             described.set_item("element_size", argument.element_size)?;
             described.set_item("is_reference", argument.is_reference)?;
             let access = match argument.access {
-                anymetal::Access::Read => "read",
-                anymetal::Access::Write => "write",
-                anymetal::Access::ReadWrite => "read-write",
+                anymetal::reflection::Access::Read => "read",
+                anymetal::reflection::Access::Write => "write",
+                anymetal::reflection::Access::ReadWrite => "read-write",
             };
             described.set_item("access", access)?;
             list.append(described)?;

@@ -7,7 +7,9 @@
 use std::any::Any;
 use std::ptr::NonNull;
 
-use anymetal::{Buffer, Device, LentMemory};
+use anymetal::BufferSlice;
+use anymetal::memory::LentMemory;
+use anymetal::{Buffer, Device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -15,7 +17,6 @@ use crate::borrowed::HostArray;
 use crate::errors::Raise;
 
 /// A view of a loan: what an argument is bound to.
-pub(crate) type Region = anymetal::runtime::memory::view::BufferView;
 
 /// What a lent array is for.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,11 @@ impl Loans {
 
     /// Lends all to the device, and gives the region for each place; says whether there was any.
     /// What is not lent in place is kept for [`Loans::write_back`].
-    pub(crate) fn lend(&mut self, device: &Device, give: &mut dyn FnMut(Place, Region)) -> PyResult<bool> {
+    pub(crate) fn lend(
+        &mut self,
+        device: &Device,
+        give: &mut dyn FnMut(Place, BufferSlice),
+    ) -> PyResult<bool> {
         let arrays = std::mem::take(&mut self.arrays);
         if arrays.is_empty() {
             return Ok(false);
@@ -82,7 +87,7 @@ impl Loans {
         &mut self,
         device: &Device,
         arrays: Vec<(Place, HostArray, bool)>,
-        give: &mut dyn FnMut(Place, Region),
+        give: &mut dyn FnMut(Place, BufferSlice),
     ) -> PyResult<()> {
         for (position, array, written) in arrays {
             let length = array.extent().unwrap_or(0);
@@ -157,7 +162,7 @@ fn overlap(arrays: &[(Place, HostArray, bool)]) -> bool {
 fn merged(
     device: &Device,
     mut arrays: Vec<(Place, HostArray, bool)>,
-    give: &mut dyn FnMut(Place, Region),
+    give: &mut dyn FnMut(Place, BufferSlice),
 ) -> PyResult<()> {
     arrays.sort_by_key(|(_, array, _)| array.address());
     let mut arrays = arrays.into_iter().peekable();

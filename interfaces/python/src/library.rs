@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anymetal::{CheckMode, CompileOptions, ConstantKey, Error, FunctionConstants, Library, MathMode, Scalar};
+use anymetal::argument::Scalar;
+use anymetal::reflection::ConstantKey;
+use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, MathMode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};

@@ -2,7 +2,8 @@
 //!
 //! Owns [`Rounds`] and [`PyProfile`]; the statistics are the runtime's.
 
-use anymetal::{CountedWork, Error, Pipeline, Profile, Queue, TimeSource};
+use anymetal::profile::{CountedWork, Profile, TimeSource};
+use anymetal::{Error, Pipeline, Queue};
 use pyo3::prelude::*;
 
 use crate::call::Call;

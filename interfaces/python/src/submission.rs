@@ -3,8 +3,9 @@
 //! Owns [`PySubmission`]. Invariant: it holds the arrays that the work uses until it is dropped or
 //! has ended; a thread that waits does not hold the interpreter's lock.
 
-use anymetal::hal::interruption;
-use anymetal::{Submission, Timing};
+use anymetal::Submission;
+use anymetal::command::interruption;
+use anymetal::profile::Timing;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 
@@ -66,7 +67,7 @@ impl PySubmission {
     /// Takes the work back if it has not started; says whether it could.
     fn cancel(&self, py: Python<'_>) -> bool {
         let answer = detach(py, || self.submission.cancel());
-        answer == anymetal::Cancellation::Removed
+        answer == anymetal::command::Cancellation::Removed
     }
 
     #[getter]

@@ -3,7 +3,8 @@
 //! Owns [`Call`] and what it takes for arguments. Invariant: memory that only an unfinished recording
 //! fills is an argument of its own calls alone; the first mistake is told by [`Ops::submit`].
 
-use anymetal::{Argument, Buffer, BufferView, Extent, Launch, Pipeline, Plain};
+use anymetal::argument::Plain;
+use anymetal::{Argument, Buffer, BufferView, Extent, Launch, Pipeline};
 use bytemuck::NoUninit;
 
 use crate::context::Ops;

@@ -8,7 +8,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::{Buffer, CountedWork, Device, DeviceError, DeviceKind, Error, Pipeline, Queue, Submission};
+use anymetal::error::DeviceError;
+use anymetal::profile::CountedWork;
+use anymetal::{Buffer, Device, DeviceKind, Error, Pipeline, Queue, Submission};
 
 use crate::counted::{CallLog, CallRecord, Path};
 use crate::error::OpError;

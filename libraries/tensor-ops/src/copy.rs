@@ -2,7 +2,7 @@
 //!
 //! Owns the operations here. Invariant: a copy is one launch for each source.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::context::Ops;
 use crate::counted::Path;

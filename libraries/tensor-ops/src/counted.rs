@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anymetal::CountedWork;
+use anymetal::profile::CountedWork;
 use anymetal::telemetry::{OperationMetrics, metrics_on};
 
 /// Calls that the log keeps.

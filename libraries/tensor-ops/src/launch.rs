@@ -3,7 +3,7 @@
 //! Owns [`Walk`], [`HeldRows`] and [`Shaping`]. Invariant: a walk visits each position once; the macros agree
 //! with its grid.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::context::Ops;
 use crate::kernels::Defines;

@@ -4,7 +4,7 @@
 //! floating-point numbers are summed in `f32` and rounded once, after bias and activation; those of
 //! integers wrap in the result's type.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 use bytemuck::{Pod, Zeroable};
 
 use crate::activation::Activation;

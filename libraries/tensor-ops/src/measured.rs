@@ -11,8 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use anymetal::Submission;
+use anymetal::profile::CountedWork;
 use anymetal::telemetry::{OperationMetrics, metrics_on};
-use anymetal::{CountedWork, Submission};
 
 use crate::context::Ops;
 use crate::counted::{CallRecord, Path};

@@ -4,7 +4,7 @@
 //! shape image, channel, row, column; others by [`Tensor::permute`]. Invariant: positions outside
 //! of the image are never read; they count as zeros in averages if the options say so.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 use bytemuck::{Pod, Zeroable};
 
 use crate::checks::require_floats;

@@ -4,7 +4,7 @@
 //! element of a line is subtracted first, so that nothing overflows; a line with NaN, or of
 //! negative infinities only, is NaN.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::context::Ops;
 use crate::counted::Path;

@@ -3,7 +3,7 @@
 //! Owns the launches of `kernels/sort.metal`. Invariant: the order is stable in both directions,
 //! and NaN is greater than all numbers.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::call::Call;
 use crate::context::Ops;

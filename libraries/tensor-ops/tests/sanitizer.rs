@@ -1,7 +1,7 @@
 //! Every operation under the sanitizer: no race, no access out of bounds, no undefined read, no
 //! wrong barrier.
 
-use anymetal::runtime::config::{CheckSetting, Layers};
+use anymetal::config::{CheckSetting, Layers};
 use anymetal::{Device, sanitizer};
 use anymetal_tensor_ops::{
     Activation, AttentionOptions, BinaryOp, BlockFormat, Comparison, ConvOptions, DType, Generator,

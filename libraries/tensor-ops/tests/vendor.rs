@@ -20,7 +20,7 @@ fn ops() -> &'static Ops {
         Ok(name) => Device::by_name(&name).unwrap(),
         Err(_) => {
             let cpu = Device::by_name("cpu").unwrap();
-            Device::from_hal(Arc::new(Multiplying(Arc::clone(cpu.hal()))))
+            Device::from_hal(Arc::new(Multiplying(Arc::clone(cpu.as_hal()))))
         }
     })
 }

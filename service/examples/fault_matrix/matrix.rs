@@ -10,8 +10,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal::Device;
+use anymetal::config::RuntimeConfig;
+use anymetal::error::ErrorClass;
+use anymetal::profile::Clock;
 use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults, ManualClock};
-use anymetal::{Clock, Device, ErrorClass, RuntimeConfig};
 use anymetal_service::manager::{Execution, Failed};
 use anymetal_service::policy::deadline::DeadlinePolicy;
 use anymetal_service::policy::ladder::{LadderPolicy, Path, Rung};
@@ -147,13 +150,13 @@ struct Machine {
 
 fn machine(work: Work, plan: &FaultPlan, policies: &Policies) -> Result<Machine, Broken> {
     let clock = ManualClock::new();
-    let cpu = Device::system_default()?.hal().clone();
+    let cpu = Device::system_default()?.as_hal().clone();
     let device = |plan: FaultPlan| {
         let faulty = FaultInjectingDevice::new(cpu.clone(), plan, clock.clone());
         let (handle, time) = (faulty.clone(), clock.clone());
         let make = move || {
             let clock: Arc<dyn Clock> = time.clone();
-            Ok(Device::from_parts(Arc::new(handle.clone()), RuntimeConfig::default(), clock))
+            Ok(Device::from_hal_with(Arc::new(handle.clone()), RuntimeConfig::default(), clock))
         };
         (faulty, make)
     };

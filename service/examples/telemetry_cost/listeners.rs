@@ -2,7 +2,8 @@
 
 use std::error::Error as StdError;
 
-use anymetal::{Device, Layers};
+use anymetal::Device;
+use anymetal::config::Layers;
 use anymetal_service::ServiceLayers;
 use anymetal_service::export::store::Store;
 
@@ -20,8 +21,9 @@ pub(crate) fn device(mode: &str) -> Result<Device, Box<dyn StdError>> {
     }
     anymetal_service::start_with(&settings)?;
     let device = Device::with_settings(&Layers::default())?;
-    let notices = anymetal::take_notices();
-    if let Some(notice) = notices.iter().find(|notice| notice.kind == anymetal::NoticeKind::Telemetry) {
+    let notices = anymetal::notice::take();
+    if let Some(notice) = notices.iter().find(|notice| notice.kind == anymetal::notice::NoticeKind::Telemetry)
+    {
         return Err(notice.to_string().into());
     }
     Ok(device)

@@ -2,7 +2,7 @@
 //!
 //! Owns [`ServiceLayer`], the settings of a source, and [`ServiceConfig`], the checked result. Each section
 //! of the settings file has a module here, with its layer, variables, checks and defaults.
-//! [`anymetal::Layer`] has the other sections; its reader also refuses unknown sections.
+//! [`anymetal::config::Layer`] has the other sections; its reader also refuses unknown sections.
 
 mod audit;
 mod health;
@@ -126,7 +126,7 @@ mod tests {
     fn one_file_has_the_settings_of_both_readers() {
         let text = "device = 'cpu'\n[memory]\npool-buffers = 3\n[policy.retry]\nattempts = 7\n";
         assert_eq!(file(text).unwrap().resolve().unwrap().policy.retry.attempts(), 7);
-        let other = anymetal::Layer::from_toml(text, Path::new("anymetal.toml")).unwrap();
+        let other = anymetal::config::Layer::from_toml(text, Path::new("anymetal.toml")).unwrap();
         assert_eq!((other.device.as_deref(), other.memory.pool_buffers), (Some("cpu"), Some(3)));
     }
 

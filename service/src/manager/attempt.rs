@@ -245,7 +245,7 @@ impl Attempt<'_> {
             let host = match (memory.durability(), placed.get(&memory.id())) {
                 (Durability::HostCopy, Some(buffer)) => {
                     let mut bytes = vec![0; memory.length() as usize];
-                    buffer.hal().read(0, &mut bytes).map_err(Error::from)?;
+                    buffer.as_hal().read(0, &mut bytes).map_err(Error::from)?;
                     Some(bytes)
                 }
                 (Durability::HostCopy | Durability::Uploaded, _) => None,

@@ -18,7 +18,7 @@ use anymetal_telemetry::record;
 
 use super::observe::{EndedExecution, ManagerEvent, Observe};
 use crate::config::{AuditConfig, AuditDurability, AuditFailing};
-use anymetal::{NoticeKind, notify};
+use anymetal::notice::{self, NoticeKind};
 
 /// How often a log that stopped is tried again at most.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
@@ -89,7 +89,7 @@ impl Audit {
 
     fn tell_lost(&self, count: u64, reason: &str) {
         record::audit_records("lost", count);
-        notify(NoticeKind::Audit, format!("audit log {}: {reason}", self.log.folder().display()));
+        notice::emit(NoticeKind::Audit, format!("audit log {}: {reason}", self.log.folder().display()));
     }
 }
 
@@ -176,7 +176,7 @@ pub(super) fn open(
     let Some(folder) = &config.folder else { return Ok(None) };
     match open_once(folder.clone(), options(config, clock), clock) {
         Err(error) if config.when_failing == AuditFailing::GoOn => {
-            notify(NoticeKind::Audit, format!("there is no audit log: {error}"));
+            notice::emit(NoticeKind::Audit, format!("there is no audit log: {error}"));
             Ok(None)
         }
         opened => opened.map(Some),

@@ -24,7 +24,7 @@ use super::memory::Memory;
 use super::observe::{BreakerKey, ManagerEvent, Observe};
 use super::slot::{Acquired, Slot};
 use super::strain::Strain;
-use anymetal::{NoticeKind, notify};
+use anymetal::notice::{self, NoticeKind};
 
 pub(super) struct Core {
     pub(super) clock: Arc<dyn Clock>,
@@ -217,7 +217,7 @@ impl Drop for Core {
         let Some(kept) = &self.kept else { return };
         self.note_session(kept);
         if let Err(error) = kept.save() {
-            notify(NoticeKind::Session, error.to_string());
+            notice::emit(NoticeKind::Session, error.to_string());
         }
     }
 }

@@ -21,8 +21,8 @@ use super::memory::Memory;
 use anymetal::Buffer;
 use anymetal::Device;
 use anymetal::Error;
-use anymetal::Executable;
 use anymetal::Pipeline;
+use anymetal::graph::Executable;
 
 /// The buffers of one execution on one device, by the numbers of their memories.
 pub(super) type Placed = BTreeMap<u64, Buffer<u8>>;

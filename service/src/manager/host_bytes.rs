@@ -25,8 +25,8 @@ impl HostBytes {
     /// Overwrites a buffer of that length.
     pub(super) fn write_to(&self, buffer: &Buffer<u8>, length: u64) -> Result<(), Error> {
         let written = match self {
-            HostBytes::Zeros => buffer.hal().write(0, &vec![0; length as usize]),
-            HostBytes::Bytes(bytes) => buffer.hal().write(0, bytes),
+            HostBytes::Zeros => buffer.as_hal().write(0, &vec![0; length as usize]),
+            HostBytes::Bytes(bytes) => buffer.as_hal().write(0, bytes),
         };
         Ok(written?)
     }

@@ -13,7 +13,7 @@ use anymetal_audit::session::{
 };
 use anymetal_hal::sync::lock;
 
-use anymetal::{NoticeKind, notify};
+use anymetal::notice::{self, NoticeKind};
 
 /// The most pipelines, and the most buffers, that are kept.
 const MAX_KEPT: usize = 4096;
@@ -41,7 +41,7 @@ impl Kept {
     pub(super) fn open(path: PathBuf) -> Result<Self, SessionError> {
         let found = Session::restore(&path)?;
         if let Some(aside) = &found.set_aside {
-            notify(NoticeKind::Session, aside.to_string());
+            notice::emit(NoticeKind::Session, aside.to_string());
         }
         let Session { pipelines, tuning, buffers } = found.session.clone();
         let buffers = buffers.into_iter().map(|buffer| (buffer.label.clone(), buffer)).collect();

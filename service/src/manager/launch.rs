@@ -192,7 +192,7 @@ impl<'a> Produced<'a> {
     fn bytes(&self, memory: &Memory) -> Result<Vec<u8>, ManagerError> {
         let placed = self.placed.get(&memory.id()).ok_or_else(|| undeclared(self.work, memory))?;
         let mut bytes = vec![0; memory.length() as usize];
-        placed.hal().read(0, &mut bytes).map_err(Error::from)?;
+        placed.as_hal().read(0, &mut bytes).map_err(Error::from)?;
         Ok(bytes)
     }
 }

@@ -165,7 +165,7 @@ impl Memory {
             }
         };
         for patch in patches {
-            let written = buffer.hal().write(patch.bytes.start, &patch.before);
+            let written = buffer.as_hal().write(patch.bytes.start, &patch.before);
             written.map_err(|error| CopyError::Target(Box::new(error.into())))?;
         }
         contents.insert(site, buffer.clone(), ReplicaState::Torn);
@@ -224,7 +224,8 @@ impl Memory {
                 replica.state = ReplicaState::Version(NO_VERSION);
                 continue;
             }
-            let write = |patch: &Patch| replica.buffer.hal().write(patch.bytes.start, &patch.before).is_ok();
+            let write =
+                |patch: &Patch| replica.buffer.as_hal().write(patch.bytes.start, &patch.before).is_ok();
             restored &= patches.is_some_and(|patches| patches.iter().all(write));
             replica.state = ReplicaState::Version(version);
         }
@@ -381,7 +382,7 @@ impl Replica {
     fn read(&self, slot: usize, bytes: Range<u64>) -> Result<Vec<u8>, CopyError> {
         let mut read = vec![0; (bytes.end - bytes.start) as usize];
         let generation = self.generation;
-        let copied = self.buffer.hal().read(bytes.start, &mut read);
+        let copied = self.buffer.as_hal().read(bytes.start, &mut read);
         copied.map_err(|error| CopyError::Source { slot, generation, error: Box::new(error.into()) })?;
         Ok(read)
     }

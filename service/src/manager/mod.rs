@@ -62,7 +62,7 @@ mod texture;
 
 use std::sync::Arc;
 
-use anymetal::types::texture::TextureDescriptor;
+use anymetal::texture::TextureDescriptor;
 use anymetal_audit::AuditLog;
 use anymetal_policy::adapt::{LinuxThermal, Rapl};
 use bytemuck::Pod;
@@ -211,7 +211,7 @@ impl Manager {
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal_service::ManagerError> {
-    /// use anymetal::{Executable, GraphBuilder, PlanOptions};
+    /// use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
     /// use anymetal_service::Manager;
     ///
     /// let manager = Manager::system()?;

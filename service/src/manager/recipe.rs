@@ -10,11 +10,12 @@ use anymetal_core::submission::argument::Scalar;
 
 use anymetal::Device;
 use anymetal::Error;
+use anymetal::FunctionConstants;
 use anymetal::Pipeline;
 use anymetal::PipelineDescriptor;
+use anymetal::notice::{self, NoticeKind};
+use anymetal::reflection::ConstantKey;
 use anymetal::{CheckMode, CompileOptions, MathMode};
-use anymetal::{ConstantKey, FunctionConstants};
-use anymetal::{NoticeKind, notify};
 
 #[derive(Debug)]
 pub(super) struct Recipe {
@@ -46,7 +47,7 @@ impl Recipe {
         for size in sizes {
             if let Err(error) = pipeline.warm_up([*size]) {
                 let message = format!("`{}` is not warm for {size:?}: {error}", self.kernel());
-                notify(NoticeKind::Session, message);
+                notice::emit(NoticeKind::Session, message);
             }
         }
         Ok(pipeline)

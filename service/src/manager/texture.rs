@@ -7,9 +7,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal::types::texture::{Description, LevelLayout, TextureDescriptor, TextureLayout};
+use anymetal::texture::{TextureDescriptor, TextureLayout};
 use anymetal_core::submission::argument::ArgumentTarget;
 use anymetal_hal::error::DeviceError;
+use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;
 
 use super::buffer::{Bound, ManagedArgument, ManagedBinding, overwrite, read_bytes, turn};

@@ -49,7 +49,7 @@ use anymetal_telemetry_export::server::{Response, Routes, Server};
 use anymetal_telemetry_export::snapshot::Snapshot;
 use anymetal_telemetry_export::store::Store;
 
-use anymetal::{NoticeKind, notify};
+use anymetal::notice::{self, NoticeKind};
 
 use crate::config::{HealthConfig, ServiceConfig, Share};
 use otlp::OtlpExport;
@@ -107,7 +107,7 @@ pub(crate) fn start_once(config: &ServiceConfig) {
     }
     RUNNING.get_or_init(|| {
         let (telemetry, errors) = Telemetry::start(config, SystemClock::shared());
-        errors.iter().for_each(|error| notify(NoticeKind::Telemetry, error.to_string()));
+        errors.iter().for_each(|error| notice::emit(NoticeKind::Telemetry, error.to_string()));
         telemetry
     });
 }

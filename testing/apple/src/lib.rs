@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use anymetal::DeviceError;
+use anymetal::error::DeviceError;
 use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::device::Device;
 

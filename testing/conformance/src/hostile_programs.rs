@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use anymetal::{Device, DeviceError, Error};
+use anymetal::error::DeviceError;
+use anymetal::{Device, Error};
 use anymetal_hal::split_mix::SplitMix64;
 
 /// How deep loops and branches nest.

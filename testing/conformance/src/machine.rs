@@ -1,7 +1,8 @@
 //! Modules as machine code on the CPU device, below the compiler: for modules that no source made.
 
 use crate::execute::guarded;
-use anymetal::{Artifact, Device, Error, KernelInfo};
+use anymetal::reflection::{Artifact, KernelInfo};
+use anymetal::{Device, Error};
 use anymetal_codegen::cpu::{CpuCode, CpuOptions, argument_slots, generate};
 use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
@@ -103,7 +104,7 @@ impl Machine {
         }
         match outcome {
             Ok(_) => Ok(true),
-            Err(Error::Device(anymetal::DeviceError::OutOfBounds(_))) => Ok(false),
+            Err(Error::Device(anymetal::error::DeviceError::OutOfBounds(_))) => Ok(false),
             Err(error) => Err(error),
         }
     }

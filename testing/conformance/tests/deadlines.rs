@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anymetal::{Device, DeviceError, Error};
+use anymetal::error::DeviceError;
+use anymetal::{Device, Error};
 use anymetal_conformance::hostile_programs::{Kept, check_seed, ends_in_time};
 
 const DEADLINE: Duration = Duration::from_millis(400);

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use anymetal::{Buffer, Device, DeviceKind, Error, Link, Pipeline, Queue};
+use anymetal::memory::Link;
+use anymetal::{Buffer, Device, DeviceKind, Error, Pipeline, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;

@@ -10,7 +10,8 @@ mod grid_sync;
 mod pool;
 mod work;
 
-use anymetal::{Device, DeviceError, Error};
+use anymetal::error::DeviceError;
+use anymetal::{Device, Error};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;

@@ -1,9 +1,10 @@
 //! `--emit reflect`: what kernels take.
 
-use anymetal::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, BindingRole, ElementType, FunctionConstantInfo,
-    KernelInfo, StageInputInfo,
+use anymetal::reflection::{
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
+    StageInputInfo,
 };
+use anymetal::texture::BindingRole;
 use anymetal_driver::Library;
 use serde_json::{Value, json};
 

@@ -108,7 +108,7 @@ fn table(pairs: &[Pair]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use anymetal::DeviceError;
+    use anymetal::error::DeviceError;
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use anymetal::{Device, Error, Executor};
+use anymetal::reflection::Executor;
+use anymetal::{Device, Error};
 
 use super::finding::{Finding, bytes};
 

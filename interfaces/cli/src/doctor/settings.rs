@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anymetal::Layers;
+use anymetal::config::Layers;
 use anymetal_driver::suggest;
 use anymetal_environment::{PREFIX, VARIABLES};
 use anymetal_files::MAX_SOURCE_BYTES;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anymetal::TimeSource;
+use anymetal::profile::TimeSource;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;

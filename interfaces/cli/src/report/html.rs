@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anymetal::{Profile, TimeSource};
+use anymetal::profile::{Profile, TimeSource};
 
 use super::figures::roofline::Point;
 use super::figures::{self, cdf, escape, memory, roofline, timeline};

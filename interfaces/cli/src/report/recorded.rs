@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use anymetal::{Device, TimeSource, Trace, TracedCommand};
+use anymetal::Device;
+use anymetal::profile::{TimeSource, Trace, TracedCommand};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal::{CountedWork, Profile};
+use anymetal::profile::{CountedWork, Profile};
 use serde::Serialize;
 
 use super::recorded::{Recorded, Work};

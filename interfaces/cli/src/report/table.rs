@@ -135,7 +135,7 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anymetal::TimeSource;
+    use anymetal::profile::TimeSource;
 
     use super::super::recorded::{Slice, Work};
     use super::*;

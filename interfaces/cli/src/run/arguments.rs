@@ -3,9 +3,9 @@
 //! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once,
 //! with elements of its type, and its buffer exists; nothing has been read but the headers of files.
 
-use anymetal::{
-    Access, ArgumentInfo, ArgumentKind, BindingRole, Buffer, Device, ElementType, KernelInfo, ScalarType,
-};
+use anymetal::reflection::{Access, ArgumentInfo, ArgumentKind, ElementType, KernelInfo, ScalarType};
+use anymetal::texture::BindingRole;
+use anymetal::{Buffer, Device};
 
 use super::contents::Contents;
 use super::spec::{ArgumentSpec, Spec};
@@ -104,7 +104,7 @@ fn allocate(device: &Device, contents: &Contents) -> Result<Buffer<u8>, anymetal
 fn describe_allocation(argument: &ArgumentInfo) -> impl Fn(anymetal::Error) -> Failure {
     let (index, name) = (argument.index, argument.name.clone());
     move |error| match error.class() {
-        anymetal::ErrorClass::Caller => Failure::Input(format!("argument {index} `{name}`: {error}")),
+        anymetal::error::ErrorClass::Caller => Failure::Input(format!("argument {index} `{name}`: {error}")),
         _ => Failure::Refused(error),
     }
 }

@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use anymetal::hal::launch::functions::entry;
-use anymetal::hal::split_mix::SplitMix64;
-use anymetal::{Buffer, ScalarType};
+use anymetal::Buffer;
+use anymetal::functions::entry;
+use anymetal::reflection::ScalarType;
+use anymetal::testing::SplitMix64;
 use anymetal_driver::function_number;
 
 use super::spec::{Generator, Spec};

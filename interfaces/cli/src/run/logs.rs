@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal::{LogMessage, Logs};
+use anymetal::log::{LogMessage, Logs};
 use serde_json::{Value, json};
 
 /// A line for each message, by threadgroup, then the number of those that were lost.

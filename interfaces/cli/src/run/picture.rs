@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
-use anymetal::types::texture::ChannelKind;
+use anymetal::texture::ChannelKind;
 use anymetal::{PixelFormat, f16};
 use png::{BitDepth, ColorType, Transformations};
 

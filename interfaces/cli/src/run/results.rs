@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use anymetal::{
-    ArgumentInfo, ArgumentKind, Buffer, ElementType, KernelInfo, ScalarType, Texture, TextureDescriptor,
-};
+use anymetal::reflection::{ArgumentInfo, ArgumentKind, ElementType, KernelInfo, ScalarType};
+use anymetal::{Buffer, Texture, TextureDescriptor};
 use serde_json::{Value, json};
 
 use super::arguments::{Bound, declared_type};

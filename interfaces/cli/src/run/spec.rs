@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use anymetal::{PixelFormat, SamplerDescriptor, ScalarType, TensorShape};
+use anymetal::reflection::ScalarType;
+use anymetal::tensor::TensorShape;
+use anymetal::{PixelFormat, SamplerDescriptor};
 
 use super::tensors::parse_shape;
 use super::textures::parse_sampler;
@@ -205,7 +207,7 @@ mod tests {
         let picture = Spec::Picture("a.png".into(), Some(PixelFormat::R8Unorm));
         assert_eq!(spec("a.png:R8Unorm"), picture);
         assert_eq!(spec("texture:rgba16float:3x4"), Spec::Texture(PixelFormat::Rgba16Float, 3, 4));
-        let sampler = SamplerDescriptor::default().with_filter(anymetal::Filter::Linear);
+        let sampler = SamplerDescriptor::default().with_filter(anymetal::texture::Filter::Linear);
         assert_eq!(spec("sampler:linear"), Spec::Sampler(sampler));
         let twice = Some("twice".to_owned());
         assert_eq!(spec("functions:twice,null"), Spec::Functions(vec![twice, None]));

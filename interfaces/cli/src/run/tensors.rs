@@ -2,7 +2,9 @@
 //!
 //! Invariant: when [`shapes`] succeeds, every tensor of the kernel has exactly one.
 
-use anymetal::{ArgumentInfo, ArgumentKind, BindingRole, KernelInfo, TensorShape};
+use anymetal::reflection::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal::tensor::TensorShape;
+use anymetal::texture::BindingRole;
 
 use super::arguments::Bound;
 use super::spec::{ArgumentSpec, Spec};

@@ -3,11 +3,10 @@
 //! Owns [`Resources`]. Invariant: when [`bind`] succeeds, every texture and sampler of the kernel is given
 //! exactly once, with a format that the kernel takes.
 
-use anymetal::types::texture::{TextureType, format_constant};
-use anymetal::{
-    Access, AddressMode, ArgumentInfo, BindingRole, Device, Filter, KernelInfo, MipFilter, PixelFormat,
-    SamplerDescriptor, ScalarType, Texture, TextureDescriptor, TextureKind,
-};
+use anymetal::reflection::{Access, ArgumentInfo, KernelInfo, ScalarType};
+use anymetal::texture::{AddressMode, BindingRole, Filter, MipFilter, TextureKind};
+use anymetal::texture::{TextureType, format_constant};
+use anymetal::{Device, PixelFormat, SamplerDescriptor, Texture, TextureDescriptor};
 use anymetal_driver::{ConstantKey, ConstantValue};
 
 use super::picture::Picture;

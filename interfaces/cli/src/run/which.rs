@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use anymetal::{ArgumentInfo, ArgumentKind, BindingRole, KernelInfo};
+use anymetal::reflection::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal::texture::BindingRole;
 use anymetal_driver::suggest;
 
 use crate::failure::Failure;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use anymetal::{CountedWork, Priority};
+use anymetal::command::Priority;
+use anymetal::profile::CountedWork;
 use serde::Deserialize;
 
 use crate::failure::Failure;

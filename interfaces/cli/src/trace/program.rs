@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anymetal::argument::{InlineBytes, Unbound};
+use anymetal::graph::{Executable, GraphBuilder, NodeBuilder, PlanOptions};
 use anymetal::{
-    Buffer, CompileOptions, Device, Error, Executable, Extent, GraphBuilder, InlineBytes, Library,
-    NodeBuilder, Pipeline, PlanOptions, Queue, QueueOptions, Submission, Unbound,
+    Buffer, CompileOptions, Device, Error, Extent, Library, Pipeline, Queue, QueueDescriptor, Submission,
 };
 
 use super::description::{Action, Description, GraphDescription, GridSizes, Sizes, Step};
@@ -69,7 +70,7 @@ impl<'a> Program<'a> {
         let buffers = buffers.map(|(name, spec)| Ok((name.as_str(), buffer(device, name, spec)?)));
         let parts = Parts { library, buffers: buffers.collect::<Result<_, Failure>>()? };
         let queue = |queue: &'a super::description::QueueDescription| {
-            let options = QueueOptions {
+            let options = QueueDescriptor {
                 label: queue.name.clone(),
                 priority: queue.priority(),
                 ..device.queue_options()

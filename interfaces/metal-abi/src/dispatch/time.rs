@@ -4,7 +4,7 @@
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anymetal::hal::clock::{Clock, SystemClock};
+use anymetal::profile::{Clock, SystemClock};
 
 /// A point in time.
 pub(crate) type Time = u64;

@@ -7,8 +7,10 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use anymetal::hal::host_pages::{HOST_PAGE_BYTES, HostMemory, MIN_MEMORY_ALIGNMENT};
-use anymetal::{Buffer as Memory, BufferOptions, CheckSetting, HostPages};
+use anymetal::config::CheckSetting;
+use anymetal::memory::HostPages;
+use anymetal::memory::{HOST_PAGE_BYTES, HostMemory, MIN_MEMORY_ALIGNMENT};
+use anymetal::{Buffer as Memory, BufferOptions};
 use block2::{Block, RcBlock};
 use objc2::Message;
 use objc2::rc::Retained;

@@ -84,9 +84,9 @@ impl Archive {
         let stage_input = descriptor.ivars().stage_input().map(|stage_input| stage_input.description());
         let stage_input = stage_input.transpose().map_err(|problem| errors::archive_compilation(&problem))?;
         let pipeline = function
-            .pipeline("", anymetal::LinkedFunctions::new(), stage_input.as_ref())
+            .pipeline("", anymetal::functions::LinkedFunctions::new(), stage_input.as_ref())
             .map_err(|error| errors::of_library(&error))?;
-        pipeline.hal().map_err(|error| errors::of_library(&error))?;
+        pipeline.compile().map_err(|error| errors::of_library(&error))?;
         let mut functions = self.ivars().functions.lock().unwrap_or_else(PoisonError::into_inner);
         functions.push(pipeline.name().to_owned());
         Ok(())

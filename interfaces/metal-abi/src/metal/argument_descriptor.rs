@@ -3,7 +3,7 @@
 //! Invariant: the layout is that of a structure in MSL with the same members in the order of their indices,
 //! so that an encoder made of descriptors writes what a kernel reads.
 
-use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
+use anymetal::reflection::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 use objc2::rc::Retained;
 
 use super::data_type;

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anymetal::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
+use anymetal::reflection::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
@@ -284,7 +284,7 @@ impl ArgumentEncoder {
     fn place(&self, method: &str, member: ArgumentMember) -> *mut u8 {
         let target = self.target().clone();
         let Some((buffer, offset)) = target else { violation(method, "no argument buffer is set") };
-        let Some(start) = buffer.ivars().memory.hal().contents() else {
+        let Some(start) = buffer.ivars().memory.contents() else {
             violation(method, "the argument buffer is private: the host cannot write to it");
         };
         // Within the buffer's length, as `point` checked.
@@ -304,7 +304,7 @@ impl ArgumentEncoder {
         let id =
             texture.map(|texture| texture.resource_id().unwrap_or_else(|error| violation(method, error)));
         let member = self.member(method, index, ArgumentMemberKind::Texture);
-        self.write(method, member, id.unwrap_or(anymetal::GpuResourceId::NULL_TEXTURE).bits());
+        self.write(method, member, id.unwrap_or(anymetal::texture::GpuResourceId::NULL_TEXTURE).bits());
     }
 
     fn put_sampler(&self, method: &str, sampler: Option<&Sampler>, index: usize) {

@@ -1,7 +1,8 @@
 //! `MTLBinding`: an argument of a kernel, as reflection tells it.
 
-use anymetal::types::texture::TextureType;
-use anymetal::{Access, ArgumentInfo, ArgumentKind, BindingRole};
+use anymetal::reflection::{Access, ArgumentInfo, ArgumentKind};
+use anymetal::texture::BindingRole;
+use anymetal::texture::TextureType;
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};

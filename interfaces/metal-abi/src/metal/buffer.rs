@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use anymetal::Buffer as Memory;
-use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::BufferSlice;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 
@@ -131,18 +131,18 @@ define_class!(
 
 impl Buffer {
     /// All its bytes, and what pads them.
-    pub(crate) fn region(&self) -> Region {
-        Region::from(&self.ivars().memory)
+    pub(crate) fn region(&self) -> BufferSlice {
+        BufferSlice::from(&self.ivars().memory)
     }
 
     /// A range within its length, for a method that names it.
-    pub(crate) fn part(&self, method: &str, start: usize, length: usize) -> Region {
+    pub(crate) fn part(&self, method: &str, start: usize, length: usize) -> BufferSlice {
         self.check(method, Range { location: start, length });
         self.slice(method, start, start + length)
     }
 
     /// Its bytes from an offset on, and what pads them, for a method that names it.
-    pub(crate) fn from_offset(&self, method: &str, offset: usize) -> Region {
+    pub(crate) fn from_offset(&self, method: &str, offset: usize) -> BufferSlice {
         let BufferIvars { memory, length, .. } = self.ivars();
         if offset > *length {
             violation(method, format_args!("the offset {offset} is beyond a buffer of {length} bytes"));
@@ -150,13 +150,13 @@ impl Buffer {
         self.slice(method, offset, memory.len())
     }
 
-    fn slice(&self, method: &str, start: usize, end: usize) -> Region {
+    fn slice(&self, method: &str, start: usize, end: usize) -> BufferSlice {
         self.region().slice(start as u64..end as u64).unwrap_or_else(|error| violation(method, error))
     }
 
     /// Where its bytes are for the host; null for private storage.
     fn address(&self) -> *mut u8 {
-        self.ivars().memory.hal().contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
+        self.ivars().memory.contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
     }
 
     /// The address for kernels. Programs ask for that of the host too, in any order, and there are devices

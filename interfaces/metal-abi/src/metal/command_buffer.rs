@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{ResourceUsage, Submission, Timing};
+use anymetal::Submission;
+use anymetal::command::ResourceUsage;
+use anymetal::profile::Timing;
 use block2::{Block, RcBlock};
 use objc2::Message;
 use objc2::rc::Retained;

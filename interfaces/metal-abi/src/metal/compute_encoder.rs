@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::ResourceUsage;
+use anymetal::command::ResourceUsage;
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};

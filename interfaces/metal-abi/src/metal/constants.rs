@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{ConstantKey, FunctionConstantInfo, FunctionConstants};
+use anymetal::FunctionConstants;
+use anymetal::reflection::{ConstantKey, FunctionConstantInfo};
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::{NSObject, NSZone};
 

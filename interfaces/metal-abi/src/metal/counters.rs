@@ -4,7 +4,7 @@
 //! ([`anymetal::CommandBuffer::sample_time`]), so all samples are taken at boundaries: of passes, dispatches
 //! and blits. Invariant: a sample that was not taken yet is [`NO_SAMPLE`].
 
-use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::BufferSlice;
 use anymetal::{Buffer as Memory, BufferOptions};
 use objc2::Message;
 use objc2::rc::Retained;
@@ -168,7 +168,7 @@ impl SampleBuffer {
     }
 
     /// The memory of samples, for a method that names them.
-    fn region(&self, method: &str, range: Range) -> Region {
+    fn region(&self, method: &str, range: Range) -> BufferSlice {
         let range = self.checked(method, range);
         let view = self.ivars().samples.view(range);
         view.unwrap_or_else(|error| violation(method, error)).region()

@@ -1,7 +1,8 @@
 //! `MTLDataType`: scalars and vectors, as numbers.
 
-use anymetal::runtime::submission::argument::Scalar;
-use anymetal::{ElementType, ScalarType, bf16, f16};
+use anymetal::argument::Scalar;
+use anymetal::reflection::{ElementType, ScalarType};
+use anymetal::{bf16, f16};
 
 /// The number of a scalar type; its vectors of 2, 3 and 4 follow it.
 const NUMBERS: &[(ScalarType, usize)] = &[

@@ -54,7 +54,7 @@ fn is_compiled(path: &str) -> bool {
 }
 
 /// The alignment of a buffer in a heap.
-pub(crate) const HEAP_ALIGNMENT: usize = anymetal::hal::heap::HEAP_ALIGNMENT as usize;
+pub(crate) const HEAP_ALIGNMENT: usize = anymetal::memory::HEAP_ALIGNMENT as usize;
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
@@ -195,7 +195,7 @@ define_class!(
         // Both in nanoseconds: by the machine's clock, and by that of samples and command buffers.
         #[unsafe(method(sampleTimestamps:gpuTimestamp:))]
         fn sample_timestamps(&self, host: Out<u64>, gpu: Out<u64>) {
-            let now = self.inner().context().clock().now().as_nanos() as u64;
+            let now = self.inner().clock().now().as_nanos() as u64;
             host.set(now);
             gpu.set(self.inner().clock_ns().unwrap_or(now));
         }

@@ -7,9 +7,13 @@
 
 use std::sync::Arc;
 
-use anymetal::hal::encoded_commands::encodes;
-use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{Argument, ArgumentKind, BindingRole, InlineBytes, StageInRegion, Unbound};
+use anymetal::Argument;
+use anymetal::BufferSlice;
+use anymetal::argument::{InlineBytes, Unbound};
+use anymetal::command::encodes;
+use anymetal::reflection::ArgumentKind;
+use anymetal::stage_input::StageInRegion;
+use anymetal::texture::BindingRole;
 use objc2::Message;
 use objc2::rc::Retained;
 
@@ -36,7 +40,7 @@ pub(crate) enum Slot {
         /// It.
         buffer: Retained<Buffer>,
         /// From the offset on.
-        region: Region,
+        region: BufferSlice,
     },
     /// Bytes of the command itself.
     Bytes(Arc<[u8]>),
@@ -60,7 +64,7 @@ pub(crate) enum Grid {
     /// So many threadgroups.
     Threadgroups(Size),
     /// As many threadgroups as a buffer says when the turn comes.
-    Indirect(Region),
+    Indirect(BufferSlice),
 }
 
 /// What becomes of a reference (`constant T&`) to which nothing is bound.
@@ -98,7 +102,7 @@ pub(crate) enum GridRegion {
     /// That one.
     Given(StageInRegion),
     /// As a buffer says when the turn comes.
-    Indirect(Region),
+    Indirect(BufferSlice),
 }
 
 impl Bindings {
@@ -121,7 +125,7 @@ impl Bindings {
     }
 
     /// The buffers that are bound.
-    pub(crate) fn regions(&self) -> impl Iterator<Item = &Region> {
+    pub(crate) fn regions(&self) -> impl Iterator<Item = &BufferSlice> {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Buffer { region, .. } => Some(region),
             Slot::Empty | Slot::Bytes(_) => None,
@@ -230,8 +234,8 @@ impl Bindings {
 impl Argument for Slot {
     fn bind(
         &self,
-        target: anymetal::ArgumentTarget<'_>,
-    ) -> Result<anymetal::hal::command::BoundResource, anymetal::DeviceError> {
+        target: anymetal::argument::ArgumentTarget<'_>,
+    ) -> Result<anymetal::argument::BoundResource, anymetal::error::DeviceError> {
         match self {
             Slot::Empty => Unbound.bind(target),
             Slot::Buffer { region, .. } => region.bind(target),

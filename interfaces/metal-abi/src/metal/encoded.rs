@@ -1,11 +1,12 @@
 //! Indirect command buffers that kernels encode.
 //!
 //! An indirect command buffer is the host's own until a program takes its resource id. From then on its
-//! commands are in memory that kernels write too ([`anymetal::IndirectCommandBuffer`]): what the host had
+//! commands are in memory that kernels write too ([`anymetal::command::IndirectCommandBuffer`]): what the host had
 //! encoded is written there, and every later change; what is executed is what is there when its turn comes.
 
-use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{EncoderState, Error, IndirectCommandBufferDescriptor};
+use anymetal::BufferSlice;
+use anymetal::Error;
+use anymetal::command::{EncoderState, IndirectCommandBufferDescriptor};
 
 use super::commands::Commands;
 use super::dispatches::{Bindings, Grid, Slot};
@@ -18,12 +19,12 @@ pub(crate) enum Executed {
     /// These commands.
     Commands(std::ops::Range<u32>),
     /// As two words in a buffer say: the first command, and how many.
-    Indirect(Region),
+    Indirect(BufferSlice),
 }
 
 impl IndirectBuffer {
     /// The memory that kernels encode, for a method that needs it.
-    pub(crate) fn shared_memory(&self, method: &str) -> &anymetal::IndirectCommandBuffer {
+    pub(crate) fn shared_memory(&self, method: &str) -> &anymetal::command::IndirectCommandBuffer {
         // The lock keeps changes out until they are written to the memory, too.
         let commands = self.lock();
         let made = match self.ivars().encoded() {
@@ -34,7 +35,10 @@ impl IndirectBuffer {
         made.unwrap_or_else(|error| violation(method, error))
     }
 
-    fn memory_of(&self, commands: &[IndirectCommand]) -> Result<anymetal::IndirectCommandBuffer, Error> {
+    fn memory_of(
+        &self,
+        commands: &[IndirectCommand],
+    ) -> Result<anymetal::command::IndirectCommandBuffer, Error> {
         let ivars = self.ivars();
         let count = u32::try_from(commands.len()).unwrap_or(u32::MAX);
         let mut descriptor = IndirectCommandBufferDescriptor::new(count, ivars.buffers as u32)
@@ -78,7 +82,7 @@ impl IndirectBuffer {
 
     fn encode<State: EncoderState>(
         &self,
-        memory: &anymetal::IndirectCommandBuffer,
+        memory: &anymetal::command::IndirectCommandBuffer,
         what: Executed,
         mut encoder: anymetal::ComputeEncoder<'_, State>,
         bindings: &Bindings,
@@ -97,7 +101,7 @@ impl IndirectBuffer {
 
 /// Writes a command of the host's to memory.
 pub(crate) fn write(
-    memory: &anymetal::IndirectCommandBuffer,
+    memory: &anymetal::command::IndirectCommandBuffer,
     index: u32,
     command: &IndirectCommand,
 ) -> Result<(), Error> {

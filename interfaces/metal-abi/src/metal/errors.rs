@@ -1,6 +1,7 @@
 //! Errors with Metal's domains and codes.
 
-use anymetal::{DeviceError, Error, ErrorClass};
+use anymetal::Error;
+use anymetal::error::{DeviceError, ErrorClass};
 use objc2::rc::Retained;
 
 use crate::foundation::NSError;

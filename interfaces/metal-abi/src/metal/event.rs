@@ -70,7 +70,7 @@ define_class!(
         #[unsafe(method(waitUntilSignaledValue:timeoutMS:))]
         fn wait(&self, value: u64, milliseconds: u64) -> bool {
             let EventIvars { event, device, .. } = self.ivars();
-            let clock = device.inner().context().clock().clone();
+            let clock = device.inner().clock().clone();
             event.wait_timeout(value, Duration::from_millis(milliseconds), &*clock)
         }
     }
@@ -103,7 +103,7 @@ impl EventHandle {
 /// The instance variables of a fence.
 #[derive(Debug)]
 pub(crate) struct FenceIvars {
-    pub(crate) fence: anymetal::Fence,
+    pub(crate) fence: anymetal::command::Fence,
     pub(crate) device: Retained<Device>,
     pub(crate) label: Label,
 }

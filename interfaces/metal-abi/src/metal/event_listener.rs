@@ -122,7 +122,7 @@ struct Notification {
 #[derive(Default)]
 struct NotificationState {
     call: Option<Call>,
-    reached: Option<anymetal::hal::event::Reached>,
+    reached: Option<anymetal::command::Reached>,
 }
 
 impl Notification {

@@ -1,10 +1,10 @@
 //! Visible functions: `MTLLinkedFunctions`, `MTLFunctionHandle` and `MTLVisibleFunctionTable`.
 //!
-//! A table is a buffer of entries ([`anymetal::hal::launch::functions`]) and is bound as one; kernels make
+//! A table is a buffer of entries ([`anymetal::functions`]) and is bound as one; kernels make
 //! calls of them. Invariant: an entry has the number of a function that the table's pipeline has, or none.
 
-use anymetal::LinkedFunctions as Linked;
-use anymetal::hal::launch::functions::{ENTRY_BYTES, entry};
+use anymetal::functions::LinkedFunctions as Linked;
+use anymetal::functions::{ENTRY_BYTES, entry};
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 
@@ -104,7 +104,7 @@ impl PipelineFunctions {
 /// The instance variables of a handle.
 #[derive(Debug)]
 pub(crate) struct HandleIvars {
-    pub(crate) handle: anymetal::FunctionHandle,
+    pub(crate) handle: anymetal::functions::FunctionHandle,
     pub(crate) device: Retained<Device>,
 }
 

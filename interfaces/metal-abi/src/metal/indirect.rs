@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use anymetal::IndirectCommand as MemoryCommand;
+use anymetal::command::IndirectCommand as MemoryCommand;
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
@@ -61,12 +61,12 @@ pub(crate) struct IndirectIvars {
     pub(crate) threadgroup_memories: usize,
     commands: Mutex<Vec<IndirectCommand>>,
     /// Once kernels may encode commands.
-    pub(crate) encoded: OnceLock<anymetal::IndirectCommandBuffer>,
+    pub(crate) encoded: OnceLock<anymetal::command::IndirectCommandBuffer>,
 }
 
 impl IndirectIvars {
     /// The memory that kernels encode, if they may.
-    pub(crate) fn encoded(&self) -> Option<&anymetal::IndirectCommandBuffer> {
+    pub(crate) fn encoded(&self) -> Option<&anymetal::command::IndirectCommandBuffer> {
         self.encoded.get()
     }
 }

@@ -258,9 +258,9 @@ impl Function {
     /// Adds it to what a pipeline links.
     pub(crate) fn linked_to(
         &self,
-        linked: anymetal::LinkedFunctions,
+        linked: anymetal::functions::LinkedFunctions,
         is_private: bool,
-    ) -> Result<anymetal::LinkedFunctions, anymetal::Error> {
+    ) -> Result<anymetal::functions::LinkedFunctions, anymetal::Error> {
         let FunctionIvars { library, name, specialized_name, constants, .. } = self.ivars();
         let library = &library.ivars().library;
         Ok(match (is_private, specialized_name) {
@@ -274,8 +274,8 @@ impl Function {
     pub(crate) fn pipeline(
         &self,
         label: &str,
-        linked: anymetal::LinkedFunctions,
-        stage_input: Option<&anymetal::StageInputDescriptor>,
+        linked: anymetal::functions::LinkedFunctions,
+        stage_input: Option<&anymetal::stage_input::StageInputDescriptor>,
     ) -> Result<anymetal::Pipeline, anymetal::Error> {
         let FunctionIvars { library, name, constants, .. } = self.ivars();
         let library = &library.ivars().library;
@@ -301,10 +301,13 @@ impl Function {
 }
 
 /// Whether the library declares what a key names.
-fn is_declared(key: &anymetal::ConstantKey, declared: &[anymetal::FunctionConstantInfo]) -> bool {
+fn is_declared(
+    key: &anymetal::reflection::ConstantKey,
+    declared: &[anymetal::reflection::FunctionConstantInfo],
+) -> bool {
     match key {
-        anymetal::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
-        anymetal::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
-        anymetal::ConstantKey::Component(whole, _) => is_declared(whole, declared),
+        anymetal::reflection::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
+        anymetal::reflection::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
+        anymetal::reflection::ConstantKey::Component(whole, _) => is_declared(whole, declared),
     }
 }

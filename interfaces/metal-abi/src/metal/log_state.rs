@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use anymetal::{LogLevel, LogMessage, Logs};
+use anymetal::log::{LogLevel, LogMessage, Logs};
 use block2::{Block, RcBlock};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use anymetal::hal::stage_input;
+use anymetal::stage_input;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 
@@ -28,7 +28,7 @@ pub(crate) struct PipelineIvars {
     /// The kernel, and what it links.
     pub(crate) function: Retained<Function>,
     pub(crate) functions: PipelineFunctions,
-    pub(crate) stage_input: Option<anymetal::StageInputDescriptor>,
+    pub(crate) stage_input: Option<anymetal::stage_input::StageInputDescriptor>,
     /// The same for dispatches with a region, once there is one; only of a kernel without stage-in data.
     pub(crate) regional: OnceLock<anymetal::Pipeline>,
 }
@@ -168,7 +168,7 @@ impl Pipeline {
         }
         regional.get_or_init(|| {
             let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
-            let none = anymetal::StageInputDescriptor::new();
+            let none = anymetal::stage_input::StageInputDescriptor::new();
             let linked = functions.linked();
             let made = linked.and_then(|linked| function.pipeline(&text, linked, Some(&none)));
             made.unwrap_or_else(|error| violation(method, error))

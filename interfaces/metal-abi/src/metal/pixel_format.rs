@@ -2,7 +2,8 @@
 //!
 //! To add a format, move its row from [`OTHERS`] to [`FORMATS`].
 
-use anymetal::{PixelFormat, TextureKind};
+use anymetal::PixelFormat;
+use anymetal::texture::TextureKind;
 
 use super::violation;
 

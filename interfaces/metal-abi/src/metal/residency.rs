@@ -5,8 +5,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anymetal::ResourceUsage;
-use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::BufferSlice;
+use anymetal::command::ResourceUsage;
 use objc2::encode::{Encoding, RefEncode};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
@@ -32,7 +32,7 @@ pub(crate) struct ResidencyIvars {
 }
 
 /// The memory that kernels reach when the resource or heap is resident.
-pub(crate) fn regions_of(object: &AnyObject) -> Vec<Region> {
+pub(crate) fn regions_of(object: &AnyObject) -> Vec<BufferSlice> {
     if let Some(table) = object.downcast_ref::<Table>() {
         return vec![table.ivars().buffer.region()];
     }

@@ -1,7 +1,7 @@
 //! `MTLResourceOptions`: cache mode, storage mode and hazard tracking of a resource, in one number.
 
 use anymetal::BufferOptions;
-use anymetal::runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
+use anymetal::memory::{BufferUsage, ModeRequest, Touches};
 
 const STORAGE_SHIFT: usize = 4;
 const HAZARD_SHIFT: usize = 8;

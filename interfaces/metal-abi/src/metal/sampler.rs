@@ -1,6 +1,7 @@
 //! `MTLSamplerDescriptor` and `MTLSamplerState`.
 
-use anymetal::{AddressMode, BorderColor, CompareFunction, Filter, MipFilter, SamplerDescriptor as State};
+use anymetal::SamplerDescriptor as State;
+use anymetal::texture::{AddressMode, BorderColor, CompareFunction, Filter, MipFilter};
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{Bool, NSObject};
@@ -136,7 +137,7 @@ impl Sampler {
     }
 
     /// What it is in an argument buffer, for a method that asks for it.
-    pub(crate) fn resource_id(&self, method: &str) -> anymetal::GpuResourceId {
+    pub(crate) fn resource_id(&self, method: &str) -> anymetal::texture::GpuResourceId {
         if !self.ivars().in_argument_buffers {
             violation(method, "the sampler was made without supportArgumentBuffers");
         }

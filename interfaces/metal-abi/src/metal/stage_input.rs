@@ -2,9 +2,10 @@
 
 use std::sync::Mutex;
 
-use anymetal::{
+use anymetal::reflection::StageInputInfo;
+use anymetal::stage_input::{
     AttributeFormat, BufferLayout, IndexType, StageInRegion, StageInputDescriptor as Description,
-    StageInputInfo, StepFunction,
+    StepFunction,
 };
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject, NSZone};

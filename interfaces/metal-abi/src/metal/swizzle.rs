@@ -1,6 +1,6 @@
 //! `MTLTextureSwizzleChannels`: where the channels of a texture come from.
 
-use anymetal::Swizzle;
+use anymetal::texture::Swizzle;
 use objc2::encode::{Encode, Encoding, RefEncode};
 
 use super::violation;

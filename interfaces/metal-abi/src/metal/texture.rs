@@ -254,7 +254,7 @@ impl Texture {
     }
 
     /// What it is in an argument buffer.
-    pub(crate) fn resource_id(&self) -> Result<anymetal::GpuResourceId, anymetal::Error> {
+    pub(crate) fn resource_id(&self) -> Result<anymetal::texture::GpuResourceId, anymetal::Error> {
         self.ivars().seen.gpu_resource_id(self.ivars().device.inner())
     }
 

@@ -3,10 +3,11 @@
 //! A dispatch of a kernel whose textures and samplers are not all bound is refused. Elements of arrays may
 //! be missing: such a texture has no texels, so reads give zeros and writes are dropped.
 
-use anymetal::{
-    Access, ArgumentInfo, BindingRole, ComputeEncoder, InlineBytes, KernelInfo, SamplerDescriptor, Unbound,
-    WithPipeline,
-};
+use anymetal::argument::{InlineBytes, Unbound};
+use anymetal::command::WithPipeline;
+use anymetal::reflection::{Access, ArgumentInfo, KernelInfo};
+use anymetal::texture::BindingRole;
+use anymetal::{ComputeEncoder, SamplerDescriptor};
 use objc2::Message;
 use objc2::rc::Retained;
 
@@ -16,8 +17,8 @@ use super::texture_descriptor::{SHADER_READ, SHADER_WRITE};
 use super::violation;
 
 /// How many textures and samplers a kernel can have.
-pub(crate) const MAX_TEXTURES: usize = anymetal::types::texture::MAX_TEXTURES as usize;
-pub(crate) const MAX_SAMPLERS: usize = anymetal::types::texture::MAX_SAMPLERS as usize;
+pub(crate) const MAX_TEXTURES: usize = anymetal::texture::MAX_TEXTURES as usize;
+pub(crate) const MAX_SAMPLERS: usize = anymetal::texture::MAX_SAMPLERS as usize;
 
 /// Textures and samplers by index.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,6 @@
 //! The blit encoder's copies from and to textures.
 
-use anymetal::TexturePart;
+use anymetal::texture::TexturePart;
 
 use super::buffer::Buffer;
 use super::commands::Commands;

@@ -23,7 +23,7 @@ descriptor! {
     /// What texture to make.
     TextureDescriptor = "MTLTextureDescriptor", TextureProperties;
     values {
-        kind, set_kind: usize = number_of_kind(anymetal::TextureKind::D2), [textureType] [setTextureType:];
+        kind, set_kind: usize = number_of_kind(anymetal::texture::TextureKind::D2), [textureType] [setTextureType:];
         format, set_format: usize = RGBA8_UNORM, [pixelFormat] [setPixelFormat:];
         width, set_width: usize = 1, [width] [setWidth:];
         height, set_height: usize = 1, [height] [setHeight:];
@@ -50,14 +50,14 @@ descriptor! {
         #[unsafe(method_id(textureCubeDescriptorWithPixelFormat:size:mipmapped:))]
         fn cube(format: usize, size: usize, mipmapped: bool) -> Retained<Self> {
             let properties = TextureProperties::plane(format, size, size, mipmapped);
-            properties.set_kind(number_of_kind(anymetal::TextureKind::Cube));
+            properties.set_kind(number_of_kind(anymetal::texture::TextureKind::Cube));
             properties.into_object()
         }
 
         #[unsafe(method_id(textureBufferDescriptorWithPixelFormat:width:resourceOptions:usage:))]
         fn row(format: usize, width: usize, options: usize, usage: usize) -> Retained<Self> {
             let properties = TextureProperties::plane(format, width, 1, false);
-            properties.set_kind(number_of_kind(anymetal::TextureKind::Buffer));
+            properties.set_kind(number_of_kind(anymetal::texture::TextureKind::Buffer));
             properties.set_options(ResourceOptions(options));
             properties.set_usage(usage);
             properties.into_object()
@@ -131,7 +131,7 @@ descriptor! {
     TextureViewDescriptor = "MTLTextureViewDescriptor", TextureViewProperties;
     values {
         format, set_format: usize = RGBA8_UNORM, [pixelFormat] [setPixelFormat:];
-        kind, set_kind: usize = number_of_kind(anymetal::TextureKind::D2), [textureType] [setTextureType:];
+        kind, set_kind: usize = number_of_kind(anymetal::texture::TextureKind::D2), [textureType] [setTextureType:];
         levels, set_levels: Range = Range { location: 0, length: 1 }, [levelRange] [setLevelRange:];
         slices, set_slices: Range = Range { location: 0, length: 1 }, [sliceRange] [setSliceRange:];
         swizzle, set_swizzle: Channels = Channels::default(), [swizzle] [setSwizzle:];

@@ -1,7 +1,8 @@
 //! How textures come to be: of a descriptor, in a heap, over a buffer, as views of others.
 
-use anymetal::types::texture::TextureLayout;
-use anymetal::{Error, PixelFormat, Texture as Memory, TextureView};
+use anymetal::texture::TextureLayout;
+use anymetal::texture::TextureView;
+use anymetal::{Error, PixelFormat, Texture as Memory};
 use objc2::Message;
 use objc2::rc::Retained;
 

@@ -1,6 +1,7 @@
 //! Texels in memory of the program: where rows are, and the host's copies from and to textures.
 
-use anymetal::{Pitch, PixelFormat, TexturePart};
+use anymetal::PixelFormat;
+use anymetal::texture::{Pitch, TexturePart};
 
 use super::resource_options::PRIVATE;
 use super::size::{Origin, Size, TextureRegion};

@@ -8,7 +8,7 @@
 mod window;
 mod winograd;
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::checks::require_floats;
 use crate::context::Ops;

@@ -3,7 +3,7 @@
 //! Owns the launches of the kernels `winograd_…`, and when they are taken. Invariant: everything between
 //! input and result is in `f32`, so that the result differs from the sum over the window by a few roundings.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use super::window::Window;
 use crate::context::Ops;

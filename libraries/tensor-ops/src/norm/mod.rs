@@ -5,7 +5,7 @@
 
 mod gradients;
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::checks::require_floats;
 use crate::context::Ops;

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use anymetal::{Buffer, BufferView, Executable, ResourceId, ValueId};
+use anymetal::graph::{Executable, ResourceId, ValueId};
+use anymetal::{Buffer, BufferView};
 
 use crate::context::{IndexCheck, Ops};
 use crate::counted::CallRecord;

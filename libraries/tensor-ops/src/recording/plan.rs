@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anymetal::{
-    Argument, ArgumentTarget, Buffer, DeviceError, Executable, GraphBuilder, InlineBytes, KernelNode,
-    PlanOptions, ResourceId, ValueId,
-};
+use anymetal::argument::{ArgumentTarget, InlineBytes};
+use anymetal::error::DeviceError;
+use anymetal::graph::{Executable, GraphBuilder, KernelNode, PlanOptions, ResourceId, ValueId};
+use anymetal::{Argument, Buffer};
 
 use super::fused_source::FusedKernel;
 use super::fusion::Group;
@@ -275,7 +275,7 @@ fn on_grid(call: RecordedCall, walk: &Walk) -> RecordedCall {
 struct Parameters(Vec<[f32; 4]>);
 
 impl Argument for Parameters {
-    fn bind(&self, target: ArgumentTarget<'_>) -> Result<anymetal::BoundResource, DeviceError> {
+    fn bind(&self, target: ArgumentTarget<'_>) -> Result<anymetal::argument::BoundResource, DeviceError> {
         InlineBytes(bytemuck::cast_slice(&self.0)).bind(target)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: parts of a line are reduced in their order; on GPUs a line has as many as fill the device.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use super::{Divided, Reduction, packs};
 use crate::context::Ops;

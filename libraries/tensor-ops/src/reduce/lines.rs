@@ -2,7 +2,7 @@
 //!
 //! Invariant: of equal extremes the first one counts, and NaN comes before all numbers.
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use super::{Divided, MIN_ROW, Reduction};
 use crate::context::Ops;

@@ -8,7 +8,7 @@
 mod columns;
 mod lines;
 
-use anymetal::Plain;
+use anymetal::argument::Plain;
 
 use crate::context::Ops;
 use crate::counted::Path;

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use anymetal::{DeviceKind, MatrixOperand, MatrixProduct, ScalarType};
+use anymetal::DeviceKind;
+use anymetal::command::{MatrixOperand, MatrixProduct};
+use anymetal::reflection::ScalarType;
 
 use crate::context::Ops;
 use crate::dtype::DType;

@@ -5,18 +5,21 @@
 
 use std::sync::Arc;
 
-use anymetal::hal::artifact::Artifact;
-use anymetal::hal::buffer::{Buffer, BufferDescriptor};
-use anymetal::hal::capabilities::Capabilities;
-use anymetal::hal::command::{Command, Submission};
-use anymetal::hal::completion::Completion;
-use anymetal::hal::device::Device as HalDevice;
-use anymetal::hal::event::Event;
-use anymetal::hal::fence::Fence;
-use anymetal::hal::heap::{Heap, HeapDescriptor};
-use anymetal::hal::pipeline::Pipeline;
-use anymetal::hal::queue::{Cancellation, Queue, QueueDescriptor};
-use anymetal::{DeviceError, MatrixOperand, MatrixProduct, ScalarType, bf16, f16};
+use anymetal::command::{MatrixOperand, MatrixProduct};
+use anymetal::error::DeviceError;
+use anymetal::reflection::ScalarType;
+use anymetal::{bf16, f16};
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::device::Device as HalDevice;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor};
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::notices::seen;
 use super::*;
-use anymetal::{Notice, NoticeKind};
+use anymetal::notice::{Notice, NoticeKind};
 
 fn settings(folder: &Path, when_failing: AuditFailing) -> ServiceConfig {
     let audit = AuditConfig {

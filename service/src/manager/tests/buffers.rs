@@ -3,8 +3,8 @@
 use super::*;
 use crate::manager::Durability;
 use anymetal::Buffer;
-use anymetal::Executable;
-use anymetal::GraphBuilder;
+use anymetal::graph::Executable;
+use anymetal::graph::GraphBuilder;
 use anymetal_core::graph::PlanOptions;
 
 #[test]

@@ -110,7 +110,7 @@ impl Bench {
         more: impl FnOnce(ManagerBuilder) -> ManagerBuilder,
     ) -> Bench {
         let clock = ManualClock::new();
-        let cpu = Device::system_default().unwrap().hal().clone();
+        let cpu = Device::system_default().unwrap().as_hal().clone();
         let recorder = Arc::new(Recorder::default());
         let builder = Manager::builder().policies(policies).clock(clock.clone()).observer(recorder.clone());
         let (mut builder, mut faults, mut devices) = (more(builder), Vec::new(), Vec::new());
@@ -122,10 +122,10 @@ impl Bench {
                 if handle.is_lost() {
                     let reason = "still lost".to_owned();
                     let device = "faulty".to_owned();
-                    return Err(Error::Device(anymetal::DeviceError::DeviceLost { device, reason }));
+                    return Err(Error::Device(anymetal::error::DeviceError::DeviceLost { device, reason }));
                 }
                 let clock: Arc<dyn Clock> = time.clone();
-                let device = Device::from_parts(Arc::new(handle.clone()), RuntimeConfig::default(), clock);
+                let device = Device::from_hal_with(Arc::new(handle.clone()), RuntimeConfig::default(), clock);
                 lock(&first).get_or_insert_with(|| device.clone());
                 Ok(device)
             };

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, Once};
 
-use anymetal::Notice;
+use anymetal::notice::Notice;
 use anymetal_hal::sync::lock;
 
 static SEEN: Mutex<Vec<Notice>> = Mutex::new(Vec::new());
@@ -11,6 +11,6 @@ static SEEN: Mutex<Vec<Notice>> = Mutex::new(Vec::new());
 pub(super) fn seen() -> Vec<Notice> {
     static HOOKED: Once = Once::new();
     // The hook is called at once with the notices that nothing has taken.
-    HOOKED.call_once(|| anymetal::set_notice_hook(|notice| lock(&SEEN).push(notice.clone())));
+    HOOKED.call_once(|| anymetal::notice::set_hook(|notice| lock(&SEEN).push(notice.clone())));
     lock(&SEEN).clone()
 }

@@ -9,7 +9,7 @@ use super::notices::seen;
 use super::*;
 use crate::manager::Durability;
 use anymetal::PipelineDescriptor;
-use anymetal::{Notice, NoticeKind};
+use anymetal::notice::{Notice, NoticeKind};
 
 fn with_session(path: &Path) -> Bench {
     Bench::with(&[("a", no_faults())], policies(), |builder| builder.session_file(path))

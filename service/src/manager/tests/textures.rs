@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::manager::{Durability, ManagedTexture};
-use anymetal::{PixelFormat, SamplerDescriptor, TextureDescriptor, TextureKind};
+use anymetal::texture::TextureKind;
+use anymetal::{PixelFormat, SamplerDescriptor, TextureDescriptor};
 
 const PICTURES: &str = "
     #include <metal_stdlib>

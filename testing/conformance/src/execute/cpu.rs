@@ -4,11 +4,13 @@
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
+use anymetal::argument::{Scalar, Unbound};
+use anymetal::command::ResourceUsage;
+use anymetal::error::DeviceError;
 use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
 use anymetal::sanitizer::{self, Finding, KindGroup};
 use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
-    Pipeline, Queue, ResourceUsage, Scalar, Unbound,
+    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, MathMode, Pipeline, Queue,
 };
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_driver::Compiler;

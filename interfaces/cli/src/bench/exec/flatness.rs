@@ -6,7 +6,8 @@
 
 use std::time::Instant;
 
-use anymetal::{Device, Error, QueueOptions, RentRequest};
+use anymetal::memory::RentRequest;
+use anymetal::{Device, Error, QueueDescriptor};
 use serde::Serialize;
 
 use super::work::{Kernels, THREADS};
@@ -85,7 +86,7 @@ fn queues(device: &Device, rounds: u32) -> Result<(), Error> {
 }
 
 fn uncommitted(device: &Device, kernels: &Kernels) -> Result<(), Error> {
-    let options = QueueOptions { max_command_buffers: 5000, ..device.queue_options() };
+    let options = QueueDescriptor { max_command_buffers: 5000, ..device.queue_options() };
     let queue = device.queue_with(options)?;
     let mut held = Vec::new();
     for _ in 0..5000 {

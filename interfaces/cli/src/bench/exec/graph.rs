@@ -1,8 +1,7 @@
 //! A graph of 100 small nodes, replayed, against the same work submitted in other ways. Results are checked.
 
-use anymetal::{
-    Buffer, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId, ValueId,
-};
+use anymetal::graph::{Executable, GraphBuilder, HostNode, PlanOptions, ResourceId, ValueId};
+use anymetal::{Buffer, Device, Error, Queue};
 
 use super::work::{Kernels, THREADS};
 use super::{Figure, Goal, median, microseconds};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anymetal::Profile;
+use anymetal::profile::Profile;
 
 use super::{Axis, LEFT, TOP, begin, caption, colour, escape, horizontal, shortened, time, vertical};
 

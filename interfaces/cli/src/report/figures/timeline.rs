@@ -199,6 +199,9 @@ mod tests {
         let slices: Vec<Slice> = (0..100).map(slice).collect();
         let rows = Rows::of_queues(&slices);
         assert_eq!((rows.count, rows.of(85), rows.of(99), rows.of(0)), (16, 0, 14, 15));
-        assert_eq!(rows.names(&Recorded::new("t", "cpu", anymetal::TimeSource::Device))[15], "85 others");
+        assert_eq!(
+            rows.names(&Recorded::new("t", "cpu", anymetal::profile::TimeSource::Device))[15],
+            "85 others"
+        );
     }
 }

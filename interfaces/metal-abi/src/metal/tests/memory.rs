@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use anymetal::runtime::config::{CheckSetting, Layers};
+use anymetal::config::{CheckSetting, Layers};
 use block2::RcBlock;
 use objc2::rc::Retained;
 use objc2::{class, msg_send};

@@ -1,0 +1,6 @@
+//! Settings: from code, the environment and a file, in layers.
+
+pub use anymetal_core::config::{
+    CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
+    Span, StreamsLayer,
+};
