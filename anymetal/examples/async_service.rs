@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anymetal::command::Priority;
 use anymetal::error::ErrorClass;
 use anymetal::tenant::{Tenant, TenantLimits, TimeShare};
-use anymetal::{Device, Error, Pipeline, Queue, QueueDescriptor};
+use anymetal::{BufferDescriptor, Device, Error, Pipeline, Queue};
 
 const REQUESTS: usize = 1000;
 
@@ -79,29 +79,22 @@ async fn serve() -> Result<(), Failure> {
 }
 
 fn clients(device: &Device) -> Result<Vec<Client>, Error> {
-    let bytes = |kibibytes: u64| Some(kibibytes << 10);
+    let bytes = |kibibytes: u64| kibibytes << 10;
     let share = TimeShare { time: Duration::from_millis(500), per: Duration::from_secs(1) };
     let all = [
         // Little memory: its requests take turns.
-        ("small", TenantLimits { bytes: bytes(64), ..TenantLimits::default() }, Priority::Normal),
+        ("small", TenantLimits::new().bytes(bytes(64)), Priority::Normal),
         // Few submissions that are not done.
-        ("few", TenantLimits { submissions: Some(8), ..TenantLimits::default() }, Priority::Normal),
+        ("few", TenantLimits::new().submissions(8), Priority::Normal),
         // Half of the device's time, and no more than two at a time.
-        (
-            "fair",
-            TenantLimits { in_flight: Some(2), device_time: Some(share), ..TenantLimits::default() },
-            Priority::Normal,
-        ),
-        ("urgent", TenantLimits { buffers: Some(200), ..TenantLimits::default() }, Priority::High),
+        ("fair", TenantLimits::new().in_flight(2).device_time(share), Priority::Normal),
+        ("urgent", TenantLimits::new().buffers(200), Priority::High),
     ];
     let client = |(name, limits, priority): (&str, TenantLimits, Priority)| {
         let tenant = device.tenant(name, limits);
-        let queue = device.queue_with(QueueDescriptor {
-            label: name.to_owned(),
-            tenant: Some(tenant.clone()),
-            priority,
-            ..device.queue_options()
-        })?;
+        let queue = device.create_queue(
+            &device.queue_descriptor().label(name).tenant(Some(tenant.clone())).priority(priority),
+        )?;
         Ok(Client { tenant, limits, queue, most_submissions: AtomicUsize::new(0) })
     };
     all.into_iter().map(client).collect()
@@ -141,7 +134,11 @@ async fn attempt(
     question: &[f32],
     factor: f32,
 ) -> Result<Vec<f32>, Error> {
-    let rent = || device.rent_with::<f32>(question.len(), |request| request.tenant(&client.tenant));
+    let rent = || {
+        device.create_buffer(
+            &BufferDescriptor::<f32>::uninitialized(question.len()).tenant(&client.tenant).pooled(),
+        )
+    };
     let (input, output) = (rent()?, rent()?);
     input.write(question)?;
     let launch = client.queue.launch(pipeline).arg(&input).arg(&output).arg(factor);
@@ -154,7 +151,8 @@ async fn attempt(
 /// More than the whole quota is refused however long one waits, and nothing of it stays.
 fn never_fits(device: &Device, client: &Client) -> Result<(), Failure> {
     let before = client.tenant.usage();
-    let refused = device.rent_with::<u8>(1 << 20, |request| request.tenant(&client.tenant));
+    let refused =
+        device.create_buffer(&BufferDescriptor::<u8>::uninitialized(1 << 20).tenant(&client.tenant).pooled());
     let after = client.tenant.usage();
     match refused {
         Err(Error::Memory(error)) if (after.bytes, after.buffers) == (before.bytes, before.buffers) => {

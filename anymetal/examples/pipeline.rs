@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anymetal::{Buffer, Device, Pipeline, Queue, QueueDescriptor, Submission};
+use anymetal::{Buffer, Device, Pipeline, Queue, Submission};
 
 const SIDE: usize = 256;
 const PIXELS: usize = SIDE * SIDE;
@@ -106,9 +106,7 @@ impl Machine {
         let device = Device::system_default()?;
         let library = device.library_from_source(SOURCE)?;
         let (blur, histogram) = (library.pipeline("blur")?, library.pipeline("histogram")?);
-        let queue = |label: &str| {
-            device.queue_with(QueueDescriptor { label: label.to_owned(), ..device.queue_options() })
-        };
+        let queue = |label: &str| device.create_queue(&device.queue_descriptor().label(label));
         let queues = ["upload", "compute", "download"].into_iter().map(queue).collect::<Result<_, _>>()?;
         Ok(Machine { device, blur, histogram, queues })
     }

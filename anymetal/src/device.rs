@@ -4,7 +4,6 @@
 //! [`crate::queue`] show. Which devices a process has is in [`crate::machine`]. Invariant: handles of the
 //! same device and settings share pool, budget, history and listing.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anymetal_core::config::{CheckSetting, Layers, RuntimeConfig};
@@ -35,6 +34,7 @@ use crate::compile::CompiledLibrary;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, Library};
+use crate::library_descriptor::{LibraryDescriptor, Origin};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
 use crate::sanitizer;
@@ -168,7 +168,9 @@ impl Device {
     /// # }
     /// ```
     pub fn with_family(&self, family: Family) -> Device {
-        self.separate(RuntimeConfig { family: Some(family), ..self.shared.config.clone() })
+        let mut config = self.shared.config.clone();
+        config.family = Some(family);
+        self.separate(config)
     }
 
     /// The same hardware with other settings and a separate pool, budget and listing.
@@ -187,36 +189,31 @@ impl Device {
         Executor::of_new_code()
     }
 
-    /// Compiles MSL source with default options.
+    /// Compiles MSL source with default options. Kernels are compiled down to device code when their pipeline
+    /// is made.
     pub fn library_from_source(&self, source: &str) -> Result<Library, Error> {
-        self.library_from_source_with(source, &CompileOptions::default())
+        self.create_library(&LibraryDescriptor::from_source(source))
     }
 
-    /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
-    pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
-        let options = self.with_requirements(options)?;
-        let compiled =
-            CompiledLibrary::from_source(source, &options, Target::of_device(self.capabilities()))?;
-        Ok(Library::new(self.clone(), compiled, &options.file_name))
-    }
-
-    /// Compiles a file of MSL; its folder is searched for includes first.
-    pub fn library_from_file(
-        &self,
-        path: impl Into<PathBuf>,
-        options: &CompileOptions,
-    ) -> Result<Library, Error> {
-        let path = path.into();
+    /// Compiles source or a file with options, or takes ready code.
+    pub fn create_library(&self, descriptor: &LibraryDescriptor<'_>) -> Result<Library, Error> {
         let target = Target::of_device(self.capabilities());
-        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options)?, target)?;
-        Ok(Library::new(self.clone(), compiled, &path.to_string_lossy()))
-    }
-
-    /// A library of code that was compiled before. Machine code in it runs with the rights of the process, so
-    /// take it only from where you would take a program.
-    pub fn library_from_artifact(&self, artifact: Arc<Artifact>) -> Library {
-        let required = self.config().kernels.require_machine_code;
-        Library::new(self.clone(), CompiledLibrary::from_artifact(artifact, required), "")
+        let options = || self.with_requirements(&descriptor.options);
+        let (compiled, label) = match &descriptor.origin {
+            Origin::Source(source) => {
+                let options = options()?;
+                (CompiledLibrary::from_source(source, &options, target)?, options.file_name)
+            }
+            Origin::File(path) => {
+                let compiled = CompiledLibrary::from_file(path, &options()?, target)?;
+                (compiled, path.to_string_lossy().into_owned())
+            }
+            Origin::Artifact(artifact) => {
+                let required = self.config().kernels.require_machine_code;
+                (CompiledLibrary::from_artifact(Arc::clone(artifact), required), String::new())
+            }
+        };
+        Ok(Library::new(self.clone(), compiled, label))
     }
 
     /// What the settings require is required of every library.
@@ -266,38 +263,39 @@ impl Device {
 
     /// A queue with the limits that the settings say.
     pub fn queue(&self) -> Result<Queue, Error> {
-        self.queue_with(self.queue_options())
+        self.create_queue(&self.queue_descriptor())
     }
 
-    /// What [`Device::queue`] makes a queue with, to be changed for [`Device::queue_with`].
-    pub fn queue_options(&self) -> StreamOptions {
+    /// What [`Device::queue`] makes a queue with, to be changed for [`Device::create_queue`].
+    pub fn queue_descriptor(&self) -> StreamOptions {
         let options = self.shared.config.streams.options(StreamOptions::default());
-        StreamOptions { tenant: self.tenant.clone(), ..options }
+        options.tenant(self.tenant.clone())
     }
 
     /// A queue with a label, limits, a priority, a tenant, a default deadline.
-    pub fn queue_with(&self, options: StreamOptions) -> Result<Queue, Error> {
-        let options = self.with_default_deadline(options);
+    pub fn create_queue(&self, descriptor: &StreamOptions) -> Result<Queue, Error> {
+        let options = self.with_default_deadline(descriptor.clone());
         Ok(Queue::new(self.clone(), self.shared.context.stream(options)?))
     }
 
     /// The options with the deadline of the settings, if they have the default one.
     fn with_default_deadline(&self, options: StreamOptions) -> StreamOptions {
-        StreamOptions { deadline: options.deadline.or(self.shared.config.streams.deadline), ..options }
+        let deadline = options.deadline.or(self.shared.config.streams.deadline);
+        options.deadline(deadline)
     }
 
     /// So many queues, at least one; `None`: as many as this device was measured to be worth.
     pub fn queues(&self, count: impl Into<Option<usize>>) -> Result<QueueGroup, Error> {
-        self.queues_with(count, &self.queue_options())
+        self.create_queue_group(count, &self.queue_descriptor())
     }
 
-    /// As [`Device::queues`], all with those options, their numbers after the label.
-    pub fn queues_with(
+    /// As [`Device::queues`], all with that descriptor, their numbers after the label.
+    pub fn create_queue_group(
         &self,
         count: impl Into<Option<usize>>,
-        options: &StreamOptions,
+        descriptor: &StreamOptions,
     ) -> Result<QueueGroup, Error> {
-        let options = self.with_default_deadline(options.clone());
+        let options = self.with_default_deadline(descriptor.clone());
         Ok(QueueGroup::new(self.clone(), StreamGroup::new(&self.shared.context, count.into(), &options)?))
     }
 
@@ -313,7 +311,7 @@ impl Device {
 
     /// The same device for a tenant: buffers, uploads, heaps, imports and rents that are made from this
     /// handle are charged to its quota, and so is the work of queues with the options of
-    /// [`Device::queue_options`].
+    /// [`Device::queue_descriptor`].
     pub fn for_tenant(&self, tenant: &Tenant) -> Device {
         Device { shared: Arc::clone(&self.shared), tenant: Some(tenant.clone()) }
     }
@@ -330,8 +328,8 @@ impl Device {
     }
 
     /// As [`Device::start_trace`], with the latest `commands` commands, and at least one submission.
-    pub fn start_trace_of(&self, commands: usize) -> Trace {
-        self.shared.context.start_trace_of(commands)
+    pub fn start_trace_with_capacity(&self, commands: usize) -> Trace {
+        self.shared.context.start_trace_with_capacity(commands)
     }
 
     /// The clock by which its limits and waits go.

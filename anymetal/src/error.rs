@@ -141,6 +141,12 @@ pub enum Error {
         /// Why there is no machine code, on one line.
         reason: String,
     },
+    /// A buffer of a heap with a tenant, a placement or from the pool: all its buffers have the heap's.
+    #[error("buffer `{label}`: tenant and placement of a heap's buffer are the heap's")]
+    HeapBufferOptions {
+        /// The buffer's label.
+        label: String,
+    },
     /// More threadgroup sizes than a pipeline has code for.
     #[error(
         "kernel `{kernel}` already has code for {limit} threadgroup sizes; make another pipeline for more"
@@ -308,6 +314,7 @@ impl Error {
             | Error::NotTunable { .. }
             | Error::ExtentTooLarge { .. }
             | Error::RangeOutsideBuffer { .. }
+            | Error::HeapBufferOptions { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,
         }
     }

@@ -16,7 +16,7 @@ use anymetal_hal::artifact::{Artifact, ArtifactTarget, ReducedEffort};
 /// // An error instead of the interpreter. For a whole program: `kernels.require-machine-code` in the
 /// // settings.
 /// let strict = CompileOptions { require_machine_code: true, ..CompileOptions::default() };
-/// let library = device.library_from_source_with("kernel void nothing() {}", &strict)?;
+/// let library = device.create_library(&LibraryDescriptor::from_source("kernel void nothing() {}").options(&strict))?;
 /// match library.pipeline("nothing") {
 ///     Ok(pipeline) => assert!(pipeline.executor().is_machine_code()),
 ///     Err(Error::NoMachineCode { kernel, reason }) => eprintln!("{kernel} would be interpreted: {reason}"),

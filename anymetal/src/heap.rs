@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anymetal_core::memory::allocator::AllocatedHeap;
 use anymetal_core::memory::mode::ModeDecision;
-use anymetal_hal::buffer::{Buffer as HalBuffer, BufferDescriptor, StorageMode};
-use anymetal_hal::heap::HeapDescriptor;
+use anymetal_hal::buffer::{Buffer as HalBuffer, BufferDescriptor as BufferMemory, StorageMode};
+use anymetal_hal::heap::HeapDescriptor as HalDescriptor;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferSlice, Memory};
-use crate::buffer_options::BufferOptions;
+use crate::buffer_descriptor::{BufferDescriptor, Contents, HeapDescriptor, ResourceOptions};
 use crate::device::Device;
 use crate::error::Error;
 use crate::memory::bytes_of;
@@ -27,8 +27,11 @@ use crate::texture::Descriptions;
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
 /// let device = anymetal::Device::system_default()?;
-/// let heap = device.heap(1 << 20, "frame")?;
-/// let positions = heap.buffer_with(&[[0.0f32; 4]; 1000], "positions")?;
+/// use anymetal::BufferDescriptor;
+/// use anymetal::memory::HeapDescriptor;
+///
+/// let heap = device.create_heap(&HeapDescriptor::new(1 << 20).label("frame"))?;
+/// let positions = heap.create_buffer(&BufferDescriptor::new(&[[0.0f32; 4]; 1000]).label("positions"))?;
 /// let forces = heap.buffer_zeroed::<[f32; 4]>(1000)?;
 /// assert!(heap.used_bytes() >= 2 * 16_000 && heap.buffer_zeroed::<u8>(1 << 20).is_err());
 /// drop((positions, forces));
@@ -58,14 +61,14 @@ fn add<T: ?Sized>(list: &mut Vec<Weak<T>>, new: Weak<T>) {
 }
 
 impl Device {
-    /// A heap of that many bytes, all allocated now.
-    pub fn heap(&self, bytes: u64, options: impl Into<BufferOptions>) -> Result<Heap, Error> {
-        let options = options.into();
-        let mode = self.placement(&options)?;
-        let device = self.charging(&options);
-        let BufferOptions { label, whole_heap: whole, .. } = options;
-        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label, whole };
-        let block = device.shared.allocator.heap(&descriptor, device.tenant.as_ref())?;
+    /// A heap, all of whose bytes are allocated now.
+    pub fn create_heap(&self, descriptor: &HeapDescriptor) -> Result<Heap, Error> {
+        let HeapDescriptor { bytes: length, options, is_whole: whole } = descriptor;
+        let mode = self.placement(options)?;
+        let device = self.charging(options);
+        let (length, whole, label) = (*length, *whole, options.label.clone());
+        let block = HalDescriptor { length, storage_mode: mode.mode, label, whole };
+        let block = device.shared.allocator.heap(&block, device.tenant.as_ref())?;
         Ok(Heap { block, device, mode, buffers: Arc::default(), descriptions: Arc::default() })
     }
 }
@@ -74,31 +77,33 @@ impl Heap {
     /// A buffer with a copy of those elements. Refused with [`crate::error::DeviceError::HeapFull`] if no free range
     /// is long enough.
     pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
-        self.buffer_with(elements, "")
-    }
-
-    /// As [`Heap::buffer`], with a name.
-    pub fn buffer_with<T: Pod>(&self, elements: &[T], label: impl Into<String>) -> Result<Buffer<T>, Error> {
-        let buffer = self.buffer_zeroed_with(elements.len(), label)?;
-        self.device.fill_with(&buffer, elements)?;
-        Ok(buffer)
+        self.create_buffer(&BufferDescriptor::new(elements))
     }
 
     /// A buffer of so many elements, all bytes zero.
     pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
-        self.buffer_zeroed_with(count, "")
+        self.create_buffer(&BufferDescriptor::zeroed(count))
     }
 
-    /// As [`Heap::buffer_zeroed`], with a name.
-    pub fn buffer_zeroed_with<T: Pod>(
-        &self,
-        count: usize,
-        label: impl Into<String>,
-    ) -> Result<Buffer<T>, Error> {
-        let (length, storage_mode, label) = (bytes_of::<T>(count)?, self.mode.mode, label.into());
-        let buffer = self.block.buffer(&BufferDescriptor { length, storage_mode, label })?;
-        self.note(Arc::downgrade(buffer.buffer()));
-        Ok(Buffer::new(Memory::Own(buffer), self.mode, count))
+    /// A buffer with a label. Tenant and placement are the heap's.
+    ///
+    /// # Errors
+    /// [`Error::HeapBufferOptions`] for a descriptor with a tenant, a placement or from the pool.
+    pub fn create_buffer<T: Pod>(&self, descriptor: &BufferDescriptor<'_, T>) -> Result<Buffer<T>, Error> {
+        let BufferDescriptor { contents, options, is_pooled } = descriptor;
+        let ResourceOptions { label, tenant, placement } = options;
+        if tenant.is_some() || placement.is_some() || *is_pooled {
+            return Err(Error::HeapBufferOptions { label: label.clone() });
+        }
+        let (count, storage_mode, label) = (descriptor.count(), self.mode.mode, label.clone());
+        let memory = BufferMemory { length: bytes_of::<T>(count)?, storage_mode, label };
+        let memory = self.block.buffer(&memory)?;
+        self.note(Arc::downgrade(memory.buffer()));
+        let buffer = Buffer::new(Memory::Own(memory), self.mode, count);
+        if let Contents::Elements(elements) = contents {
+            self.device.fill_with(&buffer, elements)?;
+        }
+        Ok(buffer)
     }
 
     /// Its live buffers, and what kernels read of its textures that have a resource id.

@@ -72,7 +72,7 @@
 mod apple;
 pub mod argument;
 mod buffer;
-mod buffer_options;
+mod buffer_descriptor;
 #[doc(hidden)]
 pub mod call;
 #[cfg(feature = "nccl")]
@@ -103,6 +103,7 @@ pub mod kernel;
 mod known_formats;
 mod launch;
 mod library;
+mod library_descriptor;
 mod link;
 pub mod log;
 mod machine;
@@ -142,7 +143,7 @@ pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 pub use anymetal_types::family::Family;
 pub use anymetal_types::texture::{PixelFormat, SamplerDescriptor, TextureDescriptor};
 pub use buffer::{Buffer, BufferSlice, BufferView};
-pub use buffer_options::BufferOptions;
+pub use buffer_descriptor::BufferDescriptor;
 pub use bytemuck::Pod;
 pub use command_buffer::{BlitEncoder, CommandBuffer};
 pub use compiling::Compiling;
@@ -152,9 +153,9 @@ pub use device::Device;
 pub use error::{Error, ErrorKind};
 pub use extent::Extent;
 pub use half::{bf16, f16};
-pub use heap::Heap;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use library_descriptor::LibraryDescriptor;
 pub use pipeline::Pipeline;
 pub use pipeline_descriptor::PipelineDescriptor;
 pub use queue::{Queue, QueueGroup};

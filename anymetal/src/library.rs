@@ -16,7 +16,15 @@ use crate::pipeline::{Grids, Pipeline};
 use crate::pipeline_descriptor::PipelineDescriptor;
 
 /// How source is compiled.
+///
+/// ```
+/// use anymetal::{CheckMode, CompileOptions, MathMode};
+///
+/// let options = CompileOptions::new().math_mode(MathMode::Safe).check_mode(CheckMode::Off).define("N", "4");
+/// assert_eq!(options.defines, [("N".to_owned(), Some("4".to_owned()))]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompileOptions {
     /// The name of the source in diagnostics.
     pub file_name: String,
@@ -62,6 +70,85 @@ impl Default for CompileOptions {
             family: None,
             logging: false,
         }
+    }
+}
+
+impl CompileOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        CompileOptions::default()
+    }
+
+    /// See [`CompileOptions::file_name`](#structfield.file_name).
+    pub fn file_name(mut self, name: impl Into<String>) -> Self {
+        self.file_name = name.into();
+        self
+    }
+
+    /// With a macro that has a value, as `-D NAME=VALUE`.
+    pub fn define(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.defines.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// With those macros, after those that it has.
+    pub fn defines(mut self, defines: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
+        self.defines.extend(defines);
+        self
+    }
+
+    /// With a folder that is searched for `#include`, after those that it has.
+    pub fn include_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.include_folders.push(folder.into());
+        self
+    }
+
+    /// With those folders, after those that it has.
+    pub fn include_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.include_folders.extend(folders);
+        self
+    }
+
+    /// See [`CompileOptions::math_mode`](#structfield.math_mode).
+    pub fn math_mode(mut self, mode: MathMode) -> Self {
+        self.math_mode = mode;
+        self
+    }
+
+    /// See [`CompileOptions::check_mode`](#structfield.check_mode).
+    pub fn check_mode(mut self, mode: CheckMode) -> Self {
+        self.check_mode = mode;
+        self
+    }
+
+    /// See [`CompileOptions::whole_buffers`](#structfield.whole_buffers).
+    pub fn whole_buffers(mut self, whole: bool) -> Self {
+        self.whole_buffers = whole;
+        self
+    }
+
+    /// See [`CompileOptions::language_version`](#structfield.language_version).
+    pub fn language_version(mut self, version: u32) -> Self {
+        self.language_version = version;
+        self
+    }
+
+    /// See [`CompileOptions::require_machine_code`](#structfield.require_machine_code).
+    pub fn require_machine_code(mut self, required: bool) -> Self {
+        self.require_machine_code = required;
+        self
+    }
+
+    /// See [`CompileOptions::family`](#structfield.family).
+    pub fn family(mut self, family: impl Into<Option<Family>>) -> Self {
+        self.family = family.into();
+        self
+    }
+
+    /// See [`CompileOptions::logging`](#structfield.logging).
+    pub fn logging(mut self, logging: bool) -> Self {
+        self.logging = logging;
+        self
     }
 }
 
@@ -118,8 +205,8 @@ pub struct Library {
 }
 
 impl Library {
-    pub(crate) fn new(device: Device, compiled: CompiledLibrary, label: &str) -> Self {
-        Library { device, compiled, label: label.to_owned() }
+    pub(crate) fn new(device: Device, compiled: CompiledLibrary, label: String) -> Self {
+        Library { device, compiled, label }
     }
 
     /// The device that it is for.
@@ -138,14 +225,10 @@ impl Library {
     }
 
     /// The structure that a kernel's buffer argument points to, with the places of its members by their
-    /// numbers (`[[id(n)]]`); `None` if it has no such argument or that points to no structure.
-    pub fn argument_layout(&self, kernel: &str, index: u32) -> Result<Option<ArgumentLayout>, Error> {
-        self.compiled.argument_layout(kernel, index, &[])
-    }
-
-    /// As [`Library::argument_layout`], of the structure that a pointer in that structure points to: the
-    /// member with the path's first number, of what that points to the member with the next, and so on.
-    pub fn nested_argument_layout(
+    /// numbers (`[[id(n)]]`); `None` if it has no such argument or that points to no structure. A path that
+    /// is not empty is followed from there: the structure that the member with its first number points to, of
+    /// that the member with the next, and so on.
+    pub fn argument_layout(
         &self,
         kernel: &str,
         index: u32,
@@ -200,11 +283,6 @@ impl Library {
     /// A kernel's code for any threadgroup size, without function constants.
     pub(crate) fn general_code(&self, kernel: &str) -> Result<Arc<Artifact>, Error> {
         self.compiled.artifact(kernel, &FunctionConstants::new(), None, Grids::ANY)
-    }
-
-    /// Makes a kernel ready to run, with values for its function constants.
-    pub fn pipeline_with(&self, kernel: &str, constants: &FunctionConstants) -> Result<Pipeline, Error> {
-        self.pipeline(PipelineDescriptor::new(kernel).constants(constants.clone()))
     }
 }
 

@@ -78,10 +78,10 @@ fn report_unknown_variables() {
 }
 
 /// The device in use with these settings, or a new one.
-fn shared_device(hal: Arc<dyn HalDevice>, config: RuntimeConfig) -> Device {
+fn shared_device(hal: Arc<dyn HalDevice>, mut config: RuntimeConfig) -> Device {
     report_unknown_variables();
     // By which name it was found makes no difference.
-    let config = RuntimeConfig { device: Some(hal.name().to_owned()), ..config };
+    config.device = Some(hal.name().to_owned());
     let mut devices = lock(&DEVICES);
     devices.retain(|device| device.strong_count() > 0);
     let same = |device: &Arc<Shared>| device.is_of(&hal) && *device.config() == config;

@@ -24,7 +24,7 @@ impl Device {
     /// let device = Device::with_settings(&settings)?;
     /// let source = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
     /// let library = device.library_from_source(source)?;
-    /// let (twice, y) = (library.pipeline("twice")?, device.buffer_with(&[21u32; 8], "y")?);
+    /// let (twice, y) = (library.pipeline("twice")?, device.buffer(&[21u32; 8])?);
     /// device.queue()?.launch(&twice).arg(&y).threads(8).label("double it").submit()?.wait()?;
     ///
     /// let path = std::env::temp_dir().join(format!("anymetal-replay-{}", std::process::id()));

@@ -16,7 +16,7 @@
 //! }";
 //! let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
 //! let device = Device::system_default()?;
-//! let shift = device.library_from_source_with(source, &options)?.pipeline("shift")?;
+//! let shift = device.create_library(&LibraryDescriptor::from_source(source).options(&options))?.pipeline("shift")?;
 //! let x = device.buffer(&[0f32; 64])?;
 //! device.queue()?.launch(&shift).threads(64).arg(&x).submit()?.wait()?;
 //! let kinds: Vec<&str> = sanitizer::findings().iter().map(|finding| finding.kind.id()).collect();

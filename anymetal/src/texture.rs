@@ -17,7 +17,7 @@ use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferSlice};
-use crate::buffer_options::BufferOptions;
+use crate::buffer_descriptor::{BufferDescriptor, ResourceOptions};
 use crate::device::Device;
 use crate::error::Error;
 use crate::heap::Heap;
@@ -108,19 +108,19 @@ const IDENTITY: [Swizzle; 4] = [Swizzle::Red, Swizzle::Green, Swizzle::Blue, Swi
 impl Device {
     /// A texture of that shape, all bytes zero.
     pub fn texture(&self, descriptor: &TextureDescriptor) -> Result<Texture, Error> {
-        self.texture_with(descriptor, BufferOptions::new())
+        self.create_texture(descriptor, ResourceOptions::new())
     }
 
     /// As [`Device::texture`], with a label, a tenant, a placement.
-    pub fn texture_with(
+    pub fn create_texture(
         &self,
         descriptor: &TextureDescriptor,
-        options: impl Into<BufferOptions>,
+        options: impl Into<ResourceOptions>,
     ) -> Result<Texture, Error> {
         let layout = TextureLayout::new(descriptor)?;
         let bytes = usize::try_from(layout.bytes());
         let bytes = bytes.map_err(|_| Error::TooManyElements { count: usize::MAX, element_size: 1 })?;
-        let storage = self.buffer_zeroed_with::<u8>(bytes, options)?;
+        let storage = self.create_buffer(&BufferDescriptor::zeroed(bytes).options(options.into()))?;
         Texture::of_parts(storage, 0, *descriptor, layout)
     }
 }

@@ -17,12 +17,12 @@ use anymetal_core::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_core::memory::pool::{PooledBuffer, RentRequest};
 use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view;
-use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
+use anymetal_hal::buffer::{BufferDescriptor as HalDescriptor, StorageMode};
 use anymetal_telemetry::{record, span};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
-use crate::buffer_options::BufferOptions;
+use crate::buffer_descriptor::BufferDescriptor;
 use crate::device::Device;
 use crate::error::Error;
 use crate::queue::Queue;
@@ -48,19 +48,8 @@ impl Device {
     /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the
     /// device's own memory, if it has some. The elements are there when this returns.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
-        self.upload_with(elements, BufferOptions::new())
-    }
-
-    /// As [`Device::upload`], with a label, a tenant, or a placement of its own.
-    pub fn upload_with<T: Pod>(
-        &self,
-        elements: &[T],
-        options: impl Into<BufferOptions>,
-    ) -> Result<Buffer<T>, Error> {
-        let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: false };
-        let mut options: BufferOptions = options.into();
-        options.placement.get_or_insert((usage, ModeRequest::Automatic));
-        self.buffer_with(elements, options)
+        let usage = BufferUsage::new(Touches::Once, Touches::Often);
+        self.create_buffer(&BufferDescriptor::new(elements).placed(usage, ModeRequest::Automatic))
     }
 
     /// Overwrites a new buffer, wherever it is, and waits.
@@ -170,7 +159,7 @@ impl Device {
             None => {
                 let bytes = self.config().memory.staging_bytes;
                 let descriptor =
-                    BufferDescriptor { label: "staging ring".to_owned(), ..BufferDescriptor::shared(bytes) };
+                    HalDescriptor { label: "staging ring".to_owned(), ..HalDescriptor::shared(bytes) };
                 let ring = StagingRing::in_buffer(self.shared.allocator.internal_buffer(&descriptor)?);
                 Ok(made.ring.insert(ring).clone())
             }

@@ -32,9 +32,8 @@ fn the_nearest_deadline_counts() -> Result<(), Error> {
     let until_set = device.library_from_source(SOURCE)?.pipeline("until_set")?;
     let flag = device.buffer(&[0u32])?;
     let queue = device.queue()?;
-    let with_options = device.queue_with(QueueDescriptor::default())?;
-    let own =
-        device.queue_with(QueueDescriptor { deadline: of_queue.into(), ..QueueDescriptor::default() })?;
+    let with_options = device.create_queue(&QueueDescriptor::default())?;
+    let own = device.create_queue(&QueueDescriptor::default().deadline(of_queue))?;
     for (queue, default) in [(&queue, setting), (&with_options, setting), (&own, of_queue)] {
         let launch = || queue.launch(&until_set).arg(&flag).threads(1);
         assert_eq!(stopped_after(launch().submit()?.wait()), default);

@@ -6,7 +6,7 @@ use std::process::Command;
 use anymetal::config::{ConfigError, Layer, Layers, Size};
 use anymetal::error::ErrorClass;
 use anymetal::memory::StorageMode;
-use anymetal::{CompileOptions, Device, Error, Family};
+use anymetal::{BufferDescriptor, CompileOptions, Device, Error, Family, LibraryDescriptor};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 
@@ -33,7 +33,8 @@ fn a_device_is_one_for_each_set_of_settings() -> Result<(), Error> {
     assert!(default.is_same(&named) && default.is_same(&Device::all()?[0]));
     assert!(default.is_same(&Device::with_settings(&Layers::load(None)?)?));
     // So a buffer of one handle is listed by the others.
-    let held = default.buffer_zeroed_with::<u8>(1000, "held by the default device")?;
+    let held =
+        default.create_buffer(&BufferDescriptor::<u8>::zeroed(1000).label("held by the default device"))?;
     let listed = named.live_buffers();
     assert!(listed.iter().any(|buffer| (buffer.bytes, &*buffer.label) == (1000, held.label())), "{listed:?}");
     assert_eq!(held.storage_mode(), StorageMode::Shared);
@@ -97,8 +98,8 @@ fn a_family_is_refused_what_it_lacks_and_shares_the_hardware() {
     let y = emulated.buffer(&[1.0f32, 2.0]).unwrap();
     emulated.queue().unwrap().launch(&twice).arg(&y).threads(2).submit().unwrap().wait().unwrap();
     assert_eq!(y.read().unwrap(), [2.0, 4.0]);
-    let options = CompileOptions { family: Some(Family::Apple4), ..CompileOptions::default() };
-    let library = device.library_from_source_with(KERNELS, &options).unwrap();
+    let options = CompileOptions::new().family(Some(Family::Apple4));
+    let library = device.create_library(&LibraryDescriptor::from_source(KERNELS).options(&options)).unwrap();
     assert!(library.pipeline("sum").is_err(), "a library can be checked by itself");
 }
 

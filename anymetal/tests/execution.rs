@@ -10,7 +10,7 @@ use anymetal::graph::{Executable, GraphBuilder, GraphError, PlanOptions};
 use anymetal::memory::MemoryError;
 use anymetal::reflection::ScalarType;
 use anymetal::tenant::{QuotaError, TenantLimits, TimeShare};
-use anymetal::{Device, Error, QueueDescriptor, Submission};
+use anymetal::{BufferDescriptor, Device, Error, Submission};
 use anymetal_hal::clock::ManualClock;
 use anymetal_testing::null::NullDevice;
 
@@ -76,7 +76,7 @@ fn every_buffer_is_listed_until_its_last_handle_goes() -> Result<(), Error> {
     let (device, clock) = null("")?;
     let own = device.buffer(&[1u32, 2])?;
     clock.advance(Duration::from_secs(5));
-    let rented = device.rent_with::<f32>(10, |request| request.label("sums"))?;
+    let rented = device.create_buffer(&BufferDescriptor::<f32>::uninitialized(10).label("sums").pooled())?;
     let view = own.view(0..1)?;
     drop(own);
     let listed: Vec<String> = device.live_buffers().iter().map(ToString::to_string).collect();
@@ -107,9 +107,9 @@ fn a_pool_uses_its_blocks_again_although_a_history_knows_them() -> Result<(), Er
 #[test]
 fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<(), Error> {
     let (device, _clock) = null("")?;
-    let limits = TenantLimits { buffers: Some(1), submissions: Some(1), ..TenantLimits::default() };
+    let limits = TenantLimits::new().buffers(1).submissions(1);
     let tenant = device.tenant("guest", limits);
-    let rent = || device.rent_with::<u8>(100, |request| request.tenant(&tenant));
+    let rent = || device.create_buffer(&BufferDescriptor::<u8>::uninitialized(100).tenant(&tenant).pooled());
     let first = rent()?;
     let before = (tenant.usage().bytes, device.memory().allocated_bytes);
     let refused = rent().unwrap_err();
@@ -119,11 +119,9 @@ fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<()
     drop(first);
     assert!(rent().is_ok());
 
-    let queue = device.queue_with(QueueDescriptor {
-        tenant: Some(tenant.clone()),
-        when_exhausted: WhenFull::Refuse,
-        ..device.queue_options()
-    })?;
+    let queue = device.create_queue(
+        &device.queue_descriptor().tenant(Some(tenant.clone())).when_exhausted(WhenFull::Refuse),
+    )?;
     let held = queue.command_buffer()?;
     let quota = ExecError::Quota(QuotaError::Submissions { tenant: "guest".into(), used: 1, limit: 1 });
     assert_eq!(queue.command_buffer().unwrap_err(), Error::Exec(Box::new(quota)));
@@ -137,9 +135,8 @@ fn a_tenants_device_time_is_that_of_its_submissions() -> Result<(), Error> {
     let device = Device::system_default()?;
     let fill = device.buffer_zeroed::<u8>(1 << 20)?;
     let share = TimeShare { time: Duration::from_nanos(1), per: Duration::from_secs(60) };
-    let tenant = device.tenant("busy", TenantLimits { device_time: Some(share), ..TenantLimits::default() });
-    let queue =
-        device.queue_with(QueueDescriptor { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let tenant = device.tenant("busy", TenantLimits::new().device_time(share));
+    let queue = device.create_queue(&device.queue_descriptor().tenant(Some(tenant.clone())))?;
     let mut commands = queue.command_buffer()?;
     commands.blit_encoder().fill(&fill.view(0..fill.len())?, 1)?;
     let took = commands.commit()?.wait()?.device_time();
@@ -157,8 +154,7 @@ fn a_tenants_device_time_is_known_when_the_wait_is_over() -> Result<(), Error> {
     let device = Device::system_default()?;
     let fill = device.buffer_zeroed::<u8>(1 << 18)?;
     let tenant = device.tenant("counted", TenantLimits::default());
-    let queue =
-        device.queue_with(QueueDescriptor { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let queue = device.create_queue(&device.queue_descriptor().tenant(Some(tenant.clone())))?;
     let mut sum = Duration::ZERO;
     for _ in 0..500 {
         let mut commands = queue.command_buffer()?;

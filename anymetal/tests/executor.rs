@@ -7,7 +7,7 @@ use anymetal::config::Layers;
 use anymetal::error::ErrorClass;
 use anymetal::notice::{self, NoticeKind};
 use anymetal::reflection::{Effort, Executor};
-use anymetal::{CompileOptions, Device, Error};
+use anymetal::{CompileOptions, Device, Error, LibraryDescriptor};
 use anymetal_driver::{
     Budget, CacheConfig, Compiler, CompilerOptions, Source, SourceOptions, Specialisation, Target,
 };
@@ -16,7 +16,7 @@ const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 
 fn strict() -> CompileOptions {
-    CompileOptions { require_machine_code: true, ..CompileOptions::default() }
+    CompileOptions::new().require_machine_code(true)
 }
 
 /// Runs a test of this file in a process of its own that may not use libLLVM, nor what others compiled with
@@ -45,7 +45,9 @@ fn with_llvm_kernels_are_machine_code_and_nothing_is_told() -> Result<(), Error>
     let device = Device::system_default()?;
     assert_eq!(device.executor(), Executor::MachineCode, "these tests need libLLVM");
     assert!(run_twice(&device)?.is_machine_code());
-    let strictly = device.library_from_source_with(SOURCE, &strict())?.pipeline("twice")?;
+    let strictly = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&strict()))?
+        .pipeline("twice")?;
     assert!(strictly.executor().is_machine_code());
     assert!(notice::take().iter().all(|notice| notice.kind != NoticeKind::Interpreted));
     Ok(())
@@ -60,7 +62,7 @@ fn kernels_past_the_budgets_for_machine_code_run_in_the_interpreter() -> Result<
     let library = compiler.library(source).unwrap();
     let artifact = library.artifact("twice", &Specialisation::default(), Target::Cpu).unwrap();
     let device = Device::system_default()?;
-    let twice = device.library_from_artifact(artifact).pipeline("twice")?;
+    let twice = device.create_library(&LibraryDescriptor::from_artifact(artifact))?.pipeline("twice")?;
     let y = device.buffer(&[21u32; 100])?;
     device.queue()?.launch(&twice).arg(&y).threads(100).submit()?.wait()?;
     assert_eq!(y.read()?, [42; 100]);
@@ -116,7 +118,10 @@ fn without_llvm_it_is_told_once_and_can_be_refused() -> Result<(), Error> {
     assert!(taken.iter().any(|notice| notice.to_string().ends_with("interpreter, which is much slower")));
     assert!(notice::take().is_empty());
 
-    let refused = device.library_from_source_with(SOURCE, &strict())?.pipeline("twice").unwrap_err();
+    let refused = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&strict()))?
+        .pipeline("twice")
+        .unwrap_err();
     assert!(matches!(&refused, Error::NoMachineCode { kernel, .. } if kernel == "twice"), "{refused}");
     assert_eq!(refused.class(), ErrorClass::Lost);
     let mut settings = Layers::default();

@@ -8,7 +8,7 @@ use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::reflection::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
 };
-use anymetal::{Device, Error, Library, f16};
+use anymetal::{Device, Error, Library, LibraryDescriptor, f16};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{ArtifactCode, ArtifactTarget};
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
@@ -111,7 +111,7 @@ fn library() -> Library {
     };
     let options = CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() };
     let device = Device::from_hal(Arc::new(CpuDevice::new(&options).unwrap()));
-    device.library_from_artifact(Arc::new(artifact))
+    device.create_library(&LibraryDescriptor::from_artifact(Arc::new(artifact))).unwrap()
 }
 
 #[test]

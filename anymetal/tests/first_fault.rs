@@ -2,7 +2,7 @@
 
 use anymetal::command::ResourceUsage;
 use anymetal::error::{DeviceError, LoadedPointer, OutOfBounds};
-use anymetal::{Buffer, CompileOptions, Device, Error, Launch};
+use anymetal::{Buffer, BufferDescriptor, CompileOptions, Device, Error, Launch, LibraryDescriptor};
 
 const KERNELS: &str = "
     kernel void one_after_the_other(device float* x, device float* y, uint i [[thread_position_in_grid]]) {
@@ -35,8 +35,8 @@ const KERNELS: &str = "
 /// What is told of a launch of a kernel.
 fn told(kernel: &str, give: impl Fn(Launch<'_>) -> Launch<'_>) -> OutOfBounds {
     let device = Device::system_default().unwrap();
-    let options = CompileOptions { file_name: "faults.metal".to_owned(), ..CompileOptions::default() };
-    let library = device.library_from_source_with(KERNELS, &options).unwrap();
+    let options = CompileOptions::new().file_name("faults.metal");
+    let library = device.create_library(&LibraryDescriptor::from_source(KERNELS).options(&options)).unwrap();
     let (pipeline, queue) = (library.pipeline(kernel).unwrap(), device.queue().unwrap());
     match give(queue.launch(&pipeline)).threads(1).run() {
         Err(Error::Device(DeviceError::OutOfBounds(fault))) => *fault,
@@ -45,7 +45,10 @@ fn told(kernel: &str, give: impl Fn(Launch<'_>) -> Launch<'_>) -> OutOfBounds {
 }
 
 fn floats(count: usize, label: &str) -> Buffer<f32> {
-    Device::system_default().unwrap().buffer_with(&vec![0.0f32; count], label).unwrap()
+    Device::system_default()
+        .unwrap()
+        .create_buffer(&BufferDescriptor::new(&vec![0.0f32; count]).label(label))
+        .unwrap()
 }
 
 #[test]

@@ -5,8 +5,8 @@ use anymetal::error::{DeviceError, OutOfBounds};
 use anymetal::functions::{LinkedFunctions, VisibleFunctionTable};
 use anymetal::sanitizer;
 use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, Pipeline,
-    PipelineDescriptor,
+    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, LibraryDescriptor,
+    Pipeline, PipelineDescriptor,
 };
 
 const KERNELS: &str = "
@@ -49,9 +49,8 @@ impl Setup {
     fn new(check_mode: CheckMode) -> Self {
         let device = Device::system_default().unwrap();
         let library = |source: &str, name: &str| {
-            let options =
-                CompileOptions { check_mode, file_name: name.to_owned(), ..CompileOptions::default() };
-            device.library_from_source_with(source, &options).unwrap()
+            let options = CompileOptions::new().check_mode(check_mode).file_name(name);
+            device.create_library(&LibraryDescriptor::from_source(source).options(&options)).unwrap()
         };
         let (kernels, shapes) = (library(KERNELS, "kernels.metal"), library(SHAPES, "shapes.metal"));
         Setup { device, kernels, shapes }

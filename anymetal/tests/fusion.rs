@@ -2,7 +2,7 @@
 
 use anymetal::command::Grid;
 use anymetal::graph::{Executable, Graph, GraphBuilder, PlanOptions};
-use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library};
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor};
 
 const SOURCE: &str = "
     #include <metal_stdlib>
@@ -153,9 +153,11 @@ fn run(
 fn random_graphs_give_the_same_bytes_fused_and_not() -> Result<(), Error> {
     let device = Device::system_default()?;
     // Without checks nothing stands between a store of one kernel and the load of the next.
-    let unchecked = CompileOptions { check_mode: CheckMode::Off, ..CompileOptions::default() };
-    let libraries =
-        [device.library_from_source(SOURCE)?, device.library_from_source_with(SOURCE, &unchecked)?];
+    let unchecked = CompileOptions::new().check_mode(CheckMode::Off);
+    let libraries = [
+        device.library_from_source(SOURCE)?,
+        device.create_library(&LibraryDescriptor::from_source(SOURCE).options(&unchecked))?,
+    ];
     let buffers = (0..5).map(|_| device.buffer(&[0.0f32; N])).collect::<Result<Vec<_>, Error>>()?;
     let mut fused_in_all = [0; NAMES.len()];
     for seed in 0..24 * NAMES.len() as u64 {
@@ -227,16 +229,13 @@ fn a_plan_shows_what_is_fused_and_a_set_grid_parts_it() -> Result<(), Error> {
 fn results_between_kernels_are_rounded() -> Result<(), Error> {
     let device = Device::system_default()?;
     // Neither branches nor checks: LLVM would take the product from its register into a multiply-add.
-    let options = CompileOptions { check_mode: CheckMode::Off, ..CompileOptions::default() };
-    let library = device.library_from_source_with(
-        "kernel void product(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+    let options = CompileOptions::new().check_mode(CheckMode::Off);
+    let library = device.create_library(&LibraryDescriptor::from_source("kernel void product(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
              y[i] = x[i] * x[i];
          }
          kernel void minus(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
              y[i] = x[i] - 1.0f;
-         }",
-        &options,
-    )?;
+         }").options(&options))?;
     let values: Vec<f32> = (0..1024u16).map(|i| 1.0 + f32::from(i) / 8192.0 + 1.0 / 1_048_576.0).collect();
     let [x, y, z] = [device.buffer(&values)?, device.rent::<f32>(1024)?, device.rent::<f32>(1024)?];
     let mut graph = GraphBuilder::new("rounding");

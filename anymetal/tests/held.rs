@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal::error::ErrorClass;
-use anymetal::memory::HostPages;
+use anymetal::memory::{BufferUsage, HeapDescriptor, HostPages, ModeRequest, ResourceOptions, Touches};
 use anymetal::testing::{self, NullDevice};
-use anymetal::{BufferOptions, Device, Error};
+use anymetal::{BufferDescriptor, Device, Error};
 use anymetal_core::memory::MemoryError;
-use anymetal_core::stream::StreamOptions;
 use anymetal_core::tenant::{QuotaError, TenantLimits};
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::error::DeviceError;
@@ -57,7 +56,7 @@ fn a_read_right_after_a_submission_is_never_stale() -> Result<(), Error> {
 fn a_read_of_what_a_paused_queue_holds_is_an_error() -> Result<(), Error> {
     let device = Device::system_default()?;
     let put = device.library_from_source(SOURCE)?.pipeline("put")?;
-    let queue = device.queue_with(StreamOptions { label: "p".into(), ..device.queue_options() })?;
+    let queue = device.create_queue(&device.queue_descriptor().label("p"))?;
     let out = device.buffer(&vec![0u32; COUNT])?;
     queue.pause();
     let held = queue.launch(&put).arg(&out).arg(5u32).threads(COUNT).submit()?;
@@ -74,7 +73,7 @@ fn a_read_of_what_a_paused_queue_holds_is_an_error() -> Result<(), Error> {
 #[test]
 fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let limits = TenantLimits { bytes: Some(1000), ..TenantLimits::default() };
+    let limits = TenantLimits::new().bytes(1000);
     let tenant = device.tenant("guest", limits);
     let guest = device.for_tenant(&tenant);
     let buffer = guest.buffer(&[1u8; 600])?;
@@ -104,7 +103,7 @@ fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
 fn uploads_one_after_another_fit_a_quota_of_one() -> Result<(), Error> {
     let device = Device::system_default()?;
     let buffer = device.buffer_zeroed::<u8>(512)?;
-    let limits = TenantLimits { bytes: Some(512), submissions: Some(1), ..TenantLimits::default() };
+    let limits = TenantLimits::new().bytes(512).submissions(1);
     let tenant = device.tenant("guest", limits);
     let guest = device.for_tenant(&tenant);
     let queue = guest.queue()?;
@@ -152,24 +151,33 @@ fn the_staging_ring_is_no_leak() -> Result<(), Error> {
 fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
     // The host does not see the device's own memory, so that contents are staged.
     let device = Device::from_hal(Arc::new(NullDevice::with_own_memory("discrete", ManualClock::new())));
-    let limits = || TenantLimits { bytes: Some(1000), ..TenantLimits::default() };
+    let limits = || TenantLimits::new().bytes(1000);
     let (guest, other) = (device.tenant("guest", limits()), device.tenant("other", limits()));
     let by_handle = device.for_tenant(&guest);
-    let by_options = |label: &str| BufferOptions::new().label(label).tenant(&guest);
+    let by_options = |label: &str| ResourceOptions::new().label(label).tenant(&guest);
+    let (usage, request) = (BufferUsage::new(Touches::Once, Touches::Often), ModeRequest::Automatic);
     // The buffer and what is staged for it are more than the quota, either way.
     let refused = by_handle.upload(&[1u8; 600]).map(drop).expect_err("600 and 600 are too many");
     assert_eq!(refused.class(), ErrorClass::Exhausted);
-    assert_eq!(device.upload_with(&[1u8; 600], by_options("large")).map(drop), Err(refused));
-    let small = device.buffer_zeroed_with::<u8>(400, by_options("small"))?;
+    assert_eq!(
+        device
+            .create_buffer(
+                &BufferDescriptor::new(&[1u8; 600]).options(by_options("large").placed(usage, request))
+            )
+            .map(drop),
+        Err(refused)
+    );
+    let small = device.create_buffer(&BufferDescriptor::<u8>::zeroed(400).options(by_options("small")))?;
     assert_eq!((small.label(), guest.usage().bytes, guest.usage().buffers), ("small", 400, 1));
     // The options' tenant comes before the handle's.
-    let others = by_handle.buffer_zeroed_with::<u8>(100, BufferOptions::new().tenant(&other))?;
+    let others = by_handle
+        .create_buffer(&BufferDescriptor::<u8>::zeroed(100).options(ResourceOptions::new().tenant(&other)))?;
     assert_eq!((guest.usage().bytes, other.usage().bytes), (400, 100));
     // A heap is charged once, an import like a buffer.
-    let heap = by_handle.heap(500, "heap")?;
+    let heap = by_handle.create_heap(&HeapDescriptor::new(500).label("heap"))?;
     let cut = heap.buffer_zeroed::<u8>(100)?;
     assert_eq!((heap.label(), guest.usage().bytes, guest.usage().buffers), ("heap", 900, 2));
-    assert!(device.heap(101, by_options("second heap")).is_err());
+    assert!(device.create_heap(&HeapDescriptor::new(101).options(by_options("second heap"))).is_err());
     drop((heap, cut, others));
     assert_eq!((guest.usage().bytes, other.usage().bytes), (400, 0));
     let pages = || HostPages::from_reader(&[7u8; 601][..], 601).expect("memory for it");

@@ -8,7 +8,7 @@ use anymetal::command::{
     EncodingError, IndirectCommandBuffer, IndirectCommandBufferDescriptor, InvalidCommand,
 };
 use anymetal::error::DeviceError;
-use anymetal::{CheckMode, CompileOptions, Device, Error, Library, Queue, Submission};
+use anymetal::{CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor, Queue, Submission};
 
 const SOURCE: &str = r#"
 #include <metal_stdlib>
@@ -114,8 +114,8 @@ struct Setup {
 fn setups() -> Result<[Setup; 2], Error> {
     let device = Device::system_default()?;
     let make = |check_mode| {
-        let options = CompileOptions { check_mode, ..CompileOptions::default() };
-        let library = device.library_from_source_with(SOURCE, &options)?;
+        let options = CompileOptions::new().check_mode(check_mode);
+        let library = device.create_library(&LibraryDescriptor::from_source(SOURCE).options(&options))?;
         Ok::<_, Error>(Setup { device: device.clone(), library, queue: device.queue()? })
     };
     Ok([make(CheckMode::Bounds)?, make(CheckMode::Sanitize)?])

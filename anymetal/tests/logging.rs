@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::log::{LogLevel, Logs};
-use anymetal::{CheckMode, CompileOptions, Device, Error, MathMode};
+use anymetal::{CheckMode, CompileOptions, Device, Error, LibraryDescriptor, MathMode};
 
 const SOURCE: &str = r#"
 #include <metal_stdlib>
@@ -59,13 +59,15 @@ kernel void required(device uint* y [[buffer(0)]], uint2 at [[thread_position_in
 "#;
 
 fn options(check_mode: CheckMode) -> CompileOptions {
-    CompileOptions { logging: true, math_mode: MathMode::Safe, check_mode, ..CompileOptions::default() }
+    CompileOptions::new().logging(true).math_mode(MathMode::Safe).check_mode(check_mode)
 }
 
 /// Runs a kernel over floats and gives its messages.
 fn logs(check_mode: CheckMode, kernel: &str, count: usize) -> Result<Arc<Logs>, Error> {
     let device = Device::system_default()?;
-    let pipeline = device.library_from_source_with(SOURCE, &options(check_mode))?.pipeline(kernel)?;
+    let pipeline = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&options(check_mode)))?
+        .pipeline(kernel)?;
     let x = device.buffer(&(0..count).map(|i| i as f32 + 0.25).collect::<Vec<_>>())?;
     let submission = device.queue()?.launch(&pipeline).arg(&x).threads(count).group_size(32).submit()?;
     submission.wait()?;
@@ -138,7 +140,8 @@ fn the_interpreter_and_machine_code_write_the_same() -> Result<(), Error> {
 #[test]
 fn a_full_log_counts_what_it_loses() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let library = device.library_from_source_with(SOURCE, &options(CheckMode::Bounds))?;
+    let library = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&options(CheckMode::Bounds)))?;
     let grid = library.pipeline("grid")?;
     let queue = device.queue()?;
     let mut commands = queue.command_buffer()?.log_bytes(1024);
@@ -160,7 +163,8 @@ fn a_full_log_counts_what_it_loses() -> Result<(), Error> {
 #[test]
 fn messages_of_a_thread_keep_their_order() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let library = device.library_from_source_with(SOURCE, &options(CheckMode::Bounds))?;
+    let library = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&options(CheckMode::Bounds)))?;
     let queue = device.queue()?;
     let submission = queue.launch(&library.pipeline("grid")?).threads((5, 3)).group_size((2, 2)).submit()?;
     submission.wait()?;
@@ -179,7 +183,8 @@ fn messages_of_a_thread_keep_their_order() -> Result<(), Error> {
 #[test]
 fn a_fault_is_an_error_of_its_command_buffer() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let library = device.library_from_source_with(SOURCE, &options(CheckMode::Bounds))?;
+    let library = device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&options(CheckMode::Bounds)))?;
     let (y, queue) = (device.buffer_zeroed::<u32>(5)?, device.queue()?);
     let submission = queue.launch(&library.pipeline("fails")?).arg(&y).threads(5).submit()?;
     let after = queue.launch(&library.pipeline("fails")?).arg(&y).threads(1).after(&submission).submit()?;

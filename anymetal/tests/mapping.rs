@@ -8,7 +8,7 @@ use anymetal::config::RuntimeConfig;
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::memory::{HostPages, LentMemory};
 use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device, separate};
-use anymetal::{Device, Error, Family};
+use anymetal::{BufferDescriptor, Device, Error, Family};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
 
@@ -16,7 +16,7 @@ const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position
 fn a_mapping_is_the_memory_itself_and_excludes_work() -> Result<(), Error> {
     let device = Device::system_default()?;
     let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;
-    let (queue, y) = (device.queue()?, device.buffer_with(&[1u32; 64], "y")?);
+    let (queue, y) = (device.queue()?, device.create_buffer(&BufferDescriptor::new(&[1u32; 64]).label("y"))?);
     let launch = || queue.launch(&twice).arg(&y).threads(64).submit();
     launch()?;
     {
@@ -38,7 +38,7 @@ fn a_mapping_is_the_memory_itself_and_excludes_work() -> Result<(), Error> {
 #[test]
 fn a_mapping_keeps_a_rented_buffer_from_the_pool() -> Result<(), Error> {
     let device = null_device(&ManualClock::new(), RuntimeConfig::default());
-    let rented = device.rent_with::<u32>(16, |request| request.zeroed())?;
+    let rented = device.create_buffer(&BufferDescriptor::<u32>::zeroed(16).pooled())?;
     let mapped = rented.map()?;
     drop(rented);
     let _other = device.rent::<u32>(16)?;

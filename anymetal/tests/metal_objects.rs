@@ -3,9 +3,10 @@
 use anymetal::config::{Layers, RuntimeConfig, Size};
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
+use anymetal::memory::HeapDescriptor;
 use anymetal::tenant::TenantLimits;
 use anymetal::testing::{ManualClock, null_device};
-use anymetal::{BufferOptions, CompileOptions, Device, Error, PipelineDescriptor, QueueDescriptor};
+use anymetal::{BufferDescriptor, CompileOptions, Device, Error, LibraryDescriptor, PipelineDescriptor};
 
 const SOURCE: &str = "
 kernel void counts(device uint* groups, constant uint& x) { groups[1] = x; groups[2] = 2; groups[3] = 1; }
@@ -76,14 +77,14 @@ fn heaps_count_once_and_live_as_long_as_their_buffers() -> Result<(), Error> {
     let mut settings = Layers::default();
     settings.code.memory.budget = Some(Size(70_000));
     let device = Device::with_settings(&settings)?;
-    let guest = device.tenant("guest", TenantLimits { bytes: Some(65_536), ..TenantLimits::default() });
-    let options = || BufferOptions::new().label("frame").tenant(&guest);
-    let heap = device.heap(65_536, options())?;
+    let guest = device.tenant("guest", TenantLimits::new().bytes(65_536));
+    let frame = |bytes| HeapDescriptor::new(bytes).label("frame").tenant(&guest);
+    let heap = device.create_heap(&frame(65_536))?;
     assert_eq!((heap.label(), heap.length(), heap.largest_free_bytes()), ("frame", 65_536, 65_536));
     assert_eq!((device.memory().budget.reserved, guest.usage().bytes), (65_536, 65_536));
-    assert_eq!(device.heap(64, options()).unwrap_err().class(), ErrorClass::Exhausted);
+    assert_eq!(device.create_heap(&frame(64)).unwrap_err().class(), ErrorClass::Exhausted);
 
-    let y = heap.buffer_with(&[1u32; 64], "marks")?;
+    let y = heap.create_buffer(&BufferDescriptor::new(&[1u32; 64]).label("marks"))?;
     let other = heap.buffer_zeroed::<u32>(8000)?;
     assert_eq!(
         (y.label(), y.storage_mode(), heap.storage_mode()),
@@ -142,9 +143,9 @@ fn everything_has_a_label() -> Result<(), Error> {
     let mut config = RuntimeConfig::default();
     (config.history.entries, config.history.replayable) = (4, true);
     let device = null_device(&clock, config);
-    let weights = device.buffer_with(&[1.0f32; 4], "weights")?;
-    let sums = device.rent_with::<f32>(4, |request| request.label("sums"))?;
-    let bias = device.upload_with(&[0.0f32; 4], "bias")?;
+    let weights = device.create_buffer(&BufferDescriptor::new(&[1.0f32; 4]).label("weights"))?;
+    let sums = device.create_buffer(&BufferDescriptor::<f32>::uninitialized(4).label("sums").pooled())?;
+    let bias = device.create_buffer(&BufferDescriptor::new(&[0.0f32; 4]).label("bias"))?;
     let plain = device.buffer(&[0u8; 4])?;
     assert_eq!([weights.label(), sums.label(), bias.label(), plain.label()], ["weights", "sums", "bias", ""]);
     assert_eq!(format!("{weights:?}"), "Buffer<f32>(4 elements) `weights`");
@@ -152,13 +153,13 @@ fn everything_has_a_label() -> Result<(), Error> {
     let listed: Vec<String> = device.live_buffers().iter().map(|live| live.label.clone()).collect();
     assert_eq!(listed, ["weights", "bias", "", "sums"]);
 
-    let options = CompileOptions { file_name: "marks.metal".into(), ..CompileOptions::default() };
-    let library = device.library_from_source_with(SOURCE, &options)?;
+    let options = CompileOptions::new().file_name("marks.metal");
+    let library = device.create_library(&LibraryDescriptor::from_source(SOURCE).options(&options))?;
     let mark = library.pipeline(PipelineDescriptor::new("mark").label("marker"))?;
     assert_eq!((library.label(), mark.label(), mark.name()), ("marks.metal", "marker", "mark"));
     assert_eq!(library.pipeline("mark")?.label(), "mark");
 
-    let queue = device.queue_with(QueueDescriptor { label: "uploads".into(), ..device.queue_options() })?;
+    let queue = device.create_queue(&device.queue_descriptor().label("uploads"))?;
     let mut graph = GraphBuilder::new("pass");
     let y = graph.buffer("y", &weights)?;
     graph.fill("clear", y, 0)?;

@@ -4,7 +4,9 @@
 use anymetal::command::ResourceUsage;
 use anymetal::error::{DeviceError, LoadedPointer, OutOfBounds};
 use anymetal::sanitizer::{self, Finding, FindingKind};
-use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Pipeline, Pod};
+use anymetal::{
+    Buffer, BufferDescriptor, CheckMode, CompileOptions, Device, Error, LibraryDescriptor, Pipeline, Pod,
+};
 
 const SCENE: &str = "
     struct Mesh { device const float* values; uint count; };
@@ -30,9 +32,12 @@ const SCENE: &str = "
     }";
 
 fn pipeline(device: &Device, kernel: &str, check_mode: CheckMode) -> Pipeline {
-    let options =
-        CompileOptions { check_mode, file_name: "scene.metal".to_owned(), ..CompileOptions::default() };
-    device.library_from_source_with(SCENE, &options).unwrap().pipeline(kernel).unwrap()
+    let options = CompileOptions::new().check_mode(check_mode).file_name("scene.metal");
+    device
+        .create_library(&LibraryDescriptor::from_source(SCENE).options(&options))
+        .unwrap()
+        .pipeline(kernel)
+        .unwrap()
 }
 
 /// A `Mesh` of the kernels for each buffer.
@@ -50,7 +55,11 @@ fn fault(outcome: Result<impl std::fmt::Debug, Error>) -> OutOfBounds {
 /// A thousand buffers of different lengths.
 fn scene(device: &Device) -> Vec<Buffer<f32>> {
     let values = |mesh: usize| (0..mesh % 17 + 1).map(|k| (mesh + k) as f32).collect::<Vec<_>>();
-    (0..1000).map(|mesh| device.buffer_with(&values(mesh), &format!("mesh {mesh}")).unwrap()).collect()
+    (0..1000)
+        .map(|mesh| {
+            device.create_buffer(&BufferDescriptor::new(&values(mesh)).label(format!("mesh {mesh}"))).unwrap()
+        })
+        .collect()
 }
 
 fn expected(mesh: usize) -> f32 {
@@ -108,8 +117,10 @@ fn a_fault_through_a_loaded_pointer_names_the_buffer_or_the_address() {
     let device = Device::system_default().unwrap();
     let queue = device.queue().unwrap();
     let sum = pipeline(&device, "sum", CheckMode::Bounds);
-    let (short, out) =
-        (device.buffer_with(&[1.0f32, 2.0], "short").unwrap(), device.buffer_zeroed::<f32>(1).unwrap());
+    let (short, out) = (
+        device.create_buffer(&BufferDescriptor::new(&[1.0f32, 2.0]).label("short")).unwrap(),
+        device.buffer_zeroed::<f32>(1).unwrap(),
+    );
     let run = |meshes: [u64; 2], resident: &[&Buffer<f32>]| {
         let meshes = device.buffer(&[meshes]).unwrap();
         let launch = queue.launch(&sum).arg(&meshes).arg(&out).threads(1);
@@ -146,7 +157,7 @@ fn the_sanitizer_follows_loaded_pointers() {
     let queue = device.queue().unwrap();
     let (sum, scale) =
         (pipeline(&device, "sum", CheckMode::Sanitize), pipeline(&device, "scale", CheckMode::Sanitize));
-    let mesh = device.buffer_with(&[1.0f32, 2.0], "teapot").unwrap();
+    let mesh = device.create_buffer(&BufferDescriptor::new(&[1.0f32, 2.0]).label("teapot")).unwrap();
     let out = device.buffer_zeroed::<f32>(2).unwrap();
     let address = mesh.gpu_address().unwrap();
     let meshes = |meshes: &[[u64; 2]]| device.buffer(meshes).unwrap();

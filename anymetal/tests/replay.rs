@@ -5,7 +5,7 @@ use anymetal::error::ErrorClass;
 use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal::record::{Recording, RecordingError};
 use anymetal::testing::{self, RecorderOptions};
-use anymetal::{Device, Error};
+use anymetal::{BufferDescriptor, Device, Error};
 
 const SOURCE: &str = "
 kernel void add(device const uint* x, device uint* y, constant uint& k, uint i [[thread_position_in_grid]]) {
@@ -24,7 +24,10 @@ fn device(contents: bool) -> Result<Device, Error> {
 fn work(device: &Device) -> Result<(), Error> {
     let library = device.library_from_source(SOURCE)?;
     let (add, twice) = (library.pipeline("add")?, library.pipeline("twice")?);
-    let (x, y) = (device.buffer_with(&[1u32; 100], "x")?, device.buffer_with(&[0u32; 100], "y")?);
+    let (x, y) = (
+        device.create_buffer(&BufferDescriptor::new(&[1u32; 100]).label("x"))?,
+        device.create_buffer(&BufferDescriptor::new(&[0u32; 100]).label("y"))?,
+    );
     let groups = device.buffer(&[2u32, 1, 1])?;
     let queue = device.queue()?;
     queue.launch(&add).arg(&x).arg(&y).arg(5).threads(100).label("add").submit()?.wait()?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anymetal::error::DeviceError;
-use anymetal::{Buffer, CompileOptions, Device, Error, Launch, Pipeline, Queue};
+use anymetal::{Buffer, CompileOptions, Device, Error, Launch, LibraryDescriptor, Pipeline, Queue};
 
 const SOURCE: &str = "
 #include <metal_stdlib>
@@ -108,8 +108,11 @@ fn mistakes_faults_and_messages_are_told_alike() -> Result<(), Error> {
     assert!(matches!(bench.add(1).run(), Err(Error::Device(DeviceError::BufferMapped { .. }))));
     drop(mapping);
     bench.add(1).run()?;
-    let logging = CompileOptions { logging: true, ..CompileOptions::default() };
-    let fails = bench.device.library_from_source_with(SOURCE, &logging)?.pipeline("fails")?;
+    let logging = CompileOptions::new().logging(true);
+    let fails = bench
+        .device
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&logging))?
+        .pipeline("fails")?;
     let run = || bench.queue.launch(&fails).arg(&bench.y).threads(8).run();
     bench.y.write(&[1; 8])?;
     (0..MANY).try_for_each(|_| run().map(drop))?;

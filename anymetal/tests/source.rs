@@ -2,7 +2,7 @@
 
 use anymetal::argument::Scalar;
 use anymetal::error::DeviceError;
-use anymetal::{CompileOptions, Device, Error, FunctionConstants};
+use anymetal::{CompileOptions, Device, Error, FunctionConstants, LibraryDescriptor, PipelineDescriptor};
 
 const SOURCE: &str = r"
 #include <metal_stdlib>
@@ -36,8 +36,8 @@ kernel void reversed(device const int* in, device int* out, uint i [[thread_posi
 ";
 
 fn library() -> Result<anymetal::Library, Error> {
-    let options = CompileOptions { file_name: "test.metal".into(), ..CompileOptions::default() };
-    Device::system_default()?.library_from_source_with(SOURCE, &options)
+    let options = CompileOptions::new().file_name("test.metal");
+    Device::system_default()?.create_library(&LibraryDescriptor::from_source(SOURCE).options(&options))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn function_constants_are_given_by_index_or_name() -> Result<(), Error> {
     let library = library()?;
     let (out, queue) = (library.device().buffer_zeroed::<i32>(40)?, library.device().queue()?);
     for constants in [FunctionConstants::new().with(3, -2), FunctionConstants::new().with("factor", -2)] {
-        let scaled = library.pipeline_with("scaled", &constants)?;
+        let scaled = library.pipeline(PipelineDescriptor::new("scaled").constants(constants.clone()))?;
         queue.launch(&scaled).arg(&out).threads(40).submit()?.wait()?;
         assert_eq!(out.read()?, (0..40).map(|i| i * -2).collect::<Vec<i32>>());
     }
@@ -80,7 +80,7 @@ fn function_constants_that_are_vectors_get_all_components() -> Result<(), Error>
         FunctionConstants::new().with_vector(5, &components),
         FunctionConstants::new().with_vector("stride", &components),
     ] {
-        let strided = library.pipeline_with("strided", &constants)?;
+        let strided = library.pipeline(PipelineDescriptor::new("strided").constants(constants.clone()))?;
         queue.launch(&strided).arg(&out).threads(4).submit()?.wait()?;
         assert_eq!(out.read()?, [300, 321, 342, 363]);
     }
@@ -90,7 +90,7 @@ fn function_constants_that_are_vectors_get_all_components() -> Result<(), Error>
         FunctionConstants::new().with_vector(5, &components[..2]),
         FunctionConstants::new().with_vector(3, &components[..1]).with_vector(5, &components),
     ] {
-        let refused = library.pipeline_with("strided", &constants);
+        let refused = library.pipeline(PipelineDescriptor::new("strided").constants(constants.clone()));
         assert!(matches!(refused, Err(Error::Compile(failure)) if failure.is_user_error()), "{constants:?}");
     }
     Ok(())
@@ -153,7 +153,9 @@ fn broken_source_comes_back_as_diagnostics() -> Result<(), Error> {
     };
     assert!(unknown.to_string().contains("did you mean `saxpy`?"), "{unknown}");
     assert!(matches!(
-        device.library_from_file("no such file.metal", &CompileOptions::default()),
+        device.create_library(
+            &LibraryDescriptor::from_file("no such file.metal").options(&CompileOptions::default())
+        ),
         Err(Error::UnreadableFile { .. })
     ));
     Ok(())

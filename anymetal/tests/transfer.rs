@@ -6,12 +6,11 @@ use std::time::Duration;
 use anymetal::config::{Layers, Size, Span};
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::memory::{BufferUsage, MemoryError, ModeError, ModeRequest, StorageMode, Touches};
-use anymetal::{Device, Error, Queue};
+use anymetal::{BufferDescriptor, Device, Error, Queue};
 use anymetal_hal::clock::ManualClock;
 use anymetal_testing::null::NullDevice;
 
-const DEVICE_ONLY: BufferUsage =
-    BufferUsage { host: Touches::Never, device: Touches::Often, imported: false };
+const DEVICE_ONLY: BufferUsage = BufferUsage::new(Touches::Never, Touches::Often);
 
 /// A device whose staging ring has 4 KiB.
 fn device() -> Device {
@@ -22,7 +21,9 @@ fn device() -> Device {
 }
 
 fn private(device: &Device, count: usize) -> anymetal::Buffer<u32> {
-    device.buffer_for(count, DEVICE_ONLY, ModeRequest::Automatic).unwrap()
+    device
+        .create_buffer(&BufferDescriptor::zeroed(count).placed(DEVICE_ONLY, ModeRequest::Automatic))
+        .unwrap()
 }
 
 fn numbers(count: usize, first: u32) -> Vec<u32> {
@@ -38,10 +39,16 @@ fn a_buffer_tells_where_it_is_and_why() {
     let private = private(&device, 4);
     assert_eq!(private.clone().storage_mode(), StorageMode::Private);
     assert!(private.why().contains("the host never touches it"), "{}", private.why());
-    let rented = device.rent_with::<u32>(4, |request| request.mode(StorageMode::Private)).unwrap();
+    let rented = device
+        .create_buffer(
+            &BufferDescriptor::<u32>::uninitialized(4).placed(DEVICE_ONLY, ModeRequest::Private).pooled(),
+        )
+        .unwrap();
     assert_eq!((rented.storage_mode(), rented.why()), (private.storage_mode(), private.why()));
-    let both = BufferUsage { host: Touches::Often, device: Touches::Often, imported: false };
-    let refused = device.buffer_for::<u32>(4, both, ModeRequest::Private).unwrap_err();
+    let both = BufferUsage::new(Touches::Often, Touches::Often);
+    let refused = device
+        .create_buffer(&BufferDescriptor::<u32>::zeroed(4).placed(both, ModeRequest::Private))
+        .unwrap_err();
     let cannot_see = MemoryError::Mode(ModeError::HostCannotSee { instead: "shared" });
     assert_eq!(refused, Error::Memory(Box::new(cannot_see)));
     assert_eq!(refused.class(), ErrorClass::Caller);

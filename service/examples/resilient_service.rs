@@ -124,7 +124,7 @@ impl Faulty {
             let device = Device::from_hal_with(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
             if is_traced {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-                trace.get_or_insert_with(|| device.start_trace_of(TRACED_COMMANDS));
+                trace.get_or_insert_with(|| device.start_trace_with_capacity(TRACED_COMMANDS));
             }
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.clone());
             Ok(device)

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use anymetal::command::{IndirectCommandBuffer, IndirectCommandBufferDescriptor};
-use anymetal::{Buffer, CompileOptions, Device, Library, MathMode};
+use anymetal::{Buffer, CompileOptions, Device, Library, LibraryDescriptor, MathMode};
 
 /// How often each form runs.
 const RUNS: usize = 21;
@@ -16,8 +16,8 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Compiles without liberties in arithmetic, so that plain Rust gives the same.
 pub(crate) fn library(device: &Device, source: &str) -> Outcome<Library> {
-    let options = CompileOptions { math_mode: MathMode::Safe, ..CompileOptions::default() };
-    Ok(device.library_from_source_with(source, &options)?)
+    let options = CompileOptions::new().math_mode(MathMode::Safe);
+    Ok(device.create_library(&LibraryDescriptor::from_source(source).options(&options))?)
 }
 
 /// Two indirect command buffers that encode each other, and the ranges of them that are executed: the first

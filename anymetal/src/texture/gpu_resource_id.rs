@@ -10,6 +10,7 @@ use anymetal_types::texture::GpuResourceId;
 
 use super::Texture;
 use crate::buffer::{Buffer, BufferSlice};
+use crate::buffer_descriptor::BufferDescriptor;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -79,7 +80,8 @@ impl Texture {
         }
         let mut description = self.description();
         description.texels = self.storage.view(self.start..self.start)?.gpu_address()?;
-        let made = device.buffer_with(&description.to_bytes(), "description of a texture")?;
+        let bytes = description.to_bytes();
+        let made = device.create_buffer(&BufferDescriptor::new(&bytes).label("description of a texture"))?;
         let described = self.described.get_or_init(|| {
             self.descriptions.add(&self.described);
             made

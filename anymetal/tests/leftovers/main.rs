@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anymetal::tenant::TenantLimits;
-use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, Queue};
+use anymetal::{Buffer, CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor, Queue};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 
 /// Words that each probe may write.
@@ -20,9 +20,10 @@ fn device(threads: usize) -> Device {
 }
 
 fn library(device: &Device, check_mode: CheckMode) -> Library {
-    let options =
-        CompileOptions { check_mode, file_name: "probes.metal".to_owned(), ..CompileOptions::default() };
-    device.library_from_source_with(include_str!("probes.metal"), &options).unwrap()
+    let options = CompileOptions::new().check_mode(check_mode).file_name("probes.metal");
+    device
+        .create_library(&LibraryDescriptor::from_source(include_str!("probes.metal")).options(&options))
+        .unwrap()
 }
 
 /// Leaves addresses and secrets below the caller's frame.

@@ -5,7 +5,7 @@ mod formats;
 mod mistakes;
 mod steps;
 
-use anymetal::{CheckMode, CompileOptions, Device, DeviceKind, Error, Library};
+use anymetal::{CheckMode, CompileOptions, Device, DeviceKind, Error, Library, LibraryDescriptor};
 
 /// How accesses are checked, and so what runs the kernels. Only processors have the sanitizer.
 fn modes() -> Result<&'static [CheckMode], Error> {
@@ -16,6 +16,6 @@ fn modes() -> Result<&'static [CheckMode], Error> {
 }
 
 fn library(source: &str, check_mode: CheckMode) -> Result<Library, Error> {
-    let options = CompileOptions { check_mode, ..CompileOptions::default() };
-    Device::system_default()?.library_from_source_with(source, &options)
+    let options = CompileOptions::new().check_mode(check_mode);
+    Device::system_default()?.create_library(&LibraryDescriptor::from_source(source).options(&options))
 }

@@ -5,7 +5,7 @@ use anymetal::error::DeviceError;
 use anymetal::stage_input::{
     AttributeFormat, BufferLayout, StageInRegion, StageInputDescriptor, StageInputError,
 };
-use anymetal::{CheckMode, Device, Error, PipelineDescriptor};
+use anymetal::{CheckMode, Device, Error, LibraryDescriptor, PipelineDescriptor};
 
 const SOURCE: &str = "struct In { float2 at [[attribute(0)]]; ushort kind [[attribute(1)]]; };
     kernel void store(In in [[stage_in]], device float* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
@@ -122,7 +122,7 @@ fn code_that_was_made_without_a_description_is_refused() -> Result<(), Error> {
     let library = compiler.library(source).expect("the source is right");
     let artifact = library.artifact("store", &Specialisation::default(), Target::Interpreter);
     let artifact = artifact.expect("a description is no part of a compilation");
-    let library = Device::system_default()?.library_from_artifact(artifact);
+    let library = Device::system_default()?.create_library(&LibraryDescriptor::from_artifact(artifact))?;
     let error = library.pipeline("store").expect_err("where the data are is not known");
     assert!(matches!(error, Error::StageInput(StageInputError::NoDescriptor { .. })), "{error}");
     Ok(())

@@ -5,11 +5,12 @@
 
 use anymetal::command::ResourceUsage;
 use anymetal::error::DeviceError;
+use anymetal::memory::HeapDescriptor;
 use anymetal::reflection::ArgumentMemberKind;
 use anymetal::texture::{AddressMode, Filter, GpuResourceId, MipFilter};
 use anymetal::{
-    CheckMode, CompileOptions, Device, Error, Library, PixelFormat, SamplerDescriptor, Texture,
-    TextureDescriptor,
+    CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor, PixelFormat, SamplerDescriptor,
+    Texture, TextureDescriptor,
 };
 
 const HEADER: &str = "#include <metal_stdlib>
@@ -20,8 +21,13 @@ using namespace metal;
 fn libraries(device: &Device, source: &str) -> Result<Vec<(CheckMode, Library)>, Error> {
     let modes = [CheckMode::Bounds, CheckMode::Off, CheckMode::Sanitize];
     let library = |check_mode| {
-        let options = CompileOptions { check_mode, ..CompileOptions::default() };
-        Ok((check_mode, device.library_from_source_with(&format!("{HEADER}{source}"), &options)?))
+        let options = CompileOptions::new().check_mode(check_mode);
+        Ok((
+            check_mode,
+            device.create_library(
+                &LibraryDescriptor::from_source(&format!("{HEADER}{source}")).options(&options),
+            )?,
+        ))
     };
     modes.into_iter().map(library).collect()
 }
@@ -68,7 +74,7 @@ fn textures_and_samplers_are_eight_bytes_of_a_structure() -> Result<(), Error> {
     let around = SamplerDescriptor { pixel_coordinates: true, ..SamplerDescriptor::default() };
     let around = around.with_address(AddressMode::ClampToEdge).gpu_resource_id();
     for (check_mode, library) in libraries(&device, LAYERS)? {
-        let layout = library.argument_layout("blend", 2)?.expect("it is a structure");
+        let layout = library.argument_layout("blend", 2, &[])?.expect("it is a structure");
         let members: Vec<_> = layout.members.iter().map(|m| (m.id, m.offset, m.size, m.kind)).collect();
         let (texture, sampler) = (ArgumentMemberKind::Texture, ArgumentMemberKind::Sampler);
         assert_eq!(members[..3], [(0, 0, 8, texture), (1, 8, 8, texture), (2, 16, 8, texture)]);
@@ -138,7 +144,8 @@ fn a_kernel_chooses_among_a_thousand_textures() -> Result<(), Error> {
     const COUNT: usize = 1000;
     let device = Device::system_default()?;
     let options = CompileOptions::default();
-    let library = device.library_from_source_with(&format!("{HEADER}{BINDLESS}"), &options)?;
+    let library = device
+        .create_library(&LibraryDescriptor::from_source(&format!("{HEADER}{BINDLESS}")).options(&options))?;
     let textures: Vec<_> = (0..COUNT).map(|n| row(&device, &[n as f32, 1.0])).collect::<Result<_, _>>()?;
     let sampler =
         SamplerDescriptor { pixel_coordinates: true, ..SamplerDescriptor::default() }.gpu_resource_id();
@@ -316,7 +323,7 @@ fn an_id_has_all_of_a_sampler() -> Result<(), Error> {
 #[test]
 fn a_heap_makes_its_textures_reachable() -> Result<(), Error> {
     let device = Device::system_default()?;
-    let heap = device.heap(1 << 16, "textures")?;
+    let heap = device.create_heap(&HeapDescriptor::new(1 << 16).label("textures"))?;
     let shape = TextureDescriptor::plane(PixelFormat::R32Float, 2, 1);
     let textures = [heap.texture(&shape)?, heap.texture(&shape)?];
     textures[0].write(&[1.0f32, 2.0])?;

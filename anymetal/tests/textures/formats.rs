@@ -5,7 +5,9 @@
 
 use crate::reference::{Value, decode, encode, is_integer};
 use anymetal::texture::ChannelKind;
-use anymetal::{CheckMode, CompileOptions, Device, Error, Library, PixelFormat, TextureDescriptor};
+use anymetal::{
+    CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor, PixelFormat, TextureDescriptor,
+};
 use anymetal_hal::split_mix::SplitMix64;
 
 const SIZE: [u32; 2] = [37, 5];
@@ -34,8 +36,8 @@ kernel void unsigneds(texture2d<uint, access::read> in [[texture(0)]], texture2d
 const GRID: [u32; 2] = [SIZE[0] + 6, SIZE[1] + 6];
 
 fn library(check_mode: CheckMode) -> Result<Library, Error> {
-    let options = CompileOptions { check_mode, ..CompileOptions::default() };
-    Device::system_default()?.library_from_source_with(SOURCE, &options)
+    let options = CompileOptions::new().check_mode(check_mode);
+    Device::system_default()?.create_library(&LibraryDescriptor::from_source(SOURCE).options(&options))
 }
 
 /// Bits with all patterns of small formats and many of large ones.

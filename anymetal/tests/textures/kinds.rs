@@ -4,7 +4,7 @@
 //! oracle: exact
 
 use anymetal::texture::{BindingRole, Filter, MipFilter, Swizzle, TextureError, TextureKind, TextureView};
-use anymetal::{Device, Error, PixelFormat, SamplerDescriptor, TextureDescriptor};
+use anymetal::{Device, Error, PipelineDescriptor, PixelFormat, SamplerDescriptor, TextureDescriptor};
 
 fn run(source: &str, set: impl FnOnce(anymetal::Launch<'_>) -> anymetal::Launch<'_>) -> Result<(), Error> {
     let source = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
@@ -284,10 +284,13 @@ fn arguments_that_constants_disable_are_null() -> Result<(), Error> {
     let (texture, queue, seen) =
         (device.texture(&plane(1, 1))?, device.queue()?, device.buffer_zeroed::<f32>(1)?);
     texture.write(&[2.0f32])?;
-    let without = library.pipeline_with("k", &anymetal::FunctionConstants::new().with(0, false))?;
+    let without = library.pipeline(
+        PipelineDescriptor::new("k").constants(anymetal::FunctionConstants::new().with(0, false)),
+    )?;
     queue.launch(&without).arg(&seen).threads(1).submit()?.wait()?;
     assert_eq!(seen.read()?, [-1.0]);
-    let with = library.pipeline_with("k", &anymetal::FunctionConstants::new().with(0, true))?;
+    let with = library
+        .pipeline(PipelineDescriptor::new("k").constants(anymetal::FunctionConstants::new().with(0, true)))?;
     let launch = queue.launch(&with).texture(0, &texture).sampler(0, &SamplerDescriptor::default());
     launch.arg(&seen).threads(1).submit()?.wait()?;
     assert_eq!(seen.read()?, [2.0]);

@@ -5,7 +5,10 @@
 
 use crate::reference::{Plane, Rule};
 use anymetal::texture::{AddressMode, BorderColor, Filter};
-use anymetal::{CheckMode, CompileOptions, Device, Error, PixelFormat, SamplerDescriptor, TextureDescriptor};
+use anymetal::{
+    CheckMode, CompileOptions, Device, Error, LibraryDescriptor, PixelFormat, SamplerDescriptor,
+    TextureDescriptor,
+};
 use anymetal_hal::split_mix::SplitMix64;
 
 const SIZE: [u32; 2] = [7, 5];
@@ -63,8 +66,9 @@ fn coordinates(pixel: bool) -> Vec<[f32; 2]> {
 }
 
 fn check(check_mode: CheckMode, formats: &[PixelFormat]) -> Result<(), Error> {
-    let options = CompileOptions { check_mode, ..CompileOptions::default() };
-    let library = Device::system_default()?.library_from_source_with(SOURCE, &options)?;
+    let options = CompileOptions::new().check_mode(check_mode);
+    let library = Device::system_default()?
+        .create_library(&LibraryDescriptor::from_source(SOURCE).options(&options))?;
     let (device, pipeline) = (library.device(), library.pipeline("look")?);
     let queue = device.queue()?;
     for &format in formats {

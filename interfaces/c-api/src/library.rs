@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use anymetal::{CompileOptions, Library, MathMode};
+use anymetal::{CompileOptions, Library, LibraryDescriptor, MathMode};
 
 use crate::device::DeviceHandle;
 use crate::given::{Bytes, MAX_SOURCE_BYTES, Place};
@@ -42,8 +42,9 @@ pub(crate) unsafe extern "C" fn anymetal_library_compile(
         let (place, bytes) =
             unsafe { (library.required()?, source.slice(length, MAX_SOURCE_BYTES, "bytes of source")?) };
         let source = std::str::from_utf8(bytes).map_err(|_| Failure::caller("the source is not UTF-8"))?;
-        let options = CompileOptions { math_mode, ..CompileOptions::default() };
-        let compiled = device.device.library_from_source_with(source, &options)?;
+        let options = CompileOptions::new().math_mode(math_mode);
+        let compiled =
+            device.device.create_library(&LibraryDescriptor::from_source(source).options(&options))?;
         place.write(Handle::of(LibraryHandle { library: compiled })?);
         Ok(())
     })

@@ -15,7 +15,7 @@ mod processor_time;
 use crate::failure::Failure;
 use crate::limits::{self, Limits, Probe};
 use crate::workload::{self, Bound, Prepared, Scale, Workload};
-use anymetal::{CheckMode, CompileOptions, Device, Error, Queue};
+use anymetal::{CheckMode, CompileOptions, Device, Error, LibraryDescriptor, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
@@ -156,11 +156,12 @@ fn unknown_suite(suite: &str) {
 
 fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {
     let file_name = format!("{}.metal", workload.kernels[0]);
-    CompileOptions { file_name, check_mode, ..CompileOptions::default() }
+    CompileOptions::new().file_name(file_name).check_mode(check_mode)
 }
 
 fn prepare(workload: &Workload, device: &Device, mode: CheckMode) -> Result<Box<dyn Prepared>, Error> {
-    let library = device.library_from_source_with(workload.source, &options(workload, mode))?;
+    let library = device
+        .create_library(&LibraryDescriptor::from_source(workload.source).options(&options(workload, mode)))?;
     let scale = if mode == CheckMode::Sanitize { Scale::Sanitizer } else { Scale::Bench };
     (workload.prepare)(device, &library, scale)
 }

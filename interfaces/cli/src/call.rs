@@ -11,7 +11,7 @@ use anymetal::log::Logs;
 use anymetal::reflection::{ArgumentKind, KernelInfo};
 use anymetal::tensor::TensorShape;
 use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{Family, Pipeline, Queue};
+use anymetal::{Family, LibraryDescriptor, Pipeline, Queue};
 use anymetal_driver::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_driver::hal::command::Grid;
 use anymetal_driver::{CompileError, Library, Specialisation};
@@ -195,7 +195,10 @@ impl KernelCall {
                 continue;
             }
             let interpreted = matches!(artifact.code, ArtifactCode::Interpreter(_));
-            let pipeline = choice.device.library_from_artifact(artifact).pipeline(&self.kernel)?;
+            let pipeline = choice
+                .device
+                .create_library(&LibraryDescriptor::from_artifact(artifact))?
+                .pipeline(&self.kernel)?;
             return Ok(Compiled { pipeline, group, interpreted });
         }
     }

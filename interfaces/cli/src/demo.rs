@@ -9,7 +9,7 @@ mod report;
 
 use crate::limits::{self, Limits};
 use crate::workload::{self, Bound, Picture, Prepared, Scale, Verdict, Work, Workload};
-use anymetal::{CompileOptions, Device, Error, Queue};
+use anymetal::{CompileOptions, Device, Error, LibraryDescriptor, Queue};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn measure(
 }
 
 fn options(workload: &Workload) -> CompileOptions {
-    CompileOptions { file_name: format!("{}.metal", workload.kernels[0]), ..CompileOptions::default() }
+    CompileOptions::new().file_name(format!("{}.metal", workload.kernels[0]))
 }
 
 /// What it took from source text to first results. Code is made when a threadgroup size is first launched, so
@@ -155,7 +155,8 @@ impl First {
         source: &str,
     ) -> Result<(Self, Box<dyn Prepared>), Error> {
         let start = Instant::now();
-        let library = device.library_from_source_with(source, &options(workload))?;
+        let library =
+            device.create_library(&LibraryDescriptor::from_source(source).options(&options(workload)))?;
         for kernel in workload.kernels {
             library.pipeline(kernel)?;
         }

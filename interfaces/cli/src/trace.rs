@@ -85,7 +85,7 @@ pub(crate) fn run_under_sanitizer(
 ) -> Result<(), Failure> {
     let description = Description::read(file)?;
     let device = device_choice::choose(device, family)?.device;
-    let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
+    let options = CompileOptions::new().check_mode(CheckMode::Sanitize);
     let program = Program::new(&device, &description, file, &options)?;
     (0..description.repeat.get()).try_for_each(|_| program.run().map_err(Failure::Run))
 }

@@ -104,9 +104,8 @@ impl PyDevice {
     #[pyo3(signature = (label=""))]
     fn queue(&self, label: &str) -> PyResult<PyQueue> {
         fork::note_use()?;
-        let options =
-            anymetal::QueueDescriptor { label: label.to_owned(), ..self.state.device.queue_options() };
-        let queue = self.state.device.queue_with(options).or_raise()?;
+        let options = self.state.device.queue_descriptor().label(label);
+        let queue = self.state.device.create_queue(&options).or_raise()?;
         Ok(PyQueue { state: Arc::clone(&self.state), queue })
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal::argument::Scalar;
 use anymetal::reflection::ConstantKey;
-use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, MathMode};
+use anymetal::{CheckMode, CompileOptions, Error, FunctionConstants, Library, LibraryDescriptor, MathMode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
@@ -49,8 +49,8 @@ impl LibraryState {
     /// The library whose kernels run under the sanitizer.
     pub(crate) fn checked(&self) -> Result<Library, Error> {
         let made = self.checked.get_or_init(|| {
-            let options = CompileOptions { check_mode: CheckMode::Sanitize, ..self.options.clone() };
-            self.device.device.library_from_source_with(&self.source, &options)
+            let options = self.options.clone().check_mode(CheckMode::Sanitize);
+            self.device.device.create_library(&LibraryDescriptor::from_source(&self.source).options(&options))
         });
         made.clone()
     }
@@ -101,14 +101,14 @@ impl PyLibrary {
             None => DeviceState::named(py, None)?,
         };
         fork::note_use()?;
-        let options = CompileOptions {
-            file_name: file_name.to_owned(),
-            defines: defines.0,
-            include_folders: include_folders.0,
-            math_mode: math_mode_named(math_mode)?,
-            ..CompileOptions::default()
-        };
-        let library = wait(py, || device.device.library_from_source_with(source, &options))?;
+        let options = CompileOptions::new()
+            .file_name(file_name)
+            .defines(defines.0)
+            .include_folders(include_folders.0)
+            .math_mode(math_mode_named(math_mode)?);
+        let library = wait(py, || {
+            device.device.create_library(&LibraryDescriptor::from_source(source).options(&options))
+        })?;
         let (source, checked) = (source.to_owned(), OnceLock::new());
         let conventions = Conventions { strided, torch };
         let state = LibraryState { device, source, options, conventions, library, checked };

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use anymetal::{CompileOptions, Device, Library, MathMode, Pipeline};
+use anymetal::{CompileOptions, Device, Library, LibraryDescriptor, MathMode, Pipeline};
 
 use crate::error::OpError;
 
@@ -157,11 +157,8 @@ fn library(
     math_mode: MathMode,
 ) -> Result<Library, OpError> {
     let macros = defines.values.iter().map(|(name, value)| ((*name).to_owned(), Some(value.clone())));
-    let options = CompileOptions {
-        file_name: name.to_owned(),
-        defines: macros.collect(),
-        math_mode,
-        ..CompileOptions::default()
-    };
-    Ok(device.library_from_source_with(&format!("{PRELUDE}\n#line 1\n{text}"), &options)?)
+    let options = CompileOptions::new().file_name(name).defines(macros).math_mode(math_mode);
+    Ok(device.create_library(
+        &LibraryDescriptor::from_source(&format!("{PRELUDE}\n#line 1\n{text}")).options(&options),
+    )?)
 }

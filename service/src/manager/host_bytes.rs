@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::host_pages::HostPages;
 
-use anymetal::Buffer;
 use anymetal::Device;
 use anymetal::Error;
+use anymetal::{Buffer, BufferDescriptor};
 
 /// From this length on a new copy is made by importing host pages, where the device can: a shorter
 /// one would waste more by whole pages than the copy costs.
@@ -34,10 +34,10 @@ impl HostBytes {
     /// A new buffer of that length with them.
     pub(super) fn in_new(&self, device: &Device, length: u64, label: &str) -> Result<Buffer<u8>, Error> {
         match self {
-            HostBytes::Zeros => device.buffer_zeroed_with(length as usize, label),
+            HostBytes::Zeros => device.create_buffer(&BufferDescriptor::zeroed(length as usize).label(label)),
             HostBytes::Bytes(bytes) => match imported(device, bytes, label)? {
                 Some(buffer) => Ok(buffer),
-                None => device.buffer_with(bytes, label),
+                None => device.create_buffer(&BufferDescriptor::new(bytes).label(label)),
             },
         }
     }

@@ -15,7 +15,7 @@ use anymetal::Pipeline;
 use anymetal::PipelineDescriptor;
 use anymetal::notice::{self, NoticeKind};
 use anymetal::reflection::ConstantKey;
-use anymetal::{CheckMode, CompileOptions, MathMode};
+use anymetal::{CheckMode, CompileOptions, LibraryDescriptor, MathMode};
 
 #[derive(Debug)]
 pub(super) struct Recipe {
@@ -42,7 +42,8 @@ impl Recipe {
     /// The pipeline, with code for threadgroup sizes that an earlier process had code for. One that
     /// cannot be compiled any more is told and left out.
     pub(super) fn pipeline(&self, device: &Device, sizes: &[[u32; 3]]) -> Result<Pipeline, Error> {
-        let library = device.library_from_source_with(&self.source, &self.options)?;
+        let library =
+            device.create_library(&LibraryDescriptor::from_source(&self.source).options(&self.options))?;
         let pipeline = library.pipeline(self.descriptor.clone())?;
         for size in sizes {
             if let Err(error) = pipeline.warm_up([*size]) {
@@ -158,7 +159,7 @@ fn options_of(options: &CompileOptions) -> Option<BTreeMap<String, String>> {
 }
 
 fn compile_options(state: &PipelineState) -> Option<CompileOptions> {
-    let mut options = CompileOptions { file_name: state.source_name.clone(), ..CompileOptions::default() };
+    let mut options = CompileOptions::new().file_name(state.source_name.clone());
     for (name, value) in &state.options {
         match name.as_str() {
             "math" => options.math_mode = MATH.iter().find(|(word, _)| word == value)?.1,
@@ -184,16 +185,14 @@ mod tests {
 
     #[test]
     fn a_recipe_comes_back_from_its_state_as_it_was() {
-        let options = CompileOptions {
-            file_name: "a.metal".to_owned(),
-            defines: vec![("N".to_owned(), Some("4=4".to_owned())), ("FAST".to_owned(), None)],
-            include_folders: vec!["shaders/include".into()],
-            math_mode: MathMode::Safe,
-            check_mode: CheckMode::Off,
-            whole_buffers: true,
-            language_version: 310,
-            ..CompileOptions::default()
-        };
+        let options = CompileOptions::new()
+            .file_name("a.metal")
+            .defines(vec![("N".to_owned(), Some("4=4".to_owned())), ("FAST".to_owned(), None)])
+            .include_folders(vec!["shaders/include".into()])
+            .math_mode(MathMode::Safe)
+            .check_mode(CheckMode::Off)
+            .whole_buffers(true)
+            .language_version(310);
         let constants = FunctionConstants::new().with(3, 7).with("scale", 0.5).with("on", true);
         let descriptor = PipelineDescriptor::new("run").label("a run").constants(constants);
         let recipe = Recipe::new("source", &options, descriptor);
@@ -209,7 +208,7 @@ mod tests {
     #[test]
     fn every_check_mode_has_a_word() {
         for check_mode in CheckMode::ALL {
-            assert!(options_of(&CompileOptions { check_mode, ..CompileOptions::default() }).is_some());
+            assert!(options_of(&CompileOptions::new().check_mode(check_mode)).is_some());
         }
     }
 

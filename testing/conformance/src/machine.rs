@@ -2,7 +2,7 @@
 
 use crate::execute::guarded;
 use anymetal::reflection::{Artifact, KernelInfo};
-use anymetal::{Device, Error};
+use anymetal::{Device, Error, LibraryDescriptor};
 use anymetal_codegen::cpu::{CpuCode, CpuOptions, argument_slots, generate};
 use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
@@ -92,7 +92,10 @@ impl Machine {
         buffers: &mut [Vec<u8>],
     ) -> Result<bool, Error> {
         let name = artifact.kernels[0].name.clone();
-        let pipeline = self.device.library_from_artifact(Arc::clone(artifact)).pipeline(&name)?;
+        let pipeline = self
+            .device
+            .create_library(&LibraryDescriptor::from_artifact(Arc::clone(artifact)))?
+            .pipeline(&name)?;
         let queue = self.device.queue()?;
         let bound = buffers.iter().map(|bytes| self.device.buffer(bytes)).collect::<Result<Vec<_>, _>>()?;
         let launch = queue.launch(&pipeline);

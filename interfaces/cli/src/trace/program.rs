@@ -9,7 +9,7 @@ use std::path::Path;
 use anymetal::argument::{InlineBytes, Unbound};
 use anymetal::graph::{Executable, GraphBuilder, NodeBuilder, PlanOptions};
 use anymetal::{
-    Buffer, CompileOptions, Device, Error, Extent, Library, Pipeline, Queue, QueueDescriptor, Submission,
+    Buffer, CompileOptions, Device, Error, Extent, Library, LibraryDescriptor, Pipeline, Queue, Submission,
 };
 
 use super::description::{Action, Description, GraphDescription, GridSizes, Sizes, Step};
@@ -65,17 +65,13 @@ impl<'a> Program<'a> {
         options: &CompileOptions,
     ) -> Result<Program<'a>, Failure> {
         let source = path.parent().unwrap_or(Path::new("")).join(&description.source);
-        let library = device.library_from_file(source, options)?;
+        let library = device.create_library(&LibraryDescriptor::from_file(&source).options(options))?;
         let buffers = description.buffers.iter();
         let buffers = buffers.map(|(name, spec)| Ok((name.as_str(), buffer(device, name, spec)?)));
         let parts = Parts { library, buffers: buffers.collect::<Result<_, Failure>>()? };
         let queue = |queue: &'a super::description::QueueDescription| {
-            let options = QueueDescriptor {
-                label: queue.name.clone(),
-                priority: queue.priority(),
-                ..device.queue_options()
-            };
-            Ok::<_, Error>((queue.name.as_str(), device.queue_with(options)?))
+            let options = device.queue_descriptor().label(queue.name.clone()).priority(queue.priority());
+            Ok::<_, Error>((queue.name.as_str(), device.create_queue(&options)?))
         };
         let queues = description.queues.iter().map(queue).collect::<Result<_, _>>()?;
         let graph = |name: &str| description.graphs.iter().find(|graph| graph.name == name);
@@ -209,7 +205,7 @@ impl<'a> Parts<'a> {
         builder.order_as_added();
         let graph = builder.build()?;
         // Each described node is to be seen.
-        let options = PlanOptions { fusion: false, ..PlanOptions::default() };
+        let options = PlanOptions::new().fusion(false);
         Ok(Executable::new(&graph, options)?)
     }
 }

@@ -8,9 +8,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use anymetal::config::CheckSetting;
-use anymetal::memory::HostPages;
-use anymetal::memory::{HOST_PAGE_BYTES, HostMemory, MIN_MEMORY_ALIGNMENT};
-use anymetal::{Buffer as Memory, BufferOptions};
+use anymetal::memory::{self, HOST_PAGE_BYTES, HostMemory, HostPages, MIN_MEMORY_ALIGNMENT};
+use anymetal::{Buffer as Memory, BufferDescriptor};
 use block2::{Block, RcBlock};
 use objc2::Message;
 use objc2::rc::Retained;
@@ -36,7 +35,10 @@ pub(crate) fn is_exact(device: &anymetal::Device) -> bool {
 /// A buffer of zeros; nothing if there is no memory for it.
 pub(crate) fn zeroed(device: &Device, length: usize, options: ResourceOptions) -> Option<Retained<Buffer>> {
     let placed = placement("MTLDevice newBufferWithLength:options:", options);
-    let memory = device.inner().buffer_zeroed_with(padded(length, device), placed).ok()?;
+    let memory = device
+        .inner()
+        .create_buffer(&BufferDescriptor::zeroed(padded(length, device)).options(placed))
+        .ok()?;
     Some(buffer(device, memory, length, options))
 }
 
@@ -52,9 +54,9 @@ pub(crate) fn filled(
     let bytes = bytes.read(length);
     let (placed, padded) = (placement(METHOD, options), padded(length, device));
     let memory = if padded == length {
-        device.inner().buffer_with(bytes, placed).ok()?
+        device.inner().create_buffer(&BufferDescriptor::new(bytes).options(placed)).ok()?
     } else {
-        let memory = device.inner().buffer_zeroed_with(padded, placed).ok()?;
+        let memory = device.inner().create_buffer(&BufferDescriptor::zeroed(padded).options(placed)).ok()?;
         memory.write_at(0, bytes).ok()?;
         memory
     };
@@ -95,7 +97,7 @@ fn buffer(device: &Device, memory: Memory<u8>, length: usize, options: ResourceO
     crate::foundation::object(BufferIvars { memory, length, device, heap, options, label })
 }
 
-fn placement(method: &str, options: ResourceOptions) -> BufferOptions {
+fn placement(method: &str, options: ResourceOptions) -> memory::ResourceOptions {
     options.placement().unwrap_or_else(|| violation(method, "a buffer cannot be memoryless"))
 }
 

@@ -201,7 +201,7 @@ impl ArgumentEncoder {
     /// An encoder for a structure, for a method that makes one.
     pub(crate) fn of(method: &str, source: Source, device: Retained<Device>) -> Retained<ArgumentEncoder> {
         let Source { library, kernel, index, path } = &source;
-        let layout = library.nested_argument_layout(kernel, *index, path);
+        let layout = library.argument_layout(kernel, *index, path);
         let layout = layout.unwrap_or_else(|error| violation(method, error));
         let Some(layout) = layout else {
             let last = path.last().unwrap_or(index);

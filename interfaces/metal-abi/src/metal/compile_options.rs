@@ -55,13 +55,11 @@ impl CompileProperties {
         if self.logging().as_bool() {
             super::log_state::enable();
         }
-        anymetal::CompileOptions {
-            defines: self.macros().map(|macros| defines(&macros)).unwrap_or_default(),
-            math_mode: self.mode(),
-            language_version: language_version(self.version()),
-            logging: self.logging().as_bool(),
-            ..default_options()
-        }
+        default_options()
+            .defines(self.macros().map(|macros| defines(&macros)).unwrap_or_default())
+            .math_mode(self.mode())
+            .language_version(language_version(self.version()))
+            .logging(self.logging().as_bool())
     }
 
     fn mode(&self) -> MathMode {
@@ -79,11 +77,7 @@ impl CompileProperties {
 
 /// How source is compiled where a program gives no options; the device's settings come on top.
 pub(crate) fn default_options() -> anymetal::CompileOptions {
-    anymetal::CompileOptions {
-        check_mode: CheckMode::Pages,
-        whole_buffers: true,
-        ..anymetal::CompileOptions::default()
-    }
+    anymetal::CompileOptions::new().check_mode(CheckMode::Pages).whole_buffers(true)
 }
 
 /// Metal's number for a version as `__METAL_VERSION__` gives it: 320 for 3.2.

@@ -5,7 +5,7 @@
 //! and blits. Invariant: a sample that was not taken yet is [`NO_SAMPLE`].
 
 use anymetal::BufferSlice;
-use anymetal::{Buffer as Memory, BufferOptions};
+use anymetal::{Buffer as Memory, BufferDescriptor};
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
@@ -150,11 +150,10 @@ impl SampleBuffer {
         }
         device.inner().clock_ns().map_err(|error| errors::counter_invalid(&error.to_string()))?;
         let label = properties.label().unwrap_or_else(|| NSString::of(""));
-        let options = BufferOptions::new().label(label.to_string());
         let mut values = Vec::new();
         values.try_reserve_exact(count).map_err(|error| errors::counter_memory(&error.to_string()))?;
         values.resize(count, NO_SAMPLE);
-        let samples = device.inner().buffer_with(&values, options);
+        let samples = device.inner().create_buffer(&BufferDescriptor::new(&values).label(label.to_string()));
         let samples = samples.map_err(|error| errors::counter_memory(&error.to_string()))?;
         let device = device.retain();
         Ok(crate::foundation::object(SampleBufferIvars { device, label, storage_mode, samples }))

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock};
 
-use anymetal::Capabilities;
+use anymetal::{Capabilities, LibraryDescriptor, memory};
 use block2::Block;
 use objc2::Message;
 use objc2::rc::Retained;
@@ -416,11 +416,11 @@ impl Device {
         limit: Option<usize>,
         log_state: Option<Retained<LogState>>,
     ) -> Option<Retained<Queue>> {
-        let mut options = self.inner().queue_options();
+        let mut options = self.inner().queue_descriptor();
         if let Some(limit) = limit {
             options.max_command_buffers = limit.max(1);
         }
-        let stream = self.inner().queue_with(options).ok()?;
+        let stream = self.inner().create_queue(&options).ok()?;
         Some(crate::foundation::object(QueueIvars {
             stream,
             device: self.retain(),
@@ -437,8 +437,10 @@ impl Device {
         let placed = options.placement().unwrap_or_else(|| {
             violation("MTLDevice newHeapWithDescriptor:", "a heap of buffers cannot be memoryless")
         });
-        let placed = placed.whole_heap(!allocation::is_exact(self.inner()));
-        let block = self.inner().heap(descriptor.ivars().size() as u64, placed).ok()?;
+        let block = memory::HeapDescriptor::new(descriptor.ivars().size() as u64)
+            .options(placed)
+            .whole(!allocation::is_exact(self.inner()));
+        let block = self.inner().create_heap(&block).ok()?;
         let (device, label) = (self.retain(), Label::default());
         Some(crate::foundation::object(HeapIvars { block, device, options, label }))
     }
@@ -455,7 +457,9 @@ impl Device {
         options: Option<&CompileOptions>,
     ) -> Result<Retained<Library>, Retained<NSError>> {
         let options = options.map_or_else(default_options, |options| options.ivars().to_options());
-        let library = self.inner().library_from_source_with(&source.to_string(), &options);
+        let library = self
+            .inner()
+            .create_library(&LibraryDescriptor::from_source(&source.to_string()).options(&options));
         self.library(library)
     }
 
@@ -464,7 +468,9 @@ impl Device {
             let text = format!("{path}: Apple's compiled libraries are not read; give the source");
             return Err(errors::library_unsupported(&text));
         }
-        self.library(self.inner().library_from_file(path, &default_options()))
+        self.library(
+            self.inner().create_library(&LibraryDescriptor::from_file(path).options(&default_options())),
+        )
     }
 
     fn library(

@@ -1,6 +1,6 @@
 //! `MTLHeap`.
 
-use anymetal::Heap as Block;
+use anymetal::memory::Heap as Block;
 use objc2::Message;
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;

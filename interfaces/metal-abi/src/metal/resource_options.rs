@@ -1,7 +1,6 @@
 //! `MTLResourceOptions`: cache mode, storage mode and hazard tracking of a resource, in one number.
 
-use anymetal::BufferOptions;
-use anymetal::memory::{BufferUsage, ModeRequest, Touches};
+use anymetal::memory::{self, BufferUsage, ModeRequest, Touches};
 
 const STORAGE_SHIFT: usize = 4;
 const HAZARD_SHIFT: usize = 8;
@@ -47,14 +46,14 @@ impl ResourceOptions {
     }
 
     /// How such a buffer is made; `None` for a mode that buffers cannot have.
-    pub(crate) fn placement(self) -> Option<BufferOptions> {
+    pub(crate) fn placement(self) -> Option<memory::ResourceOptions> {
         let (request, host) = match self.storage_mode() {
             0 => (ModeRequest::Shared, Touches::Often),
             MANAGED => (ModeRequest::Managed, Touches::Often),
             PRIVATE => (ModeRequest::Private, Touches::Never),
             MEMORYLESS.. => return None,
         };
-        let usage = BufferUsage { host, device: Touches::Often, imported: false };
-        Some(BufferOptions::new().placed(usage, request))
+        let usage = BufferUsage::new(host, Touches::Often);
+        Some(memory::ResourceOptions::new().placed(usage, request))
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn own(
     let options = properties.options();
     let placed =
         options.placement().unwrap_or_else(|| violation(method, "a kernel's texture is not memoryless"));
-    let made = device.inner().texture_with(&properties.shape(method), placed);
+    let made = device.inner().create_texture(&properties.shape(method), placed);
     finish(method, descriptor, device.retain(), made, None, options)
 }
 

@@ -1,6 +1,6 @@
 //! One product of matrices: what it is of, its kernel, its dispatch.
 
-use anymetal::{CompileOptions, Pipeline};
+use anymetal::{LibraryDescriptor, Pipeline};
 use objc2::rc::Retained;
 
 use super::matrix::{Element, Placed};
@@ -38,9 +38,9 @@ pub(crate) struct Batch {
 /// The kernel for elements of those types: of the left and right factor and the result.
 pub(crate) fn pipeline(device: &Device, elements: [Element; 3]) -> Result<Pipeline, Retained<NSError>> {
     let names = ["LEFT", "RIGHT", "RESULT"].into_iter().zip(elements);
-    let defines = names.map(|(name, element)| (name.to_owned(), Some(element.name().to_owned()))).collect();
-    let options = CompileOptions { defines, file_name: "product.metal".to_owned(), ..default_options() };
-    let library = device.inner().library_from_source_with(SOURCE, &options);
+    let defines = names.map(|(name, element)| (name.to_owned(), Some(element.name().to_owned())));
+    let options = default_options().defines(defines).file_name("product.metal");
+    let library = device.inner().create_library(&LibraryDescriptor::from_source(SOURCE).options(&options));
     library.and_then(|library| library.pipeline("product")).map_err(|error| errors::of_library(&error))
 }
 

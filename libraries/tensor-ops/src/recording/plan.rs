@@ -149,7 +149,7 @@ impl Planner<'_> {
         if !planned.kernels.is_empty() {
             graph.order_as_added();
             // Maps are fused already, and proofs about other kernels cost more than they save.
-            let options = PlanOptions { fusion: false, ..PlanOptions::default() };
+            let options = PlanOptions::new().fusion(false);
             planned.executable = Some(Executable::new(&graph.build()?, options)?);
         }
         Ok(planned)

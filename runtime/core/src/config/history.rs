@@ -9,6 +9,7 @@ use crate::history::History;
 /// The section `[history]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct HistoryLayer {
     /// How many submissions the ring holds; 0: there is none.
     pub entries: Option<usize>,

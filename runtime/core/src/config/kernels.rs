@@ -43,6 +43,7 @@ const CHECK_EXPECTED: &str = "`library`, `bounds`, `sanitize` or `off`";
 /// The section `[kernels]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct KernelsLayer {
     /// Whether kernels that would be interpreted are refused.
     pub require_machine_code: Option<bool>,

@@ -11,6 +11,7 @@ use crate::memory::pool::{PoolLimits, PoolOptions};
 /// The section `[memory]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct MemoryLayer {
     /// Bytes of all blocks of a pool.
     pub pool_bytes: Option<Size>,

@@ -117,6 +117,7 @@ impl Layer {
 
 /// All settings, checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RuntimeConfig {
     /// The device to use; `None`: the machine's best.
     pub device: Option<String>,

@@ -13,6 +13,7 @@ use crate::stream::StreamOptions;
 /// The section `[streams]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct StreamsLayer {
     /// Command buffers of a stream: being encoded, waiting or running.
     pub command_buffers: Option<usize>,

@@ -75,6 +75,7 @@ pub struct GraphBuilder {
 
 /// The nodes of a graph that was inlined into another.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Inlined {
     /// Those that nothing in it comes before.
     pub first: Vec<NodeId>,

@@ -10,6 +10,7 @@ use crate::submission::ExecError;
 
 /// Two nodes that touch the same bytes, one of them writing, without an order between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hazard {
     /// The node that was added first.
     pub first: String,

@@ -25,6 +25,7 @@ const SEARCH_WIDTH: usize = 64;
 
 /// Which transformations a plan may use; all by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// Join copies and fills of contiguous bytes.
     pub merge_transfers: bool,
@@ -39,11 +40,40 @@ pub struct PlanOptions {
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: true }
+        PlanOptions::new()
     }
 }
 
 impl PlanOptions {
+    /// All transformations.
+    pub const fn new() -> Self {
+        PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: true }
+    }
+
+    /// With or without [`merge_transfers`](#structfield.merge_transfers).
+    pub const fn merge_transfers(mut self, merged: bool) -> Self {
+        self.merge_transfers = merged;
+        self
+    }
+
+    /// With or without [`group_passes`](#structfield.group_passes).
+    pub const fn group_passes(mut self, grouped: bool) -> Self {
+        self.group_passes = grouped;
+        self
+    }
+
+    /// With or without [`few_barriers`](#structfield.few_barriers).
+    pub const fn few_barriers(mut self, few: bool) -> Self {
+        self.few_barriers = few;
+        self
+    }
+
+    /// With or without [`fusion`](#structfield.fusion).
+    pub const fn fusion(mut self, fused: bool) -> Self {
+        self.fusion = fused;
+        self
+    }
+
     /// No transformation at all.
     pub fn none() -> Self {
         PlanOptions { merge_transfers: false, group_passes: false, few_barriers: false, fusion: false }
@@ -92,6 +122,7 @@ pub struct Pass {
 
 /// Nodes that may run at the same time, by their numbers in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Stage {
     /// The numbers.
     pub nodes: Vec<usize>,

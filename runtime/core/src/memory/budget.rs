@@ -59,6 +59,7 @@ pub struct Reservation {
 
 /// A budget's figures at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BudgetStats {
     /// The limit.
     pub limit: u64,

@@ -40,6 +40,7 @@ pub enum Touches {
 
 /// What a buffer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct BufferUsage {
     /// How often the host reads or writes it.
     pub host: Touches,
@@ -47,6 +48,19 @@ pub struct BufferUsage {
     pub device: Touches,
     /// Whether it stands for memory that the host already has (zero-copy import).
     pub imported: bool,
+}
+
+impl BufferUsage {
+    /// The usage of new memory.
+    pub const fn new(host: Touches, device: Touches) -> Self {
+        BufferUsage { host, device, imported: false }
+    }
+
+    /// That of memory which the host already has, or not.
+    pub const fn imported(mut self, imported: bool) -> Self {
+        self.imported = imported;
+        self
+    }
 }
 
 /// The storage mode that a caller asks for.

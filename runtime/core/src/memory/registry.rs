@@ -50,6 +50,7 @@ impl ResourceKind {
 
 /// A resource that lives.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LiveResource {
     /// What it is.
     pub kind: ResourceKind,

@@ -27,6 +27,7 @@ use anymetal_hal::time_sample::TimeSample;
 
 /// How one entry went this time.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Replayed {
     /// The entry's number.
     pub number: u64,

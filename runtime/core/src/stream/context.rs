@@ -118,12 +118,12 @@ impl Context {
     /// Starts a trace of everything that streams of this context are given from now on, or gives the one that
     /// was started. It ends with the context, and keeps the latest 131,072 commands.
     pub fn start_trace(&self) -> Trace {
-        self.start_trace_of(DEFAULT_COMMANDS)
+        self.start_trace_with_capacity(DEFAULT_COMMANDS)
     }
 
     /// As [`Context::start_trace`], with the latest `commands` commands, and at least one submission. A trace
     /// that was started before keeps its own number.
-    pub fn start_trace_of(&self, commands: usize) -> Trace {
+    pub fn start_trace_with_capacity(&self, commands: usize) -> Trace {
         let started = || Trace::bounded(Arc::clone(&self.inner.device), commands);
         self.inner.trace.get_or_init(started).clone()
     }

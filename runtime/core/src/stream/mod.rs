@@ -43,6 +43,7 @@ use crate::tenant::{Tenant, WorkCharge};
 
 /// How a stream works.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct StreamOptions {
     /// A name for messages; may be empty.
     pub label: String,
@@ -71,6 +72,55 @@ impl Default for StreamOptions {
             deadline: Deadline::Default,
             tenant: None,
         }
+    }
+}
+
+impl StreamOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        StreamOptions::default()
+    }
+
+    /// With a name for messages.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// With a priority among the streams of the device.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// With at most that many command buffers.
+    pub fn max_command_buffers(mut self, count: usize) -> Self {
+        self.max_command_buffers = count;
+        self
+    }
+
+    /// What happens when there are as many command buffers as there may be.
+    pub fn when_exhausted(mut self, what: WhenFull) -> Self {
+        self.when_exhausted = what;
+        self
+    }
+
+    /// With at most that many submissions given to the device at once.
+    pub fn max_in_flight(mut self, count: usize) -> Self {
+        self.max_in_flight = count;
+        self
+    }
+
+    /// With a deadline for work that has none of its own.
+    pub fn deadline(mut self, deadline: impl Into<Deadline>) -> Self {
+        self.deadline = deadline.into();
+        self
+    }
+
+    /// Charged to the account of a tenant, or of none.
+    pub fn tenant(mut self, tenant: impl Into<Option<Tenant>>) -> Self {
+        self.tenant = tenant.into();
+        self
     }
 }
 

@@ -26,6 +26,7 @@ pub use error::QuotaError;
 
 /// What a tenant may have; `None` is without limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct TenantLimits {
     /// Bytes of device memory.
     pub bytes: Option<u64>,
@@ -37,6 +38,43 @@ pub struct TenantLimits {
     pub in_flight: Option<u64>,
     /// A share of the device's time.
     pub device_time: Option<TimeShare>,
+}
+
+impl TenantLimits {
+    /// No limit.
+    pub fn new() -> Self {
+        TenantLimits::default()
+    }
+
+    /// At most that many bytes of device memory.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// At most that many buffers.
+    pub fn buffers(mut self, count: u64) -> Self {
+        self.buffers = Some(count);
+        self
+    }
+
+    /// At most that many command buffers that are being encoded, waiting or running.
+    pub fn submissions(mut self, count: u64) -> Self {
+        self.submissions = Some(count);
+        self
+    }
+
+    /// At most that many submissions with devices at once.
+    pub fn in_flight(mut self, count: u64) -> Self {
+        self.in_flight = Some(count);
+        self
+    }
+
+    /// That share of the device's time.
+    pub fn device_time(mut self, share: TimeShare) -> Self {
+        self.device_time = Some(share);
+        self
+    }
 }
 
 /// So much device time in each span of that length.
@@ -73,6 +111,7 @@ struct Usage {
 
 /// What a tenant has at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct TenantUsage {
     /// Bytes of device memory.
     pub bytes: u64,

@@ -49,6 +49,7 @@ struct State {
 
 /// A submission that has ended.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TracedSubmission {
     /// Its number in the trace.
     pub id: u64,
@@ -72,6 +73,7 @@ pub struct TracedSubmission {
 
 /// One command of a submission.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TracedCommand {
     /// The node's name, or else the kernel's or the kind of command.
     pub name: String,

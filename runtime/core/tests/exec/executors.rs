@@ -28,7 +28,7 @@ async fn request(stream: Stream, buffer: Arc<dyn Buffer>, at: u64) -> Outcome {
 /// Few command buffers, so that requests have to wait for them.
 fn streams() -> (StreamGroup, Arc<dyn Buffer>) {
     let device = cpu();
-    let options = StreamOptions { max_command_buffers: 5, max_in_flight: 2, ..StreamOptions::default() };
+    let options = StreamOptions::default().max_command_buffers(5).max_in_flight(2);
     let buffer = zeroed(device.as_ref(), REQUESTS);
     (StreamGroup::new(&Context::new(device), Some(3), &options).unwrap(), buffer)
 }

@@ -55,15 +55,15 @@ fn a_read_sees_work_that_waits_for_another_stream() {
 fn a_read_sees_everything_of_a_stream_with_little_in_flight() {
     let device = cpu();
     let context = Context::new(Arc::clone(&device));
-    let stream = stream_of(&context, StreamOptions { max_in_flight: 2, ..StreamOptions::default() });
+    let stream = stream_of(&context, StreamOptions::default().max_in_flight(2));
     let buffer = zeroed(device.as_ref(), 1 << 16);
     for round in 1..=200u8 {
         fill(&stream, &buffer, round);
     }
     assert!(read_after(&buffer).iter().all(|&byte| byte == 200));
-    let limits = TenantLimits { in_flight: Some(1), ..TenantLimits::default() };
+    let limits = TenantLimits::new().in_flight(1);
     let tenant = Tenant::new("t", limits, SystemClock::shared());
-    let options = || StreamOptions { tenant: Some(tenant.clone()), ..StreamOptions::default() };
+    let options = || StreamOptions::default().tenant(Some(tenant.clone()));
     let (one, other) = (stream_of(&context, options()), stream_of(&context, options()));
     let slow = zeroed(device.as_ref(), LONG);
     for round in 1..=50u8 {
@@ -77,7 +77,7 @@ fn a_read_sees_everything_of_a_stream_with_little_in_flight() {
 fn a_paused_stream_is_an_error_and_a_resumed_one_is_waited_for() {
     let device = cpu();
     let context = Context::new(Arc::clone(&device));
-    let stream = stream_of(&context, StreamOptions { label: "p".into(), ..StreamOptions::default() });
+    let stream = stream_of(&context, StreamOptions::default().label("p"));
     let free = stream_of(&context, StreamOptions::default());
     let (buffer, other) = (zeroed(device.as_ref(), 64), zeroed(device.as_ref(), 64));
     stream.pause();
@@ -165,10 +165,8 @@ fn an_upload_that_is_held_counts_for_its_destination() {
 fn a_read_waits_for_an_event_that_another_thread_signals() {
     let device = cpu();
     let context = Context::new(Arc::clone(&device));
-    let (waits, fills) = (
-        stream_of(&context, StreamOptions { max_in_flight: 1, ..StreamOptions::default() }),
-        zeroed(device.as_ref(), 64),
-    );
+    let (waits, fills) =
+        (stream_of(&context, StreamOptions::default().max_in_flight(1)), zeroed(device.as_ref(), 64));
     let event = context.event().unwrap();
     let mut command_buffer = waits.command_buffer().unwrap();
     command_buffer.wait_event(&event, 1).unwrap();

@@ -24,7 +24,7 @@ fn a_failure_dumps_what_was_encoded_and_cancelling_does_not() {
     let history = History::new(RecorderOptions::default())
         .on_error(move |error, text| sink.lock().unwrap().push(format!("{error}\n{text}")));
     let context = Context::with(Arc::new(device), clock, Some(history));
-    let stream = context.stream(StreamOptions { label: "s".into(), ..StreamOptions::default() }).unwrap();
+    let stream = context.stream(StreamOptions::default().label("s")).unwrap();
     let buffer = zeroed(context.device().as_ref(), 8);
     let fill = |label: &str| {
         let mut command_buffer = stream.command_buffer().unwrap().label(label);

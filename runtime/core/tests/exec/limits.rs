@@ -20,13 +20,11 @@ fn submit(stream: &Stream, label: &str) -> Submission {
 #[test]
 fn exhausted_command_buffers_are_refused_with_who_has_them() {
     let machine = slow();
-    let options = StreamOptions {
-        label: "small".into(),
-        max_command_buffers: 4,
-        max_in_flight: 1,
-        when_exhausted: WhenFull::Refuse,
-        ..StreamOptions::default()
-    };
+    let options = StreamOptions::default()
+        .label("small")
+        .max_command_buffers(4)
+        .max_in_flight(1)
+        .when_exhausted(WhenFull::Refuse);
     let stream = machine.context.stream(options.clone()).unwrap();
     let leaked: Vec<_> = (0..2).map(|_| stream.command_buffer().unwrap()).collect();
     let submitted: Vec<_> = (0..2).map(|_| submit(&stream, "")).collect();
@@ -46,7 +44,7 @@ fn exhausted_command_buffers_are_refused_with_who_has_them() {
     // And with patience, by the clock: first in vain, then not.
     let when_exhausted = WhenFull::Wait(Duration::from_secs(3));
     let stream =
-        machine.context.stream(StreamOptions { when_exhausted, max_command_buffers: 1, ..options }).unwrap();
+        machine.context.stream(options.when_exhausted(when_exhausted).max_command_buffers(1)).unwrap();
     let taken = stream.command_buffer().unwrap();
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| stream.command_buffer().map(drop));
@@ -68,7 +66,7 @@ fn exhausted_command_buffers_are_refused_with_who_has_them() {
 #[test]
 fn five_thousand_uncommitted_command_buffers_do_no_harm() {
     let machine = slow();
-    let options = StreamOptions { max_command_buffers: 5000, ..StreamOptions::default() };
+    let options = StreamOptions::default().max_command_buffers(5000);
     let stream = machine.context.stream(options).unwrap();
     let many: Vec<_> = (0..5000).map(|_| stream.command_buffer().unwrap()).collect();
     drop(many);
@@ -79,11 +77,10 @@ fn five_thousand_uncommitted_command_buffers_do_no_harm() {
 #[test]
 fn stream_and_tenant_limits_hold_at_every_moment() {
     let machine = slow();
-    let limits = TenantLimits { in_flight: Some(3), ..TenantLimits::default() };
+    let limits = TenantLimits::new().in_flight(3);
     let tenant = Tenant::new("guest", limits, machine.clock.clone());
     let at_work = || tenant.usage().in_flight as usize;
-    let options =
-        StreamOptions { max_in_flight: 2, tenant: Some(tenant.clone()), ..StreamOptions::default() };
+    let options = StreamOptions::default().max_in_flight(2).tenant(Some(tenant.clone()));
     let group = StreamGroup::new(&machine.context, Some(3), &options).unwrap();
     let free = machine.context.stream(StreamOptions::default()).unwrap();
     let guests: Vec<_> = (0..30).map(|_| submit(group.least_loaded(), "")).collect();
@@ -106,14 +103,12 @@ fn stream_and_tenant_limits_hold_at_every_moment() {
 #[test]
 fn a_tenant_beyond_its_quota_is_refused_and_nothing_is_half_done() {
     let machine = slow();
-    let limits = TenantLimits { submissions: Some(2), ..TenantLimits::default() };
+    let limits = TenantLimits::new().submissions(2);
     let tenant = Tenant::new("guest", limits, machine.clock.clone());
-    let options = StreamOptions {
-        max_command_buffers: 3,
-        when_exhausted: WhenFull::Refuse,
-        tenant: Some(tenant.clone()),
-        ..StreamOptions::default()
-    };
+    let options = StreamOptions::default()
+        .max_command_buffers(3)
+        .when_exhausted(WhenFull::Refuse)
+        .tenant(Some(tenant.clone()));
     let stream = machine.context.stream(options).unwrap();
     let (held, committed) = (stream.command_buffer().unwrap(), submit(&stream, "one"));
     let refused = stream.command_buffer().map(drop).unwrap_err();
@@ -173,7 +168,7 @@ fn draining_with_a_time_limit_follows_the_clock() {
 #[test]
 fn cancelling_stops_what_has_not_started_and_nothing_else() {
     let machine = slow();
-    let options = StreamOptions { max_in_flight: 1, ..StreamOptions::default() };
+    let options = StreamOptions::default().max_in_flight(1);
     let stream = machine.context.stream(options).unwrap();
     let running = submit(&stream, "running");
     let guarded = submit(&stream, "guarded");
@@ -217,7 +212,7 @@ fn one_failure_reaches_all_dependents_with_its_cause_and_no_one_else() {
 #[test]
 fn a_lost_device_ends_everything_and_a_revived_one_goes_on() {
     let machine = slow();
-    let options = StreamOptions { max_in_flight: 2, ..StreamOptions::default() };
+    let options = StreamOptions::default().max_in_flight(2);
     let stream = machine.context.stream(options).unwrap();
     let submissions: Vec<_> = (0..10).map(|_| submit(&stream, "")).collect();
     machine.clock.advance(Duration::from_millis(10));

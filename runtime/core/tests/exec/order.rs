@@ -52,7 +52,7 @@ struct Run {
 
 fn run(steps: &[Step], device: &Arc<dyn Device>, memory: &dyn Device) -> Run {
     let context = Context::new(Arc::clone(device));
-    let options = StreamOptions { max_in_flight: 3, ..StreamOptions::default() };
+    let options = StreamOptions::default().max_in_flight(3);
     let streams: Vec<_> = (0..4).map(|_| context.stream(options.clone()).unwrap()).collect();
     let count = steps.len();
     let marks = zeroed(memory, count as u64);

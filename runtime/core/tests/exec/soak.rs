@@ -122,17 +122,15 @@ fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
     };
     let faulty = FaultInjectingDevice::new(Arc::clone(&inner), plan, SystemClock::shared());
     let context = Context::new(Arc::new(faulty));
-    let limits = TenantLimits { in_flight: Some(12), ..TenantLimits::default() };
-    let options = StreamOptions {
-        max_in_flight: 8,
-        max_command_buffers: 200,
-        tenant: Some(Tenant::new("everyone", limits, SystemClock::shared())),
-        ..StreamOptions::default()
-    };
+    let limits = TenantLimits::new().in_flight(12);
+    let options = StreamOptions::default()
+        .max_in_flight(8)
+        .max_command_buffers(200)
+        .tenant(Some(Tenant::new("everyone", limits, SystemClock::shared())));
     let group = StreamGroup::new(&context, Some(3), &options).unwrap();
     let has_priorities = inner.capabilities().supports_priorities;
     let priority = if has_priorities { Priority::High } else { Priority::Normal };
-    let urgent = context.stream(StreamOptions { priority, ..options }).unwrap();
+    let urgent = context.stream(options.priority(priority)).unwrap();
     let streams: Vec<&Stream> = group.streams().iter().chain([&urgent]).collect();
     let tally = Tally::default();
     let (ended, before) = (Arc::new(AtomicUsize::new(0)), inner.allocated_bytes());

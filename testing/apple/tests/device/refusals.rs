@@ -29,17 +29,17 @@ fn what_metal_cannot_promise_is_said_and_refused() {
     assert_eq!(refused.unwrap_err().to_string(), told);
     bench.queue.submit(submission(Deadline::Never)).unwrap().wait().unwrap();
     assert_eq!(values(&x), [2]);
-    let urgent = QueueDescriptor { priority: Priority::High, ..QueueDescriptor::default() };
+    let urgent = QueueDescriptor::default().priority(Priority::High);
     assert!(matches!(bench.device.queue(&urgent), Err(DeviceError::Unsupported { .. })));
 }
 
 #[test]
 fn checks_and_the_sanitizer_are_refused_by_name() {
-    use anymetal::{CheckMode, CompileOptions};
+    use anymetal::{CheckMode, CompileOptions, LibraryDescriptor};
     let device = anymetal::Device::from_hal(Arc::new(Bench::new().device));
     for mode in [CheckMode::Bounds, CheckMode::Sanitize] {
-        let options = CompileOptions { check_mode: mode, ..CompileOptions::default() };
-        let refused = device.library_from_source_with("kernel void k() {}", &options).unwrap_err();
+        let options = CompileOptions::new().check_mode(mode);
+        let refused = device.create_library(&LibraryDescriptor::from_source("kernel void k() {}").options(&options)).unwrap_err();
         assert!(refused.to_string().contains("run the kernel on the device `cpu`"), "{refused}");
     }
     assert!(device.library_from_source("kernel void k() {}").unwrap().pipeline("k").is_ok());

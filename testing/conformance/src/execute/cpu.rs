@@ -10,7 +10,8 @@ use anymetal::error::DeviceError;
 use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
 use anymetal::sanitizer::{self, Finding, KindGroup};
 use anymetal::{
-    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, MathMode, Pipeline, Queue,
+    Buffer, CheckMode, CompileOptions, Device, Error, FunctionConstants, Library, LibraryDescriptor,
+    MathMode, Pipeline, PipelineDescriptor, Queue,
 };
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_driver::Compiler;
@@ -134,20 +135,18 @@ fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, Exe
 }
 
 fn opened_on(device: &Device, source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, ExecError> {
-    let options = CompileOptions {
-        file_name: source.name.clone(),
-        include_folders: source.include_dirs.clone(),
-        defines: source.defines.iter().map(|name| ((*name).to_owned(), None)).collect(),
-        math_mode: match source.math {
+    let options = CompileOptions::new()
+        .file_name(source.name.clone())
+        .include_folders(source.include_dirs.clone())
+        .defines(source.defines.iter().map(|name| ((*name).to_owned(), None)))
+        .math_mode(match source.math {
             Math::Safe => MathMode::Safe,
             Math::Fast => MathMode::Fast,
-        },
-        check_mode,
-        whole_buffers: source.whole_buffers,
-        ..CompileOptions::default()
-    };
+        })
+        .check_mode(check_mode)
+        .whole_buffers(source.whole_buffers);
     let library = device
-        .library_from_source_with(&source.text, &options)
+        .create_library(&LibraryDescriptor::from_source(&source.text).options(&options))
         .map_err(|error| ExecError::Compile(error.to_string()))?;
     Ok(Box::new(OpenedLibrary { library, is_sanitized: check_mode == CheckMode::Sanitize }))
 }
@@ -163,7 +162,7 @@ impl Opened for OpenedLibrary {
     }
 
     fn prepare(&self, kernel: &str, constants: &[(u32, Constant)]) -> Result<Box<dyn Prepared>, ExecError> {
-        // As with Metal, there may be values for constants that a kernel does not have; `pipeline_with`
+        // As with Metal, there may be values for constants that a kernel does not have; `pipeline`
         // refuses them.
         let info = self.library.reflect(kernel).map_err(|error| ExecError::Compile(error.to_string()))?;
         // The first of those that programs do not see.
@@ -180,7 +179,7 @@ impl Opened for OpenedLibrary {
             Constant::Integer(value) => all.with(index, value),
             Constant::Float(value) => all.with(index, value),
         });
-        let pipeline = self.library.pipeline_with(kernel, &constants);
+        let pipeline = self.library.pipeline(PipelineDescriptor::new(kernel).constants(constants.clone()));
         let pipeline = pipeline.map_err(|error| ExecError::Compile(error.to_string()))?;
         let queue = self.library.device().queue().map_err(failed)?;
         let (device, is_sanitized) = (self.library.device().clone(), self.is_sanitized);

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use anymetal::memory::RentRequest;
-use anymetal::{Device, Error, QueueDescriptor};
+use anymetal::{Device, Error};
 use serde::Serialize;
 
 use super::work::{Kernels, THREADS};
@@ -86,8 +86,8 @@ fn queues(device: &Device, rounds: u32) -> Result<(), Error> {
 }
 
 fn uncommitted(device: &Device, kernels: &Kernels) -> Result<(), Error> {
-    let options = QueueDescriptor { max_command_buffers: 5000, ..device.queue_options() };
-    let queue = device.queue_with(options)?;
+    let options = device.queue_descriptor().max_command_buffers(5000);
+    let queue = device.create_queue(&options)?;
     let mut held = Vec::new();
     for _ in 0..5000 {
         let mut commands = queue.command_buffer()?;

@@ -12,8 +12,7 @@ const LANES: usize = 3;
 /// Nodes of each chain: 96 in all.
 const LANE_NODES: usize = 32;
 /// The cost per node is measured, so nodes must not be merged.
-const APART: PlanOptions =
-    PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: false };
+const APART: PlanOptions = PlanOptions::new().fusion(false);
 /// Elements of the buffers of a chain that is fused, and its kernels.
 const FUSED_ELEMENTS: usize = 1 << 22;
 const FUSED_NODES: usize = 4;

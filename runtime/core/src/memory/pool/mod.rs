@@ -72,6 +72,7 @@ struct PoolShared {
 
 /// What trimming freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Trimmed {
     /// Bytes.
     pub bytes: u64,

@@ -5,6 +5,7 @@
 
 /// A pool's figures at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct PoolStats {
     /// Rents asked for, refused ones included.
     pub rents: u64,
