@@ -10,13 +10,14 @@ use anymetal_hal::artifact::{Artifact, ArtifactTarget, ReducedEffort};
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
-/// use anymetal::{CompileOptions, Device, Error};
+/// use anymetal::{CompileOptions, Device, Error, LibraryDescriptor};
 ///
 /// let device = Device::system_default()?;
 /// // An error instead of the interpreter. For a whole program: `kernels.require-machine-code` in the
 /// // settings.
-/// let strict = CompileOptions { require_machine_code: true, ..CompileOptions::default() };
-/// let library = device.create_library(&LibraryDescriptor::from_source("kernel void nothing() {}").options(&strict))?;
+/// let strict = CompileOptions::new().require_machine_code(true);
+/// let nothing = LibraryDescriptor::from_source("kernel void nothing() {}").options(&strict);
+/// let library = device.create_library(&nothing)?;
 /// match library.pipeline("nothing") {
 ///     Ok(pipeline) => assert!(pipeline.executor().is_machine_code()),
 ///     Err(Error::NoMachineCode { kernel, reason }) => eprintln!("{kernel} would be interpreted: {reason}"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_core::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
+use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeRequest, decide};
 use anymetal_core::memory::{MemoryError, allocator};
 use anymetal_hal::device::LentMemory;
 use anymetal_hal::host_pages::HostPages;
@@ -48,7 +48,7 @@ impl Device {
     /// # }
     /// ```
     pub fn import<T: Pod>(&self, pages: HostPages, label: &str) -> Result<Buffer<T>, Box<ImportRefused>> {
-        let usage = BufferUsage::new(Touches::Once, Touches::Often).imported(true);
+        let usage = BufferUsage::new(AccessFrequency::Once, AccessFrequency::Often).imported(true);
         let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from);
         let (len, size) = (pages.length(), size_of::<T>() as u64);
         let mode = match mode {
@@ -95,7 +95,7 @@ impl Device {
     ///
     /// [`Device::borrow_region`] is the same without a type.
     pub fn borrow_host(&self, memory: LentMemory, label: &str) -> Result<Buffer<u8>, Error> {
-        let usage = BufferUsage::new(Touches::Once, Touches::Often).imported(true);
+        let usage = BufferUsage::new(AccessFrequency::Once, AccessFrequency::Often).imported(true);
         let mode = decide(ModeRequest::Automatic, usage, self.memory_kind()).map_err(MemoryError::from)?;
         let len = memory.length() as usize;
         let buffer: Arc<_> = self.hal().borrow_host(memory, label)?;

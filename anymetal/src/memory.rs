@@ -14,7 +14,7 @@ use crate::error::Error;
 
 pub use anymetal_core::memory::MemoryError;
 pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
-pub use anymetal_core::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
+pub use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeError, ModeRequest};
 pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_hal::buffer::StorageMode;
@@ -31,7 +31,7 @@ pub use crate::mapping::{Mapped, MappedMut};
 pub use crate::transfer::Download;
 
 /// The usage of memory without a placement.
-const SHARED: BufferUsage = BufferUsage::new(Touches::Often, Touches::Often);
+const SHARED: BufferUsage = BufferUsage::new(AccessFrequency::Often, AccessFrequency::Often);
 
 /// A device's memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]

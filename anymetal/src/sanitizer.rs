@@ -9,14 +9,15 @@
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
-//! use anymetal::{CheckMode, CompileOptions, Device, sanitizer};
+//! use anymetal::{CheckMode, CompileOptions, Device, LibraryDescriptor, sanitizer};
 //!
 //! let source = "kernel void shift(device float* x, uint i [[thread_position_in_grid]]) {
 //!     x[i] = x[i + 1];
 //! }";
-//! let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
+//! let options = CompileOptions::new().check_mode(CheckMode::Sanitize);
 //! let device = Device::system_default()?;
-//! let shift = device.create_library(&LibraryDescriptor::from_source(source).options(&options))?.pipeline("shift")?;
+//! let library = device.create_library(&LibraryDescriptor::from_source(source).options(&options))?;
+//! let shift = library.pipeline("shift")?;
 //! let x = device.buffer(&[0f32; 64])?;
 //! device.queue()?.launch(&shift).threads(64).arg(&x).submit()?.wait()?;
 //! let kinds: Vec<&str> = sanitizer::findings().iter().map(|finding| finding.kind.id()).collect();

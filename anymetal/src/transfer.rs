@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use anymetal_core::memory::MemoryError;
-use anymetal_core::memory::mode::{BufferUsage, ModeRequest, Touches};
+use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeRequest};
 use anymetal_core::memory::pool::{PooledBuffer, RentRequest};
 use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view;
@@ -48,7 +48,7 @@ impl Device {
     /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the
     /// device's own memory, if it has some. The elements are there when this returns.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
-        let usage = BufferUsage::new(Touches::Once, Touches::Often);
+        let usage = BufferUsage::new(AccessFrequency::Once, AccessFrequency::Often);
         self.create_buffer(&BufferDescriptor::new(elements).placed(usage, ModeRequest::Automatic))
     }
 

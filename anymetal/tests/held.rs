@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal::error::ErrorClass;
-use anymetal::memory::{BufferUsage, HeapDescriptor, HostPages, ModeRequest, ResourceOptions, Touches};
+use anymetal::memory::{
+    AccessFrequency, BufferUsage, HeapDescriptor, HostPages, ModeRequest, ResourceOptions,
+};
 use anymetal::testing::{self, NullDevice};
 use anymetal::{BufferDescriptor, Device, Error};
 use anymetal_core::memory::MemoryError;
@@ -155,7 +157,8 @@ fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
     let (guest, other) = (device.tenant("guest", limits()), device.tenant("other", limits()));
     let by_handle = device.for_tenant(&guest);
     let by_options = |label: &str| ResourceOptions::new().label(label).tenant(&guest);
-    let (usage, request) = (BufferUsage::new(Touches::Once, Touches::Often), ModeRequest::Automatic);
+    let (usage, request) =
+        (BufferUsage::new(AccessFrequency::Once, AccessFrequency::Often), ModeRequest::Automatic);
     // The buffer and what is staged for it are more than the quota, either way.
     let refused = by_handle.upload(&[1u8; 600]).map(drop).expect_err("600 and 600 are too many");
     assert_eq!(refused.class(), ErrorClass::Exhausted);

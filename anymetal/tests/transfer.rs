@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anymetal::config::{Layers, Size, Span};
 use anymetal::error::{DeviceError, ErrorClass};
-use anymetal::memory::{BufferUsage, MemoryError, ModeError, ModeRequest, StorageMode, Touches};
+use anymetal::memory::{AccessFrequency, BufferUsage, MemoryError, ModeError, ModeRequest, StorageMode};
 use anymetal::{BufferDescriptor, Device, Error, Queue};
 use anymetal_hal::clock::ManualClock;
 use anymetal_testing::null::NullDevice;
 
-const DEVICE_ONLY: BufferUsage = BufferUsage::new(Touches::Never, Touches::Often);
+const DEVICE_ONLY: BufferUsage = BufferUsage::new(AccessFrequency::Never, AccessFrequency::Often);
 
 /// A device whose staging ring has 4 KiB.
 fn device() -> Device {
@@ -45,7 +45,7 @@ fn a_buffer_tells_where_it_is_and_why() {
         )
         .unwrap();
     assert_eq!((rented.storage_mode(), rented.why()), (private.storage_mode(), private.why()));
-    let both = BufferUsage::new(Touches::Often, Touches::Often);
+    let both = BufferUsage::new(AccessFrequency::Often, AccessFrequency::Often);
     let refused = device
         .create_buffer(&BufferDescriptor::<u32>::zeroed(4).placed(both, ModeRequest::Private))
         .unwrap_err();

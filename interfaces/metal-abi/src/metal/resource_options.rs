@@ -1,6 +1,6 @@
 //! `MTLResourceOptions`: cache mode, storage mode and hazard tracking of a resource, in one number.
 
-use anymetal::memory::{self, BufferUsage, ModeRequest, Touches};
+use anymetal::memory::{self, AccessFrequency, BufferUsage, ModeRequest};
 
 const STORAGE_SHIFT: usize = 4;
 const HAZARD_SHIFT: usize = 8;
@@ -48,12 +48,12 @@ impl ResourceOptions {
     /// How such a buffer is made; `None` for a mode that buffers cannot have.
     pub(crate) fn placement(self) -> Option<memory::ResourceOptions> {
         let (request, host) = match self.storage_mode() {
-            0 => (ModeRequest::Shared, Touches::Often),
-            MANAGED => (ModeRequest::Managed, Touches::Often),
-            PRIVATE => (ModeRequest::Private, Touches::Never),
+            0 => (ModeRequest::Shared, AccessFrequency::Often),
+            MANAGED => (ModeRequest::Managed, AccessFrequency::Often),
+            PRIVATE => (ModeRequest::Private, AccessFrequency::Never),
             MEMORYLESS.. => return None,
         };
-        let usage = BufferUsage::new(host, Touches::Often);
+        let usage = BufferUsage::new(host, AccessFrequency::Often);
         Some(memory::ResourceOptions::new().placed(usage, request))
     }
 }

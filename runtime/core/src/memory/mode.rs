@@ -28,7 +28,7 @@ impl MemoryKind {
 
 /// How often one side touches a buffer in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Touches {
+pub enum AccessFrequency {
     /// Not at all.
     #[default]
     Never,
@@ -43,16 +43,16 @@ pub enum Touches {
 #[non_exhaustive]
 pub struct BufferUsage {
     /// How often the host reads or writes it.
-    pub host: Touches,
+    pub host: AccessFrequency,
     /// How often kernels and copies use it.
-    pub device: Touches,
+    pub device: AccessFrequency,
     /// Whether it stands for memory that the host already has (zero-copy import).
     pub imported: bool,
 }
 
 impl BufferUsage {
     /// The usage of new memory.
-    pub const fn new(host: Touches, device: Touches) -> Self {
+    pub const fn new(host: AccessFrequency, device: AccessFrequency) -> Self {
         BufferUsage { host, device, imported: false }
     }
 
@@ -201,24 +201,24 @@ pub fn decide(
     if usage.imported {
         return Err(ModeError::ImportedIsShared { asked: name(asked) });
     }
-    if asked == StorageMode::Private && usage.host == Touches::Often {
+    if asked == StorageMode::Private && usage.host == AccessFrequency::Often {
         return Err(ModeError::HostCannotSee { instead: name(best.mode) });
     }
-    let staged = asked == StorageMode::Private && usage.host == Touches::Once;
+    let staged = asked == StorageMode::Private && usage.host == AccessFrequency::Once;
     Ok(ModeDecision { mode: asked, reason: if staged { Reason::StagedOnce } else { Reason::Asked } })
 }
 
 fn best(usage: BufferUsage, memory: MemoryKind) -> ModeDecision {
     let (mode, reason) = match (usage.imported, usage.host, usage.device, memory) {
         (true, ..) => (StorageMode::Shared, Reason::Imported),
-        (_, Touches::Never, ..) => (StorageMode::Private, Reason::DeviceOnly),
-        (_, _, Touches::Never, _) => (StorageMode::Shared, Reason::HostOnly),
+        (_, AccessFrequency::Never, ..) => (StorageMode::Private, Reason::DeviceOnly),
+        (_, _, AccessFrequency::Never, _) => (StorageMode::Shared, Reason::HostOnly),
         (.., MemoryKind::Unified) => (StorageMode::Shared, Reason::Unified),
-        (_, _, Touches::Once, MemoryKind::Discrete) => (StorageMode::Shared, Reason::StreamedOnce),
-        (_, Touches::Once, Touches::Often, MemoryKind::Discrete) => {
+        (_, _, AccessFrequency::Once, MemoryKind::Discrete) => (StorageMode::Shared, Reason::StreamedOnce),
+        (_, AccessFrequency::Once, AccessFrequency::Often, MemoryKind::Discrete) => {
             (StorageMode::Private, Reason::StagedOnce)
         }
-        (_, Touches::Often, Touches::Often, MemoryKind::Discrete) => {
+        (_, AccessFrequency::Often, AccessFrequency::Often, MemoryKind::Discrete) => {
             (StorageMode::Managed, Reason::BothOften)
         }
     };
@@ -235,11 +235,11 @@ fn name(mode: StorageMode) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::AccessFrequency::{Never, Often, Once};
     use super::MemoryKind::{Discrete, Unified};
-    use super::Touches::{Never, Often, Once};
     use super::*;
 
-    fn usage(host: Touches, device: Touches) -> BufferUsage {
+    fn usage(host: AccessFrequency, device: AccessFrequency) -> BufferUsage {
         BufferUsage { host, device, imported: false }
     }
 
