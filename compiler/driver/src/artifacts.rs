@@ -148,7 +148,7 @@ fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, Com
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
         let (llvm, prepared) = prepared_beside_llvm(subject, target)?;
-        let (module, specialisation) = (&prepared.module, subject.specialisation());
+        let (module, specialisation) = (&prepared.module, &prepared.lowering(subject.specialisation()));
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
         match target {
@@ -171,7 +171,7 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
     let (shared, name, requested) = (subject.shared(), subject.name(), target);
     let make = || {
         let (llvm, prepared) = prepared_beside_llvm(subject, target)?;
-        let (module, specialisation) = (&prepared.module, subject.specialisation());
+        let (module, specialisation) = (&prepared.module, &prepared.lowering(subject.specialisation()));
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
         let (target, code, kernel) = match target {

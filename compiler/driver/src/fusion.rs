@@ -261,7 +261,12 @@ impl Subject for Fusion<'_> {
         }
         let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
         let module = self.module(self.threads)?.map_err(unproved)?;
-        Ok(Arc::new(Prepared { module, constants: Vec::new(), depends_on_group_size: true }))
+        Ok(Arc::new(Prepared {
+            module,
+            constants: Vec::new(),
+            depends_on_group_size: true,
+            passes: self.specialisation.passes.clone(),
+        }))
     }
 
     fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError> {

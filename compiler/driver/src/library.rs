@@ -250,10 +250,11 @@ impl Library {
         let prepare = || {
             let constants = made.constants(kernel).to_vec();
             let budget = &self.shared().budget;
-            let manager = &mut PassManager::default();
+            let manager = &mut PassManager::new(&specialisation.passes);
             let module = prepare(&made.module, kernel, specialisation, calls, budget, manager)?;
             let depends_on_group_size = made.module.functions.iter().any(depends_on_group_size);
-            Ok(Prepared { module, constants, depends_on_group_size })
+            let passes = specialisation.passes.after(manager.executions());
+            Ok(Prepared { module, constants, depends_on_group_size, passes })
         };
         stage(Stage::Prepare, kernel, || big_stack::run("middle end", prepare))
     }

@@ -12,7 +12,7 @@ use anymetal_hal::artifact::{
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
-use anymetal_opt::PassManager;
+use anymetal_opt::{Level, PassManager};
 use anymetal_telemetry::record::Stage;
 
 use crate::budget::{Budget, largest_line};
@@ -45,7 +45,9 @@ fn cpu_options(
     specialisation: &Specialisation,
 ) -> Result<(CpuOptions, Option<[u32; 3]>), CompileError> {
     let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
-    let given = specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups);
+    let level = specialisation.passes.level;
+    let given =
+        specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups && level != Level::O0);
     let executed = given.and_then(|given| cpu::executed_group(module, kernel, given));
     let options = CpuOptions {
         checks: specialisation.checks,
@@ -55,8 +57,9 @@ fn cpu_options(
         features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
         comments: false,
-        baseline: false,
+        baseline: level == Level::O0,
         max_text_bytes: usize::MAX,
+        passes: specialisation.passes.clone(),
     };
     Ok((options, executed))
 }
@@ -75,6 +78,7 @@ pub(crate) fn lower(
 pub(crate) struct Generated {
     pub(crate) code: CpuCode,
     effort: Effort,
+    level: Level,
     executed_group: Option<[u32; 3]>,
 }
 
@@ -110,7 +114,7 @@ pub(crate) fn generate(
     };
     let (code, effort) = stage(Stage::Generate, &kernel.name, within_budget)?;
     shared.counts.add_effort(effort);
-    Ok(Generated { code, effort, executed_group })
+    Ok(Generated { code, effort, level: specialisation.passes.level, executed_group })
 }
 
 pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
@@ -135,11 +139,12 @@ pub(crate) fn through_llvm(
     generated: &Generated,
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
-    llvm.compile(&generated.code.llvm_ir, &options_for(generated.effort, options)).map_err(internal)
+    llvm.compile(&generated.code.llvm_ir, &options_for(generated, options)).map_err(internal)
 }
 
-fn options_for(effort: Effort, options: &CompileOptions) -> CompileOptions {
-    let opt = if effort == Effort::Unoptimised { OptLevel::O0 } else { options.opt };
+fn options_for(generated: &Generated, options: &CompileOptions) -> CompileOptions {
+    let is_unoptimised = generated.effort == Effort::Unoptimised || generated.level == Level::O0;
+    let opt = if is_unoptimised { OptLevel::O0 } else { options.opt };
     CompileOptions { opt, ..options.clone() }
 }
 
@@ -148,11 +153,11 @@ pub(crate) fn internal(error: anymetal_llvm::CompileError) -> CompileError {
 }
 
 /// The object, made on the processors that no other compile uses.
-fn object(llvm: &Llvm, code: &CpuCode, effort: Effort) -> Result<Vec<u8>, CompileError> {
+fn object(llvm: &Llvm, generated: &Generated) -> Result<Vec<u8>, CompileError> {
     let compiling = Compiling::new();
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let parts = code.parts(processors / compiling.all);
-    let options = options_for(effort, &CompileOptions::default());
+    let parts = generated.code.parts(processors / compiling.all);
+    let options = options_for(generated, &CompileOptions::default());
     let objects = side_by_side(&parts, &|part| llvm.compile(part, &options).map_err(internal))?;
     join(objects).map_err(internal)
 }
@@ -208,8 +213,9 @@ pub(crate) fn compile(
     specialisation: &Specialisation,
     shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
-    let Generated { code, effort, executed_group } = generate(module, kernel, specialisation, false, shared)?;
-    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code, effort))?;
+    let generated = generate(module, kernel, specialisation, false, shared)?;
+    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &generated))?;
+    let Generated { code, effort, executed_group, .. } = generated;
     complete(&mut info, &code, specialisation);
     info.executed_group = executed_group;
     info.reduced_effort =

@@ -40,6 +40,7 @@ fn options(kernel: &Kernel, specialisation: &Specialisation, sm: u32) -> Result<
         group_size: specialisation.group_size,
         whole_threadgroups_only: specialisation.whole_threadgroups_only,
         symbol: ENTRY_SYMBOL.to_owned(),
+        passes: specialisation.passes.clone(),
         ..PtxOptions::default()
     })
 }

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anymetal_hal::artifact::{Effort, FunctionConstantInfo};
 use anymetal_ir::{Module, Op};
+use anymetal_opt::PassOptions;
+
+use crate::library::Specialisation;
 
 /// Instructions of all prepared modules that a compiler keeps; real kernels have hundreds to thousands.
 pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
@@ -22,9 +25,16 @@ pub(crate) struct Prepared {
     pub(crate) constants: Vec<FunctionConstantInfo>,
     /// Whether preparing it for whole threadgroups of one size may give another module.
     pub(crate) depends_on_group_size: bool,
+    /// Which of the passes that follow run.
+    pub(crate) passes: PassOptions,
 }
 
 impl Prepared {
+    /// The specialisation for the target's passes.
+    pub(crate) fn lowering(&self, specialisation: &Specialisation) -> Specialisation {
+        Specialisation { passes: self.passes.clone(), ..specialisation.clone() }
+    }
+
     /// Whether calls are left in it.
     pub(crate) fn has_calls(&self) -> bool {
         let mut insts = self.module.functions.iter().flat_map(|function| &function.insts);

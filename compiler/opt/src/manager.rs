@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::fmt;
 
+use super::pass_options::{Level, PassOptions};
 use super::uniform_div_versioning::Divergence;
 use anymetal_analysis::Bounds;
 use anymetal_ir::{Function, Module, Value, VerifyError, print_module, verify_function};
@@ -18,8 +19,17 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// The lowest level at which it runs; at the lowest of all it is required.
+    pub level: Level,
     /// Transforms the function; returns whether it changed anything.
     pub run: fn(&mut Function, &PassContext<'_>) -> bool,
+}
+
+impl Pass {
+    /// Whether code generators rely on it, so that it always runs.
+    pub fn is_required(&self) -> bool {
+        self.level == Level::O0
+    }
 }
 
 impl fmt::Debug for Pass {
@@ -102,6 +112,9 @@ pub type AfterPass<'a> = &'a mut dyn FnMut(&str, &Module, &Function);
 /// Runs passes.
 #[derive(Default)]
 pub struct PassManager<'a> {
+    options: PassOptions,
+    /// Executions so far of passes that are not required.
+    executions: u64,
     after: Option<AfterPass<'a>>,
 }
 
@@ -112,9 +125,19 @@ impl fmt::Debug for PassManager<'_> {
 }
 
 impl<'a> PassManager<'a> {
+    /// Runs what the options include.
+    pub fn new(options: &PassOptions) -> Self {
+        Self { options: options.clone(), ..Self::default() }
+    }
+
     /// With a function that is called after each pass that changed something.
-    pub fn watched(after: AfterPass<'a>) -> Self {
-        Self { after: Some(after) }
+    pub fn watched(options: &PassOptions, after: AfterPass<'a>) -> Self {
+        Self { after: Some(after), ..Self::new(options) }
+    }
+
+    /// How many times a pass that is not required was to run.
+    pub fn executions(&self) -> u64 {
+        self.executions
     }
 
     /// Runs the steps over the function; returns whether anything changed.
@@ -163,7 +186,22 @@ impl<'a> PassManager<'a> {
         changed
     }
 
+    /// Whether a pass runs now. Counts it.
+    fn admits(&mut self, pass: &Pass) -> bool {
+        if pass.is_required() {
+            return true;
+        }
+        if !self.options.includes(pass) {
+            return false;
+        }
+        self.executions += 1;
+        self.options.bisect_limit.is_none_or(|limit| self.executions <= limit)
+    }
+
     fn run_pass(&mut self, pass: &Pass, context: &PassContext<'_>, function: &mut Function) -> bool {
+        if !self.admits(pass) {
+            return false;
+        }
         let _running = Running::begin(pass.name);
         let changed = (pass.run)(function, context);
         if changed {
@@ -237,6 +275,7 @@ mod tests {
     const BREAKS: Pass = Pass {
         name: "break_sums",
         summary: "leaves IR that the verifier refuses",
+        level: Level::O1,
         run: |function, _| {
             for inst in &mut function.insts {
                 if let Op::Binary(BinOp::Add, a, _) = inst.op {
@@ -250,7 +289,7 @@ mod tests {
     fn run(steps: &[Step], after: AfterPass<'_>) -> Function {
         let module = parse_module(SUM).expect("the text is well formed");
         let mut function = module.functions[0].clone();
-        PassManager::watched(after).run(steps, &module, &AnyTarget, &mut function);
+        PassManager::watched(&PassOptions::new(), after).run(steps, &module, &AnyTarget, &mut function);
         function
     }
 
@@ -271,7 +310,8 @@ mod tests {
 
     #[test]
     fn steps_after_a_pass_without_changes_do_not_run() {
-        const KEEPS: Pass = Pass { name: "keep", summary: "changes nothing", run: |_, _| false };
+        const KEEPS: Pass =
+            Pass { name: "keep", summary: "changes nothing", level: Level::O1, run: |_, _| false };
         let mut seen = Vec::new();
         let then = &[Step::Pass(&crate::pipeline::FOLD, &[])];
         run(&[Step::Pass(&KEEPS, then)], &mut |pass, _, _| seen.push(pass.to_owned()));

@@ -8,6 +8,7 @@
 
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
+use super::pass_options::Level;
 use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
@@ -17,12 +18,14 @@ use super::{
 };
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
 
-/// Declares passes: the constant, the name that `--print-after` takes, one line, and the function.
+/// Declares passes: the constant, the name that `--print-after` takes, the lowest level (`O0`: required), one
+/// line, and the function.
 macro_rules! passes {
-    ($($constant:ident = $name:literal, $summary:literal, $run:expr;)*) => {
+    ($($constant:ident = $name:literal, $level:ident, $summary:literal, $run:expr;)*) => {
         $(
             #[doc = $summary]
-            pub const $constant: Pass = Pass { name: $name, summary: $summary, run: $run };
+            pub const $constant: Pass =
+                Pass { name: $name, summary: $summary, level: Level::$level, run: $run };
         )*
         /// Every pass over functions, in the order in which pipelines first use them.
         pub const ALL: &[&Pass] = &[$(&$constant),*];
@@ -30,69 +33,69 @@ macro_rules! passes {
 }
 
 passes! {
-    FOLD = "fold", "Fold constants, exact identities, and control flow that constants decide.",
+    FOLD = "fold", O1, "Fold constants, exact identities, and control flow that constants decide.",
         |function, context| fold::fold(context.module, function);
-    EXCESS_PRECISION = "excess_precision",
+    EXCESS_PRECISION = "excess_precision", O1,
         "In fast math mode, compute with numbers as they were before they were rounded to half.",
         |function, _| excess_precision::excess_precision(function);
-    RECIPROCAL_ROOT = "reciprocal_root",
+    RECIPROCAL_ROOT = "reciprocal_root", O1,
         "Outside of safe math mode, divide by a square root by multiplying with `rsqrt`.",
         |function, _| reciprocal_root::reciprocal_root(function);
-    SROA = "sroa", "Split aggregates in private memory into scalars.",
+    SROA = "sroa", O1, "Split aggregates in private memory into scalars.",
         |function, _| sroa::sroa(function);
-    SPECULATE_SELECT_LOADS = "speculate_select_loads",
+    SPECULATE_SELECT_LOADS = "speculate_select_loads", O1,
         "Turn a load through a select of two addresses into a select of two loads.",
         |function, _| speculate_select_loads::speculate_select_loads(function);
-    MEM2REG = "mem2reg", "Forward stores of private variables to their loads.",
+    MEM2REG = "mem2reg", O1, "Forward stores of private variables to their loads.",
         |function, _| mem2reg::mem2reg(function);
-    BOOL_COPIES = "bool_copies", "Copy the byte of a `bool` that is loaded to be stored.",
+    BOOL_COPIES = "bool_copies", O1, "Copy the byte of a `bool` that is loaded to be stored.",
         |function, _| bool_copies::bool_copies(function);
-    HOIST_COMMON_CODE = "hoist_common_code", "Hoist instructions that both arms of a branch begin with.",
+    HOIST_COMMON_CODE = "hoist_common_code", O1, "Hoist instructions that both arms of a branch begin with.",
         |function, _| hoist_common_code::hoist_common_code(function);
-    IF_CONVERT = "if_convert", "Turn small branches into selects.",
+    IF_CONVERT = "if_convert", O1, "Turn small branches into selects.",
         |function, _| if_convert::if_convert(function);
-    EARLY_CSE = "early_cse", "Remove common subexpressions and repeated loads.",
+    EARLY_CSE = "early_cse", O1, "Remove common subexpressions and repeated loads.",
         |function, _| early_cse::early_cse(function);
-    LICM = "licm", "Hoist loop-invariant code.",
+    LICM = "licm", O1, "Hoist loop-invariant code.",
         |function, _| licm::licm(function);
-    DCE = "dce", "Remove dead code and dead stores to private memory.",
+    DCE = "dce", O1, "Remove dead code and dead stores to private memory.",
         |function, _| dce::dce(function);
-    LOOP_SIMPLIFY = "loop_simplify", "Move the step that ends a loop's body to its continuing block.",
+    LOOP_SIMPLIFY = "loop_simplify", O1, "Move the step that ends a loop's body to its continuing block.",
         |function, _| loop_simplify::loop_simplify(function);
-    UNROLL = "unroll", "Unroll loops of a known trip count completely where that pays.",
+    UNROLL = "unroll", O1, "Unroll loops of a known trip count completely where that pays.",
         // An inner loop first, then the one around it; later what has become small.
         |function, context| unroll::unroll(function, context.round >= 3);
-    COMPACT = "compact", "Drop unreachable instructions and number the rest in order.",
+    COMPACT = "compact", O0, "Drop unreachable instructions and number the rest in order.",
         |function, _| compact::compact(function);
-    HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", "Move threadgroup barriers out of divergent branches.",
+    HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", O0, "Move threadgroup barriers out of divergent branches.",
         |function, _| hoist_divergent_barriers::hoist_divergent_barriers(function);
-    LOCALIZE_DIVERGENT_EXITS = "localize_divergent_exits",
+    LOCALIZE_DIVERGENT_EXITS = "localize_divergent_exits", O0,
         "Give divergent exits after the last barrier a scope of their own.",
         |function, _| localize_divergent_exits::localize_divergent_exits(function);
-    PREFETCH = "prefetch", "Insert prefetches of the next threadgroup's and the next iterations' data.",
+    PREFETCH = "prefetch", O2, "Insert prefetches of the next threadgroup's and the next iterations' data.",
         |function, _| prefetch::prefetch(function);
-    MEMCPY_IDIOM = "memcpy_idiom", "Turn element-wise copies between memories into one copy.",
+    MEMCPY_IDIOM = "memcpy_idiom", O2, "Turn element-wise copies between memories into one copy.",
         |function, context| context.with_bounds(|bounds| memcpy_idiom::memcpy_idiom(function, bounds));
-    MERGE_STORES = "merge_stores", "Merge adjacent threadgroup stores of a thread into vector stores.",
+    MERGE_STORES = "merge_stores", O2, "Merge adjacent threadgroup stores of a thread into vector stores.",
         |function, context| context.with_bounds(|bounds| merge_stores::merge_stores(function, bounds));
-    SEPARABLE_FILTER = "separable_filter",
+    SEPARABLE_FILTER = "separable_filter", O2,
         "Add up weighted neighbours column by column, so that columns are shared between outputs.",
         // Without such shifts, building shared columns costs more than it saves.
         |function, context| {
             context.target.shifts_lanes_in_one_instruction() && separable_filter::separable_filter(function)
         };
-    SPLIT_ACCUMULATORS = "split_accumulators", "Split long floating-point sums into two accumulators.",
+    SPLIT_ACCUMULATORS = "split_accumulators", O2, "Split long floating-point sums into two accumulators.",
         |function, _| split_accumulators::split_accumulators(function);
-    DIV_REM_PAIRS = "div_rem_pairs", "Bring division and remainder of the same operands together.",
+    DIV_REM_PAIRS = "div_rem_pairs", O2, "Bring division and remainder of the same operands together.",
         |function, _| div_rem_pairs::div_rem_pairs(function);
-    SCHEDULE_LONG_LATENCY = "schedule_long_latency", "Schedule long-latency calls earlier.",
+    SCHEDULE_LONG_LATENCY = "schedule_long_latency", O2, "Schedule long-latency calls earlier.",
         |function, _| schedule_long_latency::schedule_long_latency(function);
-    GROUP_SIZE = "group_size", "Replace queries that a known threadgroup size answers by constants.",
+    GROUP_SIZE = "group_size", O0, "Replace queries that a known threadgroup size answers by constants.",
         |function, context| {
             let size = context.target.group_size().filter(|_| depends_on_group_size(function));
             size.is_some_and(|size| set_group_size(function, size))
         };
-    UNIFORM_DIV_VERSIONING = "uniform_div_versioning",
+    UNIFORM_DIV_VERSIONING = "uniform_div_versioning", O2,
         "Version code for SIMD-groups in which a quotient is uniform.",
         |function, context| uniform_div_versioning::uniform_div_versioning(function, context.target);
 }

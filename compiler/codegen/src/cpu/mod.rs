@@ -110,7 +110,7 @@ pub fn lower(
 /// Those of [`generate`], except [`CodegenError::TooMuchText`], which only writing the code shows.
 pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuDescription, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
+    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     checked_instructions(&general)?;
     whole.as_ref().map(checked_instructions).transpose()?;
     let threadgroup_static_bytes = ThreadgroupVariables::new(module)?.bytes;
@@ -121,7 +121,7 @@ pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 /// specialised.
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
+    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     debug_assert_eq!(general.params.len(), kernel.args.len(), "a kernel's parameters are its arguments");
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;

@@ -2,6 +2,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{FuncId, Loc, Space};
+use anymetal_opt::PassOptions;
 
 /// Vector instructions of the processor that code is generated for. All false is valid and slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -43,6 +44,8 @@ pub struct CpuOptions {
     pub baseline: bool,
     /// Bytes of text of one function at which [`CodegenError::TooMuchText`] ends the emission.
     pub max_text_bytes: usize,
+    /// Which of the target's passes run.
+    pub passes: PassOptions,
 }
 
 impl Default for CpuOptions {
@@ -56,6 +59,7 @@ impl Default for CpuOptions {
             comments: false,
             baseline: false,
             max_text_bytes: usize::MAX,
+            passes: PassOptions::new(),
         }
     }
 }

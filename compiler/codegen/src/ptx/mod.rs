@@ -74,7 +74,7 @@ pub fn lower(
 /// A kernel that is unknown, not prepared or too large, and operations that the target cannot do.
 pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    let function = lower(module, kernel, options, &mut PassManager::default());
+    let function = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     let order = checked_instructions(&function)?;
     let analysis = analysis::Analysis::new(module, &function, kernel, &order);
     let static_bytes = checked_static_bytes(module, &function, &analysis)?;
@@ -89,7 +89,7 @@ pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
 /// Exactly those of [`generate`].
 pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxDescription, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
-    let function = lower(module, kernel, options, &mut PassManager::default());
+    let function = lower(module, kernel, options, &mut PassManager::new(&options.passes));
     let order = checked_instructions(&function)?;
     let analysis = analysis::Analysis::new(module, &function, kernel, &order);
     let threadgroup_static_bytes = checked_static_bytes(module, &function, &analysis)?;

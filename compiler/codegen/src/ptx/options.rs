@@ -1,5 +1,7 @@
 //! What goes into code generation for NVIDIA GPUs and what comes out. Plain data.
 
+use anymetal_opt::PassOptions;
+
 use crate::cpu::FaultSite;
 
 /// How to generate code.
@@ -18,6 +20,8 @@ pub struct PtxOptions {
     pub whole_threadgroups_only: bool,
     /// The name of the entry.
     pub symbol: String,
+    /// Which of the target's passes run.
+    pub passes: PassOptions,
 }
 
 impl Default for PtxOptions {
@@ -29,6 +33,7 @@ impl Default for PtxOptions {
             group_size: None,
             whole_threadgroups_only: false,
             symbol: "kernel".to_owned(),
+            passes: PassOptions::new(),
         }
     }
 }

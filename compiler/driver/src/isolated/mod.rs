@@ -20,6 +20,7 @@ use anymetal_hal::metal_source::MetalSource;
 use anymetal_isolate::{Frame, Isolate, IsolationError, Pool};
 use anymetal_msl::hir::ArgumentLayout;
 use anymetal_msl::pp::IncludeLoader;
+use anymetal_opt::PassOptions;
 use anymetal_types::family::{Family, FamilyRefusal};
 
 use crate::big_stack;
@@ -320,17 +321,18 @@ pub(crate) fn prepared(
     stage: ModuleStage,
 ) -> Result<Prepared, CompileError> {
     let (kernel, specialisation) = (kernel.to_owned(), specialisation.clone());
-    prepared_of(ask(pool, library, Ask::Module { kernel, specialisation, stage })?)
+    let passes = specialisation.passes.clone();
+    prepared_of(ask(pool, library, Ask::Module { kernel, specialisation, stage })?, passes)
 }
 
 /// The module of an answer, verified.
-fn prepared_of(answer: (Answer, Vec<u8>)) -> Result<Prepared, CompileError> {
+fn prepared_of(answer: (Answer, Vec<u8>), passes: PassOptions) -> Result<Prepared, CompileError> {
     let (Answer::Module { constants, depends_on_group_size, positions }, text) = answer else {
         return Err(unexpected());
     };
     let text = text_of(text)?;
     let module = big_stack::run("reader", || Ok(module::read(&text, positions)?))?;
-    Ok(Prepared { module, constants, depends_on_group_size })
+    Ok(Prepared { module, constants, depends_on_group_size, passes })
 }
 
 /// Kernels to be fused, as they are asked about.
@@ -370,7 +372,7 @@ impl AskedFusion<'_> {
     }
 
     pub(crate) fn prepared(&self, pool: &Pool) -> Result<Prepared, CompileError> {
-        prepared_of(self.ask(pool, OfFusion::Module)?)
+        prepared_of(self.ask(pool, OfFusion::Module)?, PassOptions::new())
     }
 
     pub(crate) fn artifact(

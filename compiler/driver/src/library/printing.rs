@@ -90,7 +90,8 @@ fn print_lowered(
 ) -> Result<String, CompileError> {
     let found = kernel_of(&module, kernel)?;
     let function = found.function.index();
-    let lowered = machine_code::lower(&module, found, specialisation, &mut PassManager::default())?;
+    let lowered =
+        machine_code::lower(&module, found, specialisation, &mut PassManager::new(&specialisation.passes))?;
     module.functions[function] = lowered.general;
     let mut text = print_module(&module);
     if let (Some(whole), Some([x, y, z])) = (lowered.whole, specialisation.group_size) {
@@ -132,6 +133,7 @@ impl Library {
             _ => self.prepared(kernel, specialisation)?,
         };
         let module = &prepared.module;
+        let specialisation = &prepared.lowering(specialisation);
         let generate = |comments| {
             let found = kernel_of(module, kernel)?;
             machine_code::generate(module, found, specialisation, comments, self.shared())
@@ -150,7 +152,13 @@ impl Library {
                 let mut module = module.clone();
                 let found = kernel_of(&module, kernel)?;
                 let at = found.function.index();
-                let lowered = nvidia::lower(&module, found, specialisation, sm, &mut PassManager::default())?;
+                let lowered = nvidia::lower(
+                    &module,
+                    found,
+                    specialisation,
+                    sm,
+                    &mut PassManager::new(&specialisation.passes),
+                )?;
                 module.functions[at] = lowered;
                 Ok(print_module(&module))
             }
@@ -189,7 +197,7 @@ impl Library {
                     let _ = writeln!(text, "; after {pass}: {}\n{}", function.name, print_function(function));
                 }
             };
-            let mut manager = PassManager::watched(&mut after);
+            let mut manager = PassManager::watched(&specialisation.passes, &mut after);
             let budget = &self.shared().budget;
             let calls = match target {
                 Target::Nvidia { .. } => Calls::Inlined,

@@ -1,6 +1,7 @@
 //! What is requested of a library: how a kernel is specialised, and for which target.
 
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
+use anymetal_opt::PassOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::constants::{self, ConstantKey, ConstantValue};
@@ -28,6 +29,8 @@ pub struct Specialisation {
     pub threadgroup_reserve: u64,
     /// As [`anymetal_ir::Module::whole_buffers`]. Not for NVIDIA GPUs.
     pub whole_buffers: bool,
+    /// Which passes run. Not under the sanitizer, which runs the code as the front end made it.
+    pub passes: PassOptions,
 }
 
 impl Default for Specialisation {
@@ -41,6 +44,7 @@ impl Default for Specialisation {
             checks: true,
             threadgroup_reserve: 0,
             whole_buffers: false,
+            passes: PassOptions::new(),
         }
     }
 }
@@ -61,6 +65,7 @@ impl Specialisation {
             .number(self.checks.into())
             .number(self.threadgroup_reserve)
             .number(self.whole_buffers.into())
+            .field(self.passes.to_string())
     }
 }
 
