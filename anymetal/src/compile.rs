@@ -33,16 +33,9 @@ const THREADGROUP_MEMORY_BYTES: u64 = 64 << 10;
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_driver::Library, checks: Checks, target: Target, family: Option<Family> },
+    Source { library: anymetal_driver::Library, code: Specialisation, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
-}
-
-/// What of the options decides how accesses are checked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Checks {
-    pub(crate) mode: CheckMode,
-    pub(crate) whole_buffers: bool,
 }
 
 /// What is known of a kernel before there is code for it.
@@ -81,8 +74,8 @@ impl CompiledLibrary {
         if options.check_mode == CheckMode::Sanitize {
             return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options))));
         }
-        let checks = Checks { mode: options.check_mode, whole_buffers: options.whole_buffers };
-        Ok(CompiledLibrary::Source { library, checks, target, family: options.family })
+        let code = code_options(options);
+        Ok(CompiledLibrary::Source { library, code, target, family: options.family })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -149,8 +142,8 @@ impl CompiledLibrary {
         }
         let library = self.of_source()?.linked_with(list)?;
         Ok(match self {
-            CompiledLibrary::Source { checks, target, family, .. } => {
-                CompiledLibrary::Source { library, checks, target, family }
+            CompiledLibrary::Source { code, target, family, .. } => {
+                CompiledLibrary::Source { library, code, target, family }
             }
             CompiledLibrary::Sanitized(sanitized) => {
                 CompiledLibrary::Sanitized(Arc::new(sanitized.with_library(library)))
@@ -223,15 +216,15 @@ impl CompiledLibrary {
     /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what
     /// it runs as; most of the work of compiling is not done yet.
     pub(crate) fn describe(&self, kernel: &str, constants: &FunctionConstants) -> Result<Description, Error> {
-        if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
-            library.check_family(kernel, &specialisation(constants, *checks), *family)?;
+        if let CompiledLibrary::Source { library, code, family: Some(family), .. } = self {
+            library.check_family(kernel, &specialisation(constants, code), *family)?;
         }
         let (artifact, executor) = match self {
             CompiledLibrary::Sanitized(sanitized) => {
                 (sanitized.artifact(kernel, constants)?, Executor::sanitizer())
             }
-            CompiledLibrary::Source { library, checks, target, .. } => {
-                let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
+            CompiledLibrary::Source { library, code, target, .. } => {
+                let artifact = library.description(kernel, &specialisation(constants, code), *target);
                 let artifact = made(kernel, artifact)?;
                 let executor = Executor::of_code(&artifact);
                 (artifact, executor)
@@ -272,12 +265,12 @@ impl CompiledLibrary {
     ) -> Result<Arc<Artifact>, Error> {
         match self {
             CompiledLibrary::Sanitized(sanitized) => sanitized.artifact(kernel, constants),
-            CompiledLibrary::Source { library, checks, target, .. } => {
+            CompiledLibrary::Source { library, code, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
                     whole_threadgroups_only: grids.whole_only,
                     keeps_threadgroups: grids.narrow,
-                    ..specialisation(constants, *checks)
+                    ..specialisation(constants, code)
                 };
                 made(kernel, library.artifact(kernel, &specialisation, *target))
             }
@@ -357,9 +350,9 @@ fn with_fusion<T>(
     let of_source = inputs.iter().map(|input| match input.compiled {
         CompiledLibrary::Source { target: Target::Metal, .. } => None,
         // What is proved of the bytes that launches share counts from where they are bound.
-        CompiledLibrary::Source { checks: Checks { whole_buffers: true, .. }, .. } => None,
-        CompiledLibrary::Source { library, checks, .. } => {
-            Some((library, specialisation(input.constants, *checks), input))
+        CompiledLibrary::Source { code: Specialisation { whole_buffers: true, .. }, .. } => None,
+        CompiledLibrary::Source { library, code, .. } => {
+            Some((library, specialisation(input.constants, code), input))
         }
         CompiledLibrary::Sanitized(_) | CompiledLibrary::Artifact { .. } => None,
     });
@@ -376,12 +369,22 @@ fn with_fusion<T>(
     with(&Fusion::new(parts.collect(), group_size, threads).ok_or_else(apart)?)
 }
 
-pub(crate) fn specialisation(constants: &FunctionConstants, checks: Checks) -> Specialisation {
+/// What the options say about a kernel's code.
+pub(crate) fn code_options(options: &CompileOptions) -> Specialisation {
+    let is_bounded_by_pages = options.check_mode == CheckMode::Pages;
+    Specialisation {
+        checks: options.check_mode != CheckMode::Off,
+        threadgroup_reserve: if is_bounded_by_pages { THREADGROUP_MEMORY_BYTES } else { 0 },
+        whole_buffers: options.whole_buffers,
+        passes: options.passes.clone(),
+        ..Specialisation::default()
+    }
+}
+
+/// The code with values for function constants.
+pub(crate) fn specialisation(constants: &FunctionConstants, code: &Specialisation) -> Specialisation {
     let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
-    let Checks { mode, whole_buffers } = checks;
-    let threadgroup_reserve = if mode == CheckMode::Pages { THREADGROUP_MEMORY_BYTES } else { 0 };
-    let checks = mode != CheckMode::Off;
-    Specialisation { constants, checks, threadgroup_reserve, whole_buffers, ..Specialisation::default() }
+    Specialisation { constants, ..code.clone() }
 }
 
 fn source_options(options: &CompileOptions) -> SourceOptions {

@@ -382,8 +382,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     }
 
     /// The textures and samplers that the kernel takes; those that are not set are bound to what is set at
-    /// the index of their role ([`BindingRole::index`]), such as [`crate::argument::Unbound`], or missed by the checks
-    /// of bindings.
+    /// the index of their role ([`BindingRole::index`]), such as
+    /// [`crate::argument::Unbound`], or missed by the checks of bindings.
     fn bind_resources(
         &self,
         pipeline: &Pipeline,

@@ -4,3 +4,4 @@ pub use anymetal_core::config::{
     CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
     Span, StreamsLayer,
 };
+pub use anymetal_driver::{Level, PassOptions};

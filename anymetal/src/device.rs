@@ -348,8 +348,8 @@ impl Device {
     }
 
     /// What its clock shows now, in nanoseconds, if command buffers can sample it
-    /// ([`crate::CommandBuffer::sample_time`]); the error says that they cannot. [`crate::profile::Timing`] is by the
-    /// same clock.
+    /// ([`crate::CommandBuffer::sample_time`]); the error says that they cannot.
+    /// [`crate::profile::Timing`] is by the same clock.
     pub fn clock_ns(&self) -> Result<u64, Error> {
         Ok(self.shared.hal.clock_ns()?)
     }

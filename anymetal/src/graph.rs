@@ -123,8 +123,8 @@ impl GraphBuilder {
         self.inner.view(name, buffer.into())
     }
 
-    /// A buffer of that many bytes that is set before a run with [`crate::graph::Executable::set_buffer`], and may
-    /// be another in the next.
+    /// A buffer of that many bytes that is set before a run with [`Executable::set_buffer`], and may be another
+    /// in the next.
     pub fn parameter(&mut self, name: impl Into<String>, bytes: u64) -> Result<ResourceId, Error> {
         Ok(self.inner.parameter(name, bytes)?)
     }
@@ -138,10 +138,10 @@ impl GraphBuilder {
         self.parameter(name, bytes_of::<T>(elements)?)
     }
 
-    /// An argument of kernels that may be another in the next run ([`crate::graph::Executable::set_value`]), and
+    /// An argument of kernels that may be another in the next run ([`Executable::set_value`]), and
     /// what it is until then: whatever a launch takes for an argument, except buffers; of structures,
-    /// [`crate::argument::Plain`]. It is converted to what each kernel that it is given to declares, and refused there
-    /// if that cannot be.
+    /// [`crate::argument::Plain`]. It is converted to what each kernel that it is given to declares, and
+    /// refused there if that cannot be.
     pub fn value(
         &mut self,
         name: impl Into<String>,

@@ -74,8 +74,8 @@ impl Device {
 }
 
 impl Heap {
-    /// A buffer with a copy of those elements. Refused with [`crate::error::DeviceError::HeapFull`] if no free range
-    /// is long enough.
+    /// A buffer with a copy of those elements. Refused with [`crate::error::DeviceError::HeapFull`] if
+    /// no free range is long enough.
     pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         self.create_buffer(&BufferDescriptor::new(elements))
     }

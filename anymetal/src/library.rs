@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anymetal_driver::ArgumentLayout;
+use anymetal_driver::{ArgumentLayout, PassOptions};
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_types::family::Family;
 
@@ -54,6 +54,9 @@ pub struct CompileOptions {
     /// buffer ([`crate::Submission::logs`]). If not, they go nowhere, as with Metal when logging is not
     /// enabled. Apple GPUs refuse it.
     pub logging: bool,
+    /// Which passes of the compiler run: for finding the pass that breaks a kernel, and for code that is
+    /// compiled fast. The interpreter runs what the passes for all targets leave.
+    pub passes: PassOptions,
 }
 
 impl Default for CompileOptions {
@@ -69,6 +72,7 @@ impl Default for CompileOptions {
             require_machine_code: false,
             family: None,
             logging: false,
+            passes: PassOptions::new(),
         }
     }
 }
@@ -142,6 +146,12 @@ impl CompileOptions {
     /// See [`CompileOptions::family`](#structfield.family).
     pub fn family(mut self, family: impl Into<Option<Family>>) -> Self {
         self.family = family.into();
+        self
+    }
+
+    /// See [`CompileOptions::passes`](#structfield.passes).
+    pub fn passes(mut self, passes: PassOptions) -> Self {
+        self.passes = passes;
         self
     }
 

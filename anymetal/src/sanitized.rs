@@ -5,14 +5,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_driver::{Library, SharedSession};
+use anymetal_driver::{Library, SharedSession, Specialisation};
 use anymetal_hal::artifact::Artifact;
 use anymetal_types::family::Family;
 
-use crate::compile::{Checks, made, specialisation};
+use crate::compile::{code_options, made, specialisation};
 use crate::constants::FunctionConstants;
 use crate::error::Error;
-use crate::library::{CheckMode, CompileOptions};
+use crate::library::CompileOptions;
 use crate::sanitizer;
 
 /// See the module's documentation.
@@ -21,7 +21,7 @@ pub(crate) struct SanitizedLibrary {
     library: Library,
     session: SharedSession,
     family: Option<Family>,
-    checks: Checks,
+    code: Specialisation,
     artifacts: Mutex<Vec<SanitizedKernel>>,
 }
 
@@ -38,15 +38,15 @@ impl SanitizedLibrary {
             library,
             session: sanitizer::session(),
             family: options.family,
-            checks: Checks { mode: CheckMode::Sanitize, whole_buffers: options.whole_buffers },
+            code: code_options(options),
             artifacts: Mutex::default(),
         }
     }
 
     /// The same session and options for another library.
     pub(crate) fn with_library(&self, library: Library) -> Self {
-        let (session, family, checks) = (self.session.clone(), self.family, self.checks);
-        SanitizedLibrary { library, session, family, checks, artifacts: Mutex::default() }
+        let (session, family, code) = (self.session.clone(), self.family, self.code.clone());
+        SanitizedLibrary { library, session, family, code, artifacts: Mutex::default() }
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -64,7 +64,7 @@ impl SanitizedLibrary {
         if let Some(known) = known {
             return Ok(Arc::clone(&known.artifact));
         }
-        let specialisation = specialisation(constants, self.checks);
+        let specialisation = specialisation(constants, &self.code);
         if let Some(family) = self.family {
             self.library.check_family(kernel, &specialisation, family)?;
         }

@@ -14,7 +14,12 @@ const HEAD: &str = "\
 
 Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all`
 prints the IR after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after
-each and names the pass that broke a rule. [How to add one](how-to/add-a-pass.md).
+each and names the pass that broke a rule. [How to add one](how-to/add-a-pass.md),
+[how to find the one that breaks a kernel](how-to/find-a-miscompile.md).
+
+`-O0`, `-O1` and `-O2` (the default) of `compile` and `run` choose the passes by their level. A
+pass of level 0 is required: the code generators rely on what it does. `--disable-pass PASS` leaves out any
+other.
 
 ## Every target, over the module
 
@@ -36,9 +41,10 @@ pub(crate) fn document(files: &[SourceFile]) -> String {
         list(steps, 0, &mut text);
     }
     text.push_str(LIST);
-    text.push_str("| pass | what it does | file |\n|---|---|---|\n");
+    text.push_str("| pass | level | what it does | file |\n|---|---|---|---|\n");
     for pass in ALL {
-        let _ = writeln!(text, "| `{}` | {} | `{}` |", pass.name, pass.summary, file_of(pass.name, files));
+        let (name, level, summary, file) = (pass.name, pass.level, pass.summary, file_of(pass.name, files));
+        let _ = writeln!(text, "| `{name}` | {level} | {summary} | `{file}` |");
     }
     text
 }

@@ -13,8 +13,9 @@ use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
+use anymetal_opt::PassManager;
 use anymetal_opt::fuse::{self, FusedKernel, Launched};
-use anymetal_opt::optimise;
+use anymetal_opt::pipeline::simplify;
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;
@@ -66,7 +67,7 @@ pub struct Fusion<'a> {
 
 impl<'a> Fusion<'a> {
     /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid.
-    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked, or if
+    /// `None` if the parts are not compiled by one compiler, or not with the same checks and passes, or if
     /// one writes messages or encodes commands.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
@@ -74,10 +75,11 @@ impl<'a> Fusion<'a> {
         threads: Option<[u32; 3]>,
     ) -> Option<Self> {
         let first = parts.first()?;
-        let (shared, checks) = (first.library.shared(), first.specialisation.checks);
+        let (shared, common) = (first.library.shared(), first.specialisation);
         let fits = |part: &FusionPart<'_>| {
-            let is_alike =
-                std::ptr::eq(part.library.shared(), shared) && part.specialisation.checks == checks;
+            let is_alike = std::ptr::eq(part.library.shared(), shared)
+                && part.specialisation.checks == common.checks
+                && part.specialisation.passes == common.passes;
             // A fused kernel has no log, and encodes nothing.
             is_alike && !has_messages(part.kernel) && !encodes(part.kernel)
         };
@@ -96,7 +98,8 @@ impl<'a> Fusion<'a> {
             let arguments = part.kernel.arguments.iter();
             places.push(arguments.map(|argument| place(part, argument.kind, argument.index)).collect());
         }
-        let specialisation = Specialisation { group_size, checks, ..Specialisation::default() };
+        let (checks, passes) = (common.checks, common.passes.clone());
+        let specialisation = Specialisation { group_size, checks, passes, ..Specialisation::default() };
         Some(Fusion { parts, places, specialisation, threads })
     }
 
@@ -224,7 +227,7 @@ impl<'a> Fusion<'a> {
             match fuse::fuse(&self.name(), &parts, &launched) {
                 Err(refusal) => Ok(Err(refusal.to_string())),
                 Ok(mut module) => {
-                    optimise(&mut module);
+                    simplify(&mut module, &mut PassManager::new(&self.specialisation.passes));
                     check(&module, "fusion")?;
                     Ok(Ok(module))
                 }

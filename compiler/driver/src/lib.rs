@@ -61,6 +61,8 @@ pub use anymetal_msl::function_number;
 pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
+pub use anymetal_opt::pass_options::check_optional;
+pub use anymetal_opt::{Level, PassOptions};
 pub use anymetal_sanitizer as sanitizer;
 pub use anymetal_types as types;
 pub use budget::Budget;

@@ -105,9 +105,19 @@ impl PassContext<'_> {
     }
 }
 
-/// Called after each pass that changed something: the pass's name, the module of the constant data, the
+/// An execution of a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Execution<'a> {
+    /// The pass.
+    pub pass: &'a str,
+    /// How many passes that are not required the manager has executed, this one included: the number that
+    /// [`PassOptions::bisect_limit`] limits.
+    pub number: u64,
+}
+
+/// Called after each pass that changed something: the execution, the module of the constant data, the
 /// function.
-pub type AfterPass<'a> = &'a mut dyn FnMut(&str, &Module, &Function);
+pub type AfterPass<'a> = &'a mut dyn FnMut(Execution<'_>, &Module, &Function);
 
 /// Runs passes.
 #[derive(Default)]
@@ -218,7 +228,7 @@ impl<'a> PassManager<'a> {
             panic!("{}", broken(pass, &errors, module, function));
         }
         if let Some(after) = &mut self.after {
-            after(pass, module, function);
+            after(Execution { pass, number: self.executions }, module, function);
         }
     }
 
@@ -303,9 +313,34 @@ mod tests {
     #[test]
     fn passes_that_change_something_are_shown_in_order() {
         let mut seen = Vec::new();
-        let function = run(&[crate::pipeline::SIMPLIFY], &mut |pass, _, _| seen.push(pass.to_owned()));
+        let function =
+            run(&[crate::pipeline::SIMPLIFY], &mut |execution, _, _| seen.push(execution.pass.to_owned()));
         assert_eq!(seen, ["fold", "dce", "compact"]);
         assert_eq!(function.insts.len(), 2);
+    }
+
+    #[test]
+    fn a_limit_ends_the_executions_and_leaves_required_passes() {
+        let module = parse_module(SUM).expect("the text is well formed");
+        let count = |options: &PassOptions| {
+            let mut executions = Vec::new();
+            let mut function = module.functions[0].clone();
+            let mut note =
+                |execution: Execution<'_>, _: &Module, _: &Function| executions.push(execution.number);
+            let mut manager = PassManager::watched(options, &mut note);
+            manager.run(&[crate::pipeline::SIMPLIFY], &module, &AnyTarget, &mut function);
+            let all = manager.executions();
+            (all, executions, function.insts.len())
+        };
+        let (all, executions, _) = count(&PassOptions::new());
+        assert!(executions.is_sorted() && executions.iter().all(|number| (1..=all).contains(number)));
+        let unchanged = count(&PassOptions::new().bisect_limit(0));
+        assert_eq!((unchanged.1.len(), unchanged.2), (0, 4), "{unchanged:?}");
+        let first = count(&PassOptions::new().bisect_limit(executions[0]));
+        assert_eq!(first.1[..1], executions[..1]);
+        assert_eq!(count(&PassOptions::new().level(Level::O0)).0, 0);
+        let without = PassOptions::new().disable("fold").expect("it is optional");
+        assert!(!count(&without).1.contains(&executions[0]) || executions[0] != 1);
     }
 
     #[test]
@@ -314,10 +349,10 @@ mod tests {
             Pass { name: "keep", summary: "changes nothing", level: Level::O1, run: |_, _| false };
         let mut seen = Vec::new();
         let then = &[Step::Pass(&crate::pipeline::FOLD, &[])];
-        run(&[Step::Pass(&KEEPS, then)], &mut |pass, _, _| seen.push(pass.to_owned()));
+        run(&[Step::Pass(&KEEPS, then)], &mut |execution, _, _| seen.push(execution.pass.to_owned()));
         assert_eq!(seen, Vec::<String>::new());
-        run(&[Step::FirstOf(&[&KEEPS, &crate::pipeline::FOLD])], &mut |pass, _, _| {
-            seen.push(pass.to_owned());
+        run(&[Step::FirstOf(&[&KEEPS, &crate::pipeline::FOLD])], &mut |execution, _, _| {
+            seen.push(execution.pass.to_owned());
         });
         assert_eq!(seen, ["fold"]);
     }

@@ -46,7 +46,7 @@ passes! {
     SPECULATE_SELECT_LOADS = "speculate_select_loads", O1,
         "Turn a load through a select of two addresses into a select of two loads.",
         |function, _| speculate_select_loads::speculate_select_loads(function);
-    MEM2REG = "mem2reg", O1, "Forward stores of private variables to their loads.",
+    MEM2REG = "mem2reg", O0, "Forward stores of private variables to their loads.",
         |function, _| mem2reg::mem2reg(function);
     BOOL_COPIES = "bool_copies", O1, "Copy the byte of a `bool` that is loaded to be stored.",
         |function, _| bool_copies::bool_copies(function);

@@ -1,6 +1,7 @@
 //! How much work selective inlining does, in instructions: linear in the program.
 
 use anymetal_ir::{Function, Module, parse_module};
+use anymetal_opt::manager::Execution;
 use anymetal_opt::{KeptCalls, PassManager, PassOptions, inline_selectively};
 
 /// A kernel and so many functions, each of which the one before calls.
@@ -23,7 +24,7 @@ fn chain(functions: usize) -> Module {
 /// The instructions that passes left behind when they changed something, all together.
 fn work(functions: usize) -> usize {
     let (mut module, mut work) = (chain(functions), 0);
-    let mut note = |_: &str, _: &Module, function: &Function| work += function.insts.len();
+    let mut note = |_: Execution<'_>, _: &Module, function: &Function| work += function.insts.len();
     let kept = KeptCalls { max_inlined: 0, ..KeptCalls::OF_LARGE_KERNELS };
     let calls =
         inline_selectively(&mut module, kept, &mut PassManager::watched(&PassOptions::new(), &mut note));

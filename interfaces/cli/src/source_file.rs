@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anymetal_driver::{
-    CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation, Target,
+    CompileError, Compiler, Definition, Level, Library, MathMode, PassOptions, Source, SourceOptions,
+    Specialisation, Target, check_optional,
 };
 use anymetal_files::{FileError, MAX_SOURCE_BYTES};
 use clap::{Args, ValueEnum};
@@ -36,6 +37,34 @@ pub(crate) struct SourceFile {
     /// Give a function constant its value, as in width=u32:640 or 0=bool:true
     #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
     constant: Vec<Constant>,
+    #[command(flatten)]
+    passes: Passes,
+}
+
+/// Which passes of the compiler run.
+#[derive(Args, Debug)]
+struct Passes {
+    /// How much the compiler does: 0 only what is required, 1 also what simplifies code, 2 everything
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t)]
+    level: Level,
+    /// Leave out this pass; may be given several times
+    #[arg(long, value_name = "PASS", value_parser = parse_optional_pass)]
+    disable_pass: Vec<String>,
+    /// Run only the first N executions of passes; `compile --print-after all` has their numbers
+    #[arg(long, value_name = "N")]
+    opt_bisect_limit: Option<u64>,
+}
+
+impl Passes {
+    fn options(&self) -> PassOptions {
+        let options = PassOptions::new().level(self.level).bisect_limit(self.opt_bisect_limit);
+        let disable = |options: PassOptions, pass: &String| options.disable(pass);
+        self.disable_pass.iter().try_fold(options, disable).expect("their names were checked")
+    }
+}
+
+fn parse_optional_pass(name: &str) -> Result<String, String> {
+    check_optional(name).map(|()| name.to_owned())
 }
 
 /// Whether generated code checks accesses.
@@ -129,7 +158,7 @@ impl SourceFile {
     /// What the options say about compiling a kernel, with checks.
     pub(crate) fn specialisation(&self) -> Specialisation {
         let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
-        Specialisation { constants, ..Specialisation::default() }
+        Specialisation { constants, passes: self.passes.options(), ..Specialisation::default() }
     }
 }
 

@@ -16,8 +16,6 @@ use pyo3::prelude::*;
 use crate::borrowed::HostArray;
 use crate::errors::Raise;
 
-/// A view of a loan: what an argument is bound to.
-
 /// What a lent array is for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {

@@ -7,7 +7,7 @@ mod sanitize;
 
 pub use analysis::Analysis;
 pub(crate) use cpu::guarded;
-pub use cpu::{Cpu, OnDevice, Sanitized, UncheckedCpu};
+pub use cpu::{Cpu, CpuWithPasses, OnDevice, Sanitized, UncheckedCpu};
 pub(crate) use interpreter::module_of;
 pub use interpreter::{Interpreter, interpret, on_large_stack, parse};
 pub use sanitize::{sanitize, sanitizer_module};

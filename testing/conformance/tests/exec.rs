@@ -2,7 +2,7 @@
 
 use anymetal_conformance::case::Faults;
 use anymetal_conformance::exec_file::{ExecFile, files_below, folder, parse};
-use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Source, UncheckedCpu};
+use anymetal_conformance::execute::{Cpu, CpuWithPasses, Executor, Interpreter, Source, UncheckedCpu};
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{Level, Outcome, run_cases};
 
@@ -22,22 +22,30 @@ fn files() -> Vec<ExecFile> {
 }
 
 fn check(executor: &dyn Executor) {
+    check_each(&[executor], 1);
+}
+
+/// Runs each program on one executor of every `stride`, beginning with another for each program.
+fn check_each(executors: &[&dyn Executor], stride: usize) {
     let expectations = Expectations::of_repository();
     let mut outcome = Outcome::default();
-    for mut file in files() {
-        file.cases.retain(|case| executor.checks() || case.faults == Faults::Never);
-        let source = Source {
-            name: format!("{}.metal", file.name),
-            text: file.text.clone(),
-            math: file.math,
-            whole_buffers: file.whole_buffers,
-            ..Source::default()
-        };
-        let result = match executor.open(&source) {
-            Ok(opened) => run_cases(opened.as_ref(), None, &file.cases),
-            Err(error) => Err(error.to_string()),
-        };
-        outcome.note(&expectations, executor, &file.name, result);
+    for (position, file) in files().into_iter().enumerate() {
+        for executor in executors.iter().skip(position % stride).step_by(stride) {
+            let mut cases = file.cases.clone();
+            cases.retain(|case| executor.checks() || case.faults == Faults::Never);
+            let source = Source {
+                name: format!("{}.metal", file.name),
+                text: file.text.clone(),
+                math: file.math,
+                whole_buffers: file.whole_buffers,
+                ..Source::default()
+            };
+            let result = match executor.open(&source) {
+                Ok(opened) => run_cases(opened.as_ref(), None, &cases),
+                Err(error) => Err(error.to_string()),
+            };
+            outcome.note(&expectations, *executor, &file.name, result);
+        }
     }
     outcome.assert_good("tests/exec");
 }
@@ -60,4 +68,17 @@ fn cpu() {
 #[test]
 fn cpu_without_checks() {
     check(&UncheckedCpu);
+}
+
+/// At lower levels, and without each pass in turn: each program in one of these ways, and with
+/// `ANYMETAL_FULL` in all.
+#[test]
+fn cpu_without_each_pass() {
+    let variants = CpuWithPasses::variants();
+    let executors: Vec<&dyn Executor> = variants.iter().map(|variant| variant as &dyn Executor).collect();
+    let stride = match Level::of_environment() {
+        Level::Full => 1,
+        Level::Sample | Level::Kernels => executors.len(),
+    };
+    check_each(&executors, stride);
 }

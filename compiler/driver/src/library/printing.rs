@@ -6,6 +6,7 @@ use anymetal_diagnostics::suggest;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
 use anymetal_opt::PassManager;
+use anymetal_opt::manager::Execution;
 use anymetal_opt::pipeline::pass_names;
 use serde::{Deserialize, Serialize};
 
@@ -192,9 +193,10 @@ impl Library {
         let print = || {
             let made = self.state.module(kernel)?;
             let mut text = String::new();
-            let mut after = |pass: &str, _: &Module, function: &Function| {
+            let mut after = |Execution { pass, number }: Execution<'_>, _: &Module, function: &Function| {
                 if passes.includes(pass) {
-                    let _ = writeln!(text, "; after {pass}: {}\n{}", function.name, print_function(function));
+                    let (name, printed) = (&function.name, print_function(function));
+                    let _ = writeln!(text, "; after {pass}, execution {number}: {name}\n{printed}");
                 }
             };
             let mut manager = PassManager::watched(&specialisation.passes, &mut after);

@@ -90,6 +90,36 @@ fn stages_are_shown() {
     bench.run(&["compile", &source("saxpy.metal"), "-k", "saxpy", "--emit", "soup"]).expect(2);
 }
 
+/// The numbers of the executions that `--print-after all` shows, with the names of the passes.
+fn executions(bench: &Bench, options: &[&str]) -> Vec<(String, u64)> {
+    let file = source("saxpy.metal");
+    let command =
+        [&["compile", &file, "-k", "saxpy", "--group", "64", "--print-after", "all"], options].concat();
+    let ran = bench.run(&command).expect(0);
+    let heads = ran.stdout.lines().filter_map(|line| line.strip_prefix("; after "));
+    let execution = |head: &str| {
+        let (pass, number) = head.split_once(", execution ")?;
+        Some((pass.to_owned(), number.split(':').next()?.parse().ok()?))
+    };
+    heads.map(|head| execution(head).expect("a pass and its number")).collect()
+}
+
+#[test]
+fn passes_are_chosen_by_level_name_and_number() {
+    let bench = Bench::new();
+    let all = executions(&bench, &[]);
+    let (_, last) = all.last().expect("passes change something");
+    let in_the_middle = last / 2;
+    let limited = executions(&bench, &["--opt-bisect-limit", &in_the_middle.to_string()]);
+    let below: Vec<_> = all.iter().filter(|(_, number)| *number <= in_the_middle).cloned().collect();
+    assert_eq!(limited[..below.len()], below[..]);
+    assert!(!executions(&bench, &["--disable-pass", "fold"]).iter().any(|(pass, _)| pass == "fold"));
+    assert!(executions(&bench, &["-O0"]).iter().all(|(_, number)| *number == 0), "only required passes");
+    for wrong in [["--disable-pass", "inline"], ["--disable-pass", "soup"], ["-O", "3"]] {
+        bench.run(&[&["compile", &source("saxpy.metal"), "-k", "saxpy"], &wrong[..]].concat()).expect(2);
+    }
+}
+
 #[test]
 fn reflection_has_the_contracts_fields() {
     let bench = Bench::new();

@@ -1,8 +1,9 @@
 //! Indirect command buffers that kernels encode.
 //!
 //! An indirect command buffer is the host's own until a program takes its resource id. From then on its
-//! commands are in memory that kernels write too ([`anymetal::command::IndirectCommandBuffer`]): what the host had
-//! encoded is written there, and every later change; what is executed is what is there when its turn comes.
+//! commands are in memory that kernels write too ([`anymetal::command::IndirectCommandBuffer`]): what
+//! the host had encoded is written there, and every later change; what is executed is what is there when its
+//! turn comes.
 
 use anymetal::BufferSlice;
 use anymetal::Error;

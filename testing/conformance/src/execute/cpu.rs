@@ -6,6 +6,7 @@ use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal::argument::{Scalar, Unbound};
 use anymetal::command::ResourceUsage;
+use anymetal::config::{Level, PassOptions};
 use anymetal::error::DeviceError;
 use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
 use anymetal::sanitizer::{self, Finding, KindGroup};
@@ -18,6 +19,8 @@ use anymetal_driver::Compiler;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command_failure::CommandFailure;
 use anymetal_llvm::CpuLevel;
+use anymetal_opt::Pass;
+use anymetal_opt::pass_options::optional_passes;
 use anymetal_types::texture::format_constant;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -32,6 +35,25 @@ pub struct UncheckedCpu;
 /// The sanitizer: a launch in which it finds something fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sanitized;
+
+/// The CPU device, and code that only some passes were run over.
+#[derive(Clone, Debug)]
+pub struct CpuWithPasses {
+    /// Its name in messages.
+    name: &'static str,
+    passes: PassOptions,
+}
+
+impl CpuWithPasses {
+    /// At the levels below the default, and without each pass that is not required.
+    pub fn variants() -> Vec<Self> {
+        let levels = Level::ALL.into_iter().filter(|level| *level != Level::default());
+        let at = |level| PassOptions::new().level(level);
+        let without = |pass: &Pass| PassOptions::new().disable(pass.name).expect("the pass is not required");
+        let all = levels.map(at).chain(optional_passes().map(without));
+        all.map(|passes| CpuWithPasses { name: format!("cpu {passes}").leak(), passes }).collect()
+    }
+}
 
 /// A device that was made elsewhere. Accesses are checked where it can.
 #[derive(Clone, Debug)]
@@ -106,13 +128,24 @@ impl Executor for UncheckedCpu {
     }
 }
 
+impl Executor for CpuWithPasses {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
+        let options = options(source, CheckMode::Bounds).passes(self.passes.clone());
+        opened_on(&tested().map_err(failed)?, source, &options)
+    }
+}
+
 impl Executor for OnDevice {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
-        opened_on(&self.device, source, CheckMode::WhereSupported)
+        opened_on(&self.device, source, &options(source, CheckMode::WhereSupported))
     }
 }
 
@@ -131,11 +164,11 @@ fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, Exe
         CheckMode::Sanitize => guarded(),
         _ => tested(),
     };
-    opened_on(&device.map_err(failed)?, source, check_mode)
+    opened_on(&device.map_err(failed)?, source, &options(source, check_mode))
 }
 
-fn opened_on(device: &Device, source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, ExecError> {
-    let options = CompileOptions::new()
+fn options(source: &Source, check_mode: CheckMode) -> CompileOptions {
+    CompileOptions::new()
         .file_name(source.name.clone())
         .include_folders(source.include_dirs.clone())
         .defines(source.defines.iter().map(|name| ((*name).to_owned(), None)))
@@ -144,11 +177,18 @@ fn opened_on(device: &Device, source: &Source, check_mode: CheckMode) -> Result<
             Math::Fast => MathMode::Fast,
         })
         .check_mode(check_mode)
-        .whole_buffers(source.whole_buffers);
+        .whole_buffers(source.whole_buffers)
+}
+
+fn opened_on(
+    device: &Device,
+    source: &Source,
+    options: &CompileOptions,
+) -> Result<Box<dyn Opened>, ExecError> {
     let library = device
-        .create_library(&LibraryDescriptor::from_source(&source.text).options(&options))
+        .create_library(&LibraryDescriptor::from_source(&source.text).options(options))
         .map_err(|error| ExecError::Compile(error.to_string()))?;
-    Ok(Box::new(OpenedLibrary { library, is_sanitized: check_mode == CheckMode::Sanitize }))
+    Ok(Box::new(OpenedLibrary { library, is_sanitized: options.check_mode == CheckMode::Sanitize }))
 }
 
 struct OpenedLibrary {
