@@ -87,7 +87,7 @@ pub(crate) enum Contents<'a, T> {
     Unspecified(usize),
 }
 
-/// A buffer to make with [`crate::Device::create_buffer`] or [`crate::Heap::create_buffer`].
+/// A buffer to make with [`crate::Device::create_buffer`] or [`crate::memory::Heap::create_buffer`].
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {

@@ -123,8 +123,8 @@ impl GraphBuilder {
         self.inner.view(name, buffer.into())
     }
 
-    /// A buffer of that many bytes that is set before a run with [`Executable::set_buffer`], and may be another
-    /// in the next.
+    /// A buffer of that many bytes that is set before a run with [`Executable::set_buffer`], and may be
+    /// another in the next.
     pub fn parameter(&mut self, name: impl Into<String>, bytes: u64) -> Result<ResourceId, Error> {
         Ok(self.inner.parameter(name, bytes)?)
     }

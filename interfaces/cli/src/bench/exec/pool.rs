@@ -17,7 +17,7 @@ pub(super) fn figures(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error
         ("hit rate of training steps, 40 sequence lengths", training(40, 40)),
     ] {
         // A device of its own has a pool of its own.
-        let device = anymetal::testing::separate(&device);
+        let device = anymetal::testing::separate(device);
         let stats = replay(&device, &trace)?;
         let rate = stats.hit_rate() * 100.0;
         figures.push(Figure::new(name, "%", rate, ("", f64::NAN), Goal::AtLeast(95.0)));
