@@ -12,6 +12,7 @@ mod coverage;
 mod diagnostics;
 mod documents;
 mod environment;
+mod facade;
 mod fallbacks;
 mod generated;
 mod gpu;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{coverage, diagnostics, documents, environment, fallbacks, generated, layers};
+use crate::{coverage, diagnostics, documents, environment, facade, fallbacks, generated, layers};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -78,6 +78,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(missing_readmes(&files));
     findings.extend(documents::check(root, &files));
     findings.extend(layers::check(root));
+    findings.extend(facade::check(&files));
     findings.extend(diagnostics::check(&files));
     findings.extend(environment::check(&files));
     findings.extend(fallbacks::check(&files));
