@@ -82,7 +82,7 @@ impl FinishedCall<BoundResource> {
     ) -> Result<Submission, Error> {
         let dispatch = dispatch(pipeline, self)?;
         let mut commands = queue.stream().command_buffer()?.label(label).deadline(deadline);
-        commands.compute().encode(dispatch)?;
+        commands.encode(dispatch)?;
         Submission::accepted(commands.commit())
     }
 }

@@ -87,7 +87,7 @@ impl CommandBuffer {
 
     /// Starts encoding dispatches.
     pub fn compute_encoder(&mut self) -> ComputeEncoder<'_, NoPipeline> {
-        ComputeEncoder::new(self.inner.compute())
+        ComputeEncoder::new(&mut self.inner)
     }
 
     /// Starts encoding copies and fills.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_core::submission::argument::{Argument, ArgumentTarget};
-use anymetal_core::submission::compute_encoder as runtime;
+use anymetal_core::submission::command_buffer as runtime;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::command::{
@@ -75,7 +75,7 @@ pub struct WithPipeline(Pipeline);
 /// # }
 /// ```
 pub struct ComputeEncoder<'a, State> {
-    inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>,
+    inner: &'a mut runtime::CommandBuffer,
     slots: Vec<(u32, Box<dyn Argument + 'a>)>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
     textures: Vec<(u32, Texture)>,
@@ -98,7 +98,7 @@ impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
 }
 
 impl<'a> ComputeEncoder<'a, NoPipeline> {
-    pub(crate) fn new(inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>) -> Self {
+    pub(crate) fn new(inner: &'a mut runtime::CommandBuffer) -> Self {
         ComputeEncoder {
             inner,
             slots: Vec::new(),

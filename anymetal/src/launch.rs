@@ -202,8 +202,8 @@ impl<'a> Launch<'a> {
             command_buffer.use_resource(region.buffer(), *usage);
         }
         match counts {
-            None => drop(command_buffer.compute().encode(dispatch)?),
-            Some(counts) => drop(command_buffer.compute().encode_indirect(indirect(dispatch, &counts))?),
+            None => command_buffer.encode(dispatch)?,
+            Some(counts) => command_buffer.encode_indirect(indirect(dispatch, &counts))?,
         }
         Ok(command_buffer)
     }

@@ -15,8 +15,8 @@
 //! ```compile_fail,E0499
 //! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let mut command_buffer = stream.command_buffer().unwrap();
-//! let (compute, blit) = (command_buffer.compute(), command_buffer.blit());
-//! compute.end_encoding();
+//! let (first, second) = (command_buffer.blit(), command_buffer.blit());
+//! first.end_encoding();
 //! # }
 //! ```
 //! ```compile_fail,E0382
@@ -32,18 +32,22 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::Buffer;
+use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
-    Command, Deadline, ResidentBuffer, ResourceUsage, Submission as Commands, Timestamps,
+    Command, Deadline, Dispatch, IndirectDispatch, ResidentBuffer, ResourceUsage, Submission as Commands,
+    Timestamps,
 };
+use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::Fence;
 use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::time_sample::TimeSample;
+use anymetal_hal::validate;
 
 use crate::event::{Bridge, Event};
 use crate::observe::Observation;
 use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
-use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
 use crate::submission::{
     Attached, Callback, Dependency, ExecError, Outcome, Submission, SubmissionCore, Work,
@@ -117,11 +121,56 @@ impl CommandBuffer {
         self
     }
 
-    /// Encodes kernels. The encoder ends when it is dropped.
-    pub fn compute(&mut self) -> ComputeEncoder<'_, NoPipeline> {
-        let device = &self.stream.context.inner.device;
-        let (commands, resident) = (&mut self.commands.commands, &mut self.commands.resident);
-        ComputeEncoder::new(commands, resident, device.capabilities())
+    /// Encodes a dispatch.
+    ///
+    /// # Errors
+    /// A grid, threadgroup size, binding or length that the kernel or the device does not allow. The dispatch
+    /// is not encoded then.
+    pub fn encode(&mut self, dispatch: Dispatch) -> Result<(), DeviceError> {
+        let (kernel, limits) = (dispatch.pipeline.kernel(), self.limits());
+        validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
+        validate::check_encoded_bindings(kernel, &dispatch.bindings, limits)?;
+        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+        self.commands.commands.push(Command::Dispatch(dispatch));
+        Ok(())
+    }
+
+    /// Encodes a dispatch whose grid is read from a buffer.
+    ///
+    /// # Errors
+    /// As [`CommandBuffer::encode`], except that the grid is checked when its turn comes.
+    pub fn encode_indirect(&mut self, dispatch: IndirectDispatch) -> Result<(), DeviceError> {
+        let (kernel, limits) = (dispatch.pipeline.kernel(), self.limits());
+        validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+        validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
+        validate::check_encoded_bindings(kernel, &dispatch.bindings, limits)?;
+        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+        self.commands.commands.push(Command::DispatchIndirect(dispatch));
+        Ok(())
+    }
+
+    /// Encodes an execution of commands that kernels encode.
+    ///
+    /// # Errors
+    /// Those of [`EncodedExecution::check`].
+    pub fn execute_encoded(&mut self, execution: EncodedExecution) -> Result<(), DeviceError> {
+        execution.check()?;
+        self.commands.commands.push(Command::ExecuteEncoded(Box::new(execution)));
+        Ok(())
+    }
+
+    /// Updates a fence once all earlier commands are done.
+    pub fn update_fence(&mut self, fence: &Arc<dyn Fence>) {
+        self.commands.commands.push(Command::UpdateFence(Arc::clone(fence)));
+    }
+
+    /// Delays the following commands until the last earlier update of the fence is done.
+    pub fn wait_for_fence(&mut self, fence: &Arc<dyn Fence>) {
+        self.commands.commands.push(Command::WaitFence(Arc::clone(fence)));
+    }
+
+    fn limits(&self) -> &Capabilities {
+        self.stream.context.inner.device.capabilities()
     }
 
     /// Makes a buffer reachable for kernels that find its address in memory. What is bound is reachable
