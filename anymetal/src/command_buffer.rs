@@ -16,7 +16,7 @@ use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
 use bytemuck::Pod;
 
 use crate::buffer::{BufferView, Region};
-use crate::compute_encoder::{ComputeEncoder, NoPipeline};
+use crate::compute_encoder::ComputeEncoder;
 use crate::error::Error;
 use crate::fence::Fence;
 use crate::indirect_command_buffer::IndirectCommandBuffer;
@@ -86,7 +86,7 @@ impl CommandBuffer {
     }
 
     /// Starts encoding dispatches.
-    pub fn compute_encoder(&mut self) -> ComputeEncoder<'_, NoPipeline> {
+    pub fn compute_encoder(&mut self) -> ComputeEncoder<'_> {
         ComputeEncoder::new(&mut self.inner)
     }
 

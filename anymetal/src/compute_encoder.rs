@@ -1,8 +1,7 @@
 //! The compute encoder, in Metal's words: a pipeline, its arguments, dispatches.
 //!
-//! Owns [`ComputeEncoder`], a typestate: dispatches and arguments by name exist only once a pipeline is set.
-//! Invariant: what is bound stays for later dispatches, as in Metal, and is converted by the signature of
-//! each kernel that is dispatched with it; a refused dispatch is not encoded.
+//! Owns [`ComputeEncoder`]. Invariant: arguments stay bound for later dispatches, as in Metal, and are converted
+//! by the signature of each kernel that is dispatched with them; a refused dispatch is not encoded.
 
 use std::fmt;
 use std::ops::Range;
@@ -36,14 +35,6 @@ use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
 use crate::texture::Texture;
 
-/// The state of an encoder that has no pipeline: it cannot dispatch.
-#[derive(Debug)]
-pub struct NoPipeline(());
-
-/// The state of an encoder with a pipeline.
-#[derive(Debug)]
-pub struct WithPipeline(Pipeline);
-
 /// Encodes dispatches into a command buffer. Dropping it ends the encoding.
 ///
 /// ```
@@ -54,7 +45,8 @@ pub struct WithPipeline(Pipeline);
 /// let add = device.library_from_source(source)?.pipeline("add")?;
 /// let (x, y) = (device.buffer(&[1u32; 64])?, device.buffer_zeroed::<u32>(64)?);
 /// let mut commands = device.queue()?.command_buffer()?;
-/// let mut encoder = commands.compute_encoder().set_pipeline(&add);
+/// let mut encoder = commands.compute_encoder();
+/// encoder.set_pipeline(&add);
 /// encoder.set_buffer(0, &x, 0)?;
 /// encoder.set_argument_named("y", &y)?;
 /// encoder.set_argument_named("k", 41)?; // converted to what the kernel declares
@@ -66,22 +58,15 @@ pub struct WithPipeline(Pipeline);
 /// # }
 /// ```
 ///
-/// Without a pipeline there is nothing to dispatch:
-///
-/// ```compile_fail,E0599
-/// # fn example(queue: &anymetal::Queue) -> Result<(), anymetal::Error> {
-/// let mut commands = queue.command_buffer()?;
-/// commands.compute_encoder().dispatch_threads(64, 32)
-/// # }
-/// ```
-pub struct ComputeEncoder<'a, State> {
+/// A dispatch without a pipeline is [`Error::NoPipeline`].
+pub struct ComputeEncoder<'a> {
     inner: &'a mut runtime::CommandBuffer,
+    pipeline: Option<Pipeline>,
     slots: Vec<(u32, Box<dyn Argument + 'a>)>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
     textures: Vec<(u32, Texture)>,
     samplers: Vec<(u32, SamplerDescriptor)>,
     used: Used,
-    state: State,
 }
 
 /// What is used without being bound.
@@ -91,33 +76,38 @@ struct Used {
     buffers: Vec<Arc<dyn HalBuffer>>,
 }
 
-impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
+impl fmt::Debug for ComputeEncoder<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ComputeEncoder").field("state", &self.state).finish_non_exhaustive()
+        let pipeline = self.pipeline.as_ref().map(Pipeline::label);
+        formatter.debug_struct("ComputeEncoder").field("pipeline", &pipeline).finish_non_exhaustive()
     }
 }
 
-impl<'a> ComputeEncoder<'a, NoPipeline> {
+impl<'a> ComputeEncoder<'a> {
     pub(crate) fn new(inner: &'a mut runtime::CommandBuffer) -> Self {
         ComputeEncoder {
             inner,
+            pipeline: None,
             slots: Vec::new(),
             threadgroup_memory: Vec::new(),
             textures: Vec::new(),
             samplers: Vec::new(),
             used: Used::default(),
-            state: NoPipeline(()),
         }
     }
-}
 
-impl<'a, State> ComputeEncoder<'a, State> {
-    /// The kernel of the following dispatches. What is bound stays bound.
-    #[must_use = "it gives the encoder back, which can dispatch then"]
-    pub fn set_pipeline(self, pipeline: &Pipeline) -> ComputeEncoder<'a, WithPipeline> {
-        let ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, .. } = self;
-        let state = WithPipeline(pipeline.clone());
-        ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, state }
+    /// Sets the kernel of the following dispatches. Arguments stay bound.
+    pub fn set_pipeline(&mut self, pipeline: &Pipeline) {
+        self.pipeline = Some(pipeline.clone());
+    }
+
+    /// The pipeline that is set.
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        self.pipeline.as_ref()
+    }
+
+    fn pipeline_for(&self, method: &'static str) -> Result<&Pipeline, Error> {
+        self.pipeline.as_ref().ok_or(Error::NoPipeline { method })
     }
 
     /// Binds a buffer from an element on.
@@ -225,7 +215,8 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// let tables = device.buffer(&[a.gpu_address()?, b.gpu_address()?])?;
     /// let y = device.buffer_zeroed::<u32>(2)?;
     /// let mut commands = device.queue()?.command_buffer()?;
-    /// let mut encoder = commands.compute_encoder().set_pipeline(&total);
+    /// let mut encoder = commands.compute_encoder();
+    /// encoder.set_pipeline(&total);
     /// encoder.set_buffer(0, &tables, 0)?;
     /// encoder.set_buffer(1, &y, 0)?;
     /// encoder.use_resources([&a, &b], ResourceUsage::Read);
@@ -266,17 +257,14 @@ impl<'a, State> ComputeEncoder<'a, State> {
 
     /// Ends the encoding; so does dropping the encoder.
     pub fn end_encoding(self) {}
-}
-
-impl<'a> ComputeEncoder<'a, WithPipeline> {
-    /// The pipeline that is set.
-    pub fn pipeline(&self) -> &Pipeline {
-        &self.state.0
-    }
 
     /// As [`ComputeEncoder::set_argument`], by the argument's name in the kernel that is set.
+    ///
+    /// # Errors
+    /// [`Error::NoPipeline`] if no kernel is set, and a name that it does not have.
     pub fn set_argument_named(&mut self, name: &str, argument: impl Argument + 'a) -> Result<(), Error> {
-        let index = self.state.0.signature().buffer_argument_named(name)?.index;
+        let pipeline = self.pipeline_for("set_argument_named")?;
+        let index = pipeline.signature().buffer_argument_named(name)?.index;
         self.set_argument(index, argument);
         Ok(())
     }
@@ -287,7 +275,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         threads: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch(Grid::Threads(threads.into().to_array()?), group_size.into())
+        let grid = Grid::Threads(threads.into().to_array()?);
+        self.dispatch("dispatch_threads", grid, group_size.into(), false)
     }
 
     /// Metal's `dispatchThreadgroups`.
@@ -296,7 +285,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
+        let grid = Grid::Threadgroups(groups.into().to_array()?);
+        self.dispatch("dispatch_threadgroups", grid, group_size.into(), false)
     }
 
     /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
@@ -319,7 +309,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     ) -> Result<(), Error> {
         counts.slice(0..size_of::<[u32; 3]>() as u64)?;
         let group_size = group_size.into().to_array()?;
-        let (pipeline, bindings, threadgroup_memory) = self.call(Grid::Threadgroups([1; 3]), group_size)?;
+        let (pipeline, bindings, threadgroup_memory) =
+            self.call("dispatch_threadgroups_indirect", Grid::Threadgroups([1; 3]), group_size)?;
         self.inner.encode_indirect(IndirectDispatch {
             pipeline,
             bindings,
@@ -338,16 +329,19 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch_as(Grid::Threadgroups(groups.into().to_array()?), group_size.into(), true)
+        let grid = Grid::Threadgroups(groups.into().to_array()?);
+        self.dispatch("dispatch_threadgroups_cooperative", grid, group_size.into(), true)
     }
 
-    fn dispatch(&mut self, grid: Grid, group_size: Extent) -> Result<(), Error> {
-        self.dispatch_as(grid, group_size, false)
-    }
-
-    fn dispatch_as(&mut self, grid: Grid, group_size: Extent, cooperative: bool) -> Result<(), Error> {
+    fn dispatch(
+        &mut self,
+        method: &'static str,
+        grid: Grid,
+        group_size: Extent,
+        cooperative: bool,
+    ) -> Result<(), Error> {
         let group_size = group_size.to_array()?;
-        let (pipeline, bindings, threadgroup_memory) = self.call(grid, group_size)?;
+        let (pipeline, bindings, threadgroup_memory) = self.call(method, grid, group_size)?;
         let dispatch = Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size, cooperative };
         self.inner.encode(dispatch)?;
         Ok(())
@@ -356,10 +350,11 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     /// The code for that grid, and what is bound of what the kernel takes: the rest stays for another.
     fn call(
         &self,
+        method: &'static str,
         grid: Grid,
         group_size: [u32; 3],
     ) -> Result<(Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
-        let pipeline = &self.state.0;
+        let pipeline = self.pipeline_for(method)?;
         let mut bindings = Vec::new();
         for argument in pipeline.signature().buffer_arguments() {
             let (_, value) =
@@ -415,7 +410,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     }
 }
 
-impl<State: EncoderState> ComputeEncoder<'_, State> {
+impl ComputeEncoder<'_> {
     /// Executes commands of an indirect command buffer, as they are when their turn comes: Metal's
     /// `executeCommandsInBuffer`.
     pub fn execute_commands(
@@ -468,7 +463,7 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
         repeat: Repeat,
     ) -> Result<ExecutedCommands, Error> {
         let counts = Arc::<ExecutionCounts>::default();
-        let pipeline = self.state.pipeline();
+        let pipeline = self.pipeline.as_ref();
         let inherits = |what: fn(&CommandMemory) -> bool| ranges.iter().any(|(memory, _)| what(memory));
         let inherited_pipeline = match inherits(|memory| memory.layout().inherits_pipeline) {
             true => pipeline.map_or(0, Pipeline::gpu_resource_id),
@@ -505,31 +500,6 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
         }
         Ok(bindings)
     }
-}
-
-/// The state of an encoder.
-pub trait EncoderState: sealed::Sealed {
-    /// The pipeline that is set.
-    fn pipeline(&self) -> Option<&Pipeline>;
-}
-
-impl EncoderState for NoPipeline {
-    fn pipeline(&self) -> Option<&Pipeline> {
-        None
-    }
-}
-
-impl EncoderState for WithPipeline {
-    fn pipeline(&self) -> Option<&Pipeline> {
-        Some(&self.0)
-    }
-}
-
-mod sealed {
-    /// Nothing else is a state.
-    pub trait Sealed {}
-    impl Sealed for super::NoPipeline {}
-    impl Sealed for super::WithPipeline {}
 }
 
 /// The range of executed commands that a view says.

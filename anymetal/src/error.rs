@@ -147,6 +147,12 @@ pub enum Error {
         /// How many sizes have code of their own.
         limit: usize,
     },
+    /// The encoder has no pipeline.
+    #[error("`{method}` needs a pipeline; call `set_pipeline` first")]
+    NoPipeline {
+        /// The method of [`crate::ComputeEncoder`] that was called.
+        method: &'static str,
+    },
     /// The launch has no grid.
     #[error("kernel `{kernel}` was launched without a grid; call `threads` or `groups`")]
     NoGrid {
@@ -299,6 +305,7 @@ impl Error {
             | Error::UnknownArgument { .. }
             | Error::UnknownFunction { .. }
             | Error::FunctionConstant { .. }
+            | Error::NoPipeline { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }
             | Error::NotTunable { .. }

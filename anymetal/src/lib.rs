@@ -197,7 +197,7 @@ pub use bytemuck::Pod;
 pub use collectives::Collectives;
 pub use command_buffer::{BlitEncoder, CommandBuffer};
 pub use compiling::Compiling;
-pub use compute_encoder::{ComputeEncoder, EncoderState, NoPipeline, WithPipeline};
+pub use compute_encoder::ComputeEncoder;
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
 pub use error::{CompileFailure, Error, ErrorKind, SharedError};

@@ -5,7 +5,7 @@
 //! encoded is written there, and every later change; what is executed is what is there when its turn comes.
 
 use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{EncoderState, Error, IndirectCommandBufferDescriptor};
+use anymetal::{Error, IndirectCommandBufferDescriptor};
 
 use super::commands::Commands;
 use super::dispatches::{Bindings, Grid, Slot};
@@ -64,23 +64,20 @@ impl IndirectBuffer {
     ) {
         let memory = self.shared_memory(method);
         target.encode(method, |commands| {
-            let encoder = commands.compute_encoder();
-            match pipeline {
-                Some(pipeline) => {
-                    let mut encoder = encoder.set_pipeline(&pipeline.ivars().pipeline);
-                    bindings.set(&mut encoder);
-                    self.encode(memory, what, encoder, bindings)
-                }
-                None => self.encode(memory, what, encoder, bindings),
+            let mut encoder = commands.compute_encoder();
+            if let Some(pipeline) = pipeline {
+                encoder.set_pipeline(&pipeline.ivars().pipeline);
+                bindings.set(&mut encoder);
             }
+            self.encode(memory, what, encoder, bindings)
         });
     }
 
-    fn encode<State: EncoderState>(
+    fn encode(
         &self,
         memory: &anymetal::IndirectCommandBuffer,
         what: Executed,
-        mut encoder: anymetal::ComputeEncoder<'_, State>,
+        mut encoder: anymetal::ComputeEncoder<'_>,
         bindings: &Bindings,
     ) -> Result<(), Error> {
         bindings.used().tell(&mut encoder)?;

@@ -5,7 +5,6 @@
 
 use anymetal::{
     Access, ArgumentInfo, BindingRole, ComputeEncoder, InlineBytes, KernelInfo, SamplerDescriptor, Unbound,
-    WithPipeline,
 };
 use objc2::Message;
 use objc2::rc::Retained;
@@ -92,7 +91,7 @@ impl TextureBindings {
     }
 
     /// Binds what a kernel takes.
-    pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_, WithPipeline>) {
+    pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_>) {
         for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
             let is_bound = match argument.role() {
                 // A log, and what encoding needs, is bound when the work is given to the device.
