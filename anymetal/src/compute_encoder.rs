@@ -1,7 +1,7 @@
 //! The compute encoder, in Metal's words: a pipeline, its arguments, dispatches.
 //!
-//! Owns [`ComputeEncoder`]. Invariant: arguments stay bound for later dispatches, as in Metal, and are converted
-//! by the signature of each kernel that is dispatched with them; a refused dispatch is not encoded.
+//! Owns [`ComputeEncoder`]. Invariant: arguments stay bound for later dispatches, as in Metal, and are
+//! converted by the signature of each kernel that is dispatched with them; a refused dispatch is not encoded.
 
 use std::fmt;
 use std::ops::Range;
@@ -311,14 +311,11 @@ impl<'a> ComputeEncoder<'a> {
         let group_size = group_size.into().to_array()?;
         let (pipeline, bindings, threadgroup_memory) =
             self.call("dispatch_threadgroups_indirect", Grid::Threadgroups([1; 3]), group_size)?;
-        self.inner.encode_indirect(IndirectDispatch {
-            pipeline,
-            bindings,
-            threadgroup_memory,
-            counts: counts.buffer().clone(),
-            counts_offset: counts.offset(),
-            group_size,
-        })?;
+        let dispatch = Dispatch::new(pipeline, Grid::Threadgroups([1; 3]), group_size)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(threadgroup_memory);
+        let (counts, offset) = (counts.buffer().clone(), counts.offset());
+        self.inner.encode_indirect(IndirectDispatch::new(dispatch, counts, offset)?)?;
         Ok(())
     }
 
@@ -342,7 +339,10 @@ impl<'a> ComputeEncoder<'a> {
     ) -> Result<(), Error> {
         let group_size = group_size.to_array()?;
         let (pipeline, bindings, threadgroup_memory) = self.call(method, grid, group_size)?;
-        let dispatch = Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size, cooperative };
+        let dispatch = Dispatch::new(pipeline, grid, group_size)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(threadgroup_memory)
+            .with_cooperation(cooperative);
         self.inner.encode(dispatch)?;
         Ok(())
     }

@@ -187,7 +187,7 @@ impl<'a> Launch<'a> {
     fn encoded(self) -> Result<anymetal_core::submission::command_buffer::CommandBuffer, Error> {
         let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
         let counts = counts.map(|counts| *counts).transpose()?;
-        let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
+        let dispatch = dispatch(pipeline, call.finish()?)?.with_cooperation(cooperative);
         let mut command_buffer = queue.stream().command_buffer()?;
         if !label.is_empty() {
             command_buffer = command_buffer.label(label);
@@ -203,7 +203,10 @@ impl<'a> Launch<'a> {
         }
         match counts {
             None => command_buffer.encode(dispatch)?,
-            Some(counts) => command_buffer.encode_indirect(indirect(dispatch, &counts))?,
+            Some(counts) => {
+                let (buffer, offset) = (counts.buffer().clone(), counts.offset());
+                command_buffer.encode_indirect(IndirectDispatch::new(dispatch, buffer, offset)?)?;
+            }
         }
         Ok(command_buffer)
     }
@@ -213,19 +216,7 @@ impl<'a> Launch<'a> {
 pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -> Result<Dispatch, Error> {
     let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = call;
     let bindings = bindings.into_iter().map(|(index, resource)| Binding { index, resource });
-    Ok(Dispatch {
-        pipeline: pipeline.for_launch(grid, group_size, &known)?,
-        bindings: bindings.collect(),
-        threadgroup_memory,
-        grid,
-        group_size,
-        cooperative: false,
-    })
-}
-
-/// The same with counts from a buffer.
-fn indirect(dispatch: Dispatch, counts: &Region) -> IndirectDispatch {
-    let Dispatch { pipeline, bindings, threadgroup_memory, group_size, .. } = dispatch;
-    let (counts, counts_offset) = (counts.buffer().clone(), counts.offset());
-    IndirectDispatch { pipeline, bindings, threadgroup_memory, counts, counts_offset, group_size }
+    Ok(Dispatch::new(pipeline.for_launch(grid, group_size, &known)?, grid, group_size)
+        .with_bindings(bindings.collect())
+        .with_threadgroup_memory(threadgroup_memory))
 }

@@ -192,14 +192,14 @@ impl<'a> Encoding<'a> {
     }
 
     fn dispatch(&mut self, dispatch: &Dispatch) -> Result<(), DeviceError> {
-        let (Grid::Threads(extents) | Grid::Threadgroups(extents)) = dispatch.grid;
+        let (Grid::Threads(extents) | Grid::Threadgroups(extents)) = dispatch.grid();
         if extents.contains(&0) {
             return Ok(());
         }
-        let pipeline = launch::pipeline(self.device, &dispatch.pipeline)?;
-        let encoder = self.bound(pipeline, &dispatch.bindings, &dispatch.threadgroup_memory)?;
-        let group = size(dispatch.group_size);
-        self.marked(&encoder, &pipeline.kernel().name, || match dispatch.grid {
+        let pipeline = launch::pipeline(self.device, dispatch.pipeline())?;
+        let encoder = self.bound(pipeline, dispatch.bindings(), dispatch.threadgroup_memory())?;
+        let group = size(dispatch.group_size());
+        self.marked(&encoder, &pipeline.kernel().name, || match dispatch.grid() {
             Grid::Threads(threads) => encoder.dispatchThreads_threadsPerThreadgroup(size(threads), group),
             Grid::Threadgroups(groups) => {
                 encoder.dispatchThreadgroups_threadsPerThreadgroup(size(groups), group);
@@ -208,11 +208,12 @@ impl<'a> Encoding<'a> {
         Ok(())
     }
 
-    fn dispatch_indirect(&mut self, dispatch: &IndirectDispatch) -> Result<(), DeviceError> {
-        let pipeline = launch::pipeline(self.device, &dispatch.pipeline)?;
-        let counts = launch::buffer(self.device, &dispatch.counts)?;
-        let encoder = self.bound(pipeline, &dispatch.bindings, &dispatch.threadgroup_memory)?;
-        let (offset, group) = (dispatch.counts_offset as usize, size(dispatch.group_size));
+    fn dispatch_indirect(&mut self, indirect: &IndirectDispatch) -> Result<(), DeviceError> {
+        let dispatch = indirect.dispatch();
+        let pipeline = launch::pipeline(self.device, dispatch.pipeline())?;
+        let counts = launch::buffer(self.device, indirect.counts())?;
+        let encoder = self.bound(pipeline, dispatch.bindings(), dispatch.threadgroup_memory())?;
+        let (offset, group) = (indirect.counts_offset() as usize, size(dispatch.group_size()));
         self.marked(&encoder, &pipeline.kernel().name, || {
             // SAFETY: the counts lie within the buffer at a multiple of four, which was checked.
             unsafe {

@@ -53,7 +53,7 @@ fn check(
         return Err(device.wrong_device("buffer"));
     }
     match command {
-        Command::Dispatch(dispatch) if dispatch.cooperative => {
+        Command::Dispatch(dispatch) if dispatch.is_cooperative() => {
             return Err(DeviceError::Unsupported {
                 device: device.name.clone(),
                 what: "cooperative launches: Metal promises no progress between threadgroups".to_owned(),
@@ -64,12 +64,12 @@ fn check(
             });
         }
         Command::Dispatch(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_dispatch(kernel, dispatch, limits)?;
+            pipeline(device, dispatch.pipeline())?;
+            dispatch.check_complete(limits)?;
         }
-        Command::DispatchIndirect(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_indirect_dispatch(kernel, dispatch, limits)?;
+        Command::DispatchIndirect(indirect) => {
+            pipeline(device, indirect.dispatch().pipeline())?;
+            indirect.dispatch().check_complete(limits)?;
         }
         Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
         Command::MatrixProduct(_) => return Err(matrix_product::unsupported(&device.name)),

@@ -84,14 +84,8 @@ fn time(
 ) -> Duration {
     std::thread::sleep(pause);
     let dispatch = || {
-        Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline: Arc::clone(pipeline),
-            bindings: Vec::new(),
-            threadgroup_memory: Vec::new(),
-            grid: Grid::Threadgroups([groups, 1, 1]),
-            group_size: [256, 1, 1],
-        })
+        let grid = Grid::Threadgroups([groups, 1, 1]);
+        Command::Dispatch(Dispatch::new(Arc::clone(pipeline), grid, [256, 1, 1]))
     };
     let start = Instant::now();
     let commands = (0..count).map(|_| dispatch()).collect();

@@ -259,7 +259,7 @@ impl Executor<'_> {
     /// The counts of an indirect dispatch, as they are now.
     pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> Result<[u32; 3], DeviceError> {
         let mut bytes = [0; INDIRECT_COUNTS_BYTES as usize];
-        self.bytes(&dispatch.counts, dispatch.counts_offset, &mut bytes)?;
+        self.bytes(dispatch.counts(), dispatch.counts_offset(), &mut bytes)?;
         let count = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         Ok([count(0), count(4), count(8)])
     }

@@ -113,7 +113,7 @@ pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected
         return if submission.may_run_at_once { Expected::Inline } else { Expected::Short };
     }
     match submission.commands.as_slice() {
-        [Command::Dispatch(dispatch)] => match durations(&dispatch.pipeline) {
+        [Command::Dispatch(dispatch)] => match durations(dispatch.pipeline()) {
             Some(durations) if (1..=MAX_SHORT_NS).contains(&durations.last_ns.load(Ordering::Relaxed)) => {
                 Expected::Short
             }
@@ -145,7 +145,7 @@ fn fits_inline(commands: &[Command], steps: &[CommandStep]) -> bool {
         ([], _) | ([Command::Dispatch(_)], [CommandStep::EmptyDispatch]) => true,
         ([Command::Copy(copy)], _) => copy.length <= MAX_INLINE_BYTES,
         ([Command::Fill(fill)], _) => fill.length <= MAX_INLINE_BYTES,
-        ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) => durations(&dispatch.pipeline)
+        ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) => durations(dispatch.pipeline())
             .is_some_and(|durations| durations.expects(prepared.shape.group_count)),
         _ => false,
     }
@@ -155,7 +155,7 @@ fn fits_inline(commands: &[Command], steps: &[CommandStep]) -> bool {
 pub(crate) fn note(submission: &Submission, tables: &LaunchTables, took: Duration) {
     if let ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) =
         (submission.commands.as_slice(), tables.steps.as_slice())
-        && let Some(durations) = durations(&dispatch.pipeline)
+        && let Some(durations) = durations(dispatch.pipeline())
     {
         durations.note(prepared.shape.group_count, took.as_nanos() as u64);
     }

@@ -119,18 +119,15 @@ fn artifact(ptx: &str) -> Arc<Artifact> {
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
+    Command::Dispatch(over(Grid::Threads([threads, 1, 1]), pipeline, x, by))
+}
+
+fn over(grid: Grid, pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32) -> Dispatch {
     let buffer = BoundResource::Buffer { buffer: Arc::clone(x), offset: 0, length: None };
-    Command::Dispatch(Dispatch {
-        cooperative: false,
-        pipeline: Arc::clone(pipeline),
-        bindings: vec![
-            Binding { index: 0, resource: buffer },
-            Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
-        ],
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [32, 1, 1],
-    })
+    Dispatch::new(Arc::clone(pipeline), grid, [32, 1, 1]).with_bindings(vec![
+        Binding { index: 0, resource: buffer },
+        Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
+    ])
 }
 
 fn word(parameters: &[u8], at: usize) -> u64 {
@@ -220,8 +217,7 @@ fn memory_lives_as_long_as_work_and_handles() {
 fn what_the_card_cannot_do_is_refused_before_it_runs() {
     let bench = Bench::new(multiply);
     let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
-    let Command::Dispatch(mut wide) = dispatch(&pipeline, &x, 1, 1) else { unreachable!() };
-    wide.grid = Grid::Threadgroups([1, 70_000, 1]);
+    let wide = over(Grid::Threadgroups([1, 70_000, 1]), &pipeline, &x, 1);
     assert!(matches!(bench.run(vec![Command::Dispatch(wide)]), Err(DeviceError::GridTooLarge { .. })));
     let broken = bench.device.pipeline(&artifact("broken"), "twice").map(drop).unwrap_err();
     assert!(matches!(&broken, DeviceError::UnloadableCode { reason, .. } if reason == "line 1: broken"));

@@ -1,8 +1,10 @@
 //! Commands: what a command buffer holds.
 //!
 //! Owns plain data only: dispatches, copies, fills, products, event and fence signals and waits. Invariant: a
-//! command holds its resources alive (by `Arc`) and is validated by the device when it is submitted, in
-//! [`crate::validate`].
+//! command holds its resources alive (by `Arc`). A device checks each command that it receives; a dispatch
+//! that was checked before carries the result ([`Dispatch::check`]).
+
+mod dispatch;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,8 +19,9 @@ use crate::event::Event;
 use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
 use crate::matrix_product::MatrixProduct;
-use crate::pipeline::Pipeline;
 use crate::time_sample::TimeSample;
+
+pub use dispatch::{CheckedDispatch, Dispatch, INDIRECT_COUNTS_BYTES, IndirectDispatch};
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
@@ -219,45 +222,6 @@ pub enum Command {
     WaitFence(Arc<dyn Fence>),
 }
 
-/// Runs a kernel over a grid.
-#[derive(Debug)]
-pub struct Dispatch {
-    /// The kernel.
-    pub pipeline: Arc<dyn Pipeline>,
-    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
-    pub bindings: Vec<Binding>,
-    /// The lengths of dynamic threadgroup memory.
-    pub threadgroup_memory: Vec<ThreadgroupMemory>,
-    /// The grid.
-    pub grid: Grid,
-    /// Threads per full threadgroup.
-    pub group_size: [u32; 3],
-    /// All threadgroups are in progress at once, so that they can meet at barriers of the grid. A kernel with
-    /// such barriers ([`crate::artifact::KernelInfo::grid_barriers`]) is refused otherwise.
-    pub cooperative: bool,
-}
-
-/// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an
-/// earlier command may have written. Counts beyond the limits end the command buffer with an error.
-#[derive(Debug)]
-pub struct IndirectDispatch {
-    /// The kernel.
-    pub pipeline: Arc<dyn Pipeline>,
-    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
-    pub bindings: Vec<Binding>,
-    /// The lengths of dynamic threadgroup memory.
-    pub threadgroup_memory: Vec<ThreadgroupMemory>,
-    /// The buffer with the counts of threadgroups: x, y, z.
-    pub counts: Arc<dyn Buffer>,
-    /// The first byte of the counts, a multiple of 4.
-    pub counts_offset: u64,
-    /// Threads per full threadgroup.
-    pub group_size: [u32; 3],
-}
-
-/// The bytes of the counts of an [`IndirectDispatch`].
-pub const INDIRECT_COUNTS_BYTES: u64 = 12;
-
 /// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grid {
@@ -310,6 +274,24 @@ impl Command {
         }
     }
 
+    /// The dispatch, direct or not, if it is one.
+    pub fn dispatch(&self) -> Option<&Dispatch> {
+        match self {
+            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::DispatchIndirect(indirect) => Some(indirect.dispatch()),
+            _ => None,
+        }
+    }
+
+    /// The dispatch, direct or not, to add what is bound late.
+    pub(crate) fn dispatch_mut(&mut self) -> Option<&mut Dispatch> {
+        match self {
+            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::DispatchIndirect(indirect) => Some(indirect.dispatch_mut()),
+            _ => None,
+        }
+    }
+
     /// The commands that it stands for: itself, or those that it executes.
     pub fn expanded(&self) -> &[Command] {
         match self {
@@ -328,10 +310,10 @@ impl Command {
             }
         };
         match self {
-            Command::Dispatch(dispatch) => bound(&dispatch.bindings, visit),
-            Command::DispatchIndirect(dispatch) => {
-                bound(&dispatch.bindings, visit);
-                visit(&dispatch.counts);
+            Command::Dispatch(dispatch) => bound(dispatch.bindings(), visit),
+            Command::DispatchIndirect(indirect) => {
+                bound(indirect.dispatch().bindings(), visit);
+                visit(indirect.counts());
             }
             Command::Copy(copy) => {
                 visit(&copy.source);

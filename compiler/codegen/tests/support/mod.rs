@@ -246,14 +246,9 @@ fn execute_beside(
             .zip(&launch.threadgroup)
             .map(|(argument, &length)| ThreadgroupMemory { index: argument.index, length })
             .collect();
-        let dispatch = Dispatch {
-            pipeline: Arc::clone(&pipeline),
-            bindings,
-            threadgroup_memory,
-            grid: Grid::Threads(launch.threads),
-            group_size: launch.group,
-            cooperative: false,
-        };
+        let dispatch = Dispatch::new(Arc::clone(&pipeline), Grid::Threads(launch.threads), launch.group)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(threadgroup_memory);
         let submission = Submission { commands: vec![Command::Dispatch(dispatch)], ..Submission::default() };
         match queue.submit(submission)?.wait() {
             Ok(timing) => fastest = fastest.min(timing.device_time().as_nanos() as u64),

@@ -53,7 +53,7 @@ impl QueueCore {
     pub(super) fn run_at_once(self: &Arc<Self>, submission: &Submission) -> Option<Outcome> {
         let may_be_short = match submission.commands.as_slice() {
             [] => true,
-            [Command::Dispatch(dispatch)] => inline_policy::has_streak(&dispatch.pipeline),
+            [Command::Dispatch(dispatch)] => inline_policy::has_streak(dispatch.pipeline()),
             _ => false,
         };
         let is_plain = submission.timestamps == Timestamps::CommandBuffer;
@@ -93,7 +93,7 @@ impl<'a> Lead<'a> {
         let run = std::panic::AssertUnwindSafe(|| self.execute(submission));
         let ran = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
             let kernel = match submission.commands.first() {
-                Some(Command::Dispatch(dispatch)) => Some(dispatch.pipeline.kernel().name.as_str()),
+                Some(Command::Dispatch(dispatch)) => Some(dispatch.kernel().name.as_str()),
                 _ => None,
             };
             Err(panicked(kernel, &panic))
@@ -116,14 +116,14 @@ impl<'a> Lead<'a> {
             return Ok(());
         };
         let pipeline =
-            cpu_pipeline(&dispatch.pipeline).expect("a prepared dispatch has a pipeline of this device");
+            cpu_pipeline(dispatch.pipeline()).expect("a prepared dispatch has a pipeline of this device");
         let reach = Reach { submission, residency: &tables.residency };
-        match executor.dispatch(pipeline, &dispatch.bindings, prepared, tables, reach)? {
+        match executor.dispatch(pipeline, dispatch.bindings(), prepared, tables, reach)? {
             Ended::Completely => Ok(()),
             Ended::Stopped => {
                 let after = submission.deadline.after(device.default_deadline);
                 let after = after.expect("only a run with a deadline is watched, and so stopped");
-                Err(deadline_exceeded(Some(&dispatch.pipeline.kernel().name), after))
+                Err(deadline_exceeded(Some(&dispatch.kernel().name), after))
             }
         }
     }

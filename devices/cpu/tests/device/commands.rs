@@ -8,7 +8,7 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::clock::{Clock, ManualClock};
-use anymetal_hal::command::{Command, Deadline, IndirectDispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, Deadline, Dispatch, Grid, IndirectDispatch, Submission, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -19,14 +19,17 @@ use anymetal_hal::time_sample::TimeSample;
 use crate::kernels::{bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 
 fn indirect(device: &CpuDevice, counter: &Arc<dyn Buffer>, counts: &Arc<dyn Buffer>, offset: u64) -> Command {
-    Command::DispatchIndirect(IndirectDispatch {
-        pipeline: pipeline(device, "tally"),
-        bindings: vec![bind(0, counter)],
-        threadgroup_memory: Vec::new(),
-        counts: Arc::clone(counts),
-        counts_offset: offset,
-        group_size: [1, 1, 1],
-    })
+    Command::DispatchIndirect(try_indirect(device, counter, counts, offset).unwrap())
+}
+
+fn try_indirect(
+    device: &CpuDevice,
+    counter: &Arc<dyn Buffer>,
+    counts: &Arc<dyn Buffer>,
+    offset: u64,
+) -> Result<IndirectDispatch, DeviceError> {
+    let dispatch = Dispatch::new(pipeline(device, "tally"), Grid::Threadgroups([1; 3]), [1; 3]);
+    IndirectDispatch::new(dispatch.with_bindings(vec![bind(0, counter)]), Arc::clone(counts), offset)
 }
 
 #[test]
@@ -51,8 +54,7 @@ fn an_indirect_dispatch_reads_its_counts_when_its_turn_comes() {
         (2, DeviceError::MisalignedCounts { kernel: "tally".into(), offset: 2 }),
         (8, DeviceError::RangeOutsideBuffer { offset: 8, len: 12, buffer_len: 16 }),
     ] {
-        let refused = queue.submit(submission(vec![indirect(&device, &counter, &counts, offset)]));
-        assert_eq!(refused.unwrap_err(), expected);
+        assert_eq!(try_indirect(&device, &counter, &counts, offset).unwrap_err(), expected);
     }
 }
 

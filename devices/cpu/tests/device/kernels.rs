@@ -137,14 +137,8 @@ pub(crate) fn dispatch(
     threads: u32,
     group: u32,
 ) -> Command {
-    Command::Dispatch(Dispatch {
-        cooperative: false,
-        pipeline: Arc::clone(pipeline),
-        bindings,
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [group, 1, 1],
-    })
+    let dispatch = Dispatch::new(Arc::clone(pipeline), Grid::Threads([threads, 1, 1]), [group, 1, 1]);
+    Command::Dispatch(dispatch.with_bindings(bindings))
 }
 
 /// A submission with default settings.

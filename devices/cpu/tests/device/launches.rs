@@ -51,16 +51,8 @@ fn every_threadgroup_of_a_grid_runs_once_with_its_real_size() {
             }
         }
         let counts = zeroed(&device, expected.len() as u64 * 4);
-        let bindings = vec![bind(0, &counts)];
-        let pipeline = Arc::clone(&count);
-        let command = Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline,
-            bindings,
-            threadgroup_memory: vec![],
-            grid,
-            group_size,
-        });
+        let dispatch = Dispatch::new(Arc::clone(&count), grid, group_size);
+        let command = Command::Dispatch(dispatch.with_bindings(vec![bind(0, &counts)]));
         queue.submit(submission(vec![command])).unwrap().wait().unwrap();
         assert_eq!(read_words(counts.as_ref()), expected, "{grid:?} in {group_size:?}");
     }
@@ -97,14 +89,11 @@ fn worker_memory_is_laid_out_as_promised() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let out = zeroed(&device, 64 * 4);
     let launch = |length| {
-        queue.submit(submission(vec![Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline: pipeline(&device, "worker_memory"),
-            bindings: vec![bind(0, &out)],
-            threadgroup_memory: vec![ThreadgroupMemory { index: 0, length }],
-            grid: Grid::Threadgroups([64, 1, 1]),
-            group_size: [250, 1, 1],
-        })]))
+        let pipeline = pipeline(&device, "worker_memory");
+        let dispatch = Dispatch::new(pipeline, Grid::Threadgroups([64, 1, 1]), [250, 1, 1])
+            .with_bindings(vec![bind(0, &out)])
+            .with_threadgroup_memory(vec![ThreadgroupMemory { index: 0, length }]);
+        queue.submit(submission(vec![Command::Dispatch(dispatch)]))
     };
     for length in [0, 1, 32768 - 128] {
         launch(length).unwrap().wait().unwrap();

@@ -16,7 +16,7 @@ use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
 use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, DEFAULT_DEADLINE, Submission};
+use anymetal_hal::command::{Command, DEFAULT_DEADLINE, Dispatch, Submission};
 use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
@@ -194,7 +194,6 @@ impl QueueCore {
     }
 
     fn validate_command(&self, command: &Command) -> Result<(), DeviceError> {
-        let limits = &self.shared.capabilities;
         let mut foreign = false;
         command.each_buffer(&mut |buffer| {
             let own = buffer.as_any().downcast_ref::<NullBuffer>();
@@ -204,14 +203,8 @@ impl QueueCore {
             return Err(self.shared.wrong_device("buffer"));
         }
         match command {
-            Command::Dispatch(dispatch) => {
-                let kernel = self.kernel(&dispatch.pipeline)?;
-                validate::check_dispatch(kernel, dispatch, limits)?;
-            }
-            Command::DispatchIndirect(dispatch) => {
-                let kernel = self.kernel(&dispatch.pipeline)?;
-                validate::check_indirect_dispatch(kernel, dispatch, limits)?;
-            }
+            Command::Dispatch(dispatch) => self.validate_dispatch(dispatch)?,
+            Command::DispatchIndirect(indirect) => self.validate_dispatch(indirect.dispatch())?,
             Command::Copy(copy) => {
                 validate::check_copy(copy, anymetal_hal::blit::same_buffer(&copy.source, &copy.destination))?;
             }
@@ -236,6 +229,11 @@ impl QueueCore {
             Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
         }
         Ok(())
+    }
+
+    fn validate_dispatch(&self, dispatch: &Dispatch) -> Result<(), DeviceError> {
+        self.kernel(dispatch.pipeline())?;
+        dispatch.check_complete(&self.shared.capabilities).map(drop)
     }
 
     pub(super) fn kernel<'a>(&self, pipeline: &'a Arc<dyn Pipeline>) -> Result<&'a KernelInfo, DeviceError> {

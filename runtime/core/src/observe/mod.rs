@@ -202,20 +202,7 @@ impl Kernels {
 }
 
 fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
-    match command {
-        Command::Dispatch(dispatch) => Some(&*dispatch.pipeline),
-        Command::DispatchIndirect(dispatch) => Some(&*dispatch.pipeline),
-        Command::Copy(_)
-        | Command::Fill(_)
-        | Command::MatrixProduct(_)
-        | Command::ExecuteIndirect(_)
-        | Command::ExecuteEncoded(_)
-        | Command::SampleTime(_)
-        | Command::WaitEvent { .. }
-        | Command::SignalEvent { .. }
-        | Command::UpdateFence(_)
-        | Command::WaitFence(_) => None,
-    }
+    command.dispatch().map(|dispatch| &**dispatch.pipeline())
 }
 
 /// What executions of encoded commands will have done.
@@ -267,8 +254,8 @@ struct Counts<'a> {
 impl Counts<'_> {
     fn note(&mut self, command: &Command) {
         match command {
-            Command::Dispatch(dispatch) => self.dispatched(&*dispatch.pipeline),
-            Command::DispatchIndirect(dispatch) => self.dispatched(&*dispatch.pipeline),
+            Command::Dispatch(dispatch) => self.dispatched(&**dispatch.pipeline()),
+            Command::DispatchIndirect(indirect) => self.dispatched(&**indirect.dispatch().pipeline()),
             Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
             Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
             Command::Fill(_)

@@ -15,7 +15,7 @@ use crate::record::{
 };
 use anymetal_hal::artifact::{Artifact, ArtifactCode};
 use anymetal_hal::buffer::{Buffer, StorageMode};
-use anymetal_hal::command::{Binding, BoundResource, Command, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission, ThreadgroupMemory};
 use anymetal_hal::completion::{Completion, Outcome};
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
@@ -238,25 +238,18 @@ impl State {
         Some(match command {
             Command::ExecuteIndirect(_) => return None,
             Command::ExecuteEncoded(_) => RecordedCommand::ExecuteEncoded,
-            Command::Dispatch(dispatch) => RecordedCommand::Dispatch {
-                pipeline: self.pipeline(&dispatch.pipeline),
-                bindings: self.bindings(&dispatch.bindings),
-                threadgroup_memory: threadgroup_memory(&dispatch.threadgroup_memory),
-                grid: match dispatch.grid {
+            Command::Dispatch(dispatch) => {
+                let grid = match dispatch.grid() {
                     Grid::Threads(threads) => RecordedGrid::Threads(threads),
                     Grid::Threadgroups(groups) => RecordedGrid::Threadgroups(groups),
-                },
-                group_size: dispatch.group_size,
-                cooperative: dispatch.cooperative,
-            },
-            Command::DispatchIndirect(dispatch) => RecordedCommand::Dispatch {
-                pipeline: self.pipeline(&dispatch.pipeline),
-                bindings: self.bindings(&dispatch.bindings),
-                threadgroup_memory: threadgroup_memory(&dispatch.threadgroup_memory),
-                grid: RecordedGrid::Indirect(self.buffers.of(&dispatch.counts).0, dispatch.counts_offset),
-                group_size: dispatch.group_size,
-                cooperative: false,
-            },
+                };
+                self.dispatch(dispatch, grid)
+            }
+            Command::DispatchIndirect(indirect) => {
+                let grid =
+                    RecordedGrid::Indirect(self.buffers.of(indirect.counts()).0, indirect.counts_offset());
+                self.dispatch(indirect.dispatch(), grid)
+            }
             Command::MatrixProduct(product) => {
                 let numbered = product.try_map(|buffer| Ok::<_, Infallible>(self.buffers.of(buffer).0));
                 let Ok(numbered) = numbered;
@@ -284,6 +277,17 @@ impl State {
             Command::UpdateFence(fence) => RecordedCommand::UpdateFence { fence: self.fences.of(fence).0 },
             Command::WaitFence(fence) => RecordedCommand::WaitFence { fence: self.fences.of(fence).0 },
         })
+    }
+
+    fn dispatch(&mut self, dispatch: &Dispatch, grid: RecordedGrid) -> RecordedCommand {
+        RecordedCommand::Dispatch {
+            pipeline: self.pipeline(dispatch.pipeline()),
+            bindings: self.bindings(dispatch.bindings()),
+            threadgroup_memory: threadgroup_memory(dispatch.threadgroup_memory()),
+            grid,
+            group_size: dispatch.group_size(),
+            cooperative: dispatch.is_cooperative(),
+        }
     }
 
     fn bindings(&mut self, bindings: &[Binding]) -> Vec<(u32, RecordedBinding)> {

@@ -249,29 +249,21 @@ impl<'a> Stage<'a> {
         threadgroup_memory: Vec<ThreadgroupMemory>,
         (grid, group_size, cooperative): (&RecordedGrid, [u32; 3], bool),
     ) -> Result<Command, ReplayError> {
-        let grid = match *grid {
-            RecordedGrid::Threads(threads) => Grid::Threads(threads),
-            RecordedGrid::Threadgroups(groups) => Grid::Threadgroups(groups),
-            RecordedGrid::Indirect(counts, counts_offset) => {
-                let counts = self.buffer(counts)?;
-                return Ok(Command::DispatchIndirect(IndirectDispatch {
-                    pipeline,
-                    bindings,
-                    threadgroup_memory,
-                    counts,
-                    counts_offset,
-                    group_size,
-                }));
-            }
+        let dispatch = |grid| {
+            Dispatch::new(pipeline, grid, group_size)
+                .with_bindings(bindings)
+                .with_threadgroup_memory(threadgroup_memory)
+                .with_cooperation(cooperative)
         };
-        Ok(Command::Dispatch(Dispatch {
-            pipeline,
-            bindings,
-            threadgroup_memory,
-            grid,
-            group_size,
-            cooperative,
-        }))
+        Ok(match *grid {
+            RecordedGrid::Threads(threads) => Command::Dispatch(dispatch(Grid::Threads(threads))),
+            RecordedGrid::Threadgroups(groups) => Command::Dispatch(dispatch(Grid::Threadgroups(groups))),
+            RecordedGrid::Indirect(counts, offset) => {
+                let counts = self.buffer(counts)?;
+                let indirect = IndirectDispatch::new(dispatch(Grid::Threadgroups([1; 3])), counts, offset);
+                Command::DispatchIndirect(indirect.map_err(|error| self.device_error(error))?)
+            }
+        })
     }
 
     fn bindings(&self, bindings: &[(u32, RecordedBinding)]) -> Result<Vec<Binding>, ReplayError> {

@@ -42,7 +42,6 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::time_sample::TimeSample;
-use anymetal_hal::validate;
 
 use crate::event::{Bridge, Event};
 use crate::observe::Observation;
@@ -127,10 +126,7 @@ impl CommandBuffer {
     /// A grid, threadgroup size, binding or length that the kernel or the device does not allow. The dispatch
     /// is not encoded then.
     pub fn encode(&mut self, dispatch: Dispatch) -> Result<(), DeviceError> {
-        let (kernel, limits) = (dispatch.pipeline.kernel(), self.limits());
-        validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
-        validate::check_encoded_bindings(kernel, &dispatch.bindings, limits)?;
-        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+        dispatch.check(self.limits())?;
         self.commands.commands.push(Command::Dispatch(dispatch));
         Ok(())
     }
@@ -140,11 +136,7 @@ impl CommandBuffer {
     /// # Errors
     /// As [`CommandBuffer::encode`], except that the grid is checked when its turn comes.
     pub fn encode_indirect(&mut self, dispatch: IndirectDispatch) -> Result<(), DeviceError> {
-        let (kernel, limits) = (dispatch.pipeline.kernel(), self.limits());
-        validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
-        validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
-        validate::check_encoded_bindings(kernel, &dispatch.bindings, limits)?;
-        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+        dispatch.dispatch().check(self.limits())?;
         self.commands.commands.push(Command::DispatchIndirect(dispatch));
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Submissions: committed command buffers, from the commit to their one end.
 //!
 //! Owns [`Submission`], a handle that is a future for any executor and also blocks. [`command_buffer`] makes
-//! submissions, [`argument`] converts the arguments of kernels. Invariant: every submission ends exactly once:
-//! done, with a typed error, or cancelled; its resources live until the device is done with them; dropping
-//! handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
+//! submissions, [`argument`] converts the arguments of kernels. Invariant: every submission ends exactly
+//! once: done, with a typed error, or cancelled; its resources live until the device is done with them;
+//! dropping handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
 
 pub mod argument;
 pub mod command_buffer;

@@ -194,9 +194,9 @@ impl fmt::Debug for Trace {
 fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
     let key = |event: &Arc<dyn Event>| EventKey(Arc::as_ptr(event).cast::<()>() as usize);
     let (own, detail) = match command {
-        Command::Dispatch(dispatch) => (dispatch.pipeline.kernel().name.as_str(), grid(dispatch.grid)),
-        Command::DispatchIndirect(dispatch) => {
-            (dispatch.pipeline.kernel().name.as_str(), "grid read from a buffer".to_owned())
+        Command::Dispatch(dispatch) => (dispatch.kernel().name.as_str(), grid(dispatch.grid())),
+        Command::DispatchIndirect(indirect) => {
+            (indirect.dispatch().kernel().name.as_str(), "grid read from a buffer".to_owned())
         }
         Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length)),
         Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length)),

@@ -13,7 +13,7 @@ use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_testing::null::NullDevice;
 
-use crate::machine::{artifact, bytes, dispatch, zeroed};
+use crate::machine::{artifact, bytes, zeroed};
 
 #[derive(Clone, Copy, bytemuck::NoUninit)]
 #[repr(C)]
@@ -53,8 +53,8 @@ fn a_refused_dispatch_is_not_encoded() {
         let values = Binding { index: 0, resource };
         vec![values, bytes(1, 4), bytes(2, 16), bytes(3, 8)]
     };
-    let threads = Grid::Threads([50, 1, 1]);
-    let with = |bindings| Dispatch { bindings, ..dispatch(&scale, threads, [32, 1, 1]) };
+    let in_groups_of = |group| Dispatch::new(Arc::clone(&scale), Grid::Threads([50, 1, 1]), [group, 1, 1]);
+    let with = |bindings| in_groups_of(32).with_bindings(bindings);
     let mut command_buffer = stream.command_buffer().unwrap();
     let mut refused = |dispatch| command_buffer.encode(dispatch).unwrap_err();
     let surplus = refused(with([bound(0), vec![bytes(9, 4)]].concat()));
@@ -63,23 +63,18 @@ fn a_refused_dispatch_is_not_encoded() {
     assert!(matches!(&missing, DeviceError::MissingArgument { index: 1, name, .. } if name == "factor"));
     assert!(matches!(refused(with(bound(401))), DeviceError::RangeOutsideBuffer { offset: 401, .. }));
     assert!(matches!(refused(with(bound(2))), DeviceError::MisalignedArgument { index: 0, .. }));
-    let large = Dispatch { group_size: [1025, 1, 1], ..with(bound(0)) };
+    let large = in_groups_of(1025).with_bindings(bound(0));
     assert!(matches!(refused(large), DeviceError::GroupTooLarge { .. }));
-    let indirect = |counts_offset| IndirectDispatch {
-        pipeline: Arc::clone(&scale),
-        bindings: bound(0),
-        threadgroup_memory: Vec::new(),
-        counts: Arc::clone(&values),
-        counts_offset,
-        group_size: [32, 1, 1],
-    };
-    let outside = command_buffer.encode_indirect(indirect(396)).unwrap_err();
+    let indirect = |bindings, offset| IndirectDispatch::new(with(bindings), Arc::clone(&values), offset);
+    let outside = indirect(bound(0), 396).unwrap_err();
     assert!(matches!(outside, DeviceError::RangeOutsideBuffer { offset: 396, .. }));
+    let missing = command_buffer.encode_indirect(indirect(Vec::new(), 388).unwrap()).unwrap_err();
+    assert!(matches!(missing, DeviceError::MissingArgument { index: 0, .. }));
     assert!(command_buffer.is_empty());
     command_buffer.encode(with(bound(0))).unwrap();
-    command_buffer.encode_indirect(indirect(388)).unwrap();
+    command_buffer.encode_indirect(indirect(bound(0), 388).unwrap()).unwrap();
     let empty = device.pipeline(&artifact(), "empty").unwrap();
-    command_buffer.encode(dispatch(&empty, Grid::Threadgroups([4, 1, 1]), [32, 1, 1])).unwrap();
+    command_buffer.encode(Dispatch::new(empty, Grid::Threadgroups([4, 1, 1]), [32, 1, 1])).unwrap();
     assert_eq!(command_buffer.len(), 3);
     command_buffer.commit().wait().unwrap();
 }

@@ -11,9 +11,8 @@ use anymetal_hal::artifact::{
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid};
+use anymetal_hal::command::{Binding, BoundResource};
 use anymetal_hal::device::Device;
-use anymetal_hal::pipeline::Pipeline;
 use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan};
 use anymetal_testing::null::NullDevice;
 
@@ -57,18 +56,6 @@ pub(crate) fn read(buffer: &dyn Buffer) -> Vec<u8> {
     let mut bytes = vec![0; buffer.length() as usize];
     buffer.read(0, &mut bytes).unwrap();
     bytes
-}
-
-/// A dispatch of a kernel to which nothing is bound.
-pub(crate) fn dispatch(pipeline: &Arc<dyn Pipeline>, grid: Grid, group_size: [u32; 3]) -> Dispatch {
-    Dispatch {
-        pipeline: Arc::clone(pipeline),
-        bindings: Vec::new(),
-        threadgroup_memory: Vec::new(),
-        grid,
-        group_size,
-        cooperative: false,
-    }
 }
 
 /// `length` zero bytes in the command buffer.

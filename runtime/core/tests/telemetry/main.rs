@@ -57,14 +57,8 @@ impl Bench {
     fn dispatches(&self, count: usize) -> anymetal_core::submission::Submission {
         let mut command_buffer = self.stream.command_buffer().unwrap();
         for _ in 0..count {
-            let dispatch = Dispatch {
-                pipeline: Arc::clone(&self.kernel),
-                bindings: Vec::new(),
-                threadgroup_memory: Vec::new(),
-                grid: Grid::Threads([32, 1, 1]),
-                group_size: [32, 1, 1],
-                cooperative: false,
-            };
+            let grid = Grid::Threads([32, 1, 1]);
+            let dispatch = Dispatch::new(Arc::clone(&self.kernel), grid, [32, 1, 1]);
             command_buffer.encode(dispatch).unwrap();
         }
         command_buffer.commit()

@@ -41,15 +41,9 @@ fn counts_come_from_a_buffer_that_an_earlier_command_wrote() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1; 12]));
     let counts = bench.buffer(&[0, 1, 1, 1]);
-    let Command::Dispatch(direct) = scale(&pipeline, &x, 4, 1) else { unreachable!() };
-    let indirect = IndirectDispatch {
-        pipeline: direct.pipeline,
-        bindings: direct.bindings,
-        threadgroup_memory: Vec::new(),
-        counts: Arc::clone(&counts),
-        counts_offset: 4,
-        group_size: [3, 1, 1],
-    };
+    let by = Binding { index: 2, resource: BoundResource::Bytes(4u32.to_le_bytes().to_vec()) };
+    let direct = dispatch(&pipeline, vec![bound(0, &x), by], 1, 3);
+    let indirect = IndirectDispatch::new(direct, Arc::clone(&counts), 4).unwrap();
     bench.run(vec![scale(&pipeline, &counts, 2, 2), Command::DispatchIndirect(indirect)]).unwrap();
     assert_eq!(values(&x), [4, 4, 4, 4, 4, 4, 1, 1, 1, 1, 1, 1]);
 }

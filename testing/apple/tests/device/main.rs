@@ -109,14 +109,8 @@ fn bound_from(index: u32, buffer: &Arc<dyn Buffer>, offset: u64) -> Binding {
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, bindings: Vec<Binding>, threads: u32, group: u32) -> Dispatch {
-    Dispatch {
-        pipeline: Arc::clone(pipeline),
-        bindings,
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [group, 1, 1],
-        cooperative: false,
-    }
+    let grid = Grid::Threads([threads, 1, 1]);
+    Dispatch::new(Arc::clone(pipeline), grid, [group, 1, 1]).with_bindings(bindings)
 }
 
 fn scale(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {

@@ -75,14 +75,10 @@ impl Executable {
             };
             bindings.push(Binding { index: *index, resource });
         }
-        Ok(Command::Dispatch(Dispatch {
-            pipeline: Arc::clone(&kernel.pipeline),
-            bindings,
-            threadgroup_memory: kernel.threadgroup_memory.clone(),
-            grid,
-            group_size: kernel.group_size,
-            cooperative: false,
-        }))
+        let dispatch = Dispatch::new(Arc::clone(&kernel.pipeline), grid, kernel.group_size)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(kernel.threadgroup_memory.clone());
+        Ok(Command::Dispatch(dispatch))
     }
 }
 
