@@ -9,17 +9,14 @@ use std::sync::Arc;
 
 use anymetal_core::submission::argument::{Argument, ArgumentTarget};
 use anymetal_core::submission::command_buffer as runtime;
-use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::buffer::Buffer as HalBuffer;
-use anymetal_hal::command::{
-    Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ResourceUsage, ThreadgroupMemory,
-};
+use anymetal_hal::command::{Binding, BoundResource, Grid, ResourceUsage, ThreadgroupMemory};
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, ExecutionCounts, INDIRECT_RANGE_BYTES, Repeat,
     check_encodes, encoded_bindings, encodes,
 };
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::stage_input::StageInRegion;
 use anymetal_types::texture::{BindingRole, SamplerDescriptor};
 use bytemuck::Pod;
@@ -31,7 +28,6 @@ use crate::extent::Extent;
 use crate::fence::Fence;
 use crate::heap::Heap;
 use crate::indirect_command_buffer::{ExecutedCommands, IndirectCommandBuffer, RegisteredPipelines};
-use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
 use crate::texture::Texture;
 
@@ -275,8 +271,8 @@ impl<'a> ComputeEncoder<'a> {
         threads: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let grid = Grid::Threads(threads.into().to_array()?);
-        self.dispatch("dispatch_threads", grid, group_size.into(), false)
+        let threads = threads.into();
+        self.dispatch("dispatch_threads", group_size, |call| call.grid(threads, Grid::Threads))
     }
 
     /// Metal's `dispatchThreadgroups`.
@@ -285,8 +281,8 @@ impl<'a> ComputeEncoder<'a> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let grid = Grid::Threadgroups(groups.into().to_array()?);
-        self.dispatch("dispatch_threadgroups", grid, group_size.into(), false)
+        let groups = groups.into();
+        self.dispatch("dispatch_threadgroups", group_size, |call| call.grid(groups, Grid::Threadgroups))
     }
 
     /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
@@ -297,7 +293,7 @@ impl<'a> ComputeEncoder<'a> {
         counts: &BufferView<u32>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch_threadgroups_indirect_region(&counts_in(counts)?, group_size)
+        self.dispatch("dispatch_threadgroups_indirect", group_size, |call| call.groups_from(counts))
     }
 
     /// As [`ComputeEncoder::dispatch_threadgroups_indirect`], with three 32-bit counts at the start of a
@@ -307,16 +303,8 @@ impl<'a> ComputeEncoder<'a> {
         counts: &Region,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        counts.slice(0..size_of::<[u32; 3]>() as u64)?;
-        let group_size = group_size.into().to_array()?;
-        let (pipeline, bindings, threadgroup_memory) =
-            self.call("dispatch_threadgroups_indirect", Grid::Threadgroups([1; 3]), group_size)?;
-        let dispatch = Dispatch::new(pipeline, Grid::Threadgroups([1; 3]), group_size)
-            .with_bindings(bindings)
-            .with_threadgroup_memory(threadgroup_memory);
-        let (counts, offset) = (counts.buffer().clone(), counts.offset());
-        self.inner.encode_indirect(IndirectDispatch::new(dispatch, counts, offset)?)?;
-        Ok(())
+        let method = "dispatch_threadgroups_indirect_region";
+        self.dispatch(method, group_size, |call| call.groups_from_region(counts))
     }
 
     /// Runs the kernel over so many full threadgroups, all in progress at once, so that they can meet at
@@ -326,66 +314,41 @@ impl<'a> ComputeEncoder<'a> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let grid = Grid::Threadgroups(groups.into().to_array()?);
-        self.dispatch("dispatch_threadgroups_cooperative", grid, group_size.into(), true)
+        let groups = groups.into();
+        self.dispatch("dispatch_threadgroups_cooperative", group_size, |call| {
+            call.grid(groups, Grid::Threadgroups);
+            call.cooperative();
+        })
     }
 
     fn dispatch(
         &mut self,
         method: &'static str,
-        grid: Grid,
-        group_size: Extent,
-        cooperative: bool,
+        group_size: impl Into<Extent>,
+        grid: impl FnOnce(&mut KernelCall<'_, BoundResource>),
     ) -> Result<(), Error> {
-        let group_size = group_size.to_array()?;
-        let (pipeline, bindings, threadgroup_memory) = self.call(method, grid, group_size)?;
-        let dispatch = Dispatch::new(pipeline, grid, group_size)
-            .with_bindings(bindings)
-            .with_threadgroup_memory(threadgroup_memory)
-            .with_cooperation(cooperative);
-        self.inner.encode(dispatch)?;
-        Ok(())
-    }
-
-    /// The code for that grid, and what is bound of what the kernel takes: the rest stays for another.
-    fn call(
-        &self,
-        method: &'static str,
-        grid: Grid,
-        group_size: [u32; 3],
-    ) -> Result<(Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
-        let pipeline = self.pipeline_for(method)?;
-        let mut bindings = Vec::new();
-        for argument in pipeline.signature().buffer_arguments() {
-            let (_, value) =
-                self.slots.iter().find(|(index, _)| *index == argument.index).ok_or_else(|| {
-                    let (kernel, name) = (pipeline.name().to_owned(), argument.name.clone());
-                    Error::Device(DeviceError::MissingArgument { kernel, index: argument.index, name })
-                })?;
-            let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-            bindings.push(Binding { index: argument.index, resource });
-        }
-        let known = self.bind_resources(pipeline, &mut bindings)?;
+        let pipeline = self.pipeline.as_ref().ok_or(Error::NoPipeline { method })?;
+        let mut call = self.call(pipeline);
+        grid(&mut call);
+        call.group_size(group_size.into());
+        let mut call = call.finish()?;
         if encodes(pipeline.kernel()) {
-            bindings.extend(encoded_bindings(&self.used.commands));
+            let bindings = encoded_bindings(&self.used.commands);
+            call.bindings.extend(bindings.map(|binding| (binding.index, binding.resource)));
         }
-        let used = |memory: &&ThreadgroupMemory| {
-            pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
-        };
-        let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
-        Ok((pipeline.for_launch(grid, group_size, &known)?, bindings, threadgroup_memory))
+        call.dispatch(pipeline)?.encode(self.inner)
     }
 
-    /// The textures and samplers that the kernel takes; those that are not set are bound to what is set at
-    /// the index of their role ([`BindingRole::index`]), such as [`crate::Unbound`], or missed by the checks
-    /// of bindings.
-    fn bind_resources(
-        &self,
-        pipeline: &Pipeline,
-        bindings: &mut Vec<Binding>,
-    ) -> Result<KnownFormats, Error> {
-        let mut call = KernelCall::<BoundResource>::new(pipeline.signature());
-        let takes = |role| pipeline.signature().resource_argument(role).is_ok();
+    /// A call with what is set of the kernel's arguments; the rest stays for other kernels. A texture or
+    /// sampler that is not set may be bound by its role's index ([`BindingRole::index`]), such as to
+    /// [`crate::Unbound`].
+    fn call<'c>(&self, pipeline: &'c Pipeline) -> KernelCall<'c, BoundResource> {
+        let kernel = pipeline.kernel();
+        let mut call = KernelCall::new(pipeline.signature());
+        let is_buffer = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
+        self.bind_set(&mut call, kernel.arguments.iter().filter(is_buffer));
+        let takes =
+            |role| kernel.arguments.iter().any(|argument| argument.enabled && argument.role() == role);
         let bytes = |bytes: &[u8], _: ArgumentTarget<'_>| Ok(BoundResource::Bytes(bytes.to_vec()));
         for (index, texture) in self.textures.iter().filter(|(index, _)| takes(BindingRole::Texels(*index))) {
             let shape = (texture.descriptor(), texture.description());
@@ -395,18 +358,25 @@ impl<'a> ComputeEncoder<'a> {
         {
             call.sampler(*index, sampler, bytes);
         }
-        let (bound, known) = call.into_resources()?;
-        bindings.extend(bound.into_iter().map(|(index, resource)| Binding { index, resource }));
-        let resources = pipeline.kernel().arguments.iter().filter(|argument| argument.enabled);
-        for argument in resources.filter(|argument| argument.role() != BindingRole::Buffer) {
-            let index = argument.index;
-            let set = self.slots.iter().find(|(slot, _)| *slot == index);
-            if let Some((_, value)) = set.filter(|_| bindings.iter().all(|bound| bound.index != index)) {
-                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-                bindings.push(Binding { index, resource });
+        for memory in &self.threadgroup_memory {
+            if kernel.argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some() {
+                call.threadgroup_memory(memory.index, memory.length);
             }
         }
-        Ok(known)
+        call
+    }
+
+    /// Binds what is set by index of these arguments.
+    fn bind_set<'c>(
+        &self,
+        call: &mut KernelCall<'c, BoundResource>,
+        arguments: impl Iterator<Item = &'c ArgumentInfo>,
+    ) {
+        for argument in arguments {
+            if let Some((_, value)) = self.slots.iter().find(|(index, _)| *index == argument.index) {
+                call.bind(argument, |target| value.bind(target));
+            }
+        }
     }
 }
 
@@ -471,7 +441,10 @@ impl ComputeEncoder<'_> {
         };
         let inherited_bindings = match pipeline {
             Some(pipeline) if inherits(|memory| memory.layout().inherits_buffers) => {
-                self.set_bindings(pipeline)?
+                let mut call = KernelCall::new(pipeline.signature());
+                self.bind_set(&mut call, pipeline.signature().buffer_arguments());
+                let bound = call.into_bindings()?.into_iter();
+                bound.map(|(index, resource)| Binding { index, resource }).collect()
             }
             _ => Vec::new(),
         };
@@ -488,18 +461,6 @@ impl ComputeEncoder<'_> {
         })?;
         Ok(ExecutedCommands::new(counts))
     }
-
-    /// What is set of what a kernel takes.
-    fn set_bindings(&self, pipeline: &Pipeline) -> Result<Vec<Binding>, Error> {
-        let mut bindings = Vec::new();
-        for argument in pipeline.signature().buffer_arguments() {
-            if let Some((_, value)) = self.slots.iter().find(|(index, _)| *index == argument.index) {
-                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-                bindings.push(Binding { index: argument.index, resource });
-            }
-        }
-        Ok(bindings)
-    }
 }
 
 /// The range of executed commands that a view says.
@@ -508,14 +469,6 @@ fn range_in(view: &BufferView<u32>) -> Result<ExecutedRange, Error> {
     match view.len() {
         2.. => Ok(ExecutedRange::Indirect { buffer: Arc::clone(region.buffer()), offset: region.offset() }),
         len => Err(Error::RangeOutsideBuffer { start: 0, end: 2, len }),
-    }
-}
-
-/// The three counts of an indirect dispatch.
-pub(crate) fn counts_in(view: &BufferView<u32>) -> Result<crate::buffer::Region, Error> {
-    match view.len() {
-        3.. => Ok(view.region()),
-        len => Err(Error::RangeOutsideBuffer { start: 0, end: 3, len }),
     }
 }
 

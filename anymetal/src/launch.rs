@@ -3,15 +3,11 @@
 //! Owns [`Launch`]. Invariant: the first mistake is kept and told by [`Launch::submit`]; nothing runs then.
 
 use anymetal_core::submission::argument::Argument;
-use anymetal_hal::command::{
-    Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
-};
+use anymetal_hal::command::{BoundResource, Deadline, Grid, ResourceUsage};
 
 use crate::buffer::{BufferView, Region};
-use crate::call::{FinishedCall, KernelCall};
-use crate::compute_encoder::counts_in;
+use crate::call::KernelCall;
 use crate::error::Error;
-use crate::extent::Extent;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::submission::{Outcome, Submission, told};
@@ -27,9 +23,6 @@ pub struct Launch<'a> {
     deadline: Deadline,
     label: String,
     after: Vec<Submission>,
-    /// The counts of an indirect dispatch.
-    counts: Option<Box<Result<Region, Error>>>,
-    cooperative: bool,
     /// Buffers that the kernel reaches through pointers in memory.
     resident: Vec<(Region, ResourceUsage)>,
 }
@@ -44,8 +37,6 @@ impl<'a> Launch<'a> {
             deadline: Deadline::Default,
             label: String::new(),
             after: Vec::new(),
-            counts: None,
-            cooperative: false,
             resident: Vec::new(),
         }
     }
@@ -74,8 +65,7 @@ impl<'a> Launch<'a> {
     /// # }
     /// ```
     pub fn groups_from(mut self, counts: &BufferView<u32>) -> Self {
-        self.call.grid(Extent::from(1), Grid::Threadgroups);
-        self.counts = Some(Box::new(counts_in(counts)));
+        self.call.groups_from(counts);
         self
     }
 
@@ -114,7 +104,7 @@ impl<'a> Launch<'a> {
     /// [`DeviceError::NotCooperative`]: crate::hal::error::DeviceError::NotCooperative
     /// [`DeviceError::CooperativeGridTooLarge`]: crate::hal::error::DeviceError::CooperativeGridTooLarge
     pub fn cooperative(mut self) -> Self {
-        self.cooperative = true;
+        self.call.cooperative();
         self
     }
 
@@ -185,9 +175,8 @@ impl<'a> Launch<'a> {
     }
 
     fn encoded(self) -> Result<anymetal_core::submission::command_buffer::CommandBuffer, Error> {
-        let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
-        let counts = counts.map(|counts| *counts).transpose()?;
-        let dispatch = dispatch(pipeline, call.finish()?)?.with_cooperation(cooperative);
+        let Launch { queue, pipeline, call, deadline, label, after, resident } = self;
+        let dispatch = call.finish()?.dispatch(pipeline)?;
         let mut command_buffer = queue.stream().command_buffer()?;
         if !label.is_empty() {
             command_buffer = command_buffer.label(label);
@@ -201,22 +190,7 @@ impl<'a> Launch<'a> {
         for (region, usage) in &resident {
             command_buffer.use_resource(region.buffer(), *usage);
         }
-        match counts {
-            None => command_buffer.encode(dispatch)?,
-            Some(counts) => {
-                let (buffer, offset) = (counts.buffer().clone(), counts.offset());
-                command_buffer.encode_indirect(IndirectDispatch::new(dispatch, buffer, offset)?)?;
-            }
-        }
+        dispatch.encode(&mut command_buffer)?;
         Ok(command_buffer)
     }
-}
-
-/// The command of a finished call, with the pipeline's code for its shape.
-pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -> Result<Dispatch, Error> {
-    let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = call;
-    let bindings = bindings.into_iter().map(|(index, resource)| Binding { index, resource });
-    Ok(Dispatch::new(pipeline.for_launch(grid, group_size, &known)?, grid, group_size)
-        .with_bindings(bindings.collect())
-        .with_threadgroup_memory(threadgroup_memory))
 }
