@@ -1,4 +1,4 @@
-//! Calls of a kernel in the making: its arguments, its grid.
+//! Calls of a kernel: its arguments and its grid.
 //!
 //! Owns [`KernelCall`], which launches, encoders, graph nodes and the service's launches share: it converts
 //! and binds arguments, and chooses the threadgroup size. [`FinishedCall::dispatch`] makes the dispatch.
@@ -189,7 +189,7 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
-    /// A grid of as many threadgroups as the first three elements of a view say.
+    /// A grid of threadgroups, whose extents are read from the first three elements of a view.
     pub(crate) fn groups_from(&mut self, counts: &BufferView<u32>) {
         match counts.len() {
             3.. => self.groups_from_region(&counts.region()),
@@ -239,17 +239,34 @@ impl<'a, B> KernelCall<'a, B> {
             let got = self.positional.max(self.buffers_bound());
             return Err(Error::ArgumentCount { kernel: kernel.to_owned(), expected, got });
         }
-        let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
+        let (grid, group_size) = self.shape()?;
+        let KernelCall { bindings, threadgroup_memory, counts, cooperative, known, .. } = self;
+        Ok(FinishedCall { bindings, threadgroup_memory, grid, counts, group_size, cooperative, known })
+    }
+
+    /// The grid, and the threadgroup size that is given, demanded, tuned or the default.
+    fn shape(&self) -> Result<(Grid, [u32; 3]), Error> {
+        let kernel = || self.signature.name().to_owned();
+        let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel() })?;
         let group_size = match (self.group_size, grid) {
             (Some(size), _) => size,
             (None, Grid::Threads(threads)) => self.signature.group_size_for(threads, dimensions),
             (None, Grid::Threadgroups(_)) => {
                 let required = self.signature.kernel().required_threads_per_threadgroup;
-                required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
+                required.ok_or_else(|| Error::NoGroupSize { kernel: kernel() })?
             }
         };
-        let KernelCall { bindings, threadgroup_memory, counts, cooperative, known, .. } = self;
-        Ok(FinishedCall { bindings, threadgroup_memory, grid, counts, group_size, cooperative, known })
+        Ok((grid, group_size))
+    }
+
+    /// Compiles the code for the shape of the call, and returns its threadgroup size.
+    pub(crate) fn warm_up(&self, pipeline: &Pipeline) -> Result<[u32; 3], Error> {
+        if let Some(mistake) = &self.mistake {
+            return Err((**mistake).clone());
+        }
+        let (grid, group_size) = self.shape()?;
+        pipeline.for_launch(grid, group_size, &self.known)?;
+        Ok(group_size)
     }
 
     /// The bindings so far, without a grid, or the first mistake.

@@ -415,6 +415,12 @@ impl CompileFailure {
         self.0.render_json()
     }
 
+    /// The compiler's error, for other crates of this project: it changes without notice.
+    #[doc(hidden)]
+    pub fn error(&self) -> &CompileError {
+        &self.0
+    }
+
     /// A stable name of the kind of failure.
     pub fn id(&self) -> &'static str {
         self.0.id()

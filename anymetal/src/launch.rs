@@ -149,6 +149,29 @@ impl<'a> Launch<'a> {
         self.call.grid_given()
     }
 
+    /// Compiles the code for the shape of the launch now, so that [`Launch::submit`] does not compile.
+    /// Returns the threads of its threadgroups along x, y and z.
+    ///
+    /// # Errors
+    /// The first mistake of the calls so far, and those of the compiler. Missing arguments are found by
+    /// [`Launch::submit`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// let device = anymetal::Device::system_default()?;
+    /// let source = "kernel void set(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }";
+    /// let (set, queue) = (device.library_from_source(source)?.pipeline("set")?, device.queue()?);
+    /// let y = device.buffer_zeroed::<u32>(1000)?;
+    /// let launch = queue.launch(&set).arg(&y).threads(1000);
+    /// assert_eq!(launch.warm_up()?, [256, 1, 1]);
+    /// launch.submit()?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn warm_up(&self) -> Result<[u32; 3], Error> {
+        self.call.warm_up(self.pipeline)
+    }
+
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
         Submission::accepted(self.encoded()?.commit())

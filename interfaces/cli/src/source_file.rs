@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anymetal::{CheckMode, FunctionConstants};
 use anymetal_driver::{
     CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation, Target,
 };
@@ -50,6 +51,11 @@ impl Checking {
     /// Whether they are checked.
     pub(crate) fn is_on(&self) -> bool {
         self.checks == Checks::Bounds
+    }
+
+    /// How the crate checks them.
+    pub(crate) fn mode(&self) -> CheckMode {
+        if self.is_on() { CheckMode::WhereSupported } else { CheckMode::Off }
     }
 }
 
@@ -126,9 +132,16 @@ impl SourceFile {
         Ok(library)
     }
 
+    /// The values of function constants.
+    pub(crate) fn constants(&self) -> FunctionConstants {
+        let add = |constants: FunctionConstants, constant: &Constant| constant.added_to(constants);
+        self.constant.iter().fold(FunctionConstants::new(), add)
+    }
+
     /// What the options say about compiling a kernel, with checks.
     pub(crate) fn specialisation(&self) -> Specialisation {
-        let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
+        let constants =
+            self.constant.iter().map(|constant| (constant.key.clone(), constant.value())).collect();
         Specialisation { constants, ..Specialisation::default() }
     }
 }
