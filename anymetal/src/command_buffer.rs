@@ -106,7 +106,7 @@ impl CommandBuffer {
     pub fn sample_time(&mut self, region: &Region) -> Result<(), Error> {
         region.slice(0..TIME_SAMPLE_BYTES)?;
         let (buffer, offset) = (Arc::clone(region.buffer()), region.offset());
-        Ok(self.inner.sample_time(TimeSample { buffer, offset })?)
+        Ok(self.inner.sample_time(TimeSample::new(buffer, offset)?)?)
     }
 
     /// What follows waits, without a thread, until the event reaches the value.

@@ -112,8 +112,8 @@ impl<'a> Encoding<'a> {
             Command::DispatchIndirect(dispatch) => self.dispatch_indirect(dispatch),
             Command::Copy(copy) => self.copy(copy),
             Command::Fill(fill) => {
-                let own = launch::buffer(self.device, &fill.buffer)?;
-                self.fill(own.metal(), fill.offset, fill.length, fill.value)
+                let own = launch::buffer(self.device, fill.buffer())?;
+                self.fill(own.metal(), fill.offset(), fill.length(), fill.value())
             }
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().try_for_each(|command| self.command(command))
@@ -282,10 +282,10 @@ impl<'a> Encoding<'a> {
     }
 
     fn copy(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
-        let source = launch::buffer(self.device, &copy.source)?.metal();
-        let destination = launch::buffer(self.device, &copy.destination)?.metal();
-        let offsets = [copy.source_offset, copy.destination_offset];
-        for part in parts(&offsets, copy.length) {
+        let source = launch::buffer(self.device, copy.source())?.metal();
+        let destination = launch::buffer(self.device, copy.destination())?.metal();
+        let offsets = [copy.source_offset(), copy.destination_offset()];
+        for part in parts(&offsets, copy.length()) {
             match part {
                 Part::Blit(range) => {
                     let [from, to] = offsets.map(|offset| (offset + range.start) as usize);

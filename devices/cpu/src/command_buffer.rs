@@ -11,9 +11,7 @@ use std::sync::Arc;
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, IndirectDispatch, Submission,
-};
+use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, IndirectDispatch, Submission};
 use anymetal_hal::encoded_commands::{EncodedExecution, ExecutedRange};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::{Fence, HostFence};
@@ -187,17 +185,14 @@ impl Preparer<'_> {
             let step = match command {
                 Command::Dispatch(dispatch) => self.dispatch(dispatch, tables, &mut inline)?,
                 Command::DispatchIndirect(dispatch) => self.indirect(dispatch, tables, &mut inline)?,
-                Command::Copy(copy) => self.copy(copy)?,
-                Command::Fill(fill) => {
-                    let buffer = self.own(&fill.buffer)?;
-                    validate::check_range(fill.offset, fill.length, buffer.length())?;
+                // Their ranges are within their buffers.
+                Command::Copy(copy) => {
+                    self.own(copy.source())?;
+                    self.own(copy.destination())?;
                     CommandStep::Other
                 }
-                Command::SampleTime(sample) => {
-                    self.own(&sample.buffer)?;
-                    sample.check()?;
-                    CommandStep::Other
-                }
+                Command::Fill(fill) => self.own(fill.buffer()).map(|_| CommandStep::Other)?,
+                Command::SampleTime(sample) => self.own(sample.buffer()).map(|_| CommandStep::Other)?,
                 Command::MatrixProduct(_) => return Err(matrix_product::unsupported(self.device)),
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
@@ -320,12 +315,6 @@ impl Preparer<'_> {
                 Ok(BoundBuffer { base: buffer.start().wrapping_add(*offset as usize), len })
             }
         }
-    }
-
-    fn copy(&self, copy: &BufferCopy) -> Result<CommandStep, DeviceError> {
-        let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
-        validate::check_copy(copy, std::ptr::eq(source, destination))?;
-        Ok(CommandStep::Other)
     }
 
     fn encoded(&self, execution: &EncodedExecution) -> Result<CommandStep, DeviceError> {

@@ -143,8 +143,8 @@ pub(crate) fn rest_runs_inline(submission: &Submission, tables: &LaunchTables, p
 fn fits_inline(commands: &[Command], steps: &[CommandStep]) -> bool {
     match (commands, steps) {
         ([], _) | ([Command::Dispatch(_)], [CommandStep::EmptyDispatch]) => true,
-        ([Command::Copy(copy)], _) => copy.length <= MAX_INLINE_BYTES,
-        ([Command::Fill(fill)], _) => fill.length <= MAX_INLINE_BYTES,
+        ([Command::Copy(copy)], _) => copy.length() <= MAX_INLINE_BYTES,
+        ([Command::Fill(fill)], _) => fill.length() <= MAX_INLINE_BYTES,
         ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) => durations(dispatch.pipeline())
             .is_some_and(|durations| durations.expects(prepared.shape.group_count)),
         _ => false,

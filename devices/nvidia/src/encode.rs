@@ -135,18 +135,18 @@ fn check_resident(
 /// Encodes a copy, a fill or a product, which was checked; none if it does nothing or is another command.
 pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Option<Step>, DeviceError> {
     Ok(match command {
-        Command::Copy(copy) if copy.length > 0 => {
+        Command::Copy(copy) if copy.length() > 0 => {
             let (source, destination) =
-                (NvidiaBuffer::of(&copy.source, device)?, NvidiaBuffer::of(&copy.destination, device)?);
+                (NvidiaBuffer::of(copy.source(), device)?, NvidiaBuffer::of(copy.destination(), device)?);
             Some(Step::Copy {
-                to: destination.address() + copy.destination_offset,
-                from: source.address() + copy.source_offset,
-                bytes: copy.length,
+                to: destination.address() + copy.destination_offset(),
+                from: source.address() + copy.source_offset(),
+                bytes: copy.length(),
             })
         }
-        Command::Fill(fill) if fill.length > 0 => {
-            let to = NvidiaBuffer::of(&fill.buffer, device)?.address() + fill.offset;
-            Some(Step::Fill { to, value: fill.value, bytes: fill.length })
+        Command::Fill(fill) if fill.length() > 0 => {
+            let to = NvidiaBuffer::of(fill.buffer(), device)?.address() + fill.offset();
+            Some(Step::Fill { to, value: fill.value(), bytes: fill.length() })
         }
         Command::MatrixProduct(product) => {
             let address =

@@ -383,7 +383,7 @@ impl Execution {
     fn sample_time(&mut self, sample: &TimeSample) -> Result<(), DeviceError> {
         self.flush()?;
         let device = &self.lane.device;
-        NvidiaBuffer::of(&sample.buffer, device)?.write_time(sample.offset, device.now_ns())
+        NvidiaBuffer::of(sample.buffer(), device)?.write_time(sample.offset(), device.now_ns())
     }
 
     fn wait_for_event(&mut self, event: &Arc<dyn Event>, value: u64) -> Result<(), DeviceError> {

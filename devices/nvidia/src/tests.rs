@@ -165,14 +165,8 @@ fn multiply(launch: &KernelLaunch<'_>, memory: &mut dyn FnMut(u64) -> *mut u8) {
 fn commands_run_in_order_and_see_each_other() {
     let bench = Bench::new(multiply);
     let (pipeline, x, y) = (bench.pipeline(), bench.buffer(&[1, 2, 3]), bench.buffer(&[0; 3]));
-    let copy = Command::Copy(BufferCopy {
-        source: Arc::clone(&x),
-        source_offset: 4,
-        destination: Arc::clone(&y),
-        destination_offset: 0,
-        length: 8,
-    });
-    let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
+    let copy = Command::Copy(BufferCopy::new(Arc::clone(&x), 4..12, Arc::clone(&y), 0).unwrap());
+    let fill = Command::Fill(BufferFill::new(Arc::clone(&y), 8..12, 1).unwrap());
     let commands = vec![dispatch(&pipeline, &x, 5, 3), copy, fill, dispatch(&pipeline, &y, 2, 2)];
     bench.run(commands).unwrap();
     let calls = bench.driver.calls(&["launch", "copy", "download"]);

@@ -1,10 +1,12 @@
 //! Commands: what a command buffer holds.
 //!
 //! Owns plain data only: dispatches, copies, fills, products, event and fence signals and waits. Invariant: a
-//! command holds its resources alive (by `Arc`). A device checks each command that it receives; a dispatch
-//! that was checked before carries the result ([`Dispatch::check`]).
+//! command holds its resources alive (by `Arc`). Copies, fills and time samples are within their buffers
+//! since they were made; a dispatch carries the result of its check ([`Dispatch::check`]). Devices check the
+//! rest.
 
 mod dispatch;
+mod transfer;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use crate::matrix_product::MatrixProduct;
 use crate::time_sample::TimeSample;
 
 pub use dispatch::{CheckedDispatch, Dispatch, INDIRECT_COUNTS_BYTES, IndirectDispatch};
+pub use transfer::{BufferCopy, BufferFill};
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
@@ -316,11 +319,11 @@ impl Command {
                 visit(indirect.counts());
             }
             Command::Copy(copy) => {
-                visit(&copy.source);
-                visit(&copy.destination);
+                visit(copy.source());
+                visit(copy.destination());
             }
-            Command::Fill(fill) => visit(&fill.buffer),
-            Command::SampleTime(sample) => visit(&sample.buffer),
+            Command::Fill(fill) => visit(fill.buffer()),
+            Command::SampleTime(sample) => visit(sample.buffer()),
             Command::MatrixProduct(product) => {
                 for operand in [&product.left, &product.right, &product.result] {
                     visit(&operand.buffer);
@@ -392,32 +395,4 @@ pub struct ThreadgroupMemory {
     pub index: u32,
     /// Its bytes.
     pub length: u64,
-}
-
-/// Copies bytes from buffer to buffer. Within one buffer the ranges must not overlap.
-#[derive(Debug)]
-pub struct BufferCopy {
-    /// Where from.
-    pub source: Arc<dyn Buffer>,
-    /// The first byte there.
-    pub source_offset: u64,
-    /// Where to.
-    pub destination: Arc<dyn Buffer>,
-    /// The first byte there.
-    pub destination_offset: u64,
-    /// How many bytes.
-    pub length: u64,
-}
-
-/// Sets bytes of a buffer to one value.
-#[derive(Debug)]
-pub struct BufferFill {
-    /// The buffer.
-    pub buffer: Arc<dyn Buffer>,
-    /// The first byte.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: u64,
-    /// The value.
-    pub value: u8,
 }

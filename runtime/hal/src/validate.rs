@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
+use crate::blit::same_buffer;
 use crate::capabilities::Capabilities;
 use crate::command::{
     Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
@@ -351,16 +352,15 @@ pub fn range_length(range: &Range<u64>, buffer_len: u64) -> Result<u64, DeviceEr
     Ok(length)
 }
 
-/// Checks a copy's ranges; `same_buffer` says whether it stays within one buffer.
-pub fn check_copy(copy: &BufferCopy, same_buffer: bool) -> Result<(), DeviceError> {
-    check_range(copy.source_offset, copy.length, copy.source.length())?;
-    check_range(copy.destination_offset, copy.length, copy.destination.length())?;
-    let distance = copy.source_offset.abs_diff(copy.destination_offset);
-    if same_buffer && distance < copy.length {
+/// Checks where a copy writes, and that it does not write what it reads.
+pub(crate) fn check_copy(copy: &BufferCopy) -> Result<(), DeviceError> {
+    check_range(copy.destination_offset(), copy.length(), copy.destination().length())?;
+    let distance = copy.source_offset().abs_diff(copy.destination_offset());
+    if same_buffer(copy.source(), copy.destination()) && distance < copy.length() {
         return Err(DeviceError::OverlappingCopy {
-            source_offset: copy.source_offset,
-            destination_offset: copy.destination_offset,
-            len: copy.length,
+            source_offset: copy.source_offset(),
+            destination_offset: copy.destination_offset(),
+            len: copy.length(),
         });
     }
     Ok(())

@@ -67,14 +67,8 @@ fn commands_of_a_buffer_see_each_other_in_order() {
     let one = Binding { index: 2, resource: BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()) };
     let add = || dispatch(&saxpy, vec![bind(0, &x), bind(1, &y), one.clone()], count as u32, 512);
     // Bytes 0x40 four times are the float 3.0039...
-    let fill = BufferFill { buffer: Arc::clone(&x), offset: 0, length: count * 4, value: 0x40 };
-    let copy = BufferCopy {
-        source: Arc::clone(&y),
-        source_offset: 4,
-        destination: Arc::clone(&copied),
-        destination_offset: 0,
-        length: count * 4 - 4,
-    };
+    let fill = BufferFill::new(Arc::clone(&x), 0..count * 4, 0x40).unwrap();
+    let copy = BufferCopy::new(Arc::clone(&y), 4..count * 4, Arc::clone(&copied), 0).unwrap();
     let commands = vec![Command::Fill(fill), add(), add(), Command::Copy(copy)];
     queue.submit(submission(commands)).unwrap().wait().unwrap();
     let twice = (2.0 * f32::from_bits(0x4040_4040)).to_bits();
@@ -131,12 +125,10 @@ fn a_refused_command_buffer_runs_nothing() {
     };
     assert!(matches!(offset(9), DeviceError::RangeOutsideBuffer { offset: 9, .. }));
     assert!(matches!(offset(2), DeviceError::MisalignedArgument { offset: 2, align: 4, .. }));
-    let (source, destination) = (Arc::clone(&counter), Arc::clone(&counter));
-    let copy = BufferCopy { source, source_offset: 0, destination, destination_offset: 4, length: 5 };
-    assert!(matches!(refuse(Command::Copy(copy)), DeviceError::RangeOutsideBuffer { .. }));
-    let (source, destination) = (Arc::clone(&counter), Arc::clone(&counter));
-    let copy = BufferCopy { source, source_offset: 0, destination, destination_offset: 2, length: 4 };
-    assert!(matches!(refuse(Command::Copy(copy)), DeviceError::OverlappingCopy { .. }));
+    let copy = |range, to| BufferCopy::new(Arc::clone(&counter), range, Arc::clone(&counter), to);
+    assert!(matches!(copy(0..5, 4), Err(DeviceError::RangeOutsideBuffer { .. })));
+    assert!(matches!(copy(4..9, 0), Err(DeviceError::RangeOutsideBuffer { .. })));
+    assert!(matches!(copy(0..4, 2), Err(DeviceError::OverlappingCopy { .. })));
     assert_eq!(queue.in_flight(), 0);
     assert_eq!(read_words(counter.as_ref()), [0, 0]);
 }

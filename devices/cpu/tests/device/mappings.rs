@@ -21,7 +21,7 @@ fn cpu() -> CpuDevice {
 
 fn fill(buffer: &Arc<dyn Buffer>, value: u8) -> Submission {
     let length = buffer.length();
-    let fill = BufferFill { buffer: Arc::clone(buffer), offset: 0, length, value };
+    let fill = BufferFill::new(Arc::clone(buffer), 0..length, value).unwrap();
     Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
 }
 

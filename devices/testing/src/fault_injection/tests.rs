@@ -95,7 +95,7 @@ fn results_are_wrong_and_writes_partial_in_what_commands_write() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let buffer = device.buffer(&BufferDescriptor::shared(8)).unwrap();
     let fill = || {
-        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 2, length: 4, value: 7 };
+        let fill = BufferFill::new(Arc::clone(&buffer), 2..6, 7).unwrap();
         Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
     };
     let bytes = || {

@@ -27,15 +27,15 @@ impl WrittenMemory {
                 Command::Dispatch(dispatch) => bound(dispatch, &mut written),
                 Command::DispatchIndirect(indirect) => bound(indirect.dispatch(), &mut written),
                 Command::Copy(copy) => {
-                    note(&copy.destination, copy.destination_offset, copy.length, &mut written);
+                    note(copy.destination(), copy.destination_offset(), copy.length(), &mut written);
                 }
-                Command::Fill(fill) => note(&fill.buffer, fill.offset, fill.length, &mut written),
+                Command::Fill(fill) => note(fill.buffer(), fill.offset(), fill.length(), &mut written),
                 Command::MatrixProduct(product) => {
                     let result = &product.result;
                     note(&result.buffer, result.offset, product.result_bytes(), &mut written);
                 }
                 Command::SampleTime(sample) => {
-                    note(&sample.buffer, sample.offset, TIME_SAMPLE_BYTES, &mut written);
+                    note(sample.buffer(), sample.offset(), TIME_SAMPLE_BYTES, &mut written);
                 }
                 // Which kernels there are is not known yet.
                 Command::ExecuteEncoded(_)

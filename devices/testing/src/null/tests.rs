@@ -33,10 +33,11 @@ fn everything_is_validated_and_ends_in_order() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let (event, buffer) = (device.event().unwrap(), device.buffer(&BufferDescriptor::shared(8)).unwrap());
     let fill = |length| {
-        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 0, length, value: 7 };
+        let fill = BufferFill::new(Arc::clone(&buffer), 0..length, 7).unwrap();
         Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
     };
-    assert!(matches!(queue.submit(fill(9)), Err(DeviceError::RangeOutsideBuffer { .. })));
+    let outside = BufferFill::new(Arc::clone(&buffer), 0..9, 7).map(drop);
+    assert!(matches!(outside, Err(DeviceError::RangeOutsideBuffer { .. })));
     let (first, second) = (queue.submit(waits(&event, 1)).unwrap(), queue.submit(fill(8)).unwrap());
     assert!(!second.is_done() && queue.in_flight() == 2 && !buffer.wait_unused(Some(Duration::ZERO)));
     event.signal(1);

@@ -181,13 +181,10 @@ impl UploadBatch {
         self.pieces.push(piece);
         self.bytes += length;
         self.shared.buffer.write(source_offset, bytes)?;
-        self.commands.push(Command::Copy(BufferCopy {
-            source: Arc::clone(&self.shared.buffer),
-            source_offset,
-            destination: Arc::clone(destination.buffer()),
-            destination_offset: destination.offset(),
-            length,
-        }));
+        let (source, target) = (Arc::clone(&self.shared.buffer), Arc::clone(destination.buffer()));
+        let range = source_offset..source_offset + length;
+        let copy = BufferCopy::new(source, range, target, destination.offset())?;
+        self.commands.push(Command::Copy(copy));
         Ok(())
     }
 

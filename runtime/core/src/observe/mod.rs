@@ -256,7 +256,7 @@ impl Counts<'_> {
         match command {
             Command::Dispatch(dispatch) => self.dispatched(&**dispatch.pipeline()),
             Command::DispatchIndirect(indirect) => self.dispatched(&**indirect.dispatch().pipeline()),
-            Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
+            Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length()),
             Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
             Command::Fill(_)
             | Command::MatrixProduct(_)

@@ -256,17 +256,17 @@ impl State {
                 RecordedCommand::MatrixProduct(Box::new(numbered))
             }
             Command::Copy(copy) => RecordedCommand::Copy {
-                source: (self.buffers.of(&copy.source).0, copy.source_offset),
-                destination: (self.buffers.of(&copy.destination).0, copy.destination_offset),
-                length: copy.length,
+                source: (self.buffers.of(copy.source()).0, copy.source_offset()),
+                destination: (self.buffers.of(copy.destination()).0, copy.destination_offset()),
+                length: copy.length(),
             },
             Command::Fill(fill) => RecordedCommand::Fill {
-                target: (self.buffers.of(&fill.buffer).0, fill.offset),
-                length: fill.length,
-                value: fill.value,
+                target: (self.buffers.of(fill.buffer()).0, fill.offset()),
+                length: fill.length(),
+                value: fill.value(),
             },
             Command::SampleTime(sample) => {
-                RecordedCommand::SampleTime { target: (self.buffers.of(&sample.buffer).0, sample.offset) }
+                RecordedCommand::SampleTime { target: (self.buffers.of(sample.buffer()).0, sample.offset()) }
             }
             Command::WaitEvent { event, value } => {
                 RecordedCommand::WaitEvent { event: self.events.of(event).0, value: *value }

@@ -208,24 +208,21 @@ impl<'a> Stage<'a> {
                 let shape = (grid, *group_size, *cooperative);
                 self.dispatch(pipeline, bindings, threadgroup_memory, shape)?
             }
-            RecordedCommand::Copy { source, destination, length } => Command::Copy(BufferCopy {
-                source: self.buffer(source.0)?,
-                source_offset: source.1,
-                destination: self.buffer(destination.0)?,
-                destination_offset: destination.1,
-                length: *length,
-            }),
-            RecordedCommand::Fill { target: (buffer, offset), length, value } => Command::Fill(BufferFill {
-                buffer: self.buffer(*buffer)?,
-                offset: *offset,
-                length: *length,
-                value: *value,
-            }),
+            RecordedCommand::Copy { source, destination, length } => {
+                let (from, to) = (self.buffer(source.0)?, self.buffer(destination.0)?);
+                let copy = BufferCopy::new(from, range(source.1, *length), to, destination.1);
+                Command::Copy(copy.map_err(|error| self.device_error(error))?)
+            }
+            RecordedCommand::Fill { target: (buffer, offset), length, value } => {
+                let fill = BufferFill::new(self.buffer(*buffer)?, range(*offset, *length), *value);
+                Command::Fill(fill.map_err(|error| self.device_error(error))?)
+            }
             RecordedCommand::MatrixProduct(product) => {
                 Command::MatrixProduct(Box::new(product.try_map(|buffer| self.buffer(*buffer))?))
             }
             RecordedCommand::SampleTime { target: (buffer, offset) } => {
-                Command::SampleTime(TimeSample { buffer: self.buffer(*buffer)?, offset: *offset })
+                let sample = TimeSample::new(self.buffer(*buffer)?, *offset);
+                Command::SampleTime(sample.map_err(|error| self.device_error(error))?)
             }
             RecordedCommand::WaitEvent { event, value } => {
                 let event = self.event(*event)?;
@@ -323,4 +320,9 @@ impl<'a> Stage<'a> {
     fn device_error(&self, source: DeviceError) -> ReplayError {
         ReplayError::Device { entry: self.entry, source }
     }
+}
+
+/// The range of a recording; one that ends beyond all addresses is refused with its buffer.
+fn range(start: u64, length: u64) -> std::ops::Range<u64> {
+    start..start.saturating_add(length)
 }

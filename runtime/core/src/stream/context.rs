@@ -209,9 +209,8 @@ impl Context {
         let mut ends = Vec::new();
         for turn in 0..lanes.len() {
             let (queue, buffer) = &lanes[turn % streams];
-            let fill =
-                || BufferFill { buffer: Arc::clone(buffer), offset: 0, length: MEASURED_BYTES, value: 0 };
-            let commands = (0..MEASURED_FILLS).map(|_| Command::Fill(fill())).collect();
+            let fill = || BufferFill::new(Arc::clone(buffer), 0..MEASURED_BYTES, 0).map(Command::Fill);
+            let commands = (0..MEASURED_FILLS).map(|_| fill()).collect::<Result<_, _>>()?;
             ends.push(queue.submit(Submission { commands, ..Submission::default() })?);
         }
         for end in ends {

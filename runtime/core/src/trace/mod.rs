@@ -198,8 +198,8 @@ fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
         Command::DispatchIndirect(indirect) => {
             (indirect.dispatch().kernel().name.as_str(), "grid read from a buffer".to_owned())
         }
-        Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length)),
-        Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length)),
+        Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length())),
+        Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length())),
         Command::MatrixProduct(product) => {
             let MatrixProduct { rows, columns, inner, batches, .. } = **product;
             (command.word(), format!("{batches} of {rows}x{inner} by {inner}x{columns}"))

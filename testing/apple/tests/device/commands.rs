@@ -9,7 +9,7 @@ use super::*;
 fn commands_run_in_order_and_see_each_other() {
     let bench = Bench::new();
     let (pipeline, x, y) = (bench.pipeline("scale"), bench.buffer(&[1, 2, 3]), bench.buffer(&[0; 3]));
-    let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
+    let fill = Command::Fill(BufferFill::new(Arc::clone(&y), 8..12, 1).unwrap());
     let commands = vec![
         scale(&pipeline, &x, 5, 3),
         copy((&x, 4), (&y, 0), 8),
@@ -56,7 +56,7 @@ fn any_range_can_be_copied_and_filled() {
         let [x, y] = [64; 2].map(|bytes| bench.device.buffer(&BufferDescriptor::shared(bytes)).unwrap());
         x.write(0, &from).unwrap();
         let (at, end) = (destination as usize, (destination + length) as usize);
-        let fill = BufferFill { buffer: Arc::clone(&x), offset: source, length, value: 0xee };
+        let fill = BufferFill::new(Arc::clone(&x), source..source + length, 0xee).unwrap();
         bench.run(vec![copy((&x, source), (&y, destination), length), Command::Fill(fill)]).unwrap();
         let (mut copied, mut filled) = (vec![0; 64], from.clone());
         copied[at..end].copy_from_slice(&from[source as usize..(source + length) as usize]);

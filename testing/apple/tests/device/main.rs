@@ -119,13 +119,8 @@ fn scale(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u3
 }
 
 fn copy(from: (&Arc<dyn Buffer>, u64), to: (&Arc<dyn Buffer>, u64), length: u64) -> Command {
-    Command::Copy(BufferCopy {
-        source: Arc::clone(from.0),
-        source_offset: from.1,
-        destination: Arc::clone(to.0),
-        destination_offset: to.1,
-        length,
-    })
+    let range = from.1..from.1 + length;
+    Command::Copy(BufferCopy::new(Arc::clone(from.0), range, Arc::clone(to.0), to.1).unwrap())
 }
 
 fn threadgroup(index: u32, length: u64) -> ThreadgroupMemory {
