@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, Command, CommandList, Dispatch, Grid, IndirectDispatch,
     ThreadgroupMemory, Timestamps,
 };
 use anymetal_hal::error::DeviceError;
@@ -66,7 +66,7 @@ pub(crate) struct Encoding<'a> {
 pub(crate) fn encode(
     device: &Arc<DeviceShared>,
     queue: &ProtocolObject<dyn MTLCommandQueue>,
-    submission: &Submission,
+    submission: &CommandList,
 ) -> Result<Vec<CommandBuffer>, DeviceError> {
     let label = label_of(&submission.label);
     let current = command_buffer(device, queue, label.as_deref())?;
@@ -93,7 +93,7 @@ fn command_buffer(
 }
 
 impl<'a> Encoding<'a> {
-    fn commands(&mut self, submission: &'a Submission) -> Result<(), DeviceError> {
+    fn commands(&mut self, submission: &'a CommandList) -> Result<(), DeviceError> {
         let last = submission.commands.len().saturating_sub(1);
         for (at, command) in submission.commands.iter().enumerate() {
             self.command(command)?;
@@ -349,7 +349,7 @@ impl<'a> Encoding<'a> {
     }
 
     /// Makes the host's copies of managed buffers equal to the device's.
-    fn synchronise(&mut self, submission: &Submission) -> Result<(), DeviceError> {
+    fn synchronise(&mut self, submission: &CommandList) -> Result<(), DeviceError> {
         for buffer in submission.buffers() {
             let own = launch::buffer(self.device, buffer)?;
             if own.has_two_copies() {

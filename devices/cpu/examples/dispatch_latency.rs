@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
-use anymetal_hal::command::{Command, Dispatch, Grid, Submission};
+use anymetal_hal::command::{Command, CommandList, Dispatch, Grid};
 use anymetal_hal::device::Device;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
@@ -89,7 +89,7 @@ fn time(
     };
     let start = Instant::now();
     let commands = (0..count).map(|_| dispatch()).collect();
-    let completion = queue.submit(Submission { commands, ..Submission::default() });
+    let completion = queue.submit(CommandList { commands, ..CommandList::default() });
     completion.expect("the submission is valid").wait().expect("the kernels do not fail");
     start.elapsed()
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, IndirectDispatch, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, IndirectDispatch};
 use anymetal_hal::encoded_commands::{EncodedExecution, ExecutedRange};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::{Fence, HostFence};
@@ -165,7 +165,7 @@ pub(crate) struct Preparer<'a> {
 
 impl Preparer<'_> {
     /// Validates a submission and lays out its tables.
-    pub(crate) fn prepare(&self, submission: &Submission) -> Result<LaunchTables, DeviceError> {
+    pub(crate) fn prepare(&self, submission: &CommandList) -> Result<LaunchTables, DeviceError> {
         let mut tables = LaunchTables::default();
         self.prepare_again(submission, &mut tables)?;
         Ok(tables)
@@ -174,7 +174,7 @@ impl Preparer<'_> {
     /// As [`Preparer::prepare`], in the memory of tables that nobody uses any more.
     pub(crate) fn prepare_again(
         &self,
-        submission: &Submission,
+        submission: &CommandList,
         tables: &mut LaunchTables,
     ) -> Result<(), DeviceError> {
         tables.clear();
@@ -358,7 +358,7 @@ pub(crate) fn cpu_buffer(buffer: &Arc<dyn Buffer>) -> Option<&CpuBuffer> {
 }
 
 /// Calls `visit` for every buffer that the submission names; some more than once.
-pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a CpuBuffer)) {
+pub(crate) fn each_buffer<'a>(submission: &'a CommandList, visit: &mut dyn FnMut(&'a CpuBuffer)) {
     for command in &submission.commands {
         match command {
             Command::ExecuteIndirect(indirect) => {
@@ -385,7 +385,7 @@ fn before(kernel: &KernelInfo, resource: &BoundResource) -> u64 {
 }
 
 /// The length of one block for all inline bytes of the submission.
-fn inline_bytes(submission: &Submission) -> usize {
+fn inline_bytes(submission: &CommandList) -> usize {
     let mut total = 0usize;
     for command in &submission.commands {
         for binding in command.dispatch().map_or(&[][..], Dispatch::bindings) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, CommandList, INDIRECT_COUNTS_BYTES, IndirectDispatch,
 };
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::fault;
@@ -393,7 +393,7 @@ fn panicked(kernel: &str) -> DeviceError {
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     /// The submission, for labels.
-    pub(crate) submission: &'a Submission,
+    pub(crate) submission: &'a CommandList,
     /// Its resident buffers.
     pub(crate) residency: &'a Residency,
 }

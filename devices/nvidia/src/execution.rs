@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Command, Dispatch, IndirectDispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Dispatch, IndirectDispatch, Timestamps};
 use anymetal_hal::completion::CommandTiming;
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, INDIRECT_RANGE_BYTES, words,
@@ -81,10 +81,10 @@ impl Execution {
     pub(crate) fn new(
         lane: &Arc<Lane>,
         slot: usize,
-        submission: Submission,
+        submission: CommandList,
         deadline: Option<Duration>,
     ) -> Self {
-        let Submission { commands, timestamps, resident, .. } = submission;
+        let CommandList { commands, timestamps, resident, .. } = submission;
         Execution {
             lane: Arc::clone(lane),
             slot,
@@ -105,7 +105,7 @@ impl Execution {
 
     /// Whether a submission can be in the stream beside others: the host has nothing to do before its end,
     /// and it fits into a slot.
-    pub(crate) fn can_overlap(submission: &Submission) -> bool {
+    pub(crate) fn can_overlap(submission: &CommandList) -> bool {
         let (mut dispatches, mut inline) = (0, 0);
         let plain = submission.commands.iter().all(|command| match command {
             Command::Dispatch(dispatch) => {

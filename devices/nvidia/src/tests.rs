@@ -22,7 +22,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, Command, CommandList, Dispatch, Grid,
 };
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
@@ -66,7 +66,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Result<(), DeviceError> {
-        let submission = Submission { commands, ..Submission::default() };
+        let submission = CommandList { commands, ..CommandList::default() };
         self.queue.submit(submission)?.wait().map(drop)
     }
 }

@@ -29,7 +29,7 @@ pub use transfer::{BufferCopy, BufferFill};
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
 #[derive(Debug, Default)]
-pub struct Submission {
+pub struct CommandList {
     /// The commands.
     pub commands: Vec<Command>,
     /// When to stop them.
@@ -49,7 +49,7 @@ pub struct Submission {
     pub log_bytes: Option<u64>,
 }
 
-impl Submission {
+impl CommandList {
     /// Notes the work on each buffer that it uses, for a device that is given it. Refused with
     /// [`DeviceError::BufferMapped`] if one of them is mapped; drop the completion's source then.
     pub fn note_submitted(&self, completion: &Completion) -> Result<(), DeviceError> {

@@ -8,7 +8,7 @@ use anymetal_hal::artifact::{
 };
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, Grid, IndirectDispatch};
 use anymetal_hal::device::Device as _;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
@@ -74,7 +74,7 @@ fn what_is_bound_late_is_required_by_the_device_alone() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let submit = |dispatch| {
         let commands = vec![Command::Dispatch(dispatch)];
-        queue.submit(Submission { commands, ..Submission::default() }).map(drop)
+        queue.submit(CommandList { commands, ..CommandList::default() }).map(drop)
     };
     assert!(matches!(submit(early), Err(DeviceError::MissingArgument { .. })));
     // Unchecked until here.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, Deadline, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Deadline, Timestamps};
 use anymetal_hal::completion::{Outcome, Timing};
 use anymetal_hal::error::DeviceError;
 
@@ -44,13 +44,13 @@ struct Lead<'a> {
 
 /// The buffers of a submission that count as in use.
 struct InUse<'a> {
-    submission: &'a Submission,
+    submission: &'a CommandList,
     begun: usize,
 }
 
 impl QueueCore {
     /// See [`anymetal_hal::queue::Queue::run_at_once`].
-    pub(super) fn run_at_once(self: &Arc<Self>, submission: &Submission) -> Option<Outcome> {
+    pub(super) fn run_at_once(self: &Arc<Self>, submission: &CommandList) -> Option<Outcome> {
         let may_be_short = match submission.commands.as_slice() {
             [] => true,
             [Command::Dispatch(dispatch)] => inline_policy::has_streak(dispatch.pipeline()),
@@ -87,7 +87,7 @@ impl<'a> Lead<'a> {
     }
 
     /// Runs what was prepared.
-    fn run(&self, submission: &Submission) -> Outcome {
+    fn run(&self, submission: &CommandList) -> Outcome {
         let core = self.core;
         let started_ns = core.begin_run(submission.deadline);
         let run = std::panic::AssertUnwindSafe(|| self.execute(submission));
@@ -104,7 +104,7 @@ impl<'a> Lead<'a> {
         Ok(timing)
     }
 
-    fn execute(&self, submission: &Submission) -> Result<(), DeviceError> {
+    fn execute(&self, submission: &CommandList) -> Result<(), DeviceError> {
         let (core, tables) = (self.core, &self.tables);
         let device = &core.device;
         let (pool, account, priority) = (&device.pool, &device.account, core.descriptor.priority);
@@ -147,7 +147,7 @@ impl Drop for Lead<'_> {
 
 impl<'a> InUse<'a> {
     /// Begins a run on each buffer; `None`, and none is begun, if one of them refuses it.
-    fn begin(submission: &'a Submission) -> Option<Self> {
+    fn begin(submission: &'a CommandList) -> Option<Self> {
         let mut in_use = InUse { submission, begun: 0 };
         let mut refused = false;
         each_buffer(submission, &mut |buffer| {

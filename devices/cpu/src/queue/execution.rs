@@ -9,7 +9,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, Dispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Dispatch, Timestamps};
 use anymetal_hal::completion::{CommandTiming, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
@@ -28,7 +28,7 @@ use crate::stack;
 
 /// A command buffer with its execution state.
 pub(super) struct CommandBuffer {
-    pub(super) submission: Submission,
+    pub(super) submission: CommandList,
     pub(super) tables: LaunchTables,
     pub(super) source: CompletionSource,
     pub(super) stop: Arc<StopSignal>,
@@ -67,7 +67,7 @@ pub(super) enum Progress {
 
 impl CommandBuffer {
     pub(super) fn new(
-        submission: Submission,
+        submission: CommandList,
         tables: LaunchTables,
         source: CompletionSource,
         stop: StopSignal,

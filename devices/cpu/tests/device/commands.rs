@@ -8,7 +8,7 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::clock::{Clock, ManualClock};
-use anymetal_hal::command::{Command, Deadline, Dispatch, Grid, IndirectDispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Deadline, Dispatch, Grid, IndirectDispatch, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -129,7 +129,7 @@ fn each_command_has_its_times_where_they_are_asked_for() {
     let plain = queue.submit(submission(commands())).unwrap();
     plain.wait().unwrap();
     assert!(plain.command_timings().is_none());
-    let timed = Submission { timestamps: Timestamps::EachCommand, ..submission(commands()) };
+    let timed = CommandList { timestamps: Timestamps::EachCommand, ..submission(commands()) };
     let timed = queue.submit(timed).unwrap();
     let timing = timed.wait().unwrap();
     let commands = timed.command_timings().unwrap();
@@ -181,7 +181,7 @@ fn urgent_queues_go_first_and_low_ones_are_not_forgotten() {
     let gate: Arc<dyn Event> = Arc::new(HostEvent::default());
     let queue = |priority| device.queue(&QueueDescriptor { priority, ..QueueDescriptor::default() }).unwrap();
     let (low, normal, high) = (queue(Priority::Low), queue(Priority::Normal), queue(Priority::High));
-    let endless = Submission {
+    let endless = CommandList {
         deadline: Deadline::After(Duration::from_millis(30)),
         ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
     };
@@ -208,7 +208,7 @@ fn work_that_has_not_started_can_be_taken_back() {
     let wait = || Command::WaitEvent { event: Arc::clone(&event), value: 1 };
     let count = || dispatch(&tally, vec![bind(0, &counter)], 1, 1);
     let submit = |commands, label: &str| {
-        queue.submit(Submission { label: label.into(), ..submission(commands) }).unwrap()
+        queue.submit(CommandList { label: label.into(), ..submission(commands) }).unwrap()
     };
     let first = submit(vec![wait(), count()], "first");
     let second = submit(vec![count()], "second");

@@ -9,7 +9,7 @@ use anymetal_hal::artifact::{
     ElementType, FaultSite, KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, Grid};
 use anymetal_hal::device::Device;
 use anymetal_hal::pipeline::Pipeline;
 
@@ -142,6 +142,6 @@ pub(crate) fn dispatch(
 }
 
 /// A submission with default settings.
-pub(crate) fn submission(commands: Vec<Command>) -> Submission {
-    Submission { commands, ..Submission::default() }
+pub(crate) fn submission(commands: Vec<Command>) -> CommandList {
+    CommandList { commands, ..CommandList::default() }
 }

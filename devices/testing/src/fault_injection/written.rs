@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{Access, AddressSpace, ArgumentKind};
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{BoundResource, Command, Dispatch, Submission};
+use anymetal_hal::command::{BoundResource, Command, CommandList, Dispatch};
 use anymetal_hal::time_sample::TIME_SAMPLE_BYTES;
 
 /// One written range, with the bytes that it had at the submission. Memory that the host cannot
@@ -20,7 +20,7 @@ pub(super) struct WrittenMemory {
 
 impl WrittenMemory {
     /// Everything that the commands write.
-    pub(super) fn of(submission: &Submission) -> Vec<WrittenMemory> {
+    pub(super) fn of(submission: &CommandList) -> Vec<WrittenMemory> {
         let mut written = Vec::new();
         for command in submission.commands.iter().flat_map(Command::expanded) {
             match command {

@@ -16,7 +16,7 @@ use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
 use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, DEFAULT_DEADLINE, Dispatch, Submission};
+use anymetal_hal::command::{Command, CommandList, DEFAULT_DEADLINE, Dispatch};
 use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
@@ -55,7 +55,7 @@ struct QueueCore {
 
 /// A command buffer on its way.
 struct Item {
-    submission: Submission,
+    submission: CommandList,
     source: CompletionSource,
     timing: Timing,
     deadline: Option<(AlarmId, Arc<Expiry>)>,
@@ -188,7 +188,7 @@ impl QueueCore {
         source.finish(result.map(|()| timing));
     }
 
-    fn validate(&self, submission: &Submission) -> Result<(), DeviceError> {
+    fn validate(&self, submission: &CommandList) -> Result<(), DeviceError> {
         submission.commands.iter().try_for_each(|command| self.validate_command(command))
     }
 
@@ -248,7 +248,7 @@ impl Wake for QueueCore {
 }
 
 impl Queue for NullQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let core = &self.0;
         core.validate(&submission)?;
         let clock = core.shared.clock.as_ref();

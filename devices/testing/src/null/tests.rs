@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{BufferFill, Command, DEFAULT_DEADLINE, Deadline, InvalidDeadline, Submission};
+use anymetal_hal::command::{BufferFill, Command, CommandList, DEFAULT_DEADLINE, Deadline, InvalidDeadline};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::queue::{Cancellation, WhenFull};
 
@@ -22,9 +22,9 @@ fn deadlines_of_clients_are_numbers_of_seconds_and_zero_is_none() {
     assert_eq!((Deadline::Default.or(never), never.or(Deadline::After(Duration::ZERO))), (never, never));
 }
 
-fn waits(event: &Arc<dyn Event>, value: u64) -> Submission {
+fn waits(event: &Arc<dyn Event>, value: u64) -> CommandList {
     let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];
-    Submission { commands, ..Submission::default() }
+    CommandList { commands, ..CommandList::default() }
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn everything_is_validated_and_ends_in_order() {
     let (event, buffer) = (device.event().unwrap(), device.buffer(&BufferDescriptor::shared(8)).unwrap());
     let fill = |length| {
         let fill = BufferFill::new(Arc::clone(&buffer), 0..length, 7).unwrap();
-        Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+        CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
     };
     let outside = BufferFill::new(Arc::clone(&buffer), 0..9, 7).map(drop);
     assert!(matches!(outside, Err(DeviceError::RangeOutsideBuffer { .. })));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anymetal::hal::artifact::Artifact;
 use anymetal::hal::buffer::{Buffer, BufferDescriptor};
 use anymetal::hal::capabilities::Capabilities;
-use anymetal::hal::command::{Command, Submission};
+use anymetal::hal::command::{Command, CommandList};
 use anymetal::hal::completion::Completion;
 use anymetal::hal::device::Device as HalDevice;
 use anymetal::hal::event::Event;
@@ -68,7 +68,7 @@ impl HalDevice for Multiplying {
 }
 
 impl Queue for MultiplyingQueue {
-    fn submit(&self, mut submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, mut submission: CommandList) -> Result<Completion, DeviceError> {
         if let [Command::MatrixProduct(product)] = &*submission.commands {
             product.check()?;
             multiply(product)?;

@@ -11,7 +11,7 @@ pub(crate) mod device;
 use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::{Artifact, ArtifactTarget};
-use anymetal_hal::command::{Command, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Timestamps};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::encoded_commands::ExecutionCounts;
 use anymetal_hal::pipeline::Pipeline;
@@ -100,12 +100,12 @@ pub(crate) struct Observed {
 impl Observation {
     /// Notes what a submission does. May have its commands timed.
     #[inline]
-    pub(crate) fn begin(stream: &StreamCore, commands: &mut Submission) -> Observation {
+    pub(crate) fn begin(stream: &StreamCore, commands: &mut CommandList) -> Observation {
         let (metrics, spanned) = (metrics_on(), span::submission_sampled());
         if !metrics && !spanned { Observation::None } else { Self::of(stream, commands, metrics, spanned) }
     }
 
-    fn of(stream: &StreamCore, commands: &mut Submission, metrics: bool, spanned: bool) -> Observation {
+    fn of(stream: &StreamCore, commands: &mut CommandList, metrics: bool, spanned: bool) -> Observation {
         let device = stream.context.device().name();
         let (kernels, copied_bytes) = match metrics {
             true => noted(stream, device, commands),
@@ -206,7 +206,7 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
 }
 
 /// What executions of encoded commands will have done.
-fn encoded(submission: &Submission) -> Vec<Arc<ExecutionCounts>> {
+fn encoded(submission: &CommandList) -> Vec<Arc<ExecutionCounts>> {
     let counts = submission.commands.iter().filter_map(|command| match command {
         Command::ExecuteEncoded(execution) => Some(Arc::clone(&execution.counts)),
         _ => None,
@@ -215,7 +215,7 @@ fn encoded(submission: &Submission) -> Vec<Arc<ExecutionCounts>> {
 }
 
 /// The kernels of a submission, and the bytes that it copies.
-fn noted(stream: &StreamCore, device: &str, submission: &mut Submission) -> (Kernels, u64) {
+fn noted(stream: &StreamCore, device: &str, submission: &mut CommandList) -> (Kernels, u64) {
     if let [command] = submission.commands.as_slice()
         && let Some(pipeline) = pipeline_of(command)
     {

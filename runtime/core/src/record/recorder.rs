@@ -15,7 +15,9 @@ use crate::record::{
 };
 use anymetal_hal::artifact::{Artifact, ArtifactCode};
 use anymetal_hal::buffer::{Buffer, StorageMode};
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Command, CommandList, Dispatch, Grid, ThreadgroupMemory,
+};
 use anymetal_hal::completion::{Completion, Outcome};
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
@@ -128,7 +130,7 @@ impl Recorder {
     }
 
     /// Notes a submission that is about to be handed over.
-    pub fn note(&self, queue: u32, queue_label: &str, submission: &Submission) -> EntryId {
+    pub fn note(&self, queue: u32, queue_label: &str, submission: &CommandList) -> EntryId {
         let contents = self.contents(submission);
         // What is executed indirectly is told as what it is, so that a recording needs no encoding to run.
         let all = || submission.commands.iter().flat_map(Command::expanded);
@@ -205,7 +207,7 @@ impl Recorder {
     }
 
     /// The distinct buffers of a submission; with their bytes, if those are kept.
-    fn contents<'a>(&self, submission: &'a Submission) -> Vec<(&'a Arc<dyn Buffer>, Option<Arc<[u8]>>)> {
+    fn contents<'a>(&self, submission: &'a CommandList) -> Vec<(&'a Arc<dyn Buffer>, Option<Arc<[u8]>>)> {
         if !self.options.contents {
             return Vec::new();
         }

@@ -11,7 +11,7 @@ use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, Recor
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, Command, CommandList, Dispatch, Grid, IndirectDispatch,
     ThreadgroupMemory,
 };
 use anymetal_hal::completion::Outcome;
@@ -142,7 +142,7 @@ impl<'a> Stage<'a> {
             return Err(ReplayError::CommandsLeftOut { entry, left_out });
         }
         self.prepare_buffers(entry)?;
-        let mut submission = Submission { label: entry.label.clone(), ..Submission::default() };
+        let mut submission = CommandList { label: entry.label.clone(), ..CommandList::default() };
         for command in &entry.commands {
             submission.commands.push(self.command(command)?);
         }

@@ -34,8 +34,7 @@ use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
-    Command, Deadline, Dispatch, IndirectDispatch, ResidentBuffer, ResourceUsage, Submission as Commands,
-    Timestamps,
+    Command, CommandList, Deadline, Dispatch, IndirectDispatch, ResidentBuffer, ResourceUsage, Timestamps,
 };
 use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
@@ -49,7 +48,7 @@ use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
 use crate::submission::stage::Stages;
 use crate::submission::{
-    Attached, Callback, Dependency, ExecError, Outcome, Submission, SubmissionCore, Work,
+    Attached, Callback, CommittedCommands, Dependency, ExecError, Outcome, SubmissionCore, Work,
 };
 use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::Trace;
@@ -60,7 +59,7 @@ pub struct CommandBuffer {
     permit: Permit,
     charge: Option<WorkCharge>,
     staging_charge: Option<MemoryCharge>,
-    commands: Commands,
+    commands: CommandList,
     dependencies: Vec<Dependency>,
     callbacks: Vec<Callback>,
     bridges: Vec<Bridge>,
@@ -74,7 +73,7 @@ impl CommandBuffer {
             permit,
             charge,
             staging_charge: None,
-            commands: Commands { deadline: stream.default_deadline(), ..Commands::default() },
+            commands: CommandList { deadline: stream.default_deadline(), ..CommandList::default() },
             dependencies: Vec::new(),
             callbacks: Vec::new(),
             bridges: Vec::new(),
@@ -109,12 +108,12 @@ impl CommandBuffer {
 
     /// Runs the work only after another submission, of any stream and device, has ended well. If that one
     /// fails or is cancelled, this one does not run.
-    pub fn after(mut self, other: &Submission) -> Self {
+    pub fn after(mut self, other: &CommittedCommands) -> Self {
         self.dependencies.push(Dependency { on: Arc::clone(other.core()), subscribed: false });
         self
     }
 
-    /// Calls back when the work has ended; see [`Submission::on_done`].
+    /// Calls back when the work has ended; see [`CommittedCommands::on_done`].
     pub fn on_done(mut self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
         self.callbacks.push(Box::new(callback));
         self
@@ -240,7 +239,7 @@ impl CommandBuffer {
     }
 
     /// Hands the work to the stream.
-    pub fn commit(mut self) -> Submission {
+    pub fn commit(mut self) -> CommittedCommands {
         let observed = Observation::begin(&self.stream, &mut self.commands);
         self.commit_observed(observed)
     }
@@ -277,7 +276,7 @@ impl CommandBuffer {
         !attached && context.history().is_none() && context.trace().is_none() && self.stream.is_idle()
     }
 
-    fn commit_observed(self, observed: Observation) -> Submission {
+    fn commit_observed(self, observed: Observation) -> CommittedCommands {
         let CommandBuffer { stream, mut permit, commands, dependencies, .. } = self;
         permit.commit();
         let attached = Attached {
@@ -301,7 +300,7 @@ impl CommandBuffer {
             refused: AtomicBool::new(false),
         });
         stream.enqueue(&core);
-        Submission::new(core)
+        CommittedCommands::new(core)
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::{fmt, io};
 
-use anymetal_hal::command::{Command, Grid, Submission};
+use anymetal_hal::command::{Command, CommandList, Grid};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::event::Event;
@@ -104,7 +104,7 @@ impl Trace {
         id: u64,
         stream: (u32, &str),
         after: Vec<u64>,
-        submission: &Submission,
+        submission: &CommandList,
         names: &[String],
     ) -> TracedSubmission {
         let names = names.iter().map(Some).chain(std::iter::repeat(None));
@@ -247,7 +247,7 @@ mod models {
             let trace = Trace::bounded(TestDevice::new(1 << 20), 2);
             let record = |trace: &Trace, stream: u32| {
                 let id = trace.next_id();
-                let traced = trace.begin(id, (stream, ""), Vec::new(), &Submission::default(), &[]);
+                let traced = trace.begin(id, (stream, ""), Vec::new(), &CommandList::default(), &[]);
                 trace.end(traced, &Ok(Timing::default()), None);
                 id
             };

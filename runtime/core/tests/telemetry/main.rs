@@ -54,7 +54,7 @@ fn bench(name: &str, plan: FaultPlan) -> Bench {
 }
 
 impl Bench {
-    fn dispatches(&self, count: usize) -> anymetal_core::submission::Submission {
+    fn dispatches(&self, count: usize) -> anymetal_core::submission::CommittedCommands {
         let mut command_buffer = self.stream.command_buffer().unwrap();
         for _ in 0..count {
             let grid = Grid::Threads([32, 1, 1]);

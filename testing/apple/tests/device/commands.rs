@@ -100,7 +100,7 @@ fn fences_order_commands_of_one_queue() {
     bench.run(commands).unwrap();
     assert_eq!(values(&x), [6, 3]);
     let other = bench.device.queue(&QueueDescriptor::default()).unwrap();
-    let refused = other.submit(Submission { commands: vec![update()], ..Submission::default() });
+    let refused = other.submit(CommandList { commands: vec![update()], ..CommandList::default() });
     assert_eq!(
         refused.map(drop).unwrap_err().to_string(),
         "a fence orders commands of one queue only; use an event across queues"
@@ -115,7 +115,7 @@ fn each_command_can_be_timed() {
         vec![scale(&pipeline, &x, 3, 1000), copy((&x, 0), (&x, 400), 400), scale(&pipeline, &x, 5, 1000)];
     let timestamps = Timestamps::EachCommand;
     let completion =
-        bench.queue.submit(Submission { commands, timestamps, ..Submission::default() }).unwrap();
+        bench.queue.submit(CommandList { commands, timestamps, ..CommandList::default() }).unwrap();
     let timing = completion.wait().unwrap();
     let each = completion.command_timings().unwrap();
     assert_eq!(each.iter().map(|timed| timed.command).collect::<Vec<_>>(), [0, 1, 2]);
@@ -133,7 +133,7 @@ fn each_command_can_be_timed() {
 fn many_submissions_end_once_each_and_leave_the_queue_empty() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
-    let submit = |commands| bench.queue.submit(Submission { commands, ..Submission::default() }).unwrap();
+    let submit = |commands| bench.queue.submit(CommandList { commands, ..CommandList::default() }).unwrap();
     let ends: Vec<_> = (0..200).map(|at| submit(vec![scale(&pipeline, &x, 1 + at % 2 * 2, 1)])).collect();
     ends.iter().for_each(|end| _ = end.wait().unwrap());
     assert_eq!(bench.queue.in_flight(), 0);

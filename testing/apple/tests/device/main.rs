@@ -8,15 +8,15 @@ mod refusals;
 
 use std::sync::Arc;
 
+use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, ConstantKey, ConstantValue, Source, SourceOptions,
     Specialisation, Target,
 };
-use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, Submission, ThreadgroupMemory,
+    Binding, BoundResource, BufferCopy, Command, CommandList, Dispatch, Grid, ThreadgroupMemory,
 };
 use anymetal_hal::completion::Outcome;
 use anymetal_hal::device::Device;
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Outcome {
-        self.queue.submit(Submission { commands, ..Submission::default() })?.wait()
+        self.queue.submit(CommandList { commands, ..CommandList::default() })?.wait()
     }
 }
 
