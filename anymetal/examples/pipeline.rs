@@ -145,12 +145,13 @@ impl Machine {
 
         let mut commands = compute.command_buffer()?.label("blur and histogram").after(&uploaded);
         commands.blit_encoder().fill(&counts.view(0..256)?, 0)?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&self.blur);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&self.blur);
         encoder.set_buffer(0, &source, 0)?;
         encoder.set_buffer(1, &blurred, 0)?;
         encoder.set_argument(2, SIDE);
         encoder.dispatch_threads((SIDE, SIDE), (32usize, 8usize))?;
-        let mut encoder = encoder.set_pipeline(&self.histogram);
+        encoder.set_pipeline(&self.histogram);
         encoder.set_buffer(0, &blurred, 0)?;
         encoder.set_buffer(1, &counts, 0)?;
         encoder.set_argument(2, PIXELS);

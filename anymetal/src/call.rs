@@ -1,14 +1,19 @@
-//! Calls of a kernel in the making: its arguments, its grid.
+//! Calls of a kernel: its arguments and its grid.
 //!
-//! Owns [`KernelCall`], which the builders of launches, graph nodes and the service's launches share. `B` is
-//! the type of a bound argument. Invariant: the first mistake is kept and returned at the end; a call that
-//! ends well has each argument once, and a grid.
+//! Owns [`KernelCall`], which launches, encoders, graph nodes and the service's launches share: it converts
+//! and binds arguments, and chooses the threadgroup size. [`FinishedCall::dispatch`] makes the dispatch.
+//! `B` is the type of a bound argument. Invariant: the first mistake is kept and returned at the end; a call
+//! that ends well has each argument at most once, and a grid.
 //!
 //! Public for launch builders in other crates of this project, not for programs: it changes without notice.
 
 use anymetal_core::submission::argument::ArgumentTarget;
+use anymetal_core::submission::command_buffer::CommandBuffer;
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
-use anymetal_hal::command::{BoundResource, Deadline, Grid, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Deadline, Dispatch, Grid, INDIRECT_COUNTS_BYTES, IndirectDispatch,
+    ThreadgroupMemory,
+};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::{StageInputError, region_argument};
 use anymetal_hal::validate::surplus;
@@ -18,9 +23,9 @@ use anymetal_types::texture::{
     state_constant,
 };
 
+use crate::buffer::{BufferSlice, BufferView};
 use crate::error::Error;
 use crate::extent::Extent;
-use crate::launch::dispatch;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::submission::Submission;
@@ -40,9 +45,12 @@ pub struct KernelCall<'a, B> {
     positional: usize,
     threadgroup_memory: Vec<ThreadgroupMemory>,
     grid: Option<(Grid, usize)>,
-    group_size: Option<[u32; 3]>,
-    known: KnownFormats,
     /// Boxed, since builders are moved by each of their setters.
+    counts: Option<Box<BufferSlice>>,
+    group_size: Option<[u32; 3]>,
+    cooperative: bool,
+    known: KnownFormats,
+    /// Boxed as `counts` is.
     mistake: Option<Box<Error>>,
 }
 
@@ -52,7 +60,10 @@ pub struct FinishedCall<B> {
     pub bindings: Vec<(u32, B)>,
     pub threadgroup_memory: Vec<ThreadgroupMemory>,
     pub grid: Grid,
+    /// Where the number of threadgroups is read, in place of the grid.
+    counts: Option<Box<BufferSlice>>,
     pub group_size: [u32; 3],
+    cooperative: bool,
     /// Formats of textures and states of samplers, for code of their own.
     pub known: KnownFormats,
 }
@@ -65,7 +76,9 @@ impl<B> FinishedCall<B> {
             bindings: bindings.collect::<Result<_, E>>()?,
             threadgroup_memory: self.threadgroup_memory.clone(),
             grid: self.grid,
+            counts: self.counts.clone(),
             group_size: self.group_size,
+            cooperative: self.cooperative,
             known: self.known.clone(),
         })
     }
@@ -80,10 +93,44 @@ impl FinishedCall<BoundResource> {
         label: &str,
         deadline: Deadline,
     ) -> Result<Submission, Error> {
-        let dispatch = dispatch(pipeline, self)?;
+        let dispatch = self.dispatch(pipeline)?;
         let mut commands = queue.stream().command_buffer()?.label(label).deadline(deadline);
-        commands.compute().encode(dispatch)?;
+        dispatch.encode(&mut commands)?;
         Submission::accepted(commands.commit())
+    }
+
+    /// The dispatch, with the pipeline's code for its shape. This may compile, so it comes before a command
+    /// buffer is taken from a stream that has a limited number of them.
+    pub(crate) fn dispatch(self, pipeline: &Pipeline) -> Result<CallDispatch, Error> {
+        let bindings = self.bindings.into_iter().map(|(index, resource)| Binding { index, resource });
+        let code = pipeline.for_launch(self.grid, self.group_size, &self.known)?;
+        let dispatch = Dispatch::new(code, self.grid, self.group_size)
+            .with_bindings(bindings.collect())
+            .with_threadgroup_memory(self.threadgroup_memory)
+            .with_cooperation(self.cooperative);
+        Ok(match self.counts {
+            None => CallDispatch::Direct(dispatch),
+            Some(counts) => {
+                let (buffer, offset) = (counts.buffer().clone(), counts.offset());
+                CallDispatch::Indirect(IndirectDispatch::new(dispatch, buffer, offset)?)
+            }
+        })
+    }
+}
+
+/// The dispatch of a call.
+pub(crate) enum CallDispatch {
+    Direct(Dispatch),
+    Indirect(IndirectDispatch),
+}
+
+impl CallDispatch {
+    /// Encodes it; the command buffer checks it.
+    pub(crate) fn encode(self, commands: &mut CommandBuffer) -> Result<(), Error> {
+        match self {
+            CallDispatch::Direct(dispatch) => Ok(commands.encode(dispatch)?),
+            CallDispatch::Indirect(dispatch) => Ok(commands.encode_indirect(dispatch)?),
+        }
     }
 }
 
@@ -95,7 +142,9 @@ impl<'a, B> KernelCall<'a, B> {
             positional: 0,
             threadgroup_memory: Vec::new(),
             grid: None,
+            counts: None,
             group_size: None,
+            cooperative: false,
             known: KnownFormats::default(),
             mistake: None,
         }
@@ -135,9 +184,33 @@ impl<'a, B> KernelCall<'a, B> {
 
     pub fn grid(&mut self, extent: Extent, grid: fn([u32; 3]) -> Grid) {
         match extent.to_array() {
-            Ok(array) => self.grid = Some((grid(array), extent.dimensions())),
+            Ok(array) => (self.grid, self.counts) = (Some((grid(array), extent.dimensions())), None),
             Err(error) => self.note(error),
         }
+    }
+
+    /// A grid of threadgroups, whose extents are read from the first three elements of a view.
+    pub(crate) fn groups_from(&mut self, counts: &BufferView<u32>) {
+        match counts.len() {
+            3.. => self.groups_from_region(&counts.region()),
+            len => self.note(Error::RangeOutsideBuffer { start: 0, end: 3, len }),
+        }
+    }
+
+    /// As [`KernelCall::groups_from`], with three 32-bit counts at the start of a region.
+    pub(crate) fn groups_from_region(&mut self, counts: &BufferSlice) {
+        match counts.slice(0..INDIRECT_COUNTS_BYTES) {
+            Ok(counts) => {
+                self.grid = Some((Grid::Threadgroups([1; 3]), 1));
+                self.counts = Some(Box::new(counts));
+            }
+            Err(error) => self.note(error.into()),
+        }
+    }
+
+    /// All threadgroups are in progress at once.
+    pub(crate) fn cooperative(&mut self) {
+        self.cooperative = true;
     }
 
     pub fn group_size(&mut self, size: Extent) {
@@ -166,24 +239,41 @@ impl<'a, B> KernelCall<'a, B> {
             let got = self.positional.max(self.buffers_bound());
             return Err(Error::ArgumentCount { kernel: kernel.to_owned(), expected, got });
         }
-        let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
+        let (grid, group_size) = self.shape()?;
+        let KernelCall { bindings, threadgroup_memory, counts, cooperative, known, .. } = self;
+        Ok(FinishedCall { bindings, threadgroup_memory, grid, counts, group_size, cooperative, known })
+    }
+
+    /// The grid, and the threadgroup size that is given, demanded, tuned or the default.
+    fn shape(&self) -> Result<(Grid, [u32; 3]), Error> {
+        let kernel = || self.signature.name().to_owned();
+        let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel() })?;
         let group_size = match (self.group_size, grid) {
             (Some(size), _) => size,
             (None, Grid::Threads(threads)) => self.signature.group_size_for(threads, dimensions),
             (None, Grid::Threadgroups(_)) => {
                 let required = self.signature.kernel().required_threads_per_threadgroup;
-                required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
+                required.ok_or_else(|| Error::NoGroupSize { kernel: kernel() })?
             }
         };
-        let (bindings, threadgroup_memory, known) = (self.bindings, self.threadgroup_memory, self.known);
-        Ok(FinishedCall { bindings, threadgroup_memory, grid, group_size, known })
+        Ok((grid, group_size))
     }
 
-    /// What is bound so far, without a grid, or the first mistake.
-    pub fn into_resources(self) -> Result<(Vec<(u32, B)>, KnownFormats), Error> {
+    /// Compiles the code for the shape of the call, and returns its threadgroup size.
+    pub(crate) fn warm_up(&self, pipeline: &Pipeline) -> Result<[u32; 3], Error> {
+        if let Some(mistake) = &self.mistake {
+            return Err((**mistake).clone());
+        }
+        let (grid, group_size) = self.shape()?;
+        pipeline.for_launch(grid, group_size, &self.known)?;
+        Ok(group_size)
+    }
+
+    /// The bindings so far, without a grid, or the first mistake.
+    pub(crate) fn into_bindings(self) -> Result<Vec<(u32, B)>, Error> {
         match self.mistake {
             Some(mistake) => Err(*mistake),
-            None => Ok((self.bindings, self.known)),
+            None => Ok(self.bindings),
         }
     }
 
@@ -265,7 +355,8 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
-    fn bind(
+    /// Binds an argument of the kernel.
+    pub(crate) fn bind(
         &mut self,
         argument: &ArgumentInfo,
         bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,

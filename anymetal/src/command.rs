@@ -8,7 +8,6 @@ pub use anymetal_hal::interruption;
 pub use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
 
-pub use crate::compute_encoder::{EncoderState, NoPipeline, WithPipeline};
 pub use crate::fence::Fence;
 pub use crate::indirect_command_buffer::{
     ExecutedCommands, IndirectCommand, IndirectCommandBuffer, IndirectCommandBufferDescriptor,

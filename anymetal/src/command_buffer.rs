@@ -16,7 +16,7 @@ use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
 use bytemuck::Pod;
 
 use crate::buffer::{BufferSlice, BufferView};
-use crate::compute_encoder::{ComputeEncoder, NoPipeline};
+use crate::compute_encoder::ComputeEncoder;
 use crate::error::Error;
 use crate::fence::Fence;
 use crate::indirect_command_buffer::IndirectCommandBuffer;
@@ -86,8 +86,8 @@ impl CommandBuffer {
     }
 
     /// Starts encoding dispatches.
-    pub fn compute_encoder(&mut self) -> ComputeEncoder<'_, NoPipeline> {
-        ComputeEncoder::new(self.inner.compute())
+    pub fn compute_encoder(&mut self) -> ComputeEncoder<'_> {
+        ComputeEncoder::new(&mut self.inner)
     }
 
     /// Starts encoding copies and fills.
@@ -106,7 +106,7 @@ impl CommandBuffer {
     pub fn sample_time(&mut self, region: &BufferSlice) -> Result<(), Error> {
         region.slice(0..TIME_SAMPLE_BYTES)?;
         let (buffer, offset) = (Arc::clone(region.buffer()), region.offset());
-        Ok(self.inner.sample_time(TimeSample { buffer, offset })?)
+        Ok(self.inner.sample_time(TimeSample::new(buffer, offset)?)?)
     }
 
     /// What follows waits, without a thread, until the event reaches the value.

@@ -16,7 +16,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::{StageInputDescriptor, check_described};
 use anymetal_types::family::Family;
 
-use crate::constants::{ConstantKey, FunctionConstants};
+use crate::constants::{ConstantKey, FunctionConstants, Value};
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::functions::LinkedFunctions;
@@ -63,19 +63,22 @@ impl CompiledLibrary {
     }
 
     fn new(source: Source, options: &CompileOptions, device: Target) -> Result<Self, Error> {
-        let target = match (options.check_mode, options.require_machine_code, device) {
-            (CheckMode::Sanitize, ..) => Target::Interpreter,
-            (_, true, Target::Cpu) => Target::CpuLlvm,
-            (.., device) => device,
-        };
-        let library = Compiler::global().library_for(source, Some(target));
+        let library = Compiler::global().library_for(source, Some(target(options, device)));
         pass_on_compiler_notes();
-        let library = library?;
+        Ok(Self::from_parsed(library?, options, device))
+    }
+
+    /// The kernels of a source that is parsed.
+    pub(crate) fn from_parsed(
+        library: anymetal_driver::Library,
+        options: &CompileOptions,
+        device: Target,
+    ) -> Self {
         if options.check_mode == CheckMode::Sanitize {
-            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options))));
+            return CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options)));
         }
         let code = code_options(options);
-        Ok(CompiledLibrary::Source { library, code, target, family: options.family })
+        CompiledLibrary::Source { library, code, target: target(options, device), family: options.family }
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -123,7 +126,7 @@ impl CompiledLibrary {
         }
         let mut list = Vec::new();
         for linked in functions.iter() {
-            let constants = linked.constants.iter();
+            let constants = linked.constants.values();
             let constants = constants.map(|(key, value)| (compiler_key(key), compiler_value(value)));
             list.push(LinkedFunction {
                 library: linked.compiled.of_source()?.clone(),
@@ -285,6 +288,15 @@ impl CompiledLibrary {
     }
 }
 
+/// The target of code for a device.
+fn target(options: &CompileOptions, device: Target) -> Target {
+    match (options.check_mode, options.require_machine_code, device) {
+        (CheckMode::Sanitize, ..) => Target::Interpreter,
+        (_, true, Target::Cpu) => Target::CpuLlvm,
+        (.., device) => device,
+    }
+}
+
 /// What the compiler made, its notes passed on.
 pub(crate) fn made(
     kernel: &str,
@@ -383,7 +395,8 @@ pub(crate) fn code_options(options: &CompileOptions) -> Specialisation {
 
 /// The code with values for function constants.
 pub(crate) fn specialisation(constants: &FunctionConstants, code: &Specialisation) -> Specialisation {
-    let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
+    let constants =
+        constants.values().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
     Specialisation { constants, ..code.clone() }
 }
 
@@ -415,10 +428,11 @@ fn compiler_key(key: &ConstantKey) -> CompilerKey {
     }
 }
 
-fn compiler_value(value: Scalar) -> ConstantValue {
+fn compiler_value(value: Value) -> ConstantValue {
     match value {
-        Scalar::Bool(value) => ConstantValue::Bool(value),
-        Scalar::Integer(value) => ConstantValue::Integer(value),
-        Scalar::Float(value) => ConstantValue::Float(value),
+        Value::Typed(scalar, bits) => ConstantValue::Typed(scalar, bits),
+        Value::Converted(Scalar::Bool(value)) => ConstantValue::Bool(value),
+        Value::Converted(Scalar::Integer(value)) => ConstantValue::Integer(value),
+        Value::Converted(Scalar::Float(value)) => ConstantValue::Float(value),
     }
 }

@@ -1,26 +1,22 @@
 //! The compute encoder, in Metal's words: a pipeline, its arguments, dispatches.
 //!
-//! Owns [`ComputeEncoder`], a typestate: dispatches and arguments by name exist only once a pipeline is set.
-//! Invariant: what is bound stays for later dispatches, as in Metal, and is converted by the signature of
-//! each kernel that is dispatched with it; a refused dispatch is not encoded.
+//! Owns [`ComputeEncoder`]. Invariant: arguments stay bound for later dispatches, as in Metal, and are
+//! converted by the signature of each kernel that is dispatched with them; a refused dispatch is not encoded.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_core::submission::argument::{Argument, ArgumentTarget};
-use anymetal_core::submission::compute_encoder as runtime;
-use anymetal_hal::artifact::ArgumentKind;
+use anymetal_core::submission::command_buffer as runtime;
+use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::buffer::Buffer as HalBuffer;
-use anymetal_hal::command::{
-    Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ResourceUsage, ThreadgroupMemory,
-};
+use anymetal_hal::command::{Binding, BoundResource, Grid, ResourceUsage, ThreadgroupMemory};
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, ExecutionCounts, INDIRECT_RANGE_BYTES, Repeat,
     check_encodes, encoded_bindings, encodes,
 };
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::stage_input::StageInRegion;
 use anymetal_types::texture::{BindingRole, SamplerDescriptor};
 use bytemuck::Pod;
@@ -32,17 +28,8 @@ use crate::extent::Extent;
 use crate::fence::Fence;
 use crate::heap::Heap;
 use crate::indirect_command_buffer::{ExecutedCommands, IndirectCommandBuffer, RegisteredPipelines};
-use crate::known_formats::KnownFormats;
 use crate::pipeline::Pipeline;
 use crate::texture::Texture;
-
-/// The state of an encoder that has no pipeline: it cannot dispatch.
-#[derive(Debug)]
-pub struct NoPipeline(());
-
-/// The state of an encoder with a pipeline.
-#[derive(Debug)]
-pub struct WithPipeline(Pipeline);
 
 /// Encodes dispatches into a command buffer. Dropping it ends the encoding.
 ///
@@ -54,7 +41,8 @@ pub struct WithPipeline(Pipeline);
 /// let add = device.library_from_source(source)?.pipeline("add")?;
 /// let (x, y) = (device.buffer(&[1u32; 64])?, device.buffer_zeroed::<u32>(64)?);
 /// let mut commands = device.queue()?.command_buffer()?;
-/// let mut encoder = commands.compute_encoder().set_pipeline(&add);
+/// let mut encoder = commands.compute_encoder();
+/// encoder.set_pipeline(&add);
 /// encoder.set_buffer(0, &x, 0)?;
 /// encoder.set_argument_named("y", &y)?;
 /// encoder.set_argument_named("k", 41)?; // converted to what the kernel declares
@@ -66,22 +54,15 @@ pub struct WithPipeline(Pipeline);
 /// # }
 /// ```
 ///
-/// Without a pipeline there is nothing to dispatch:
-///
-/// ```compile_fail,E0599
-/// # fn example(queue: &anymetal::Queue) -> Result<(), anymetal::Error> {
-/// let mut commands = queue.command_buffer()?;
-/// commands.compute_encoder().dispatch_threads(64, 32)
-/// # }
-/// ```
-pub struct ComputeEncoder<'a, State> {
-    inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>,
+/// A dispatch without a pipeline is [`Error::NoPipeline`].
+pub struct ComputeEncoder<'a> {
+    inner: &'a mut runtime::CommandBuffer,
+    pipeline: Option<Pipeline>,
     slots: Vec<(u32, Box<dyn Argument + 'a>)>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
     textures: Vec<(u32, Texture)>,
     samplers: Vec<(u32, SamplerDescriptor)>,
     used: Used,
-    state: State,
 }
 
 /// What is used without being bound.
@@ -91,33 +72,38 @@ struct Used {
     buffers: Vec<Arc<dyn HalBuffer>>,
 }
 
-impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
+impl fmt::Debug for ComputeEncoder<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ComputeEncoder").field("state", &self.state).finish_non_exhaustive()
+        let pipeline = self.pipeline.as_ref().map(Pipeline::label);
+        formatter.debug_struct("ComputeEncoder").field("pipeline", &pipeline).finish_non_exhaustive()
     }
 }
 
-impl<'a> ComputeEncoder<'a, NoPipeline> {
-    pub(crate) fn new(inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>) -> Self {
+impl<'a> ComputeEncoder<'a> {
+    pub(crate) fn new(inner: &'a mut runtime::CommandBuffer) -> Self {
         ComputeEncoder {
             inner,
+            pipeline: None,
             slots: Vec::new(),
             threadgroup_memory: Vec::new(),
             textures: Vec::new(),
             samplers: Vec::new(),
             used: Used::default(),
-            state: NoPipeline(()),
         }
     }
-}
 
-impl<'a, State> ComputeEncoder<'a, State> {
-    /// The kernel of the following dispatches. What is bound stays bound.
-    #[must_use = "it gives the encoder back, which can dispatch then"]
-    pub fn set_pipeline(self, pipeline: &Pipeline) -> ComputeEncoder<'a, WithPipeline> {
-        let ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, .. } = self;
-        let state = WithPipeline(pipeline.clone());
-        ComputeEncoder { inner, slots, threadgroup_memory, textures, samplers, used, state }
+    /// Sets the kernel of the following dispatches. Arguments stay bound.
+    pub fn set_pipeline(&mut self, pipeline: &Pipeline) {
+        self.pipeline = Some(pipeline.clone());
+    }
+
+    /// The pipeline that is set.
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        self.pipeline.as_ref()
+    }
+
+    fn pipeline_for(&self, method: &'static str) -> Result<&Pipeline, Error> {
+        self.pipeline.as_ref().ok_or(Error::NoPipeline { method })
     }
 
     /// Binds a buffer from an element on.
@@ -225,7 +211,8 @@ impl<'a, State> ComputeEncoder<'a, State> {
     /// let tables = device.buffer(&[a.gpu_address()?, b.gpu_address()?])?;
     /// let y = device.buffer_zeroed::<u32>(2)?;
     /// let mut commands = device.queue()?.command_buffer()?;
-    /// let mut encoder = commands.compute_encoder().set_pipeline(&total);
+    /// let mut encoder = commands.compute_encoder();
+    /// encoder.set_pipeline(&total);
     /// encoder.set_buffer(0, &tables, 0)?;
     /// encoder.set_buffer(1, &y, 0)?;
     /// encoder.use_resources([&a, &b], ResourceUsage::Read);
@@ -266,17 +253,14 @@ impl<'a, State> ComputeEncoder<'a, State> {
 
     /// Ends the encoding; so does dropping the encoder.
     pub fn end_encoding(self) {}
-}
-
-impl<'a> ComputeEncoder<'a, WithPipeline> {
-    /// The pipeline that is set.
-    pub fn pipeline(&self) -> &Pipeline {
-        &self.state.0
-    }
 
     /// As [`ComputeEncoder::set_argument`], by the argument's name in the kernel that is set.
+    ///
+    /// # Errors
+    /// [`Error::NoPipeline`] if no kernel is set, and a name that it does not have.
     pub fn set_argument_named(&mut self, name: &str, argument: impl Argument + 'a) -> Result<(), Error> {
-        let index = self.state.0.signature().buffer_argument_named(name)?.index;
+        let pipeline = self.pipeline_for("set_argument_named")?;
+        let index = pipeline.signature().buffer_argument_named(name)?.index;
         self.set_argument(index, argument);
         Ok(())
     }
@@ -287,7 +271,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         threads: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch(Grid::Threads(threads.into().to_array()?), group_size.into())
+        let threads = threads.into();
+        self.dispatch("dispatch_threads", group_size, |call| call.grid(threads, Grid::Threads))
     }
 
     /// Metal's `dispatchThreadgroups`.
@@ -296,7 +281,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
+        let groups = groups.into();
+        self.dispatch("dispatch_threadgroups", group_size, |call| call.grid(groups, Grid::Threadgroups))
     }
 
     /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
@@ -307,7 +293,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         counts: &BufferView<u32>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch_threadgroups_indirect_region(&counts_in(counts)?, group_size)
+        self.dispatch("dispatch_threadgroups_indirect", group_size, |call| call.groups_from(counts))
     }
 
     /// As [`ComputeEncoder::dispatch_threadgroups_indirect`], with three 32-bit counts at the start of a
@@ -317,18 +303,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         counts: &BufferSlice,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        counts.slice(0..size_of::<[u32; 3]>() as u64)?;
-        let group_size = group_size.into().to_array()?;
-        let (pipeline, bindings, threadgroup_memory) = self.call(Grid::Threadgroups([1; 3]), group_size)?;
-        self.inner.encode_indirect(IndirectDispatch {
-            pipeline,
-            bindings,
-            threadgroup_memory,
-            counts: counts.buffer().clone(),
-            counts_offset: counts.offset(),
-            group_size,
-        })?;
-        Ok(())
+        let method = "dispatch_threadgroups_indirect_region";
+        self.dispatch(method, group_size, |call| call.groups_from_region(counts))
     }
 
     /// Runs the kernel over so many full threadgroups, all in progress at once, so that they can meet at
@@ -338,59 +314,41 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         groups: impl Into<Extent>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.dispatch_as(Grid::Threadgroups(groups.into().to_array()?), group_size.into(), true)
+        let groups = groups.into();
+        self.dispatch("dispatch_threadgroups_cooperative", group_size, |call| {
+            call.grid(groups, Grid::Threadgroups);
+            call.cooperative();
+        })
     }
 
-    fn dispatch(&mut self, grid: Grid, group_size: Extent) -> Result<(), Error> {
-        self.dispatch_as(grid, group_size, false)
-    }
-
-    fn dispatch_as(&mut self, grid: Grid, group_size: Extent, cooperative: bool) -> Result<(), Error> {
-        let group_size = group_size.to_array()?;
-        let (pipeline, bindings, threadgroup_memory) = self.call(grid, group_size)?;
-        let dispatch = Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size, cooperative };
-        self.inner.encode(dispatch)?;
-        Ok(())
-    }
-
-    /// The code for that grid, and what is bound of what the kernel takes: the rest stays for another.
-    fn call(
-        &self,
-        grid: Grid,
-        group_size: [u32; 3],
-    ) -> Result<(Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
-        let pipeline = &self.state.0;
-        let mut bindings = Vec::new();
-        for argument in pipeline.signature().buffer_arguments() {
-            let (_, value) =
-                self.slots.iter().find(|(index, _)| *index == argument.index).ok_or_else(|| {
-                    let (kernel, name) = (pipeline.name().to_owned(), argument.name.clone());
-                    Error::Device(DeviceError::MissingArgument { kernel, index: argument.index, name })
-                })?;
-            let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-            bindings.push(Binding { index: argument.index, resource });
-        }
-        let known = self.bind_resources(pipeline, &mut bindings)?;
+    fn dispatch(
+        &mut self,
+        method: &'static str,
+        group_size: impl Into<Extent>,
+        grid: impl FnOnce(&mut KernelCall<'_, BoundResource>),
+    ) -> Result<(), Error> {
+        let pipeline = self.pipeline.as_ref().ok_or(Error::NoPipeline { method })?;
+        let mut call = self.call(pipeline);
+        grid(&mut call);
+        call.group_size(group_size.into());
+        let mut call = call.finish()?;
         if encodes(pipeline.kernel()) {
-            bindings.extend(encoded_bindings(&self.used.commands));
+            let bindings = encoded_bindings(&self.used.commands);
+            call.bindings.extend(bindings.map(|binding| (binding.index, binding.resource)));
         }
-        let used = |memory: &&ThreadgroupMemory| {
-            pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
-        };
-        let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
-        Ok((pipeline.for_launch(grid, group_size, &known)?, bindings, threadgroup_memory))
+        call.dispatch(pipeline)?.encode(self.inner)
     }
 
-    /// The textures and samplers that the kernel takes; those that are not set are bound to what is set at
-    /// the index of their role ([`BindingRole::index`]), such as
-    /// [`crate::argument::Unbound`], or missed by the checks of bindings.
-    fn bind_resources(
-        &self,
-        pipeline: &Pipeline,
-        bindings: &mut Vec<Binding>,
-    ) -> Result<KnownFormats, Error> {
-        let mut call = KernelCall::<BoundResource>::new(pipeline.signature());
-        let takes = |role| pipeline.signature().resource_argument(role).is_ok();
+    /// A call with what is set of the kernel's arguments; the rest stays for other kernels. A texture or
+    /// sampler that is not set may be bound by its role's index ([`BindingRole::index`]), such as to
+    /// [`crate::argument::Unbound`].
+    fn call<'c>(&self, pipeline: &'c Pipeline) -> KernelCall<'c, BoundResource> {
+        let kernel = pipeline.kernel();
+        let mut call = KernelCall::new(pipeline.signature());
+        let is_buffer = |argument: &&ArgumentInfo| argument.enabled && argument.kind == ArgumentKind::Buffer;
+        self.bind_set(&mut call, kernel.arguments.iter().filter(is_buffer));
+        let takes =
+            |role| kernel.arguments.iter().any(|argument| argument.enabled && argument.role() == role);
         let bytes = |bytes: &[u8], _: ArgumentTarget<'_>| Ok(BoundResource::Bytes(bytes.to_vec()));
         for (index, texture) in self.textures.iter().filter(|(index, _)| takes(BindingRole::Texels(*index))) {
             let shape = (texture.descriptor(), texture.description());
@@ -400,22 +358,29 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         {
             call.sampler(*index, sampler, bytes);
         }
-        let (bound, known) = call.into_resources()?;
-        bindings.extend(bound.into_iter().map(|(index, resource)| Binding { index, resource }));
-        let resources = pipeline.kernel().arguments.iter().filter(|argument| argument.enabled);
-        for argument in resources.filter(|argument| argument.role() != BindingRole::Buffer) {
-            let index = argument.index;
-            let set = self.slots.iter().find(|(slot, _)| *slot == index);
-            if let Some((_, value)) = set.filter(|_| bindings.iter().all(|bound| bound.index != index)) {
-                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-                bindings.push(Binding { index, resource });
+        for memory in &self.threadgroup_memory {
+            if kernel.argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some() {
+                call.threadgroup_memory(memory.index, memory.length);
             }
         }
-        Ok(known)
+        call
+    }
+
+    /// Binds what is set by index of these arguments.
+    fn bind_set<'c>(
+        &self,
+        call: &mut KernelCall<'c, BoundResource>,
+        arguments: impl Iterator<Item = &'c ArgumentInfo>,
+    ) {
+        for argument in arguments {
+            if let Some((_, value)) = self.slots.iter().find(|(index, _)| *index == argument.index) {
+                call.bind(argument, |target| value.bind(target));
+            }
+        }
     }
 }
 
-impl<State: EncoderState> ComputeEncoder<'_, State> {
+impl ComputeEncoder<'_> {
     /// Executes commands of an indirect command buffer, as they are when their turn comes: Metal's
     /// `executeCommandsInBuffer`.
     pub fn execute_commands(
@@ -468,7 +433,7 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
         repeat: Repeat,
     ) -> Result<ExecutedCommands, Error> {
         let counts = Arc::<ExecutionCounts>::default();
-        let pipeline = self.state.pipeline();
+        let pipeline = self.pipeline.as_ref();
         let inherits = |what: fn(&CommandMemory) -> bool| ranges.iter().any(|(memory, _)| what(memory));
         let inherited_pipeline = match inherits(|memory| memory.layout().inherits_pipeline) {
             true => pipeline.map_or(0, Pipeline::gpu_resource_id),
@@ -476,7 +441,10 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
         };
         let inherited_bindings = match pipeline {
             Some(pipeline) if inherits(|memory| memory.layout().inherits_buffers) => {
-                self.set_bindings(pipeline)?
+                let mut call = KernelCall::new(pipeline.signature());
+                self.bind_set(&mut call, pipeline.signature().buffer_arguments());
+                let bound = call.into_bindings()?.into_iter();
+                bound.map(|(index, resource)| Binding { index, resource }).collect()
             }
             _ => Vec::new(),
         };
@@ -493,43 +461,6 @@ impl<State: EncoderState> ComputeEncoder<'_, State> {
         })?;
         Ok(ExecutedCommands::new(counts))
     }
-
-    /// What is set of what a kernel takes.
-    fn set_bindings(&self, pipeline: &Pipeline) -> Result<Vec<Binding>, Error> {
-        let mut bindings = Vec::new();
-        for argument in pipeline.signature().buffer_arguments() {
-            if let Some((_, value)) = self.slots.iter().find(|(index, _)| *index == argument.index) {
-                let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
-                bindings.push(Binding { index: argument.index, resource });
-            }
-        }
-        Ok(bindings)
-    }
-}
-
-/// The state of an encoder.
-pub trait EncoderState: sealed::Sealed {
-    /// The pipeline that is set.
-    fn pipeline(&self) -> Option<&Pipeline>;
-}
-
-impl EncoderState for NoPipeline {
-    fn pipeline(&self) -> Option<&Pipeline> {
-        None
-    }
-}
-
-impl EncoderState for WithPipeline {
-    fn pipeline(&self) -> Option<&Pipeline> {
-        Some(&self.0)
-    }
-}
-
-mod sealed {
-    /// Nothing else is a state.
-    pub trait Sealed {}
-    impl Sealed for super::NoPipeline {}
-    impl Sealed for super::WithPipeline {}
 }
 
 /// The range of executed commands that a view says.
@@ -538,14 +469,6 @@ fn range_in(view: &BufferView<u32>) -> Result<ExecutedRange, Error> {
     match view.len() {
         2.. => Ok(ExecutedRange::Indirect { buffer: Arc::clone(region.buffer()), offset: region.offset() }),
         len => Err(Error::RangeOutsideBuffer { start: 0, end: 2, len }),
-    }
-}
-
-/// The three counts of an indirect dispatch.
-pub(crate) fn counts_in(view: &BufferView<u32>) -> Result<crate::buffer::BufferSlice, Error> {
-    match view.len() {
-        3.. => Ok(view.region()),
-        len => Err(Error::RangeOutsideBuffer { start: 0, end: 3, len }),
     }
 }
 

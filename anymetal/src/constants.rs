@@ -1,11 +1,43 @@
 //! Values for a kernel's function constants.
 
 use anymetal_core::submission::argument::Scalar;
+use anymetal_hal::artifact::ScalarType;
+use half::{bf16, f16};
 
 /// Values by index (`[[function_constant(0)]]`) or by name. A later value for the same constant counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FunctionConstants {
-    values: Vec<(ConstantKey, Scalar)>,
+    values: Vec<(ConstantKey, Value)>,
+}
+
+/// A value as it is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Value {
+    /// To be converted to the declared type.
+    Converted(Scalar),
+    /// Bits of a type that must be the declared one.
+    Typed(ScalarType, u64),
+}
+
+impl Value {
+    fn scalar(self) -> Scalar {
+        match self {
+            Value::Converted(scalar) => scalar,
+            Value::Typed(scalar, bits) => match scalar {
+                ScalarType::Bool => Scalar::Bool(bits != 0),
+                ScalarType::I8 => Scalar::Integer((bits as i8).into()),
+                ScalarType::I16 => Scalar::Integer((bits as i16).into()),
+                ScalarType::I32 => Scalar::Integer((bits as i32).into()),
+                ScalarType::I64 => Scalar::Integer((bits as i64).into()),
+                ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => {
+                    Scalar::Integer(bits.into())
+                }
+                ScalarType::F16 => Scalar::Float(f16::from_bits(bits as u16).to_f64()),
+                ScalarType::BF16 => Scalar::Float(bf16::from_bits(bits as u16).to_f64()),
+                ScalarType::F32 => Scalar::Float(f32::from_bits(bits as u32).into()),
+            },
+        }
+    }
 }
 
 /// Which function constant.
@@ -62,10 +94,19 @@ impl FunctionConstants {
 
     /// With a value, converted to the type that the source declares.
     #[must_use]
-    pub fn with(mut self, constant: impl Into<ConstantKey>, value: impl Into<Scalar>) -> Self {
-        let key = constant.into();
+    pub fn with(self, constant: impl Into<ConstantKey>, value: impl Into<Scalar>) -> Self {
+        self.with_value(constant.into(), Value::Converted(value.into()))
+    }
+
+    /// With the bits of a value whose type must be the declared one.
+    #[must_use]
+    pub fn with_typed(self, constant: impl Into<ConstantKey>, scalar: ScalarType, bits: u64) -> Self {
+        self.with_value(constant.into(), Value::Typed(scalar, bits))
+    }
+
+    fn with_value(mut self, key: ConstantKey, value: Value) -> Self {
         self.values.retain(|(known, _)| *known != key);
-        self.values.push((key, value.into()));
+        self.values.push((key, value));
         self
     }
 
@@ -82,6 +123,11 @@ impl FunctionConstants {
 
     /// What was given, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&ConstantKey, Scalar)> {
+        self.values().map(|(key, value)| (key, value.scalar()))
+    }
+
+    /// The values as they are given, in order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&ConstantKey, Value)> {
         self.values.iter().map(|(key, value)| (key, *value))
     }
 

@@ -217,7 +217,7 @@ impl Device {
     }
 
     /// What the settings require is required of every library.
-    fn with_requirements(&self, options: &CompileOptions) -> Result<CompileOptions, Error> {
+    pub(crate) fn with_requirements(&self, options: &CompileOptions) -> Result<CompileOptions, Error> {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
         options.family = self.family().or(options.family);

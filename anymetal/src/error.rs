@@ -157,6 +157,12 @@ pub enum Error {
         /// How many sizes have code of their own.
         limit: usize,
     },
+    /// The encoder has no pipeline.
+    #[error("`{method}` needs a pipeline; call `set_pipeline` first")]
+    NoPipeline {
+        /// The method of [`crate::ComputeEncoder`] that was called.
+        method: &'static str,
+    },
     /// The launch has no grid.
     #[error("kernel `{kernel}` was launched without a grid; call `threads` or `groups`")]
     NoGrid {
@@ -309,6 +315,7 @@ impl Error {
             | Error::UnknownArgument { .. }
             | Error::UnknownFunction { .. }
             | Error::FunctionConstant { .. }
+            | Error::NoPipeline { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }
             | Error::NotTunable { .. }
@@ -417,6 +424,12 @@ impl CompileFailure {
     /// For programs: a JSON array of diagnostics.
     pub fn render_json(&self) -> String {
         self.0.render_json()
+    }
+
+    /// The compiler's error, for other crates of this project: it changes without notice.
+    #[doc(hidden)]
+    pub fn error(&self) -> &CompileError {
+        &self.0
     }
 
     /// A stable name of the kind of failure.

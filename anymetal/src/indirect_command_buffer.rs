@@ -96,7 +96,8 @@ impl IndirectCommandBufferDescriptor {
 /// let out = device.buffer_zeroed::<u32>(32)?;
 ///
 /// let mut commands = device.queue()?.command_buffer()?;
-/// let mut encoder = commands.compute_encoder().set_pipeline(&encode);
+/// let mut encoder = commands.compute_encoder();
+/// encoder.set_pipeline(&encode);
 /// encoder.use_indirect_command_buffer(&indirect)?;
 /// encoder.set_buffer(0, &arguments, 0)?;
 /// encoder.set_buffer(1, &out, 0)?;

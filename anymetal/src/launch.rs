@@ -3,15 +3,11 @@
 //! Owns [`Launch`]. Invariant: the first mistake is kept and told by [`Launch::submit`]; nothing runs then.
 
 use anymetal_core::submission::argument::Argument;
-use anymetal_hal::command::{
-    Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch, ResourceUsage,
-};
+use anymetal_hal::command::{BoundResource, Deadline, Grid, ResourceUsage};
 
 use crate::buffer::{BufferSlice, BufferView};
-use crate::call::{FinishedCall, KernelCall};
-use crate::compute_encoder::counts_in;
+use crate::call::KernelCall;
 use crate::error::Error;
-use crate::extent::Extent;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::submission::{Outcome, Submission, told};
@@ -27,9 +23,6 @@ pub struct Launch<'a> {
     deadline: Deadline,
     label: String,
     after: Vec<Submission>,
-    /// The counts of an indirect dispatch.
-    counts: Option<Box<Result<BufferSlice, Error>>>,
-    cooperative: bool,
     /// Buffers that the kernel reaches through pointers in memory.
     resident: Vec<(BufferSlice, ResourceUsage)>,
 }
@@ -44,8 +37,6 @@ impl<'a> Launch<'a> {
             deadline: Deadline::Default,
             label: String::new(),
             after: Vec::new(),
-            counts: None,
-            cooperative: false,
             resident: Vec::new(),
         }
     }
@@ -74,8 +65,7 @@ impl<'a> Launch<'a> {
     /// # }
     /// ```
     pub fn groups_from(mut self, counts: &BufferView<u32>) -> Self {
-        self.call.grid(Extent::from(1), Grid::Threadgroups);
-        self.counts = Some(Box::new(counts_in(counts)));
+        self.call.groups_from(counts);
         self
     }
 
@@ -111,10 +101,10 @@ impl<'a> Launch<'a> {
     /// # }
     /// ```
     ///
-    /// [`DeviceError::NotCooperative`]: crate::hal::error::DeviceError::NotCooperative
-    /// [`DeviceError::CooperativeGridTooLarge`]: crate::hal::error::DeviceError::CooperativeGridTooLarge
+    /// [`DeviceError::NotCooperative`]: crate::error::DeviceError::NotCooperative
+    /// [`DeviceError::CooperativeGridTooLarge`]: crate::error::DeviceError::CooperativeGridTooLarge
     pub fn cooperative(mut self) -> Self {
-        self.cooperative = true;
+        self.call.cooperative();
         self
     }
 
@@ -159,6 +149,29 @@ impl<'a> Launch<'a> {
         self.call.grid_given()
     }
 
+    /// Compiles the code for the shape of the launch now, so that [`Launch::submit`] does not compile.
+    /// Returns the threads of its threadgroups along x, y and z.
+    ///
+    /// # Errors
+    /// The first mistake of the calls so far, and those of the compiler. Missing arguments are found by
+    /// [`Launch::submit`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// let device = anymetal::Device::system_default()?;
+    /// let source = "kernel void set(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }";
+    /// let (set, queue) = (device.library_from_source(source)?.pipeline("set")?, device.queue()?);
+    /// let y = device.buffer_zeroed::<u32>(1000)?;
+    /// let launch = queue.launch(&set).arg(&y).threads(1000);
+    /// assert_eq!(launch.warm_up()?, [256, 1, 1]);
+    /// launch.submit()?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn warm_up(&self) -> Result<[u32; 3], Error> {
+        self.call.warm_up(self.pipeline)
+    }
+
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
         Submission::accepted(self.encoded()?.commit())
@@ -185,9 +198,8 @@ impl<'a> Launch<'a> {
     }
 
     fn encoded(self) -> Result<anymetal_core::submission::command_buffer::CommandBuffer, Error> {
-        let Launch { queue, pipeline, call, deadline, label, after, counts, cooperative, resident } = self;
-        let counts = counts.map(|counts| *counts).transpose()?;
-        let dispatch = Dispatch { cooperative, ..dispatch(pipeline, call.finish()?)? };
+        let Launch { queue, pipeline, call, deadline, label, after, resident } = self;
+        let dispatch = call.finish()?.dispatch(pipeline)?;
         let mut command_buffer = queue.stream().command_buffer()?;
         if !label.is_empty() {
             command_buffer = command_buffer.label(label);
@@ -201,31 +213,7 @@ impl<'a> Launch<'a> {
         for (region, usage) in &resident {
             command_buffer.use_resource(region.buffer(), *usage);
         }
-        match counts {
-            None => drop(command_buffer.compute().encode(dispatch)?),
-            Some(counts) => drop(command_buffer.compute().encode_indirect(indirect(dispatch, &counts))?),
-        }
+        dispatch.encode(&mut command_buffer)?;
         Ok(command_buffer)
     }
-}
-
-/// The command of a finished call, with the pipeline's code for its shape.
-pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -> Result<Dispatch, Error> {
-    let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = call;
-    let bindings = bindings.into_iter().map(|(index, resource)| Binding { index, resource });
-    Ok(Dispatch {
-        pipeline: pipeline.for_launch(grid, group_size, &known)?,
-        bindings: bindings.collect(),
-        threadgroup_memory,
-        grid,
-        group_size,
-        cooperative: false,
-    })
-}
-
-/// The same with counts from a buffer.
-fn indirect(dispatch: Dispatch, counts: &BufferSlice) -> IndirectDispatch {
-    let Dispatch { pipeline, bindings, threadgroup_memory, group_size, .. } = dispatch;
-    let (counts, counts_offset) = (counts.buffer().clone(), counts.offset());
-    IndirectDispatch { pipeline, bindings, threadgroup_memory, counts, counts_offset, group_size }
 }

@@ -113,6 +113,8 @@ mod node;
 pub mod notice;
 #[cfg_attr(not(feature = "nvidia"), path = "nvidia_disabled.rs")]
 mod nvidia;
+#[doc(hidden)]
+pub mod parsed;
 mod pipeline;
 mod pipeline_descriptor;
 mod pipeline_handles;

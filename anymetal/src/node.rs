@@ -106,7 +106,8 @@ impl<'a> NodeBuilder<'a> {
     /// The node, for [`crate::graph::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {
         let pipeline = self.pipeline;
-        let FinishedCall { bindings, threadgroup_memory, grid, group_size, known } = self.call.finish()?;
+        let FinishedCall { bindings, threadgroup_memory, grid, group_size, known, .. } =
+            self.call.finish()?;
         // For any grid: a later run may have another.
         let node = runtime::KernelNode::new(pipeline.for_group_size(group_size, &known)?, grid, group_size);
         let node = match PipelineFuser::of(pipeline) {

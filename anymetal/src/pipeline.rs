@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anymetal_hal::artifact::{Effort, KernelInfo, ReducedEffort};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
-use anymetal_hal::validate::{check_arguments, indirect_shape};
+use anymetal_hal::validate::{check_arguments, check_group_size};
 use anymetal_telemetry::{record, span};
 
 use crate::compile::{CompiledLibrary, Description};
@@ -168,7 +168,7 @@ impl Pipeline {
         let limits = self.shared.specialiser.device.capabilities();
         for size in sizes {
             let size = size.into().to_array()?;
-            indirect_shape(self.kernel(), [1; 3], size, limits)?;
+            check_group_size(self.kernel(), size, limits)?;
             if !self.specialisation_pays() {
                 self.hal()?;
                 continue;

@@ -26,7 +26,8 @@ pub use anymetal_hal::completion::{CommandTiming, Timing};
 /// let y = device.buffer(&[1.0f32; 4096])?;
 /// let work = CountedWork { flop: 4096, bytes: 2 * 4 * 4096 };
 /// let profile = Profiler { iterations: 10, work, ..Profiler::default() }.run(&device.queue()?, |commands| {
-///     let mut encoder = commands.compute_encoder().set_pipeline(&twice);
+///     let mut encoder = commands.compute_encoder();
+///     encoder.set_pipeline(&twice);
 ///     encoder.set_buffer(0, &y, 0)?;
 ///     encoder.dispatch_threads(4096, 256)
 /// })?;

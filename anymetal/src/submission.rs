@@ -37,19 +37,19 @@ pub type Outcome = Result<Timing, Error>;
 /// ```
 #[derive(Clone)]
 pub struct Submission {
-    inner: runtime::Submission,
+    inner: runtime::CommittedCommands,
 }
 
 impl Submission {
     /// The submission, or its error if the device has refused it already.
-    pub(crate) fn accepted(inner: runtime::Submission) -> Result<Self, Error> {
+    pub(crate) fn accepted(inner: runtime::CommittedCommands) -> Result<Self, Error> {
         match inner.refusal() {
             Some(error) => Err(error.into()),
             None => Ok(Submission { inner }),
         }
     }
 
-    pub(crate) fn inner(&self) -> &runtime::Submission {
+    pub(crate) fn inner(&self) -> &runtime::CommittedCommands {
         &self.inner
     }
 

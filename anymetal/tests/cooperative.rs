@@ -68,7 +68,8 @@ fn threadgroups_see_what_all_wrote_before_the_barrier() {
     }
     let (x, y) = (device.buffer_zeroed::<u32>(512).unwrap(), device.buffer_zeroed::<u32>(512).unwrap());
     let mut commands = queue.command_buffer().unwrap();
-    let mut encoder = commands.compute_encoder().set_pipeline(&turn);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&turn);
     encoder.set_buffer(0, &x, 0).unwrap();
     encoder.set_buffer(1, &y, 0).unwrap();
     encoder.dispatch_threadgroups_cooperative(8, 64).unwrap();

@@ -227,7 +227,8 @@ fn command_buffers_encode_in_metals_words() -> Result<(), Error> {
         (device.buffer(&[1.0f32; 4])?, device.buffer(&[1.0f32; 4])?, device.buffer_zeroed::<f32>(4)?);
     let mut commands =
         queue.command_buffer()?.label("two dispatches and a copy").deadline(Duration::from_secs(10));
-    let mut encoder = commands.compute_encoder().set_pipeline(&saxpy);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&saxpy);
     encoder.set_buffer(0, &x, 0)?;
     encoder.set_bytes(2, &3.0f32);
     let missing = encoder.dispatch_threads(4, 4).unwrap_err();

@@ -151,7 +151,8 @@ fn a_profile_is_of_the_code_that_launches_run() -> Result<(), Error> {
     let mut rounds = 0;
     let profile = Profiler { warm_up: 2, iterations: 5, ..Profiler::default() }.run(&queue, |commands| {
         rounds += 1;
-        let mut encoder = commands.compute_encoder().set_pipeline(&scale);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&scale);
         encoder.set_buffer(0, &x, 0)?;
         encoder.set_buffer(1, &y, 0)?;
         encoder.set_argument(2, rounds);

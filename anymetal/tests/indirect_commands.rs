@@ -156,7 +156,8 @@ fn kernels_encode_commands_that_run_in_the_same_command_buffer() -> Result<(), E
         let (factor, range) = (device.buffer(&[3u32])?, device.buffer(&[1u32, 0])?);
         let out = device.buffer_zeroed::<u32>(64)?;
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&encode);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&encode);
         encoder.use_indirect_command_buffer(&indirect)?;
         encoder.set_buffer(0, &arguments, 0)?;
         encoder.set_buffer(1, &out, 0)?;
@@ -199,7 +200,8 @@ fn commands_are_copied_and_reset_by_kernels_and_edited_by_the_host() -> Result<(
         }
         let edits = device.buffer(&[from.gpu_resource_id(), to.gpu_resource_id()])?;
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&copy_back);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&copy_back);
         encoder.use_indirect_command_buffer(&from)?;
         encoder.use_indirect_command_buffer(&to)?;
         encoder.set_buffer(0, &edits, 0)?;
@@ -233,7 +235,8 @@ fn wrong(setup: &Setup, what: u32) -> Result<DeviceError, Error> {
     let arguments = setup.device.buffer(&[indirect.gpu_resource_id(), target.gpu_resource_id()])?;
     let out = setup.device.buffer_zeroed::<u32>(64)?;
     let mut commands = setup.queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&garbage);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&garbage);
     if what != 12 {
         encoder.use_indirect_command_buffer(&indirect)?;
     }
@@ -311,7 +314,8 @@ fn garbage_in_the_memory_of_commands_never_runs() -> Result<(), Error> {
         }
         let words_buffer = setup.device.buffer(&words)?;
         let mut commands = setup.queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&scribble);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&scribble);
         encoder.use_indirect_command_buffer(&indirect)?;
         encoder.use_buffer(&out);
         encoder.set_bytes(0, &indirect.gpu_resource_id());
@@ -385,7 +389,8 @@ fn commands_inherit_what_the_encoder_has_set() -> Result<(), Error> {
         indirect.command(1)?.dispatch_threads(3, 3)?;
         let (scale, out) = (library.pipeline("scale")?, device.buffer_zeroed::<u32>(4)?);
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&scale);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&scale);
         encoder.set_buffer(0, &out, 0)?;
         encoder.set_argument(1, 2);
         encoder.execute_commands(&indirect, 0..2)?;
@@ -407,7 +412,8 @@ fn commands_that_encode_others_go_on_to_the_depth_that_is_given() -> Result<(), 
         let run = |last: u32, max_depth| {
             let state = device.buffer(&[0, last, 0, 0, 0, 0])?;
             let mut commands = queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&descend);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&descend);
             encoder.use_indirect_command_buffer(&one)?;
             encoder.use_indirect_command_buffer(&other)?;
             encoder.set_buffer(0, &levels, 0)?;

@@ -145,7 +145,8 @@ fn a_full_log_counts_what_it_loses() -> Result<(), Error> {
     let grid = library.pipeline("grid")?;
     let queue = device.queue()?;
     let mut commands = queue.command_buffer()?.log_bytes(1024);
-    let mut encoder = commands.compute_encoder().set_pipeline(&grid);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&grid);
     encoder.dispatch_threads((64, 64), (8, 8))?;
     encoder.dispatch_threads((2, 1), (1, 1))?;
     encoder.end_encoding();

@@ -6,7 +6,10 @@ use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal::memory::HeapDescriptor;
 use anymetal::tenant::TenantLimits;
 use anymetal::testing::{ManualClock, null_device};
-use anymetal::{BufferDescriptor, CompileOptions, Device, Error, LibraryDescriptor, PipelineDescriptor};
+use anymetal::{
+    BufferDescriptor, CompileOptions, Device, Error, ErrorKind, LibraryDescriptor, Pipeline,
+    PipelineDescriptor,
+};
 
 const SOURCE: &str = "
 kernel void counts(device uint* groups, constant uint& x) { groups[1] = x; groups[2] = 2; groups[3] = 1; }
@@ -24,11 +27,12 @@ fn an_indirect_dispatch_has_the_groups_that_earlier_work_counted() -> Result<(),
     let (queue, at) = (device.queue()?, groups.view(1..4)?);
 
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&counts);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&counts);
     encoder.set_buffer(0, &groups, 0)?;
     encoder.set_argument_named("x", 5)?;
     encoder.dispatch_threads(1, 1)?;
-    let mut encoder = encoder.set_pipeline(&mark);
+    encoder.set_pipeline(&mark);
     encoder.set_buffer(0, &y, 0)?;
     encoder.dispatch_threadgroups_indirect(&at, 32)?;
     encoder.end_encoding();
@@ -59,13 +63,19 @@ fn arguments_by_name_are_those_of_the_pipeline_that_is_set() -> Result<(), Error
     let (counts, mark) = (library.pipeline("counts")?, library.pipeline("mark")?);
     let y = device.buffer_zeroed::<u32>(8)?;
     let mut commands = device.queue()?.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&counts);
+    let mut encoder = commands.compute_encoder();
+    let unset = encoder.set_argument_named("y", &y).unwrap_err();
+    assert!(matches!(unset, Error::NoPipeline { method: "set_argument_named" }), "{unset}");
+    let unset = encoder.dispatch_threads(8, 8).unwrap_err();
+    assert_eq!(unset.to_string(), "`dispatch_threads` needs a pipeline; call `set_pipeline` first");
+    assert_eq!(unset.kind(), ErrorKind::InvalidUse);
+    encoder.set_pipeline(&counts);
     let unknown = encoder.set_argument_named("y", &y).unwrap_err();
     assert_eq!(unknown.to_string(), "kernel `counts` has no argument `y`; it has `groups`, `x`");
-    let mut encoder = encoder.set_pipeline(&mark);
+    encoder.set_pipeline(&mark);
     encoder.set_argument_named("y", &y)?;
     encoder.dispatch_threads(8, 8)?;
-    assert_eq!(encoder.pipeline().name(), "mark");
+    assert_eq!(encoder.pipeline().map(Pipeline::name), Some("mark"));
     encoder.end_encoding();
     commands.commit()?.wait()?;
     assert_eq!(y.read()?, [1; 8]);
@@ -122,7 +132,7 @@ fn a_fence_orders_commands_of_one_queue() -> Result<(), Error> {
     blit.end_encoding();
     let mut encoder = first.compute_encoder();
     encoder.wait_for_fence(&fence);
-    let mut encoder = encoder.set_pipeline(&mark);
+    encoder.set_pipeline(&mark);
     encoder.set_buffer(0, &y, 0)?;
     encoder.dispatch_threads(32, 32)?;
     encoder.update_fence(&fence);

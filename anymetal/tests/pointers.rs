@@ -82,7 +82,8 @@ fn a_scene_of_a_thousand_buffers_is_read_and_written_through_one_argument() {
     }
     let mut commands = queue.command_buffer().unwrap();
     let scale = pipeline(&device, "scale", CheckMode::Bounds);
-    let mut encoder = commands.compute_encoder().set_pipeline(&scale);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&scale);
     encoder.use_resources(&buffers, ResourceUsage::ReadWrite);
     encoder.set_buffer(0, &meshes, 0).unwrap();
     encoder.dispatch_threads(1000, 32).unwrap();

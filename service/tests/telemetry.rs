@@ -42,7 +42,8 @@ fn execute_encoded(device: &Device, library: &Library, queue: &Queue) -> Result<
         command.set_pipeline(&watched)?.set_buffer(0, &x, 0)?.set_buffer(1, &y, 0)?.dispatch_threads(8, 8)?;
     }
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&watched);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&watched);
     encoder.use_buffer(&x);
     encoder.use_buffer(&y);
     encoder.execute_commands(&indirect, 0..2)?;

@@ -66,7 +66,8 @@ impl Work {
 
     fn batch(&self) -> Result<(), Error> {
         let mut commands = self.queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&self.scale);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&self.scale);
         encoder.set_buffer(0, &self.x, 0)?;
         encoder.set_buffer(1, &self.y, 0)?;
         encoder.set_argument(2, 2.0f32);

@@ -199,7 +199,8 @@ impl Search {
         self.begin([u32::MAX, 1, 0])?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.plan);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&self.plan);
             encoder.use_indirect_command_buffer(&self.nested.commands[0])?;
             encoder.use_indirect_command_buffer(&self.nested.commands[1])?;
             encoder.set_buffer(0, &self.handles, 0)?;
@@ -227,7 +228,8 @@ impl Search {
             let mut commands = self.queue.command_buffer()?;
             for (level, &size) in self.graph.level_sizes.iter().enumerate() {
                 let (parity, other) = (level % 2, 1 - level % 2);
-                let mut encoder = commands.compute_encoder().set_pipeline(&self.expand);
+                let mut encoder = commands.compute_encoder();
+                encoder.set_pipeline(&self.expand);
                 for (argument, index) in [&self.offsets, &self.edges, &self.level_of].into_iter().zip(0..) {
                     encoder.set_buffer(index, argument, 0)?;
                 }
@@ -236,7 +238,7 @@ impl Search {
                 encoder.set_buffer(5, &self.state, 1 + other)?;
                 encoder.set_buffer(6, &self.state, 0)?;
                 encoder.dispatch_threads(size, GROUP)?;
-                let mut encoder = encoder.set_pipeline(&self.advance);
+                encoder.set_pipeline(&self.advance);
                 encoder.set_buffer(0, &self.state, 0)?;
                 encoder.set_buffer(1, &self.state, 1 + parity)?;
                 encoder.dispatch_threads(1, 1)?;

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use anymetal::command::WithPipeline;
 use anymetal::{Buffer, ComputeEncoder, Device, Error, Pipeline, Queue};
 
 use crate::compare::{MAX_DEPTH, Outcome, PingPong, Took, compare, library, timed};
@@ -257,7 +256,8 @@ impl Set {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.divide);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&self.divide);
             encoder.use_indirect_command_buffer(&self.nested.commands[0])?;
             encoder.use_indirect_command_buffer(&self.nested.commands[1])?;
             encoder.set_buffer(0, &self.image, 0)?;
@@ -282,7 +282,7 @@ impl Set {
 
     fn each_square(
         &self,
-        encoder: &mut ComputeEncoder<'_, WithPipeline>,
+        encoder: &mut ComputeEncoder<'_>,
         squares: &Buffer<u32>,
         count: usize,
     ) -> Result<(), Error> {
@@ -298,7 +298,8 @@ impl Set {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.divide_only);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&self.divide_only);
             encoder.set_buffer(0, &self.image, 0)?;
             encoder.set_buffer(2, &self.view, 0)?;
             self.each_square(&mut encoder, &self.known_squares, self.reference.squares.len())?;

@@ -248,7 +248,8 @@ impl Tree {
         self.begin()?;
         let took = timed(|| {
             let mut commands = self.queue.command_buffer()?;
-            let mut encoder = commands.compute_encoder().set_pipeline(&self.split);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&self.split);
             encoder.use_indirect_command_buffer(&self.nested.commands[0])?;
             encoder.use_indirect_command_buffer(&self.nested.commands[1])?;
             self.bind_split(&mut encoder, 0)?;
@@ -266,11 +267,7 @@ impl Tree {
         Ok(took)
     }
 
-    fn bind_split(
-        &self,
-        encoder: &mut anymetal::ComputeEncoder<'_, anymetal::command::WithPipeline>,
-        node: usize,
-    ) -> Result<(), Error> {
+    fn bind_split(&self, encoder: &mut anymetal::ComputeEncoder<'_>, node: usize) -> Result<(), Error> {
         encoder.set_buffer(0, &self.nodes, 0)?;
         encoder.set_buffer(1, &self.nodes, node * NODE_WORDS)?;
         encoder.set_buffer(2, &self.points, 0)?;
@@ -289,7 +286,8 @@ impl Tree {
 
     fn split_in_order(&self) -> Result<(), Error> {
         let mut commands = self.queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&self.split_only);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&self.split_only);
         for &node in &self.split_nodes {
             self.bind_split(&mut encoder, node)?;
             encoder.dispatch_threadgroups(1, GROUP)?;

@@ -77,7 +77,8 @@ impl CommandBuffer {
         let Shrinking { shrink, levels } = texture.shrinking(device)?;
         let linear = linear();
         for (from, to) in &levels {
-            let mut encoder = self.compute_encoder().set_pipeline(&shrink);
+            let mut encoder = self.compute_encoder();
+            encoder.set_pipeline(&shrink);
             encoder.set_texture(0, from);
             encoder.set_texture(1, to);
             encoder.set_sampler(0, &linear);

@@ -155,7 +155,8 @@ fn dispatches_of_one_command_buffer_see_nothing_of_each_other() -> Result<(), Er
         let [written, read] = [device.buffer_zeroed::<u32>(WORDS)?, device.buffer_zeroed::<u32>(WORDS)?];
         let mut commands = queue.command_buffer()?;
         for (out, z) in [(&written, 1u32), (&read, 0)] {
-            let mut encoder = commands.compute_encoder().set_pipeline(&pipeline);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(&pipeline);
             encoder.set_buffer(0, out, 0)?;
             encoder.set_buffer(1, &device.buffer(&[z])?, 0)?;
             encoder.dispatch_threads(GROUP as u32, GROUP as u32)?;

@@ -150,7 +150,8 @@ fn a_region_may_be_written_by_work_before() -> Result<(), Error> {
     queue.launch(&pipeline).arg(&y).stage_in_region_from(&view).threads(40).submit()?.wait()?;
     assert_eq!(y.read()?, [1, 2, 3, 4, 5, 40]);
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&pipeline);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&pipeline);
     encoder.set_buffer(0, &y, 0)?;
     encoder.set_stage_in_region(StageInRegion { origin: [7, 8, 9], size: [10, 11, 12] });
     encoder.dispatch_threads(40, 32)?;

@@ -337,7 +337,8 @@ fn a_heap_makes_its_textures_reachable() -> Result<(), Error> {
     let ids = device.buffer(&ids.map(GpuResourceId::bits))?;
     let (out, queue) = (device.buffer_zeroed::<f32>(2)?, device.queue()?);
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&library.pipeline("sum")?);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&library.pipeline("sum")?);
     encoder.set_buffer(0, &ids, 0)?;
     encoder.set_buffer(1, &out, 0)?;
     encoder.use_heap(&heap);

@@ -41,7 +41,8 @@ fn encoders_copy_to_textures_run_kernels_and_copy_back() -> Result<(), Error> {
     let queue = device.queue()?;
     let mut commands = queue.command_buffer()?;
     commands.blit_encoder().copy_to_texture(&source.view(0..6)?, 3, &from, 0, 0)?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&invert);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&invert);
     encoder.set_texture(0, &from);
     encoder.set_texture(1, &to);
     encoder.set_sampler(0, &SamplerDescriptor::default());

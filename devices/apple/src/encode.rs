@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, Command, CommandList, Dispatch, Grid, IndirectDispatch,
     ThreadgroupMemory, Timestamps,
 };
 use anymetal_hal::error::DeviceError;
@@ -66,7 +66,7 @@ pub(crate) struct Encoding<'a> {
 pub(crate) fn encode(
     device: &Arc<DeviceShared>,
     queue: &ProtocolObject<dyn MTLCommandQueue>,
-    submission: &Submission,
+    submission: &CommandList,
 ) -> Result<Vec<CommandBuffer>, DeviceError> {
     let label = label_of(&submission.label);
     let current = command_buffer(device, queue, label.as_deref())?;
@@ -93,7 +93,7 @@ fn command_buffer(
 }
 
 impl<'a> Encoding<'a> {
-    fn commands(&mut self, submission: &'a Submission) -> Result<(), DeviceError> {
+    fn commands(&mut self, submission: &'a CommandList) -> Result<(), DeviceError> {
         let last = submission.commands.len().saturating_sub(1);
         for (at, command) in submission.commands.iter().enumerate() {
             self.command(command)?;
@@ -112,8 +112,8 @@ impl<'a> Encoding<'a> {
             Command::DispatchIndirect(dispatch) => self.dispatch_indirect(dispatch),
             Command::Copy(copy) => self.copy(copy),
             Command::Fill(fill) => {
-                let own = launch::buffer(self.device, &fill.buffer)?;
-                self.fill(own.metal(), fill.offset, fill.length, fill.value)
+                let own = launch::buffer(self.device, fill.buffer())?;
+                self.fill(own.metal(), fill.offset(), fill.length(), fill.value())
             }
             Command::ExecuteIndirect(indirect) => {
                 indirect.commands().iter().try_for_each(|command| self.command(command))
@@ -192,14 +192,14 @@ impl<'a> Encoding<'a> {
     }
 
     fn dispatch(&mut self, dispatch: &Dispatch) -> Result<(), DeviceError> {
-        let (Grid::Threads(extents) | Grid::Threadgroups(extents)) = dispatch.grid;
+        let (Grid::Threads(extents) | Grid::Threadgroups(extents)) = dispatch.grid();
         if extents.contains(&0) {
             return Ok(());
         }
-        let pipeline = launch::pipeline(self.device, &dispatch.pipeline)?;
-        let encoder = self.bound(pipeline, &dispatch.bindings, &dispatch.threadgroup_memory)?;
-        let group = size(dispatch.group_size);
-        self.marked(&encoder, &pipeline.kernel().name, || match dispatch.grid {
+        let pipeline = launch::pipeline(self.device, dispatch.pipeline())?;
+        let encoder = self.bound(pipeline, dispatch.bindings(), dispatch.threadgroup_memory())?;
+        let group = size(dispatch.group_size());
+        self.marked(&encoder, &pipeline.kernel().name, || match dispatch.grid() {
             Grid::Threads(threads) => encoder.dispatchThreads_threadsPerThreadgroup(size(threads), group),
             Grid::Threadgroups(groups) => {
                 encoder.dispatchThreadgroups_threadsPerThreadgroup(size(groups), group);
@@ -208,11 +208,12 @@ impl<'a> Encoding<'a> {
         Ok(())
     }
 
-    fn dispatch_indirect(&mut self, dispatch: &IndirectDispatch) -> Result<(), DeviceError> {
-        let pipeline = launch::pipeline(self.device, &dispatch.pipeline)?;
-        let counts = launch::buffer(self.device, &dispatch.counts)?;
-        let encoder = self.bound(pipeline, &dispatch.bindings, &dispatch.threadgroup_memory)?;
-        let (offset, group) = (dispatch.counts_offset as usize, size(dispatch.group_size));
+    fn dispatch_indirect(&mut self, indirect: &IndirectDispatch) -> Result<(), DeviceError> {
+        let dispatch = indirect.dispatch();
+        let pipeline = launch::pipeline(self.device, dispatch.pipeline())?;
+        let counts = launch::buffer(self.device, indirect.counts())?;
+        let encoder = self.bound(pipeline, dispatch.bindings(), dispatch.threadgroup_memory())?;
+        let (offset, group) = (indirect.counts_offset() as usize, size(dispatch.group_size()));
         self.marked(&encoder, &pipeline.kernel().name, || {
             // SAFETY: the counts lie within the buffer at a multiple of four, which was checked.
             unsafe {
@@ -281,10 +282,10 @@ impl<'a> Encoding<'a> {
     }
 
     fn copy(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
-        let source = launch::buffer(self.device, &copy.source)?.metal();
-        let destination = launch::buffer(self.device, &copy.destination)?.metal();
-        let offsets = [copy.source_offset, copy.destination_offset];
-        for part in parts(&offsets, copy.length) {
+        let source = launch::buffer(self.device, copy.source())?.metal();
+        let destination = launch::buffer(self.device, copy.destination())?.metal();
+        let offsets = [copy.source_offset(), copy.destination_offset()];
+        for part in parts(&offsets, copy.length()) {
             match part {
                 Part::Blit(range) => {
                     let [from, to] = offsets.map(|offset| (offset + range.start) as usize);
@@ -348,7 +349,7 @@ impl<'a> Encoding<'a> {
     }
 
     /// Makes the host's copies of managed buffers equal to the device's.
-    fn synchronise(&mut self, submission: &Submission) -> Result<(), DeviceError> {
+    fn synchronise(&mut self, submission: &CommandList) -> Result<(), DeviceError> {
         for buffer in submission.buffers() {
             let own = launch::buffer(self.device, buffer)?;
             if own.has_two_copies() {

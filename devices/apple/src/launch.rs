@@ -5,7 +5,6 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::Command;
 use anymetal_hal::error::DeviceError;
@@ -15,7 +14,6 @@ use anymetal_hal::indirect::HostIndirect;
 use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::time_sample;
-use anymetal_hal::validate;
 
 use crate::device::DeviceShared;
 use crate::event::AppleEvent;
@@ -53,7 +51,7 @@ fn check(
         return Err(device.wrong_device("buffer"));
     }
     match command {
-        Command::Dispatch(dispatch) if dispatch.cooperative => {
+        Command::Dispatch(dispatch) if dispatch.is_cooperative() => {
             return Err(DeviceError::Unsupported {
                 device: device.name.clone(),
                 what: "cooperative launches: Metal promises no progress between threadgroups".to_owned(),
@@ -64,17 +62,17 @@ fn check(
             });
         }
         Command::Dispatch(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_dispatch(kernel, dispatch, limits)?;
+            pipeline(device, dispatch.pipeline())?;
+            dispatch.check_complete(limits)?;
         }
-        Command::DispatchIndirect(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_indirect_dispatch(kernel, dispatch, limits)?;
+        Command::DispatchIndirect(indirect) => {
+            pipeline(device, indirect.dispatch().pipeline())?;
+            indirect.dispatch().check_complete(limits)?;
         }
-        Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
         Command::MatrixProduct(_) => return Err(matrix_product::unsupported(&device.name)),
         Command::SampleTime(_) => return Err(time_sample::unsupported(&device.name)),
-        Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+        // Their ranges are within their buffers.
+        Command::Copy(_) | Command::Fill(_) => {}
         Command::UpdateFence(known) | Command::WaitFence(known) => {
             let own = fence(device, known)?;
             if queue.is_some_and(|queue| !own.claim(queue)) {

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_hal::command::{Deadline, Submission};
+use anymetal_hal::command::{CommandList, Deadline};
 use anymetal_hal::completion::{Completion, CompletionSource};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
@@ -64,7 +64,7 @@ impl AppleQueue {
         })
     }
 
-    fn check(&self, submission: &Submission) -> Result<(), DeviceError> {
+    fn check(&self, submission: &CommandList) -> Result<(), DeviceError> {
         if let Deadline::After(after) = submission.deadline {
             return Err(DeviceError::Unsupported {
                 device: self.device.name.clone(),
@@ -88,7 +88,7 @@ impl AppleQueue {
     }
 
     /// Encodes and commits; the completion ends in the handler of the last command buffer.
-    fn commit(&self, submission: Submission, source: CompletionSource) -> Result<(), DeviceError> {
+    fn commit(&self, submission: CommandList, source: CompletionSource) -> Result<(), DeviceError> {
         let buffers = match encode(&self.device, &self.queue, &submission) {
             Ok(buffers) => buffers,
             Err(problem) => {
@@ -125,7 +125,7 @@ struct Ended {
     device: Arc<DeviceShared>,
     space: Arc<Semaphore>,
     submitted_ns: u64,
-    submission: Submission,
+    submission: CommandList,
     source: CompletionSource,
     buffers: Vec<CommandBuffer>,
 }
@@ -139,7 +139,7 @@ impl Ended {
 }
 
 impl Queue for AppleQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         self.check(&submission)?;
         self.acquire()?;
         let source = CompletionSource::new(None);

@@ -4,7 +4,7 @@
 //! between that clock and the device's own is measured once, when the device is made ([`Offset`]), so that
 //! times of different command buffers can be compared.
 
-use anymetal_hal::command::{Submission, Timestamps};
+use anymetal_hal::command::{CommandList, Timestamps};
 use anymetal_hal::completion::{CommandTiming, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use objc2::runtime::ProtocolObject;
@@ -53,7 +53,7 @@ struct Span {
 /// Ends the completion of a submission that was encoded into those command buffers, all of which have ended.
 pub(crate) fn finish(
     device: &DeviceShared,
-    submission: &Submission,
+    submission: &CommandList,
     buffers: &[CommandBuffer],
     submitted_ns: u64,
     source: CompletionSource,
@@ -77,7 +77,7 @@ pub(crate) fn finish(
 
 fn first_error(
     device: &DeviceShared,
-    submission: &Submission,
+    submission: &CommandList,
     buffers: &[CommandBuffer],
 ) -> Option<DeviceError> {
     let failed = buffers.iter().find(|buffer| buffer.status() == MTLCommandBufferStatus::Error)?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
-use anymetal_hal::command::{Command, Dispatch, Grid, Submission};
+use anymetal_hal::command::{Command, CommandList, Dispatch, Grid};
 use anymetal_hal::device::Device;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
@@ -84,18 +84,12 @@ fn time(
 ) -> Duration {
     std::thread::sleep(pause);
     let dispatch = || {
-        Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline: Arc::clone(pipeline),
-            bindings: Vec::new(),
-            threadgroup_memory: Vec::new(),
-            grid: Grid::Threadgroups([groups, 1, 1]),
-            group_size: [256, 1, 1],
-        })
+        let grid = Grid::Threadgroups([groups, 1, 1]);
+        Command::Dispatch(Dispatch::new(Arc::clone(pipeline), grid, [256, 1, 1]))
     };
     let start = Instant::now();
     let commands = (0..count).map(|_| dispatch()).collect();
-    let completion = queue.submit(Submission { commands, ..Submission::default() });
+    let completion = queue.submit(CommandList { commands, ..CommandList::default() });
     completion.expect("the submission is valid").wait().expect("the kernels do not fail");
     start.elapsed()
 }

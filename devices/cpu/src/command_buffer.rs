@@ -4,15 +4,14 @@
 //! `tables` points into a buffer or inline block that `submission` or `inline` holds alive, and every range
 //! was checked against it.
 
+use std::borrow::Cow;
 use std::num::NonZero;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, IndirectDispatch, Submission, ThreadgroupMemory,
-};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, IndirectDispatch};
 use anymetal_hal::encoded_commands::{EncodedExecution, ExecutedRange};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::{Fence, HostFence};
@@ -69,8 +68,8 @@ unsafe impl Sync for LaunchTables {}
 fn stack_bytes(command: &Command) -> usize {
     let of = |pipeline: &Arc<dyn Pipeline>| cpu_pipeline(pipeline).map_or(0, CpuPipeline::stack_bytes);
     match command {
-        Command::Dispatch(dispatch) => of(&dispatch.pipeline),
-        Command::DispatchIndirect(dispatch) => of(&dispatch.pipeline),
+        Command::Dispatch(dispatch) => of(dispatch.pipeline()),
+        Command::DispatchIndirect(indirect) => of(indirect.dispatch().pipeline()),
         Command::ExecuteIndirect(indirect) => cpu_indirect(indirect).map_or(0, |own| own.tables.stack_bytes),
         // Which kernels there are is known when their turn comes.
         Command::ExecuteEncoded(_) => ENCODED_STACK_BYTES,
@@ -155,13 +154,6 @@ impl LaunchTables {
     }
 }
 
-/// What a dispatch, direct or not, binds.
-#[derive(Clone, Copy)]
-struct Arguments<'a> {
-    bindings: &'a [Binding],
-    threadgroup_memory: &'a [ThreadgroupMemory],
-}
-
 /// The device's side of validation.
 pub(crate) struct Preparer<'a> {
     pub(crate) account: &'a Arc<MemoryAccount>,
@@ -173,7 +165,7 @@ pub(crate) struct Preparer<'a> {
 
 impl Preparer<'_> {
     /// Validates a submission and lays out its tables.
-    pub(crate) fn prepare(&self, submission: &Submission) -> Result<LaunchTables, DeviceError> {
+    pub(crate) fn prepare(&self, submission: &CommandList) -> Result<LaunchTables, DeviceError> {
         let mut tables = LaunchTables::default();
         self.prepare_again(submission, &mut tables)?;
         Ok(tables)
@@ -182,7 +174,7 @@ impl Preparer<'_> {
     /// As [`Preparer::prepare`], in the memory of tables that nobody uses any more.
     pub(crate) fn prepare_again(
         &self,
-        submission: &Submission,
+        submission: &CommandList,
         tables: &mut LaunchTables,
     ) -> Result<(), DeviceError> {
         tables.clear();
@@ -193,17 +185,14 @@ impl Preparer<'_> {
             let step = match command {
                 Command::Dispatch(dispatch) => self.dispatch(dispatch, tables, &mut inline)?,
                 Command::DispatchIndirect(dispatch) => self.indirect(dispatch, tables, &mut inline)?,
-                Command::Copy(copy) => self.copy(copy)?,
-                Command::Fill(fill) => {
-                    let buffer = self.own(&fill.buffer)?;
-                    validate::check_range(fill.offset, fill.length, buffer.length())?;
+                // Their ranges are within their buffers.
+                Command::Copy(copy) => {
+                    self.own(copy.source())?;
+                    self.own(copy.destination())?;
                     CommandStep::Other
                 }
-                Command::SampleTime(sample) => {
-                    self.own(&sample.buffer)?;
-                    sample.check()?;
-                    CommandStep::Other
-                }
+                Command::Fill(fill) => self.own(fill.buffer()).map(|_| CommandStep::Other)?,
+                Command::SampleTime(sample) => self.own(sample.buffer()).map(|_| CommandStep::Other)?,
                 Command::MatrixProduct(_) => return Err(matrix_product::unsupported(self.device)),
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
@@ -239,14 +228,10 @@ impl Preparer<'_> {
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
     ) -> Result<CommandStep, DeviceError> {
-        let kernel = self.kernel(&dispatch.pipeline)?;
-        let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
-        let arguments =
-            Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
-        validate::check_cooperative(kernel, dispatch.cooperative)?;
-        let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
+        let kernel = self.kernel(dispatch.pipeline())?;
+        let prepared = self.arguments(kernel, dispatch, tables, inline)?;
         if let Some(prepared) = prepared.as_ref().filter(|_| kernel.grid_barriers)
-            && let Some(pipeline) = cpu_pipeline(&dispatch.pipeline)
+            && let Some(pipeline) = cpu_pipeline(dispatch.pipeline())
             // The interpreter has limits of its own.
             && let Code::Native { .. } = pipeline.code()
         {
@@ -259,18 +244,13 @@ impl Preparer<'_> {
 
     fn indirect(
         &self,
-        dispatch: &IndirectDispatch,
+        indirect: &IndirectDispatch,
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
     ) -> Result<CommandStep, DeviceError> {
-        let kernel = self.kernel(&dispatch.pipeline)?;
-        let counts = self.own(&dispatch.counts)?;
-        validate::check_cooperative(kernel, false)?;
-        validate::check_counts(kernel, dispatch.counts_offset, counts.length())?;
-        let shape = validate::indirect_shape(kernel, [1; 3], dispatch.group_size, self.limits)?;
-        let arguments =
-            Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
-        let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
+        self.own(indirect.counts())?;
+        let kernel = self.kernel(indirect.dispatch().pipeline())?;
+        let prepared = self.arguments(kernel, indirect.dispatch(), tables, inline)?;
         Ok(prepared.map_or(CommandStep::EmptyDispatch, CommandStep::Indirect))
     }
 
@@ -278,32 +258,33 @@ impl Preparer<'_> {
         Ok(cpu_pipeline(pipeline).ok_or_else(|| self.wrong_device("pipeline"))?.kernel())
     }
 
-    /// Checks and lays out what a dispatch binds.
+    /// Checks a dispatch and lays out its arguments; `None` if its grid is empty.
     fn arguments(
         &self,
         kernel: &KernelInfo,
-        arguments: Arguments<'_>,
-        shape: Option<DispatchShape>,
+        dispatch: &Dispatch,
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
     ) -> Result<Option<PreparedDispatch>, DeviceError> {
-        validate::check_bindings(kernel, arguments.bindings, self.limits)?;
+        let checked = dispatch.check_complete(self.limits)?;
         tables.loads_pointers |= kernel.loads_pointers;
-        let layout = validate::threadgroup_layout(kernel, arguments.threadgroup_memory, self.limits)?;
-        let layout = layout.with_reserve(kernel.threadgroup_reserve);
         let first_buffer = tables.buffers.len();
         tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
         tables.before.resize(tables.buffers.len(), 0);
-        for binding in arguments.bindings {
+        for binding in dispatch.bindings() {
             let argument = kernel.argument(ArgumentKind::Buffer, binding.index);
-            let argument = argument.expect("`check_bindings` found each binding's argument");
+            let argument = argument.expect("a checked dispatch binds arguments of its kernel");
             let slot = first_buffer + argument.slot as usize;
             assert!(slot < tables.buffers.len(), "slot {} is not one of the kernel's", argument.slot);
             tables.buffers[slot] = self.bound(binding, inline)?;
             tables.before[slot] = before(kernel, &binding.resource);
         }
-        let Some(shape) = shape else {
+        let Some(shape) = checked.shape else {
             return Ok(None);
+        };
+        let layout = match kernel.threadgroup_reserve {
+            0 => Cow::Borrowed(&checked.threadgroup_layout),
+            reserve => Cow::Owned(checked.threadgroup_layout.clone().with_reserve(reserve)),
         };
         let first_slot = tables.threadgroup_slots.len();
         tables.threadgroup_slots.extend_from_slice(&layout.slots);
@@ -334,12 +315,6 @@ impl Preparer<'_> {
                 Ok(BoundBuffer { base: buffer.start().wrapping_add(*offset as usize), len })
             }
         }
-    }
-
-    fn copy(&self, copy: &BufferCopy) -> Result<CommandStep, DeviceError> {
-        let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
-        validate::check_copy(copy, std::ptr::eq(source, destination))?;
-        Ok(CommandStep::Other)
     }
 
     fn encoded(&self, execution: &EncodedExecution) -> Result<CommandStep, DeviceError> {
@@ -383,7 +358,7 @@ pub(crate) fn cpu_buffer(buffer: &Arc<dyn Buffer>) -> Option<&CpuBuffer> {
 }
 
 /// Calls `visit` for every buffer that the submission names; some more than once.
-pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a CpuBuffer)) {
+pub(crate) fn each_buffer<'a>(submission: &'a CommandList, visit: &mut dyn FnMut(&'a CpuBuffer)) {
     for command in &submission.commands {
         match command {
             Command::ExecuteIndirect(indirect) => {
@@ -410,15 +385,10 @@ fn before(kernel: &KernelInfo, resource: &BoundResource) -> u64 {
 }
 
 /// The length of one block for all inline bytes of the submission.
-fn inline_bytes(submission: &Submission) -> usize {
+fn inline_bytes(submission: &CommandList) -> usize {
     let mut total = 0usize;
     for command in &submission.commands {
-        let bindings = match command {
-            Command::Dispatch(dispatch) => &dispatch.bindings,
-            Command::DispatchIndirect(dispatch) => &dispatch.bindings,
-            _ => continue,
-        };
-        for binding in bindings {
+        for binding in command.dispatch().map_or(&[][..], Dispatch::bindings) {
             if let BoundResource::Bytes(bytes) = &binding.resource {
                 total += INLINE_BEFORE + bytes.len().next_multiple_of(INLINE_ALIGNMENT);
             }

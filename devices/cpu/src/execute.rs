@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, CommandList, INDIRECT_COUNTS_BYTES, IndirectDispatch,
 };
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::fault;
@@ -26,7 +26,7 @@ use anymetal_hal::launch::{
 };
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
-use anymetal_hal::time_sample::TimeSample;
+use anymetal_hal::time_sample::{TIME_SAMPLE_BYTES, TimeSample};
 use anymetal_hal::validate::{DispatchShape, check_range};
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer, own_buffer};
@@ -259,7 +259,7 @@ impl Executor<'_> {
     /// The counts of an indirect dispatch, as they are now.
     pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> Result<[u32; 3], DeviceError> {
         let mut bytes = [0; INDIRECT_COUNTS_BYTES as usize];
-        self.bytes(&dispatch.counts, dispatch.counts_offset, &mut bytes)?;
+        self.bytes(dispatch.counts(), dispatch.counts_offset(), &mut bytes)?;
         let count = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         Ok([count(0), count(4), count(8)])
     }
@@ -289,12 +289,14 @@ impl Executor<'_> {
 
     /// Copies bytes between buffers.
     pub(crate) fn copy(&self, copy: &BufferCopy) -> Result<(), DeviceError> {
-        let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
-        let (from, to) = (copy.source_offset, copy.destination_offset);
+        let (source, destination) = (self.own(copy.source())?, self.own(copy.destination())?);
+        let (from, to) = (copy.source_offset(), copy.destination_offset());
+        debug_assert!(check_range(from, copy.length(), source.length()).is_ok());
+        debug_assert!(check_range(to, copy.length(), destination.length()).is_ok());
         let (source, destination) = (Start(source), Start(destination));
-        self.run_bytes(copy.length, &|first, len| {
-            // SAFETY: both ranges are within their buffers, do not overlap (validated at submission), and no
-            // slice into a buffer exists while the gate is shared.
+        self.run_bytes(copy.length(), &|first, len| {
+            // SAFETY: both ranges are within their buffers, do not overlap (`BufferCopy` has no others), and
+            // no slice into a buffer exists while the gate is shared.
             unsafe {
                 let source = source.at(from + first);
                 std::ptr::copy_nonoverlapping(source, destination.at(to + first), len);
@@ -304,21 +306,24 @@ impl Executor<'_> {
 
     /// Sets bytes of a buffer.
     pub(crate) fn fill(&self, fill: &BufferFill) -> Result<(), DeviceError> {
-        let buffer = Start(self.own(&fill.buffer)?);
-        self.run_bytes(fill.length, &|first, len| {
-            // SAFETY: the range is within the buffer (validated at submission), and no slice into it exists
+        let buffer = self.own(fill.buffer())?;
+        debug_assert!(check_range(fill.offset(), fill.length(), buffer.length()).is_ok());
+        let buffer = Start(buffer);
+        self.run_bytes(fill.length(), &|first, len| {
+            // SAFETY: the range is within the buffer (`BufferFill` has no other), and no slice into it exists
             // while the gate is shared.
-            unsafe { std::ptr::write_bytes(buffer.at(fill.offset + first), fill.value, len) }
+            unsafe { std::ptr::write_bytes(buffer.at(fill.offset() + first), fill.value(), len) }
         })
     }
 
     /// Writes a time to a buffer.
     pub(crate) fn write_time(&self, sample: &TimeSample, now_ns: u64) -> Result<(), DeviceError> {
-        let buffer = self.own(&sample.buffer)?;
+        let buffer = self.own(sample.buffer())?;
+        debug_assert!(check_range(sample.offset(), TIME_SAMPLE_BYTES, buffer.length()).is_ok());
         let _gate = self.account.gate.shared();
-        // SAFETY: the eight bytes are within the buffer (validated at submission), and no slice into it
+        // SAFETY: the eight bytes are within the buffer (`TimeSample` has no others), and no slice into it
         // exists while the gate is shared.
-        unsafe { Start(buffer).at(sample.offset).cast::<u64>().write_unaligned(now_ns) };
+        unsafe { Start(buffer).at(sample.offset()).cast::<u64>().write_unaligned(now_ns) };
         Ok(())
     }
 
@@ -388,7 +393,7 @@ fn panicked(kernel: &str) -> DeviceError {
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     /// The submission, for labels.
-    pub(crate) submission: &'a Submission,
+    pub(crate) submission: &'a CommandList,
     /// Its resident buffers.
     pub(crate) residency: &'a Residency,
 }

@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::validate::check_indirect;
@@ -21,7 +21,7 @@ use crate::memory::{CpuBuffer, MemoryAccount};
 /// Commands that need no more preparation.
 #[derive(Debug)]
 pub(crate) struct CpuIndirect {
-    submission: Submission,
+    submission: CommandList,
     pub(crate) tables: LaunchTables,
     /// Each buffer once.
     buffers: Vec<Arc<dyn Buffer>>,
@@ -32,7 +32,7 @@ impl CpuIndirect {
     /// Checks the commands and lays out their tables.
     pub(crate) fn new(device: &DeviceShared, commands: Vec<Command>) -> Result<Self, DeviceError> {
         check_indirect(&commands)?;
-        let submission = Submission { commands, ..Submission::default() };
+        let submission = CommandList { commands, ..CommandList::default() };
         let preparer = Preparer {
             account: &device.account,
             limits: &device.capabilities,

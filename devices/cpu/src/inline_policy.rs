@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::pipeline::Pipeline;
 
 use crate::command_buffer::{CommandStep, LaunchTables};
@@ -108,12 +108,12 @@ impl SerialSubmissions {
 }
 
 /// Predicts a submission. What runs inline is at most one short command and neither waits nor signals.
-pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected {
+pub(crate) fn expect(submission: &CommandList, tables: &LaunchTables) -> Expected {
     if is_short(submission, tables) {
         return if submission.may_run_at_once { Expected::Inline } else { Expected::Short };
     }
     match submission.commands.as_slice() {
-        [Command::Dispatch(dispatch)] => match durations(&dispatch.pipeline) {
+        [Command::Dispatch(dispatch)] => match durations(dispatch.pipeline()) {
             Some(durations) if (1..=MAX_SHORT_NS).contains(&durations.last_ns.load(Ordering::Relaxed)) => {
                 Expected::Short
             }
@@ -124,7 +124,7 @@ pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected
 }
 
 /// Whether a submission is expected to take less than handing it over.
-pub(crate) fn is_short(submission: &Submission, tables: &LaunchTables) -> bool {
+pub(crate) fn is_short(submission: &CommandList, tables: &LaunchTables) -> bool {
     fits_inline(&submission.commands, &tables.steps)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn has_streak(pipeline: &Arc<dyn Pipeline>) -> bool {
 }
 
 /// Whether the commands after a position are at most one short command.
-pub(crate) fn rest_runs_inline(submission: &Submission, tables: &LaunchTables, position: usize) -> bool {
+pub(crate) fn rest_runs_inline(submission: &CommandList, tables: &LaunchTables, position: usize) -> bool {
     let rest = (submission.commands.get(position + 1..), tables.steps.get(position + 1..));
     matches!(rest, (Some(commands), Some(steps)) if fits_inline(commands, steps))
 }
@@ -143,19 +143,19 @@ pub(crate) fn rest_runs_inline(submission: &Submission, tables: &LaunchTables, p
 fn fits_inline(commands: &[Command], steps: &[CommandStep]) -> bool {
     match (commands, steps) {
         ([], _) | ([Command::Dispatch(_)], [CommandStep::EmptyDispatch]) => true,
-        ([Command::Copy(copy)], _) => copy.length <= MAX_INLINE_BYTES,
-        ([Command::Fill(fill)], _) => fill.length <= MAX_INLINE_BYTES,
-        ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) => durations(&dispatch.pipeline)
+        ([Command::Copy(copy)], _) => copy.length() <= MAX_INLINE_BYTES,
+        ([Command::Fill(fill)], _) => fill.length() <= MAX_INLINE_BYTES,
+        ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) => durations(dispatch.pipeline())
             .is_some_and(|durations| durations.expects(prepared.shape.group_count)),
         _ => false,
     }
 }
 
 /// Learns from a command buffer that ended well.
-pub(crate) fn note(submission: &Submission, tables: &LaunchTables, took: Duration) {
+pub(crate) fn note(submission: &CommandList, tables: &LaunchTables, took: Duration) {
     if let ([Command::Dispatch(dispatch)], [CommandStep::Dispatch(prepared)]) =
         (submission.commands.as_slice(), tables.steps.as_slice())
-        && let Some(durations) = durations(&dispatch.pipeline)
+        && let Some(durations) = durations(dispatch.pipeline())
     {
         durations.note(prepared.shape.group_count, took.as_nanos() as u64);
     }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 #[cfg(all(test, loom))]
 use anymetal_hal::command::Deadline;
-use anymetal_hal::command::{Submission, Timestamps};
+use anymetal_hal::command::{CommandList, Timestamps};
 use anymetal_hal::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
@@ -112,7 +112,7 @@ impl CpuQueue {
 }
 
 impl Queue for CpuQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let device = &self.core.device;
         let submitted_ns = device.now_ns();
         let tables = self.core.preparer().prepare(&submission)?;
@@ -132,7 +132,7 @@ impl Queue for CpuQueue {
         Ok(completion)
     }
 
-    fn run_at_once(&self, submission: &Submission) -> Option<Outcome> {
+    fn run_at_once(&self, submission: &CommandList) -> Option<Outcome> {
         self.core.run_at_once(submission)
     }
 
@@ -392,7 +392,7 @@ impl Assistance {
 }
 
 /// Notes the submission on each buffer that it uses, once; refused if one is mapped.
-fn note_uses(submission: &Submission, completion: &Completion) -> Result<(), DeviceError> {
+fn note_uses(submission: &CommandList, completion: &Completion) -> Result<(), DeviceError> {
     let mut buffers: Vec<&CpuBuffer> = Vec::new();
     each_buffer(submission, &mut |buffer| {
         // A command buffer tends to use the same few buffers again and again.

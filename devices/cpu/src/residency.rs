@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use anymetal_hal::artifact::{Access, ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::BoundBuffer;
 use anymetal_hal::launch::resident::AddressRange;
@@ -35,7 +35,7 @@ unsafe impl Sync for Residency {}
 impl Residency {
     /// What the submission binds or names, and the inline bytes among `bound`.
     pub(crate) fn of<'a>(
-        submission: &Submission,
+        submission: &CommandList,
         bound: impl Iterator<Item = &'a BoundBuffer>,
     ) -> Result<Self, DeviceError> {
         let mut used: Vec<AddressRange> =
@@ -98,7 +98,7 @@ pub(crate) fn range_of(buffer: &CpuBuffer) -> AddressRange {
 }
 
 /// The label of the resident buffer that begins at the address, if one does.
-pub(crate) fn label_at(submission: &Submission, address: u64) -> Option<String> {
+pub(crate) fn label_at(submission: &CommandList, address: u64) -> Option<String> {
     let mut label = None;
     each_buffer(submission, &mut |buffer| {
         let range = range_of(buffer);

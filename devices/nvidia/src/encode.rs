@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
+use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::nvidia::{GRID_BARRIER_BYTES, grid_barrier_words};
 use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_hal::validate::{self, DispatchShape};
+use anymetal_hal::validate::DispatchShape;
 
 use crate::arena::{Arena, Inline, Room, inline_room};
 use crate::device::DeviceShared;
@@ -52,9 +52,6 @@ impl Step {
     }
 }
 
-/// What a dispatch binds.
-pub(crate) type Bound<'a> = (&'a [Binding], &'a [ThreadgroupMemory]);
-
 /// A dispatch that is encoded.
 #[derive(Debug)]
 pub(crate) struct Encoded {
@@ -82,18 +79,18 @@ pub(crate) fn dispatch(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,
     shape: &DispatchShape,
-    bound: Bound<'_>,
+    dispatch: &Dispatch,
     (stop, residents): (u64, Table),
     (arena, room, uploads): (&Arena, &mut Room, &mut Inline),
 ) -> Result<Encoded, DeviceError> {
     let (record, fault) = room.record(arena);
     let meets_grid = pipeline.kernel().grid_barriers;
     let barrier_bytes = if meets_grid { inline_room(GRID_BARRIER_BYTES as usize) } else { 0 };
-    let inline = inline_bytes(pipeline.kernel(), bound.0) + barrier_bytes;
+    let inline = inline_bytes(pipeline.kernel(), dispatch.bindings()) + barrier_bytes;
     let start = room.inline(arena, inline);
     let mut bytes = Vec::with_capacity(inline as usize);
     if meets_grid {
-        check_resident(device, pipeline, bound, shape)?;
+        check_resident(device, pipeline, dispatch, shape)?;
         bytes.extend(grid_barrier_words(shape.group_count as u32));
         bytes.resize(barrier_bytes as usize, 0);
     }
@@ -105,7 +102,7 @@ pub(crate) fn dispatch(
     };
     // The words of barriers, if there are any, come first.
     let signals = Signals { fault, stop, grid_barrier: start, residents };
-    let encoded = launch::encode(device, pipeline, bound, shape.grid_threads, signals, put)?;
+    let encoded = launch::encode(device, pipeline, dispatch, shape.grid_threads, signals, put)?;
     uploads.add(start, &bytes);
     let launch = Step::Launch {
         function: pipeline.function,
@@ -121,11 +118,11 @@ pub(crate) fn dispatch(
 fn check_resident(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,
-    bound: Bound<'_>,
+    dispatch: &Dispatch,
     shape: &DispatchShape,
 ) -> Result<(), DeviceError> {
     let kernel = pipeline.kernel();
-    let shared = launch::shared_memory(device, kernel, bound.1)?.1;
+    let shared = launch::shared_memory(device, dispatch)?.1;
     let limit = device.driver.resident_groups(pipeline.function, shape.threads_per_group(), shared);
     let limit = limit.map_err(|error| error.of(&device.name, 0))?.min(u64::from(u32::MAX));
     if shape.group_count > limit {
@@ -138,18 +135,18 @@ fn check_resident(
 /// Encodes a copy, a fill or a product, which was checked; none if it does nothing or is another command.
 pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Option<Step>, DeviceError> {
     Ok(match command {
-        Command::Copy(copy) if copy.length > 0 => {
+        Command::Copy(copy) if copy.length() > 0 => {
             let (source, destination) =
-                (NvidiaBuffer::of(&copy.source, device)?, NvidiaBuffer::of(&copy.destination, device)?);
+                (NvidiaBuffer::of(copy.source(), device)?, NvidiaBuffer::of(copy.destination(), device)?);
             Some(Step::Copy {
-                to: destination.address() + copy.destination_offset,
-                from: source.address() + copy.source_offset,
-                bytes: copy.length,
+                to: destination.address() + copy.destination_offset(),
+                from: source.address() + copy.source_offset(),
+                bytes: copy.length(),
             })
         }
-        Command::Fill(fill) if fill.length > 0 => {
-            let to = NvidiaBuffer::of(&fill.buffer, device)?.address() + fill.offset;
-            Some(Step::Fill { to, value: fill.value, bytes: fill.length })
+        Command::Fill(fill) if fill.length() > 0 => {
+            let to = NvidiaBuffer::of(fill.buffer(), device)?.address() + fill.offset();
+            Some(Step::Fill { to, value: fill.value(), bytes: fill.length() })
         }
         Command::MatrixProduct(product) => {
             let address =
@@ -165,8 +162,6 @@ pub(crate) fn shape_of<'c>(
     device: &Arc<DeviceShared>,
     dispatch: &'c anymetal_hal::command::Dispatch,
 ) -> Result<(&'c NvidiaPipeline, Option<DispatchShape>), DeviceError> {
-    let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
-    let limits = &device.capabilities;
-    let shape = validate::dispatch_shape(pipeline.kernel(), dispatch.grid, dispatch.group_size, limits)?;
-    Ok((pipeline, shape))
+    let pipeline = launch::pipeline(device, dispatch.pipeline())?;
+    Ok((pipeline, dispatch.check(&device.capabilities)?.shape))
 }

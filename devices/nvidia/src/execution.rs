@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Command, IndirectDispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Dispatch, IndirectDispatch, Timestamps};
 use anymetal_hal::completion::CommandTiming;
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, INDIRECT_RANGE_BYTES, words,
@@ -23,11 +23,11 @@ use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::launch::nvidia::GRID_BARRIER_BYTES;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::time_sample::TimeSample;
-use anymetal_hal::validate::{self, DispatchShape};
+use anymetal_hal::validate::DispatchShape;
 
 use crate::arena::{Inline, Room};
 use crate::driver::DriverError;
-use crate::encode::{self, Bound, Step};
+use crate::encode::{self, Step};
 use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
 use crate::lane::{Lane, Slot};
 use crate::launch;
@@ -81,10 +81,10 @@ impl Execution {
     pub(crate) fn new(
         lane: &Arc<Lane>,
         slot: usize,
-        submission: Submission,
+        submission: CommandList,
         deadline: Option<Duration>,
     ) -> Self {
-        let Submission { commands, timestamps, resident, .. } = submission;
+        let CommandList { commands, timestamps, resident, .. } = submission;
         Execution {
             lane: Arc::clone(lane),
             slot,
@@ -105,13 +105,12 @@ impl Execution {
 
     /// Whether a submission can be in the stream beside others: the host has nothing to do before its end,
     /// and it fits into a slot.
-    pub(crate) fn can_overlap(submission: &Submission) -> bool {
+    pub(crate) fn can_overlap(submission: &CommandList) -> bool {
         let (mut dispatches, mut inline) = (0, 0);
         let plain = submission.commands.iter().all(|command| match command {
             Command::Dispatch(dispatch) => {
                 dispatches += 1;
-                inline +=
-                    encode::inline_bytes(dispatch.pipeline.kernel(), &dispatch.bindings) + GRID_BARRIER_BYTES;
+                inline += encode::inline_bytes(dispatch.kernel(), dispatch.bindings()) + GRID_BARRIER_BYTES;
                 true
             }
             Command::Copy(_)
@@ -234,8 +233,7 @@ impl Execution {
         match command {
             Command::Dispatch(dispatch) => {
                 let (_, shape) = encode::shape_of(device, dispatch)?;
-                let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
-                shape.map_or(Ok(()), |shape| self.dispatch(&dispatch.pipeline, shape, bound))
+                shape.map_or(Ok(()), |shape| self.dispatch(dispatch, shape))
             }
             Command::DispatchIndirect(dispatch) => self.indirect(dispatch),
             Command::Copy(_) | Command::Fill(_) | Command::MatrixProduct(_) => {
@@ -327,38 +325,30 @@ impl Execution {
         self.call(device.driver.download(bytes, own.address() + offset, self.lane.stream()))
     }
 
-    fn indirect(&mut self, dispatch: &IndirectDispatch) -> Result<(), DeviceError> {
+    fn indirect(&mut self, indirect: &IndirectDispatch) -> Result<(), DeviceError> {
         self.flush()?;
         let mut bytes = [0; 12];
-        self.download(&dispatch.counts, dispatch.counts_offset, &mut bytes)?;
-        let device = &self.lane.device;
-        let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
+        self.download(indirect.counts(), indirect.counts_offset(), &mut bytes)?;
         let count = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
         let counts = [count(0), count(4), count(8)];
-        let limits = &device.capabilities;
-        let shape = validate::indirect_shape(pipeline.kernel(), counts, dispatch.group_size, limits)?;
-        let Some(shape) = shape else { return Ok(()) };
-        launch::check_groups(&pipeline.kernel().name, &shape)?;
-        self.dispatch(&dispatch.pipeline, shape, (&dispatch.bindings, &dispatch.threadgroup_memory))
+        let shape = indirect.shape(counts, &self.lane.device.capabilities)?;
+        let (dispatch, Some(shape)) = (indirect.dispatch(), shape) else { return Ok(()) };
+        launch::check_groups(&dispatch.kernel().name, &shape)?;
+        self.dispatch(dispatch, shape)
     }
 
-    fn dispatch(
-        &mut self,
-        pipeline: &Arc<dyn Pipeline>,
-        shape: DispatchShape,
-        bound: Bound<'_>,
-    ) -> Result<(), DeviceError> {
+    fn dispatch(&mut self, dispatch: &Dispatch, shape: DispatchShape) -> Result<(), DeviceError> {
         let lane = Arc::clone(&self.lane);
         let slot = lane.slot(self.slot);
         // Words of barriers of the grid take no more than this beside the inline bytes.
-        let inline = encode::inline_bytes(pipeline.kernel(), bound.0) + GRID_BARRIER_BYTES;
+        let inline = encode::inline_bytes(dispatch.kernel(), dispatch.bindings()) + GRID_BARRIER_BYTES;
         if !self.room.has(&slot.arena, inline) {
             self.flush()?;
         }
-        let own = launch::pipeline(&lane.device, pipeline)?;
+        let own = launch::pipeline(&lane.device, dispatch.pipeline())?;
         let residents = match own.kernel().loads_pointers {
             true => {
-                let launch = (own.kernel(), bound.0);
+                let launch = (own.kernel(), dispatch.bindings());
                 let entries = self.residency.entries(&self.commands, &lane, slot, launch)?;
                 if self.residency.replaces(&entries) {
                     // Launches that are not in the stream yet have the other table.
@@ -370,8 +360,8 @@ impl Execution {
         };
         let parts = (&slot.arena, &mut self.room, &mut self.inline);
         let signals = (slot.stop(), residents);
-        let encoded = encode::dispatch(&lane.device, own, &shape, bound, signals, parts)?;
-        self.started.dispatch(Arc::clone(pipeline), shape, encoded.record);
+        let encoded = encode::dispatch(&lane.device, own, &shape, dispatch, signals, parts)?;
+        self.started.dispatch(Arc::clone(dispatch.pipeline()), shape, encoded.record);
         self.put(encoded.launch)
     }
 
@@ -393,7 +383,7 @@ impl Execution {
     fn sample_time(&mut self, sample: &TimeSample) -> Result<(), DeviceError> {
         self.flush()?;
         let device = &self.lane.device;
-        NvidiaBuffer::of(&sample.buffer, device)?.write_time(sample.offset, device.now_ns())
+        NvidiaBuffer::of(sample.buffer(), device)?.write_time(sample.offset(), device.now_ns())
     }
 
     fn wait_for_event(&mut self, event: &Arc<dyn Event>, value: u64) -> Result<(), DeviceError> {

@@ -68,7 +68,7 @@ impl NvidiaIndirect {
     pub(crate) fn graph(&self, lane: &Lane) -> Result<Option<Arc<Graph>>, DeviceError> {
         // What is resident may differ each time.
         let varies = |command: &Command| match command {
-            Command::Dispatch(dispatch) => dispatch.pipeline.kernel().loads_pointers,
+            Command::Dispatch(dispatch) => dispatch.kernel().loads_pointers,
             command => matches!(command, Command::DispatchIndirect(_)),
         };
         if self.commands.len() < MIN_COMMANDS || self.commands.iter().any(varies) {
@@ -119,8 +119,7 @@ impl NvidiaIndirect {
                 _ => None,
             })
         };
-        let bytes =
-            |dispatch: &Dispatch| encode::inline_bytes(dispatch.pipeline.kernel(), &dispatch.bindings);
+        let bytes = |dispatch: &Dispatch| encode::inline_bytes(dispatch.kernel(), dispatch.bindings());
         let inline = dispatches().map(bytes).sum();
         let arena = match Arena::new(device, dispatches().count(), inline, stream) {
             Ok(arena) => arena,
@@ -134,10 +133,9 @@ impl NvidiaIndirect {
                 continue;
             };
             let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
-            let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
             let parts = (&arena, &mut room, &mut uploads);
             let signals = (lane.slot(GRAPH_SLOT).stop(), Table::default());
-            let encoded = encode::dispatch(device, pipeline, &shape, bound, signals, parts)?;
+            let encoded = encode::dispatch(device, pipeline, &shape, dispatch, signals, parts)?;
             if let Some(record) = encoded.record {
                 faultable.push((at, shape, record));
                 records = record + 1;

@@ -6,9 +6,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
-use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
+use anymetal_hal::command::{BoundResource, Command, Dispatch};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
 use anymetal_hal::launch::nvidia::{Parameter, Signature, parameter_offsets, parameters};
@@ -53,21 +52,19 @@ fn check(
     }
     match command {
         Command::Dispatch(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            let shape = validate::check_dispatch(kernel, dispatch, limits)?;
-            shape.map_or(Ok(()), |shape| check_groups(&kernel.name, &shape))?;
+            let kernel = pipeline(device, dispatch.pipeline())?.kernel();
+            if let Some(shape) = dispatch.check_complete(limits)?.shape {
+                check_groups(&kernel.name, &shape)?;
+            }
         }
-        Command::DispatchIndirect(dispatch) => {
-            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
-            validate::check_indirect_dispatch(kernel, dispatch, limits)?;
+        Command::DispatchIndirect(indirect) => {
+            pipeline(device, indirect.dispatch().pipeline())?;
+            indirect.dispatch().check_complete(limits)?;
         }
-        Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
-        Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
         Command::MatrixProduct(product) => {
             device.driver.can_multiply().map_err(|error| error.of(&device.name, 0))?;
             product.check()?;
         }
-        Command::SampleTime(sample) => sample.check()?,
         Command::UpdateFence(fence) | Command::WaitFence(fence) => {
             let own = fence.as_any().downcast_ref::<HostFence>();
             let own = own.ok_or_else(|| device.wrong_device("fence"))?;
@@ -83,7 +80,12 @@ fn check(
             }
         }
         Command::ExecuteEncoded(execution) => execution.check()?,
-        Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
+        // Copies, fills and samples are within their buffers.
+        Command::Copy(_)
+        | Command::Fill(_)
+        | Command::SampleTime(_)
+        | Command::WaitEvent { .. }
+        | Command::SignalEvent { .. } => {}
     }
     Ok(())
 }
@@ -132,7 +134,7 @@ pub(crate) struct Signals {
 pub(crate) fn encode(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,
-    (bindings, threadgroup_memory): (&[Binding], &[ThreadgroupMemory]),
+    dispatch: &Dispatch,
     grid_threads: [u32; 3],
     signals: Signals,
     mut inline: impl FnMut(&[u8]) -> u64,
@@ -140,7 +142,7 @@ pub(crate) fn encode(
     let kernel = pipeline.kernel();
     let mut buffers = vec![(0u64, 0u64); kernel.buffer_slots() as usize];
     let mut given = vec![&[][..]; buffers.len()];
-    for binding in bindings {
+    for binding in dispatch.bindings() {
         let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) else { continue };
         buffers[argument.slot as usize] = match &binding.resource {
             BoundResource::Unbound => (0, 0),
@@ -156,7 +158,7 @@ pub(crate) fn encode(
             }
         };
     }
-    let (slots, shared_bytes) = shared_memory(device, kernel, threadgroup_memory)?;
+    let (slots, shared_bytes) = shared_memory(device, dispatch)?;
     let signature = Signature {
         values: &words_of_slots(kernel),
         threadgroup_slots: kernel.threadgroup_slots(),
@@ -209,11 +211,10 @@ fn word_of(bytes: &[u8], word: u32) -> u64 {
 
 /// Where each slot of threadgroup memory begins in dynamic shared memory, its length, and the bytes of all.
 pub(crate) fn shared_memory(
-    device: &Arc<DeviceShared>,
-    kernel: &KernelInfo,
-    threadgroup_memory: &[ThreadgroupMemory],
+    device: &DeviceShared,
+    dispatch: &Dispatch,
 ) -> Result<(Vec<(u64, u64)>, u32), DeviceError> {
-    let layout = validate::threadgroup_layout(kernel, threadgroup_memory, &device.capabilities)?;
+    let layout = &dispatch.check(&device.capabilities)?.threadgroup_layout;
     let mut shared = 0u64;
     let slots = layout.slots.iter().map(|slot| {
         let start = shared;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anymetal_hal::command::Submission;
+use anymetal_hal::command::CommandList;
 use anymetal_hal::completion::{Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, admit, take_back};
@@ -69,7 +69,7 @@ struct Running {
 }
 
 struct Item {
-    submission: Submission,
+    submission: CommandList,
     source: CompletionSource,
     submitted_ns: u64,
     deadline: Option<Duration>,
@@ -221,7 +221,7 @@ impl WaitAssist for Assistance {
 }
 
 impl Queue for NvidiaQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let core = &self.core;
         launch::check_commands(&core.device, &submission.commands, Some(core.number))?;
         Residency::check(&core.device, &submission.resident)?;

@@ -130,7 +130,7 @@ fn error_of(
 
 fn pipeline_of(command: &Command) -> Option<&Arc<dyn Pipeline>> {
     match command {
-        Command::Dispatch(dispatch) => Some(&dispatch.pipeline),
+        Command::Dispatch(dispatch) => Some(dispatch.pipeline()),
         _ => None,
     }
 }

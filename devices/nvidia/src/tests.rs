@@ -22,7 +22,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, Command, CommandList, Dispatch, Grid,
 };
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
@@ -66,7 +66,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Result<(), DeviceError> {
-        let submission = Submission { commands, ..Submission::default() };
+        let submission = CommandList { commands, ..CommandList::default() };
         self.queue.submit(submission)?.wait().map(drop)
     }
 }
@@ -119,18 +119,15 @@ fn artifact(ptx: &str) -> Arc<Artifact> {
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
+    Command::Dispatch(over(Grid::Threads([threads, 1, 1]), pipeline, x, by))
+}
+
+fn over(grid: Grid, pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32) -> Dispatch {
     let buffer = BoundResource::Buffer { buffer: Arc::clone(x), offset: 0, length: None };
-    Command::Dispatch(Dispatch {
-        cooperative: false,
-        pipeline: Arc::clone(pipeline),
-        bindings: vec![
-            Binding { index: 0, resource: buffer },
-            Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
-        ],
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [32, 1, 1],
-    })
+    Dispatch::new(Arc::clone(pipeline), grid, [32, 1, 1]).with_bindings(vec![
+        Binding { index: 0, resource: buffer },
+        Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
+    ])
 }
 
 fn word(parameters: &[u8], at: usize) -> u64 {
@@ -168,14 +165,8 @@ fn multiply(launch: &KernelLaunch<'_>, memory: &mut dyn FnMut(u64) -> *mut u8) {
 fn commands_run_in_order_and_see_each_other() {
     let bench = Bench::new(multiply);
     let (pipeline, x, y) = (bench.pipeline(), bench.buffer(&[1, 2, 3]), bench.buffer(&[0; 3]));
-    let copy = Command::Copy(BufferCopy {
-        source: Arc::clone(&x),
-        source_offset: 4,
-        destination: Arc::clone(&y),
-        destination_offset: 0,
-        length: 8,
-    });
-    let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
+    let copy = Command::Copy(BufferCopy::new(Arc::clone(&x), 4..12, Arc::clone(&y), 0).unwrap());
+    let fill = Command::Fill(BufferFill::new(Arc::clone(&y), 8..12, 1).unwrap());
     let commands = vec![dispatch(&pipeline, &x, 5, 3), copy, fill, dispatch(&pipeline, &y, 2, 2)];
     bench.run(commands).unwrap();
     let calls = bench.driver.calls(&["launch", "copy", "download"]);
@@ -220,8 +211,7 @@ fn memory_lives_as_long_as_work_and_handles() {
 fn what_the_card_cannot_do_is_refused_before_it_runs() {
     let bench = Bench::new(multiply);
     let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
-    let Command::Dispatch(mut wide) = dispatch(&pipeline, &x, 1, 1) else { unreachable!() };
-    wide.grid = Grid::Threadgroups([1, 70_000, 1]);
+    let wide = over(Grid::Threadgroups([1, 70_000, 1]), &pipeline, &x, 1);
     assert!(matches!(bench.run(vec![Command::Dispatch(wide)]), Err(DeviceError::GridTooLarge { .. })));
     let broken = bench.device.pipeline(&artifact("broken"), "twice").map(drop).unwrap_err();
     assert!(matches!(&broken, DeviceError::UnloadableCode { reason, .. } if reason == "line 1: broken"));

@@ -13,7 +13,7 @@ use anymetal_core::record::recorder::{EntryId, Recorder, RecorderOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::device::{Device, LentMemory};
 use anymetal_hal::error::DeviceError;
@@ -132,7 +132,7 @@ impl Wake for End {
 }
 
 impl Queue for RecordingQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let entry = self.recorder.note(self.number, self.inner.label(), &submission);
         match self.inner.submit(submission) {
             Ok(completion) => {

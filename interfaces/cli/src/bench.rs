@@ -254,7 +254,8 @@ fn dispatch(device: &Device, queue: &Queue) -> Result<Dispatch, Error> {
     let mut round_trip = Vec::new();
     for _ in 0..15 {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&pipeline);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&pipeline);
         for _ in 0..BATCH {
             encoder.dispatch_threads(256usize, 256usize)?;
         }

@@ -1,7 +1,7 @@
 //! One launch of one kernel, as the command line describes it: what `run` and `check` share.
 //!
-//! Owns [`KernelCall`], its options, and the way from them to a pipeline ([`KernelCall::pipeline`]) and a
-//! launch ([`Launch`]).
+//! Owns [`KernelCall`], its options, and [`Launch`], which is made of them. Kernels are compiled and launched
+//! through the crate `anymetal`, as programs do it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,10 +10,8 @@ use anymetal::command::Deadline;
 use anymetal::log::Logs;
 use anymetal::reflection::{ArgumentKind, KernelInfo};
 use anymetal::tensor::TensorShape;
-use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
-use anymetal::{Family, LibraryDescriptor, Pipeline, Queue};
-use anymetal_driver::hal::artifact::{Artifact, ArtifactCode};
-use anymetal_driver::hal::command::Grid;
+use anymetal::tuning::{Key, ShapeClass, default_group_size};
+use anymetal::{CheckMode, CompileOptions, Family, Pipeline, PipelineDescriptor, Queue, parsed};
 use anymetal_driver::{CompileError, Library, Specialisation};
 use clap::Args;
 
@@ -88,17 +86,12 @@ pub(crate) struct KernelCall {
     timeout: Option<Deadline>,
 }
 
-/// A kernel compiled for the call's threadgroup size.
-pub(crate) struct Compiled {
-    pub(crate) pipeline: Pipeline,
-    pub(crate) group: [u32; 3],
-    pub(crate) interpreted: bool,
-}
-
 /// A call whose arguments have their buffers.
 pub(crate) struct Launch<'a> {
     call: &'a KernelCall,
-    compiled: Compiled,
+    pub(crate) pipeline: Pipeline,
+    /// The threadgroup size; `None`: the crate's choice.
+    group: Option<[u32; 3]>,
     pub(crate) arguments: Vec<Bound>,
     pub(crate) resources: Resources,
     shapes: Vec<(u32, TensorShape)>,
@@ -111,13 +104,6 @@ impl KernelCall {
         match (&self.threads, &self.groups) {
             (Some(threads), _) => format!("{threads} threads"),
             (None, groups) => format!("{} threadgroups", groups.as_ref().unwrap_or(&Extent::ONE)),
-        }
-    }
-
-    fn grid(&self) -> Grid {
-        match (&self.threads, &self.groups) {
-            (Some(threads), _) => Grid::Threads(threads.to_array()),
-            (None, groups) => Grid::Threadgroups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
         }
     }
 
@@ -148,59 +134,17 @@ impl KernelCall {
         }))
     }
 
-    /// The threadgroup size that is given, or that tuning found.
-    pub(crate) fn known_size(
+    /// The pipeline of the kernel of a parsed source.
+    pub(crate) fn pipeline(
         &self,
-        library: &Library,
-        specialisation: &Specialisation,
+        parsed: &Library,
         choice: &Choice,
-    ) -> Result<Option<[u32; 3]>, Failure> {
-        if self.group.is_some() {
-            return Ok(self.group_given());
-        }
-        if !database().knows(&self.kernel) {
-            return Ok(None);
-        }
-        let key = self.tuning_key(library, specialisation, choice)?;
-        Ok(key.and_then(|key| database().get(&key)).map(|entry| entry.size))
-    }
-
-    /// Compiles the kernel for the grid and the threadgroup size that the launch will have: `size`, or the
-    /// default.
-    pub(crate) fn compile(
-        &self,
-        choice: &Choice,
-        specialisation: &Specialisation,
-        size: Option<[u32; 3]>,
-        artifact: impl Fn(&Specialisation) -> Result<Arc<Artifact>, CompileError>,
-    ) -> Result<Compiled, Failure> {
-        let dimensions = self.threads.as_ref().or(self.groups.as_ref()).map_or(1, Extent::dimensions);
-        let mut group = size.unwrap_or_else(|| default_group_size(dimensions, u32::MAX));
-        if size.is_some() {
-            check_group(group, choice)?;
-        }
-        loop {
-            let specialisation = Specialisation {
-                group_size: Some(group),
-                whole_threadgroups_only: self.grid().is_whole(group),
-                keeps_threadgroups: self.grid().is_narrow(group),
-                ..specialisation.clone()
-            };
-            let artifact = artifact(&specialisation)?;
-            let kernel = artifact.kernel(&self.kernel);
-            let limit = kernel.map_or(u32::MAX, |kernel| kernel.max_threads_per_threadgroup);
-            let fitting = default_group_size(dimensions, limit);
-            if size.is_none() && fitting != group {
-                group = fitting;
-                continue;
-            }
-            let interpreted = matches!(artifact.code, ArtifactCode::Interpreter(_));
-            let pipeline = choice
-                .device
-                .create_library(&LibraryDescriptor::from_artifact(artifact))?
-                .pipeline(&self.kernel)?;
-            return Ok(Compiled { pipeline, group, interpreted });
-        }
+        check_mode: CheckMode,
+    ) -> Result<Pipeline, Failure> {
+        self.check_functions(parsed)?;
+        let options = CompileOptions::new().check_mode(check_mode).passes(self.source.passes());
+        let library = parsed::library(&choice.device, parsed.clone(), choice.target, &options)?;
+        Ok(library.pipeline(PipelineDescriptor::new(&self.kernel).constants(self.source.constants()))?)
     }
 
     /// Tables may have the functions of the file.
@@ -219,35 +163,40 @@ impl KernelCall {
         }
     }
 
-    /// With the formats of the textures, so that the code is for them. Checks the names of functions.
-    pub(crate) fn with_known_formats(
-        &self,
-        library: &anymetal_driver::Library,
-        mut specialisation: Specialisation,
-    ) -> Result<Specialisation, Failure> {
-        self.check_functions(library)?;
-        if self.arguments.iter().any(|given| given.spec.is_texture()) {
-            let kernel = library.reflect(&self.kernel)?;
-            specialisation.constants.extend(textures::known_formats(&kernel, &self.arguments)?);
+    /// The threadgroup size of a launch of `kernel` that is not left to the crate: a grid of threadgroups
+    /// needs one.
+    fn group(&self, kernel: &KernelInfo, choice: &Choice) -> Result<Option<[u32; 3]>, Failure> {
+        match (self.group_given(), &self.groups) {
+            (Some(group), _) => check_group(group, choice).map(|()| Some(group)),
+            (None, Some(groups)) if kernel.required_threads_per_threadgroup.is_none() => {
+                Ok(Some(default_group_size(groups.dimensions(), kernel.max_threads_per_threadgroup)))
+            }
+            (None, _) => Ok(None),
         }
-        Ok(specialisation)
     }
 
     /// Makes the arguments' buffers and textures.
-    pub(crate) fn bind(&self, choice: &Choice, compiled: Compiled) -> Result<Launch<'_>, Failure> {
-        let info = compiled.pipeline.kernel();
+    pub(crate) fn bind(&self, choice: &Choice, pipeline: Pipeline) -> Result<Launch<'_>, Failure> {
+        let info = pipeline.kernel();
+        let group = self.group(info, choice)?;
         let arguments = bind(info, &self.arguments, &choice.device)?;
         let resources = textures::bind(info, &self.arguments, &choice.device)?;
         let shapes = tensors::shapes(info, &self.arguments, &arguments)?;
         let threadgroup_memory = threadgroup_memory(info, &self.threadgroup_memory)?;
-        Ok(Launch { call: self, compiled, arguments, resources, shapes, threadgroup_memory })
+        Ok(Launch { call: self, pipeline, group, arguments, resources, shapes, threadgroup_memory })
     }
 }
 
 impl Launch<'_> {
+    /// The launch with threadgroups of that size.
+    pub(crate) fn with_group(mut self, group: [u32; 3]) -> Self {
+        self.group = Some(group);
+        self
+    }
+
     /// The kernel's description.
     pub(crate) fn info(&self) -> &KernelInfo {
-        self.compiled.pipeline.kernel()
+        self.pipeline.kernel()
     }
 
     /// What the buffers that a launch may write hold, by index.
@@ -257,20 +206,21 @@ impl Launch<'_> {
         written.filter_map(read).map(|(index, bytes)| Ok((index, bytes?))).collect()
     }
 
-    /// Launches once and waits; the buffers are as they are. Messages of the kernel are added to `logs`.
-    pub(crate) fn submit(
-        &self,
-        queue: &Queue,
-        times: &mut Times,
-        logs: &mut Vec<Arc<Logs>>,
-    ) -> Result<(), Failure> {
-        let launch = queue.launch(&self.compiled.pipeline);
-        let mut launch =
-            launch.group_size(self.compiled.group).deadline(self.call.timeout.unwrap_or_default());
+    /// Compiles the code that [`Launch::submit`] runs, and returns the threadgroup size.
+    pub(crate) fn compile(&self, queue: &Queue) -> Result<[u32; 3], Failure> {
+        Ok(self.begin(queue).warm_up()?)
+    }
+
+    /// The launch as the crate has it.
+    fn begin<'q>(&'q self, queue: &'q Queue) -> anymetal::Launch<'q> {
+        let mut launch = queue.launch(&self.pipeline).deadline(self.call.timeout.unwrap_or_default());
         launch = match (&self.call.threads, &self.call.groups) {
-            (Some(threads), _) => launch.threads(threads.to_array()),
-            (None, groups) => launch.groups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
+            (Some(threads), _) => launch.threads(threads.extents()),
+            (None, groups) => launch.groups(groups.as_ref().unwrap_or(&Extent::ONE).extents()),
         };
+        if let Some(group) = self.group {
+            launch = launch.group_size(group);
+        }
         for argument in &self.arguments {
             launch = match &argument.buffer {
                 Some(buffer) => launch.arg_at(argument.index, buffer),
@@ -292,6 +242,17 @@ impl Launch<'_> {
         if self.call.cooperative {
             launch = launch.cooperative();
         }
+        launch
+    }
+
+    /// Launches once and waits; the buffers are as they are. Messages of the kernel are added to `logs`.
+    pub(crate) fn submit(
+        &self,
+        queue: &Queue,
+        times: &mut Times,
+        logs: &mut Vec<Arc<Logs>>,
+    ) -> Result<(), Failure> {
+        let launch = self.begin(queue);
         let start = Instant::now();
         let submitted = launch.submit()?;
         let ended = submitted.wait();

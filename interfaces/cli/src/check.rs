@@ -9,8 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use anymetal::{Family, sanitizer};
-use anymetal_driver::SharedSession;
+use anymetal::{CheckMode, Family, sanitizer};
 use anymetal_driver::sanitizer::report::{Report, SourceTexts, Verdict};
 use anymetal_driver::sanitizer::suppress::{self, Suppressions};
 use anymetal_driver::sanitizer::{Filter, KernelPattern, KindSelector, LaunchRange, SanitizerOptions};
@@ -139,12 +138,8 @@ pub(crate) struct WorkloadArgs {
 /// Checks one kernel.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let suppressions = read_suppressions(&args.options.suppressions)?;
-    let session = SharedSession::new(args.options.of_session(None));
-    let ran = run(args, &session);
-    args.options.tell(ran, || {
-        let session = session.lock();
-        (session.report(&suppressions), session.sources().clone())
-    })
+    sanitizer::configure(args.options.of_session(None));
+    args.options.tell(run(args), || (sanitizer::report(&suppressions), sanitizer::sources()))
 }
 
 /// Checks a described workload.
@@ -201,16 +196,11 @@ fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
     Ok(all)
 }
 
-fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
+fn run(args: &CheckArgs) -> Result<(), Failure> {
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let library = args.call.source.library(None, Some(&args.call.kernel))?;
-    let specialisation = args.call.source.specialisation();
-    choice.check_family(&library, &args.call.kernel, &specialisation)?;
-    let compiled =
-        args.call.compile(&choice, &specialisation, args.call.group_given(), |specialisation| {
-            library.sanitized_artifact(&args.call.kernel, specialisation, session, None)
-        })?;
-    let launch = args.call.bind(&choice, compiled)?;
+    let pipeline = args.call.pipeline(&library, &choice, CheckMode::Sanitize)?;
+    let launch = args.call.bind(&choice, pipeline)?;
     for argument in &launch.arguments {
         argument.fill()?;
     }

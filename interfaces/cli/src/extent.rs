@@ -33,6 +33,16 @@ impl Extent {
         self.sizes
     }
 
+    /// The extents as the crate takes them.
+    pub(crate) fn extents(&self) -> anymetal::Extent {
+        let [x, y, z] = self.sizes;
+        match self.given {
+            1 => x.into(),
+            2 => (x, y).into(),
+            _ => (x, y, z).into(),
+        }
+    }
+
     /// How many were given.
     pub(crate) fn dimensions(&self) -> usize {
         self.given

@@ -82,23 +82,8 @@ impl Failure {
                 error["id"] = json!(first_error(translation).id);
                 error["diagnostics"] = diagnostics(&translation.render_json());
             }
-            Failure::Compile(compile) => {
-                error["id"] = json!(compile.id());
-                if let CompileError::Family(refusal) = compile {
-                    error["family"] = json!(refusal.family);
-                    let used = |used: &FeatureUse| {
-                        json!({
-                            "feature": used.feature.name(),
-                            "first_family": used.feature.first_family(),
-                            "file": used.file,
-                            "line": used.line,
-                            "column": used.column,
-                        })
-                    };
-                    error["uses"] = refusal.uses.iter().map(used).collect();
-                }
-                error["diagnostics"] = diagnostics(&compile.render_json());
-            }
+            Failure::Compile(compile) => add_compile_error(&mut error, compile),
+            Failure::Refused(Error::Compile(failure)) => add_compile_error(&mut error, failure.error()),
             Failure::Run(Error::Device(anymetal::error::DeviceError::OutOfBounds(fault))) => {
                 error["argument"] = json!(fault.argument);
                 error["argument_name"] = json!(fault.argument_name);
@@ -123,6 +108,24 @@ impl Failure {
             Failure::Told(_) => String::new(),
         }
     }
+}
+
+fn add_compile_error(error: &mut Value, compile: &CompileError) {
+    error["id"] = json!(compile.id());
+    if let CompileError::Family(refusal) = compile {
+        error["family"] = json!(refusal.family);
+        let used = |used: &FeatureUse| {
+            json!({
+                "feature": used.feature.name(),
+                "first_family": used.feature.first_family(),
+                "file": used.file,
+                "line": used.line,
+                "column": used.column,
+            })
+        };
+        error["uses"] = refusal.uses.iter().map(used).collect();
+    }
+    error["diagnostics"] = diagnostics(&compile.render_json());
 }
 
 /// The first error of a translation that failed.

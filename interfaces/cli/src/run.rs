@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 
 use anymetal::log::Logs;
 use anymetal::reflection::Effort;
-use anymetal_driver::Specialisation;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -114,24 +113,19 @@ fn execute(args: &RunArgs, logs: &mut Vec<Arc<Logs>>) -> Result<Outcome, Failure
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let start = Instant::now();
     let library = args.call.source.library(Some(choice.target), Some(&args.call.kernel))?;
-    let specialisation =
-        Specialisation { checks: args.checking.is_on(), ..args.call.source.specialisation() };
-    choice.check_family(&library, &args.call.kernel, &specialisation)?;
-    let specialisation = args.call.with_known_formats(&library, specialisation)?;
-    let artifact =
-        |specialisation: &Specialisation| library.artifact(&args.call.kernel, specialisation, choice.target);
-    let size = args.call.known_size(&library, &specialisation, &choice)?;
-    let compiled = args.call.compile(&choice, &specialisation, size, artifact)?;
-    let (group, interpreted) = (compiled.group, compiled.interpreted);
-    let effort = compiled.pipeline.kernel().effort();
-    let compile = start.elapsed();
-    let launch = args.call.bind(&choice, compiled)?;
+    let pipeline = args.call.pipeline(&library, &choice, args.checking.mode())?;
+    let described = start.elapsed();
+    let (launch, queue) = (args.call.bind(&choice, pipeline)?, choice.device.queue()?);
+    let start = Instant::now();
+    let group = launch.compile(&queue)?;
+    let compile = described + start.elapsed();
+    let interpreted = !launch.pipeline.executor().is_machine_code();
+    let effort = launch.pipeline.reduced_effort().map_or(Effort::Full, |reduced| reduced.effort);
     // Names are checked before the run, so that a slip does not cost its results.
     let saves = results::resolve_saves(&args.save, launch.info(), &launch.arguments)?;
     let pictures = results::resolve_pictures(&args.save, launch.info(), &launch.resources)?;
     let prints = results::resolve_prints(&args.print, launch.info(), &launch.arguments)?;
     let trace = args.report.as_ref().map(|_| choice.device.start_trace());
-    let queue = choice.device.queue()?;
     let mut times = Times::default();
     for round in 0..args.repeat {
         for argument in launch.arguments.iter().filter(|argument| round == 0 || argument.is_written()) {

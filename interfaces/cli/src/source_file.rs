@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anymetal::{CheckMode, FunctionConstants};
 use anymetal_driver::{
     CompileError, Compiler, Definition, Level, Library, MathMode, PassOptions, Source, SourceOptions,
     Specialisation, Target, check_optional,
@@ -80,6 +81,11 @@ impl Checking {
     pub(crate) fn is_on(&self) -> bool {
         self.checks == Checks::Bounds
     }
+
+    /// How the crate checks them.
+    pub(crate) fn mode(&self) -> CheckMode {
+        if self.is_on() { CheckMode::WhereSupported } else { CheckMode::Off }
+    }
 }
 
 /// `--math`.
@@ -155,10 +161,22 @@ impl SourceFile {
         Ok(library)
     }
 
+    /// The values of function constants.
+    pub(crate) fn constants(&self) -> FunctionConstants {
+        let add = |constants: FunctionConstants, constant: &Constant| constant.added_to(constants);
+        self.constant.iter().fold(FunctionConstants::new(), add)
+    }
+
+    /// Which passes run.
+    pub(crate) fn passes(&self) -> PassOptions {
+        self.passes.options()
+    }
+
     /// What the options say about compiling a kernel, with checks.
     pub(crate) fn specialisation(&self) -> Specialisation {
-        let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
-        Specialisation { constants, passes: self.passes.options(), ..Specialisation::default() }
+        let constants =
+            self.constant.iter().map(|constant| (constant.key.clone(), constant.value())).collect();
+        Specialisation { constants, passes: self.passes(), ..Specialisation::default() }
     }
 }
 

@@ -136,11 +136,10 @@ impl<'a> Bench<'a> {
 
     fn launch(&self, size: [u32; 3]) -> Result<Launch<'a>, Failure> {
         let call = &self.args.call;
-        let artifact = |specialisation: &Specialisation| {
-            self.library.artifact(&call.kernel, specialisation, self.choice.target)
-        };
-        let compiled = call.compile(&self.choice, &self.specialisation(), Some(size), artifact)?;
-        call.bind(&self.choice, compiled)
+        let pipeline = call.pipeline(&self.library, &self.choice, self.args.checking.mode())?;
+        let launch = call.bind(&self.choice, pipeline)?.with_group(size);
+        launch.compile(&self.queue)?;
+        Ok(launch)
     }
 
     /// Puts the result into the database; says where that is.

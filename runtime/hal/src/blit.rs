@@ -1,7 +1,6 @@
 //! The blit encoder: copies and fills of buffer ranges into a list of commands.
 //!
-//! Owns [`BlitEncoder`]. Invariant: a range that is not within its buffer is refused when it is encoded, so
-//! that the mistake is told where it was made; the device checks everything again at submission.
+//! Owns [`BlitEncoder`]. Invariant: a range that is not within its buffer is refused when it is encoded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use crate::buffer::Buffer;
 use crate::command::{BufferCopy, BufferFill, Command};
 use crate::error::DeviceError;
 use crate::fence::Fence;
-use crate::validate::{check_copy, range_length};
 
 /// Encodes copies and fills. It borrows the command list, so nothing else can be encoded meanwhile; dropping
 /// it ends the encoding.
@@ -33,14 +31,8 @@ impl<'a> BlitEncoder<'a> {
         destination: &Arc<dyn Buffer>,
         destination_offset: u64,
     ) -> Result<&mut Self, DeviceError> {
-        let copy = BufferCopy {
-            source: Arc::clone(source),
-            source_offset: range.start,
-            destination: Arc::clone(destination),
-            destination_offset,
-            length: range_length(&range, source.length())?,
-        };
-        check_copy(&copy, same_buffer(source, destination))?;
+        let (source, destination) = (Arc::clone(source), Arc::clone(destination));
+        let copy = BufferCopy::new(source, range, destination, destination_offset)?;
         self.commands.push(Command::Copy(copy));
         Ok(self)
     }
@@ -52,8 +44,7 @@ impl<'a> BlitEncoder<'a> {
         range: Range<u64>,
         value: u8,
     ) -> Result<&mut Self, DeviceError> {
-        let (offset, length) = (range.start, range_length(&range, buffer.length())?);
-        self.commands.push(Command::Fill(BufferFill { buffer: Arc::clone(buffer), offset, length, value }));
+        self.commands.push(Command::Fill(BufferFill::new(Arc::clone(buffer), range, value)?));
         Ok(self)
     }
 

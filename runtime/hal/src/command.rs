@@ -1,8 +1,12 @@
 //! Commands: what a command buffer holds.
 //!
 //! Owns plain data only: dispatches, copies, fills, products, event and fence signals and waits. Invariant: a
-//! command holds its resources alive (by `Arc`) and is validated by the device when it is submitted, in
-//! [`crate::validate`].
+//! command holds its resources alive (by `Arc`). Copies, fills and time samples are within their buffers
+//! since they were made; a dispatch carries the result of its check ([`Dispatch::check`]). Devices check the
+//! rest.
+
+mod dispatch;
+mod transfer;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,13 +21,15 @@ use crate::event::Event;
 use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
 use crate::matrix_product::MatrixProduct;
-use crate::pipeline::Pipeline;
 use crate::time_sample::TimeSample;
+
+pub use dispatch::{CheckedDispatch, Dispatch, INDIRECT_COUNTS_BYTES, IndirectDispatch};
+pub use transfer::{BufferCopy, BufferFill};
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
 #[derive(Debug, Default)]
-pub struct Submission {
+pub struct CommandList {
     /// The commands.
     pub commands: Vec<Command>,
     /// When to stop them.
@@ -43,7 +49,7 @@ pub struct Submission {
     pub log_bytes: Option<u64>,
 }
 
-impl Submission {
+impl CommandList {
     /// Notes the work on each buffer that it uses, for a device that is given it. Refused with
     /// [`DeviceError::BufferMapped`] if one of them is mapped; drop the completion's source then.
     pub fn note_submitted(&self, completion: &Completion) -> Result<(), DeviceError> {
@@ -219,45 +225,6 @@ pub enum Command {
     WaitFence(Arc<dyn Fence>),
 }
 
-/// Runs a kernel over a grid.
-#[derive(Debug)]
-pub struct Dispatch {
-    /// The kernel.
-    pub pipeline: Arc<dyn Pipeline>,
-    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
-    pub bindings: Vec<Binding>,
-    /// The lengths of dynamic threadgroup memory.
-    pub threadgroup_memory: Vec<ThreadgroupMemory>,
-    /// The grid.
-    pub grid: Grid,
-    /// Threads per full threadgroup.
-    pub group_size: [u32; 3],
-    /// All threadgroups are in progress at once, so that they can meet at barriers of the grid. A kernel with
-    /// such barriers ([`crate::artifact::KernelInfo::grid_barriers`]) is refused otherwise.
-    pub cooperative: bool,
-}
-
-/// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an
-/// earlier command may have written. Counts beyond the limits end the command buffer with an error.
-#[derive(Debug)]
-pub struct IndirectDispatch {
-    /// The kernel.
-    pub pipeline: Arc<dyn Pipeline>,
-    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
-    pub bindings: Vec<Binding>,
-    /// The lengths of dynamic threadgroup memory.
-    pub threadgroup_memory: Vec<ThreadgroupMemory>,
-    /// The buffer with the counts of threadgroups: x, y, z.
-    pub counts: Arc<dyn Buffer>,
-    /// The first byte of the counts, a multiple of 4.
-    pub counts_offset: u64,
-    /// Threads per full threadgroup.
-    pub group_size: [u32; 3],
-}
-
-/// The bytes of the counts of an [`IndirectDispatch`].
-pub const INDIRECT_COUNTS_BYTES: u64 = 12;
-
 /// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grid {
@@ -310,6 +277,24 @@ impl Command {
         }
     }
 
+    /// The dispatch, direct or not, if it is one.
+    pub fn dispatch(&self) -> Option<&Dispatch> {
+        match self {
+            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::DispatchIndirect(indirect) => Some(indirect.dispatch()),
+            _ => None,
+        }
+    }
+
+    /// The dispatch, direct or not, to add what is bound late.
+    pub(crate) fn dispatch_mut(&mut self) -> Option<&mut Dispatch> {
+        match self {
+            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::DispatchIndirect(indirect) => Some(indirect.dispatch_mut()),
+            _ => None,
+        }
+    }
+
     /// The commands that it stands for: itself, or those that it executes.
     pub fn expanded(&self) -> &[Command] {
         match self {
@@ -328,17 +313,17 @@ impl Command {
             }
         };
         match self {
-            Command::Dispatch(dispatch) => bound(&dispatch.bindings, visit),
-            Command::DispatchIndirect(dispatch) => {
-                bound(&dispatch.bindings, visit);
-                visit(&dispatch.counts);
+            Command::Dispatch(dispatch) => bound(dispatch.bindings(), visit),
+            Command::DispatchIndirect(indirect) => {
+                bound(indirect.dispatch().bindings(), visit);
+                visit(indirect.counts());
             }
             Command::Copy(copy) => {
-                visit(&copy.source);
-                visit(&copy.destination);
+                visit(copy.source());
+                visit(copy.destination());
             }
-            Command::Fill(fill) => visit(&fill.buffer),
-            Command::SampleTime(sample) => visit(&sample.buffer),
+            Command::Fill(fill) => visit(fill.buffer()),
+            Command::SampleTime(sample) => visit(sample.buffer()),
             Command::MatrixProduct(product) => {
                 for operand in [&product.left, &product.right, &product.result] {
                     visit(&operand.buffer);
@@ -410,32 +395,4 @@ pub struct ThreadgroupMemory {
     pub index: u32,
     /// Its bytes.
     pub length: u64,
-}
-
-/// Copies bytes from buffer to buffer. Within one buffer the ranges must not overlap.
-#[derive(Debug)]
-pub struct BufferCopy {
-    /// Where from.
-    pub source: Arc<dyn Buffer>,
-    /// The first byte there.
-    pub source_offset: u64,
-    /// Where to.
-    pub destination: Arc<dyn Buffer>,
-    /// The first byte there.
-    pub destination_offset: u64,
-    /// How many bytes.
-    pub length: u64,
-}
-
-/// Sets bytes of a buffer to one value.
-#[derive(Debug)]
-pub struct BufferFill {
-    /// The buffer.
-    pub buffer: Arc<dyn Buffer>,
-    /// The first byte.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: u64,
-    /// The value.
-    pub value: u8,
 }

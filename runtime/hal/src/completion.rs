@@ -37,7 +37,7 @@ impl Timing {
 /// When one command ran, on the same clock as [`Timing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandTiming {
-    /// Its position in [`crate::command::Submission::commands`].
+    /// Its position in [`crate::command::CommandList::commands`].
     pub command: usize,
     /// It started; for a wait, when it was first looked at.
     pub started_ns: u64,

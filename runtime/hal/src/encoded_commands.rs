@@ -325,8 +325,8 @@ impl EncodedExecution {
         }
         let bindings = self.bindings(memory, kernel, &command).map_err(refuse)?;
         let threadgroup_memory = threadgroup_memory(kernel, &command.threadgroup_memory);
-        let group_size = command.group_size;
-        Ok(Some(Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size, cooperative: false }))
+        let dispatch = Dispatch::new(pipeline, grid, command.group_size);
+        Ok(Some(dispatch.with_bindings(bindings).with_threadgroup_memory(threadgroup_memory)))
     }
 
     fn bindings(
@@ -395,17 +395,11 @@ pub fn encoded_bindings(memories: &[CommandMemory]) -> impl Iterator<Item = Bind
 pub fn attach(commands: &mut [Command]) {
     let mut executes = false;
     for command in &mut *commands {
-        let (pipeline, bindings) = match command {
-            Command::Dispatch(dispatch) => (&dispatch.pipeline, &mut dispatch.bindings),
-            Command::DispatchIndirect(dispatch) => (&dispatch.pipeline, &mut dispatch.bindings),
-            Command::ExecuteEncoded(_) => {
-                executes = true;
-                continue;
-            }
-            _ => continue,
-        };
-        if encodes(pipeline.kernel()) {
-            complete(pipeline.kernel(), bindings);
+        executes |= matches!(command, Command::ExecuteEncoded(_));
+        let Some(dispatch) = command.dispatch_mut() else { continue };
+        let (kernel, bindings) = dispatch.late_bindings();
+        if encodes(kernel) {
+            complete(kernel, bindings);
         }
     }
     if !executes {

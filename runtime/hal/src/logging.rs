@@ -115,14 +115,9 @@ pub fn attach(
 ) -> Result<Option<CommandLog>, DeviceError> {
     let mut log: Option<CommandLog> = None;
     for (number, command) in commands.iter_mut().enumerate() {
-        let (pipeline, group_size, bindings) = match command {
-            Command::Dispatch(dispatch) => (&dispatch.pipeline, dispatch.group_size, &mut dispatch.bindings),
-            Command::DispatchIndirect(dispatch) => {
-                (&dispatch.pipeline, dispatch.group_size, &mut dispatch.bindings)
-            }
-            _ => continue,
-        };
-        let kernel = pipeline.kernel();
+        let Some(dispatch) = command.dispatch_mut() else { continue };
+        let group_size = dispatch.group_size();
+        let (kernel, bindings) = dispatch.late_bindings();
         if !has_messages(kernel) {
             continue;
         }

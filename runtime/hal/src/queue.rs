@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::command::Submission;
+use crate::command::CommandList;
 use crate::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use crate::error::DeviceError;
 use crate::semaphore::Semaphore;
@@ -82,15 +82,15 @@ pub enum Cancellation {
 pub trait Queue: Send + Sync + fmt::Debug {
     /// Validates every command, then takes the whole command buffer over. An error means that nothing of it
     /// runs. Errors at run time arrive through the completion; later command buffers run all the same, as in
-    /// Metal. Blocks only as [`WhenFull`] says; but see [`Submission::may_run_at_once`].
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError>;
+    /// Metal. Blocks only as [`WhenFull`] says; but see [`CommandList::may_run_at_once`].
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError>;
 
     /// Runs a command buffer on the calling thread, which waits for it, if that is what
-    /// [`Submission::may_run_at_once`] would come to: the queue has nothing else to do and the work is
+    /// [`CommandList::may_run_at_once`] would come to: the queue has nothing else to do and the work is
     /// expected to take less than handing it over. Only then are rules, errors, deadline and times those of
     /// [`Queue::submit`]; `None`: nothing was done, and it is to be submitted. There is no completion, so
     /// that it cannot be cancelled, and it is not among those in flight.
-    fn run_at_once(&self, _submission: &Submission) -> Option<Outcome> {
+    fn run_at_once(&self, _submission: &CommandList) -> Option<Outcome> {
         None
     }
 
@@ -111,7 +111,7 @@ pub trait Queue: Send + Sync + fmt::Debug {
 /// # Errors
 /// [`DeviceError::QueueFull`], or [`DeviceError::BufferMapped`]; then no place is taken.
 pub fn admit(
-    submission: &Submission,
+    submission: &CommandList,
     descriptor: &QueueDescriptor,
     space: &Semaphore,
     clock: &dyn Clock,

@@ -72,20 +72,16 @@ pub fn stores_to(kernel: &KernelInfo, index: u32) -> bool {
 /// once. Of commands other than launches the program names the buffers itself.
 pub fn each_used<'a>(commands: &'a [Command], visit: &mut dyn FnMut(&'a Arc<dyn Buffer>, bool)) {
     for command in commands {
-        let (kernel, bindings) = match command {
-            Command::Dispatch(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
-            Command::DispatchIndirect(dispatch) => {
-                visit(&dispatch.counts, false);
-                (dispatch.pipeline.kernel(), &dispatch.bindings)
-            }
-            other => {
-                other.each_buffer(&mut |buffer| visit(buffer, true));
-                continue;
-            }
+        let Some(dispatch) = command.dispatch() else {
+            command.each_buffer(&mut |buffer| visit(buffer, true));
+            continue;
         };
-        for Binding { index, resource } in bindings {
+        if let Command::DispatchIndirect(indirect) = command {
+            visit(indirect.counts(), false);
+        }
+        for Binding { index, resource } in dispatch.bindings() {
             if let BoundResource::Buffer { buffer, .. } = resource {
-                visit(buffer, stores_to(kernel, *index));
+                visit(buffer, stores_to(dispatch.kernel(), *index));
             }
         }
     }

@@ -299,12 +299,10 @@ impl Default for StageInRegion {
 /// is bound.
 pub fn attach(commands: &mut [Command]) {
     for command in commands {
-        let (pipeline, bindings) = match command {
-            Command::Dispatch(dispatch) => (&dispatch.pipeline, &mut dispatch.bindings),
-            Command::DispatchIndirect(dispatch) => (&dispatch.pipeline, &mut dispatch.bindings),
-            _ => continue,
-        };
-        complete(pipeline.kernel(), bindings);
+        if let Some(dispatch) = command.dispatch_mut() {
+            let (kernel, bindings) = dispatch.late_bindings();
+            complete(kernel, bindings);
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Samples of the device's clock: a command that writes the time to memory.
 //!
 //! Owns [`TimeSample`] and its rules, which all devices share. A device that takes the command says what
-//! its clock shows ([`crate::device::Device::clock_ns`]). Invariant: a sample that passes
-//! [`TimeSample::check`] is eight bytes within its buffer, at a multiple of eight.
+//! its clock shows ([`crate::device::Device::clock_ns`]). Invariant: a sample is
+//! eight bytes within its buffer, at a multiple of eight.
 
 use std::sync::Arc;
 
@@ -17,23 +17,31 @@ pub const TIME_SAMPLE_BYTES: u64 = 8;
 /// Where a device writes what its clock shows.
 #[derive(Debug, Clone)]
 pub struct TimeSample {
-    /// The buffer.
-    pub buffer: Arc<dyn Buffer>,
-    /// The first byte, a multiple of [`TIME_SAMPLE_BYTES`].
-    pub offset: u64,
+    buffer: Arc<dyn Buffer>,
+    offset: u64,
 }
 
 impl TimeSample {
-    /// Checks place and alignment.
+    /// A sample at `offset`, a multiple of [`TIME_SAMPLE_BYTES`].
     ///
     /// # Errors
     /// [`DeviceError::RangeOutsideBuffer`] and [`DeviceError::MisalignedTimeSample`].
-    pub fn check(&self) -> Result<(), DeviceError> {
-        check_range(self.offset, TIME_SAMPLE_BYTES, self.buffer.length())?;
-        if !self.offset.is_multiple_of(TIME_SAMPLE_BYTES) {
-            return Err(DeviceError::MisalignedTimeSample { offset: self.offset });
+    pub fn new(buffer: Arc<dyn Buffer>, offset: u64) -> Result<Self, DeviceError> {
+        check_range(offset, TIME_SAMPLE_BYTES, buffer.length())?;
+        if !offset.is_multiple_of(TIME_SAMPLE_BYTES) {
+            return Err(DeviceError::MisalignedTimeSample { offset });
         }
-        Ok(())
+        Ok(TimeSample { buffer, offset })
+    }
+
+    /// The buffer.
+    pub fn buffer(&self) -> &Arc<dyn Buffer> {
+        &self.buffer
+    }
+
+    /// The first byte.
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 }
 

@@ -2,16 +2,15 @@
 //!
 //! Owns pure functions from reflection and commands to checked shapes or errors. Invariant: a dispatch that
 //! passes has every enabled argument bound to enough, well-aligned bytes within its buffer, a group size
-//! within the limits, and counts that fit their fields. Start at [`dispatch_shape`], [`check_bindings`] and
-//! [`threadgroup_layout`].
+//! within the limits, and counts that fit their fields. Start at [`crate::command::Dispatch::check`].
 
 use std::ops::Range;
 
 use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
+use crate::blit::same_buffer;
 use crate::capabilities::Capabilities;
 use crate::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, INDIRECT_COUNTS_BYTES, IndirectDispatch,
-    ThreadgroupMemory,
+    Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
 };
 use crate::encoded_commands::encodes;
 use crate::error::DeviceError;
@@ -84,15 +83,15 @@ fn unravel(linear: u64, extent: [u32; 3]) -> [u32; 3] {
 /// Checks that an indirect command buffer can hold the commands, each by itself.
 pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
     for command in commands {
-        let (kernel, bindings) = match command {
-            Command::Dispatch(dispatch) if dispatch.cooperative => {
+        let dispatch = match (command, command.dispatch()) {
+            (_, Some(dispatch)) if dispatch.is_cooperative() => {
                 return Err(DeviceError::NotIndirect { what: "a cooperative dispatch".to_owned() });
             }
-            Command::Dispatch(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
-            Command::DispatchIndirect(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
-            Command::Copy(_) | Command::Fill(_) => continue,
-            other => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
+            (_, Some(dispatch)) => dispatch,
+            (Command::Copy(_) | Command::Fill(_), None) => continue,
+            (other, None) => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
         };
+        let kernel = dispatch.kernel();
         if encodes(kernel) {
             let what = format!("kernels that encode commands (`{}`)", kernel.name);
             return Err(DeviceError::NotIndirect { what });
@@ -101,7 +100,7 @@ pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
             let what = format!("kernels that write messages (`{}`)", kernel.name);
             return Err(DeviceError::NotIndirect { what });
         }
-        let written = bindings.iter().find_map(|binding| {
+        let written = dispatch.bindings().iter().find_map(|binding| {
             let argument = kernel.argument(ArgumentKind::Buffer, binding.index)?;
             let is_inline = matches!(binding.resource, BoundResource::Bytes(_));
             (is_inline && argument.access != Access::Read).then_some(argument)
@@ -115,7 +114,7 @@ pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
 }
 
 /// Checks grid and group size. An empty grid gives `None`: nothing is to be done.
-pub fn dispatch_shape(
+pub(crate) fn dispatch_shape(
     kernel: &KernelInfo,
     grid: Grid,
     group_size: [u32; 3],
@@ -154,18 +153,8 @@ pub fn dispatch_shape(
     }
 }
 
-/// The shape of an indirect dispatch, once its counts are known; before, check with counts of one.
-pub fn indirect_shape(
-    kernel: &KernelInfo,
-    counts: [u32; 3],
-    group_size: [u32; 3],
-    limits: &Capabilities,
-) -> Result<Option<DispatchShape>, DeviceError> {
-    dispatch_shape(kernel, Grid::Threadgroups(counts), group_size, limits)
-}
-
 /// Checks where the counts of an indirect dispatch lie.
-pub fn check_counts(kernel: &KernelInfo, offset: u64, buffer_len: u64) -> Result<(), DeviceError> {
+pub(crate) fn check_counts(kernel: &KernelInfo, offset: u64, buffer_len: u64) -> Result<(), DeviceError> {
     if !offset.is_multiple_of(4) {
         return Err(DeviceError::MisalignedCounts { kernel: kernel.name.clone(), offset });
     }
@@ -184,7 +173,12 @@ pub fn check_priority(priority: Priority, limits: &Capabilities, device: &str) -
     })
 }
 
-fn check_group_size(kernel: &KernelInfo, size: [u32; 3], limits: &Capabilities) -> Result<(), DeviceError> {
+/// Checks a threadgroup size: not empty, within the limits, and the one that the kernel requires.
+pub fn check_group_size(
+    kernel: &KernelInfo,
+    size: [u32; 3],
+    limits: &Capabilities,
+) -> Result<(), DeviceError> {
     let name = || kernel.name.clone();
     if size.contains(&0) {
         return Err(DeviceError::GroupEmpty { kernel: name(), size });
@@ -224,58 +218,37 @@ pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceEr
     Ok(())
 }
 
-/// Checks a dispatch: what it binds, its threadgroup memory, its shape; `None` if it runs nothing.
-pub fn check_dispatch(
-    kernel: &KernelInfo,
-    dispatch: &Dispatch,
-    limits: &Capabilities,
-) -> Result<Option<DispatchShape>, DeviceError> {
-    check_cooperative(kernel, dispatch.cooperative)?;
-    let shape = dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
-    check_bindings(kernel, &dispatch.bindings, limits)?;
-    threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
-    Ok(shape)
-}
-
-/// Checks what is known of a dispatch before its counts are.
-pub fn check_indirect_dispatch(
-    kernel: &KernelInfo,
-    dispatch: &IndirectDispatch,
-    limits: &Capabilities,
-) -> Result<(), DeviceError> {
-    check_cooperative(kernel, false)?;
-    check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
-    check_bindings(kernel, &dispatch.bindings, limits)?;
-    threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
-    indirect_shape(kernel, [1; 3], dispatch.group_size, limits).map(drop)
-}
-
 /// Refuses a kernel with barriers of the grid in a launch that is not cooperative: it would never end.
-pub fn check_cooperative(kernel: &KernelInfo, cooperative: bool) -> Result<(), DeviceError> {
+pub(crate) fn check_cooperative(kernel: &KernelInfo, cooperative: bool) -> Result<(), DeviceError> {
     if kernel.grid_barriers && !cooperative {
         return Err(DeviceError::NotCooperative { kernel: kernel.name.clone() });
     }
     Ok(())
 }
 
-/// Checks that every enabled buffer argument is bound to enough well-aligned bytes, and nothing else is
-/// bound.
-pub fn check_bindings(
+/// Checks that each enabled buffer argument that programs bind is bound to enough well-aligned bytes, and
+/// that nothing else is bound.
+pub(crate) fn check_bindings(
     kernel: &KernelInfo,
     bindings: &[Binding],
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
-    check_arguments_bound(kernel, bindings, limits, |_| true)
+    for binding in bindings {
+        if kernel.argument(ArgumentKind::Buffer, binding.index).is_none() {
+            return Err(surplus(kernel, ArgumentKind::Buffer, binding.index));
+        }
+    }
+    check_arguments_bound(kernel, bindings, limits, |argument| !argument.role().is_bound_late())
 }
 
-/// As [`check_bindings`] before the work is given to a device: until then its log is not bound, nor what
-/// encoding needs.
-pub fn check_encoded_bindings(
+/// Checks the enabled arguments that are bound when the work is given to a device: logs, the tables that
+/// encoding needs, and the region of stage-in data.
+pub(crate) fn check_late_bindings(
     kernel: &KernelInfo,
     bindings: &[Binding],
     limits: &Capabilities,
 ) -> Result<(), DeviceError> {
-    check_arguments_bound(kernel, bindings, limits, |argument| !argument.role().is_bound_late())
+    check_arguments_bound(kernel, bindings, limits, |argument| argument.role().is_bound_late())
 }
 
 fn check_arguments_bound(
@@ -284,11 +257,6 @@ fn check_arguments_bound(
     limits: &Capabilities,
     counts: impl Fn(&ArgumentInfo) -> bool,
 ) -> Result<(), DeviceError> {
-    for binding in bindings {
-        if kernel.argument(ArgumentKind::Buffer, binding.index).is_none() {
-            return Err(surplus(kernel, ArgumentKind::Buffer, binding.index));
-        }
-    }
     for argument in enabled(kernel, ArgumentKind::Buffer).filter(|&argument| counts(argument)) {
         // The last binding of an index counts, as with Metal's setters.
         let binding = bindings.iter().rev().find(|binding| binding.index == argument.index);
@@ -340,7 +308,7 @@ pub fn bound_length(offset: u64, length: Option<u64>, buffer_len: u64) -> Result
 }
 
 /// Lays out the threadgroup memory and checks that every enabled argument for it, and nothing else, is given.
-pub fn threadgroup_layout(
+pub(crate) fn threadgroup_layout(
     kernel: &KernelInfo,
     lengths: &[ThreadgroupMemory],
     limits: &Capabilities,
@@ -384,16 +352,15 @@ pub fn range_length(range: &Range<u64>, buffer_len: u64) -> Result<u64, DeviceEr
     Ok(length)
 }
 
-/// Checks a copy's ranges; `same_buffer` says whether it stays within one buffer.
-pub fn check_copy(copy: &BufferCopy, same_buffer: bool) -> Result<(), DeviceError> {
-    check_range(copy.source_offset, copy.length, copy.source.length())?;
-    check_range(copy.destination_offset, copy.length, copy.destination.length())?;
-    let distance = copy.source_offset.abs_diff(copy.destination_offset);
-    if same_buffer && distance < copy.length {
+/// Checks where a copy writes, and that it does not write what it reads.
+pub(crate) fn check_copy(copy: &BufferCopy) -> Result<(), DeviceError> {
+    check_range(copy.destination_offset(), copy.length(), copy.destination().length())?;
+    let distance = copy.source_offset().abs_diff(copy.destination_offset());
+    if same_buffer(copy.source(), copy.destination()) && distance < copy.length() {
         return Err(DeviceError::OverlappingCopy {
-            source_offset: copy.source_offset,
-            destination_offset: copy.destination_offset,
-            len: copy.length,
+            source_offset: copy.source_offset(),
+            destination_offset: copy.destination_offset(),
+            len: copy.length(),
         });
     }
     Ok(())

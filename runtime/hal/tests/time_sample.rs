@@ -12,7 +12,7 @@ use anymetal_testing::null::NullDevice;
 fn a_sample_is_within_its_buffer_and_aligned() {
     let descriptor = BufferDescriptor { length: 20, ..BufferDescriptor::default() };
     let buffer = NullDevice::new().buffer(&descriptor).unwrap();
-    let check = |offset| TimeSample { buffer: Arc::clone(&buffer), offset }.check();
+    let check = |offset| TimeSample::new(Arc::clone(&buffer), offset).map(drop);
     assert_eq!((check(0), check(8)), (Ok(()), Ok(())));
     assert_eq!(check(4), Err(DeviceError::MisalignedTimeSample { offset: 4 }));
     for offset in [16, u64::MAX] {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anymetal_hal::clock::{Clock, ManualClock, Sleep};
-use anymetal_hal::command::Submission;
+use anymetal_hal::command::CommandList;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::queue::{Queue, QueueDescriptor};
@@ -42,7 +42,7 @@ async fn submit(queue: &dyn Queue) -> Result<(), (DeviceError, Failure)> {
         let failure = Failure::ran(&error);
         (error, failure)
     };
-    queue.submit(Submission::default()).map_err(refused)?.await.map(drop).map_err(ran)
+    queue.submit(CommandList::default()).map_err(refused)?.await.map(drop).map_err(ran)
 }
 
 fn twenty_percent() -> FaultPlan {

@@ -15,7 +15,9 @@ use anymetal_hal::artifact::{
     FaultSite, KernelInfo,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Command, CommandList, Dispatch, Grid, ThreadgroupMemory,
+};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
@@ -246,15 +248,11 @@ fn execute_beside(
             .zip(&launch.threadgroup)
             .map(|(argument, &length)| ThreadgroupMemory { index: argument.index, length })
             .collect();
-        let dispatch = Dispatch {
-            pipeline: Arc::clone(&pipeline),
-            bindings,
-            threadgroup_memory,
-            grid: Grid::Threads(launch.threads),
-            group_size: launch.group,
-            cooperative: false,
-        };
-        let submission = Submission { commands: vec![Command::Dispatch(dispatch)], ..Submission::default() };
+        let dispatch = Dispatch::new(Arc::clone(&pipeline), Grid::Threads(launch.threads), launch.group)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(threadgroup_memory);
+        let submission =
+            CommandList { commands: vec![Command::Dispatch(dispatch)], ..CommandList::default() };
         match queue.submit(submission)?.wait() {
             Ok(timing) => fastest = fastest.min(timing.device_time().as_nanos() as u64),
             Err(error) => {

@@ -55,13 +55,7 @@ fn wrong_device() -> DeviceError {
 fn copies_from_and_to_another_device_are_errors() {
     with_foreign(|executor, own, foreign| {
         for (source, destination) in [(own, foreign), (foreign, own)] {
-            let copy = BufferCopy {
-                source: Arc::clone(source),
-                source_offset: 0,
-                destination: Arc::clone(destination),
-                destination_offset: 0,
-                length: 16,
-            };
+            let copy = BufferCopy::new(Arc::clone(source), 0..16, Arc::clone(destination), 0).unwrap();
             assert_eq!(executor.copy(&copy), Err(wrong_device()));
         }
     });
@@ -70,7 +64,7 @@ fn copies_from_and_to_another_device_are_errors() {
 #[test]
 fn fills_of_another_device_are_errors() {
     with_foreign(|executor, _, foreign| {
-        let fill = BufferFill { buffer: Arc::clone(foreign), offset: 0, length: 16, value: 0xff };
+        let fill = BufferFill::new(Arc::clone(foreign), 0..16, 0xff).unwrap();
         assert_eq!(executor.fill(&fill), Err(wrong_device()));
     });
 }
@@ -78,7 +72,7 @@ fn fills_of_another_device_are_errors() {
 #[test]
 fn timestamps_on_another_device_are_errors() {
     with_foreign(|executor, _, foreign| {
-        let sample = TimeSample { buffer: Arc::clone(foreign), offset: 8 };
+        let sample = TimeSample::new(Arc::clone(foreign), 8).unwrap();
         assert_eq!(executor.write_time(&sample, 7), Err(wrong_device()));
     });
 }

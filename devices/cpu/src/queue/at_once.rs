@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, Deadline, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Deadline, Timestamps};
 use anymetal_hal::completion::{Outcome, Timing};
 use anymetal_hal::error::DeviceError;
 
@@ -44,16 +44,16 @@ struct Lead<'a> {
 
 /// The buffers of a submission that count as in use.
 struct InUse<'a> {
-    submission: &'a Submission,
+    submission: &'a CommandList,
     begun: usize,
 }
 
 impl QueueCore {
     /// See [`anymetal_hal::queue::Queue::run_at_once`].
-    pub(super) fn run_at_once(self: &Arc<Self>, submission: &Submission) -> Option<Outcome> {
+    pub(super) fn run_at_once(self: &Arc<Self>, submission: &CommandList) -> Option<Outcome> {
         let may_be_short = match submission.commands.as_slice() {
             [] => true,
-            [Command::Dispatch(dispatch)] => inline_policy::has_streak(&dispatch.pipeline),
+            [Command::Dispatch(dispatch)] => inline_policy::has_streak(dispatch.pipeline()),
             _ => false,
         };
         let is_plain = submission.timestamps == Timestamps::CommandBuffer;
@@ -87,13 +87,13 @@ impl<'a> Lead<'a> {
     }
 
     /// Runs what was prepared.
-    fn run(&self, submission: &Submission) -> Outcome {
+    fn run(&self, submission: &CommandList) -> Outcome {
         let core = self.core;
         let started_ns = core.begin_run(submission.deadline);
         let run = std::panic::AssertUnwindSafe(|| self.execute(submission));
         let ran = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
             let kernel = match submission.commands.first() {
-                Some(Command::Dispatch(dispatch)) => Some(dispatch.pipeline.kernel().name.as_str()),
+                Some(Command::Dispatch(dispatch)) => Some(dispatch.kernel().name.as_str()),
                 _ => None,
             };
             Err(panicked(kernel, &panic))
@@ -104,7 +104,7 @@ impl<'a> Lead<'a> {
         Ok(timing)
     }
 
-    fn execute(&self, submission: &Submission) -> Result<(), DeviceError> {
+    fn execute(&self, submission: &CommandList) -> Result<(), DeviceError> {
         let (core, tables) = (self.core, &self.tables);
         let device = &core.device;
         let (pool, account, priority) = (&device.pool, &device.account, core.descriptor.priority);
@@ -116,14 +116,14 @@ impl<'a> Lead<'a> {
             return Ok(());
         };
         let pipeline =
-            cpu_pipeline(&dispatch.pipeline).expect("a prepared dispatch has a pipeline of this device");
+            cpu_pipeline(dispatch.pipeline()).expect("a prepared dispatch has a pipeline of this device");
         let reach = Reach { submission, residency: &tables.residency };
-        match executor.dispatch(pipeline, &dispatch.bindings, prepared, tables, reach)? {
+        match executor.dispatch(pipeline, dispatch.bindings(), prepared, tables, reach)? {
             Ended::Completely => Ok(()),
             Ended::Stopped => {
                 let after = submission.deadline.after(device.default_deadline);
                 let after = after.expect("only a run with a deadline is watched, and so stopped");
-                Err(deadline_exceeded(Some(&dispatch.pipeline.kernel().name), after))
+                Err(deadline_exceeded(Some(&dispatch.kernel().name), after))
             }
         }
     }
@@ -147,7 +147,7 @@ impl Drop for Lead<'_> {
 
 impl<'a> InUse<'a> {
     /// Begins a run on each buffer; `None`, and none is begun, if one of them refuses it.
-    fn begin(submission: &'a Submission) -> Option<Self> {
+    fn begin(submission: &'a CommandList) -> Option<Self> {
         let mut in_use = InUse { submission, begun: 0 };
         let mut refused = false;
         each_buffer(submission, &mut |buffer| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::encoded_commands::{
     CommandMemory, EncodedExecution, ExecutedRange, INDIRECT_RANGE_BYTES, words,
 };
@@ -66,7 +66,7 @@ impl CommandBuffer {
             // For fences, of which there are none.
             queue: NonZero::<usize>::MIN,
         };
-        let submission = Submission { commands, ..Submission::default() };
+        let submission = CommandList { commands, ..CommandList::default() };
         let tables = preparer.prepare(&submission)?;
         if tables.stack_bytes > stack::left_here() {
             let what = format!("an encoded command whose kernel needs {} bytes of stack", tables.stack_bytes);

@@ -9,14 +9,13 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Binding, Command, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Dispatch, Timestamps};
 use anymetal_hal::completion::{CommandTiming, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::matrix_product;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
-use anymetal_hal::validate;
 
 use super::QueueCore;
 use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
@@ -29,7 +28,7 @@ use crate::stack;
 
 /// A command buffer with its execution state.
 pub(super) struct CommandBuffer {
-    pub(super) submission: Submission,
+    pub(super) submission: CommandList,
     pub(super) tables: LaunchTables,
     pub(super) source: CompletionSource,
     pub(super) stop: Arc<StopSignal>,
@@ -68,7 +67,7 @@ pub(super) enum Progress {
 
 impl CommandBuffer {
     pub(super) fn new(
-        submission: Submission,
+        submission: CommandList,
         tables: LaunchTables,
         source: CompletionSource,
         stop: StopSignal,
@@ -192,24 +191,19 @@ impl CommandBuffer {
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
         let reach = Reach { submission: &self.submission, residency: &self.tables.residency };
-        let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
-            let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
-            match executor.dispatch(pipeline, bindings, prepared, tables, reach)? {
+        let launch = |dispatch: &Dispatch, prepared: &PreparedDispatch| {
+            let pipeline = cpu_pipeline(dispatch.pipeline());
+            let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
+            match executor.dispatch(pipeline, dispatch.bindings(), prepared, tables, reach)? {
                 Ended::Completely => Ok(()),
                 Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
             }
         };
         match (command, step) {
-            (Command::Dispatch(dispatch), CommandStep::Dispatch(prepared)) => {
-                launch(&dispatch.pipeline, &dispatch.bindings, prepared)
-            }
-            (Command::DispatchIndirect(dispatch), CommandStep::Indirect(prepared)) => {
-                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch)?);
-                let limits = &device.capabilities;
-                match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {
-                    Some(shape) => {
-                        launch(&dispatch.pipeline, &dispatch.bindings, &prepared.with_shape(shape))
-                    }
+            (Command::Dispatch(dispatch), CommandStep::Dispatch(prepared)) => launch(dispatch, prepared),
+            (Command::DispatchIndirect(indirect), CommandStep::Indirect(prepared)) => {
+                match indirect.shape(executor.counts(indirect)?, &device.capabilities)? {
+                    Some(shape) => launch(indirect.dispatch(), &prepared.with_shape(shape)),
                     None => Ok(()),
                 }
             }
@@ -260,9 +254,5 @@ pub(super) fn panicked(kernel: Option<&str>, panic: &Box<dyn std::any::Any + Sen
 
 /// The kernel that a command runs.
 fn kernel_of(command: &Command) -> Option<&str> {
-    match command {
-        Command::Dispatch(dispatch) => Some(&dispatch.pipeline.kernel().name),
-        Command::DispatchIndirect(dispatch) => Some(&dispatch.pipeline.kernel().name),
-        _ => None,
-    }
+    command.dispatch().map(|dispatch| dispatch.kernel().name.as_str())
 }

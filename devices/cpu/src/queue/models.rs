@@ -116,8 +116,8 @@ fn wait(event: &Arc<HostEvent>, value: u64) -> Command {
     Command::WaitEvent { event: Arc::<HostEvent>::clone(event), value }
 }
 
-fn submission(commands: impl Into<Vec<Command>>) -> Submission {
-    Submission { commands: commands.into(), deadline: Deadline::Never, ..Submission::default() }
+fn submission(commands: impl Into<Vec<Command>>) -> CommandList {
+    CommandList { commands: commands.into(), deadline: Deadline::Never, ..CommandList::default() }
 }
 
 /// Whoever submits and waits, with its thread lent to the queue, gets its end, whoever leads.
@@ -158,7 +158,7 @@ fn one_leads_in_order() {
 fn work_run_in_submit_leaves_nothing_behind() {
     loom::model(|| {
         let modelled = Modelled::new(QueueDescriptor::default(), false);
-        let at_once = || Submission { may_run_at_once: true, ..submission([]) };
+        let at_once = || CommandList { may_run_at_once: true, ..submission([]) };
         let other = {
             let queue = Arc::clone(&modelled.queue);
             thread::spawn(move || queue.submit(at_once()).unwrap().wait())
@@ -261,7 +261,7 @@ fn a_deadline_ends_a_wait() {
         let modelled = Modelled::new(QueueDescriptor::default(), true);
         let (never, order) = (Arc::new(HostEvent::default()), Arc::new(InOrder::default()));
         let deadline = Deadline::After(Duration::from_secs(1));
-        let late = Submission { deadline, ..submission([signal(&order, 1), wait(&never, 1)]) };
+        let late = CommandList { deadline, ..submission([signal(&order, 1), wait(&never, 1)]) };
         let late = modelled.queue.submit(late).unwrap();
         let time = {
             let clock = Arc::clone(&modelled.clock);

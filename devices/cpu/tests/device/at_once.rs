@@ -7,7 +7,7 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{Deadline, Submission};
+use anymetal_hal::command::{CommandList, Deadline};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
@@ -19,12 +19,12 @@ fn queue(device: &CpuDevice) -> Arc<dyn Queue> {
     device.queue(&QueueDescriptor::default()).unwrap()
 }
 
-fn run_while_set(kernel: &Arc<dyn Pipeline>, set: &Arc<dyn Buffer>) -> Submission {
+fn run_while_set(kernel: &Arc<dyn Pipeline>, set: &Arc<dyn Buffer>) -> CommandList {
     submission(vec![dispatch(kernel, vec![bind(0, set)], 1, 1)])
 }
 
 /// Submits work until the queue takes it at once; a busy machine may make that late.
-fn until_at_once(queue: &Arc<dyn Queue>, work: impl Fn() -> Submission) {
+fn until_at_once(queue: &Arc<dyn Queue>, work: impl Fn() -> CommandList) {
     for _ in 0..10_000 {
         if let Some(outcome) = queue.run_at_once(&work()) {
             outcome.unwrap();
@@ -52,7 +52,7 @@ fn only_what_is_known_to_be_short_runs_at_once() {
     });
     let timing = taken.unwrap().unwrap();
     for deadline in [Deadline::After(Duration::from_secs(1)), Deadline::Never] {
-        until_at_once(&queue, || Submission { deadline, ..work(3) });
+        until_at_once(&queue, || CommandList { deadline, ..work(3) });
     }
     let before = read_words(counter.as_ref())[0];
     assert!(timing.submitted_ns > 0 && timing.started_ns <= timing.ended_ns);
@@ -137,7 +137,7 @@ fn each_run_has_its_own_deadline() {
     set.write(0, &1u32.to_le_bytes()).unwrap();
     let second = Duration::from_secs(1);
     let outcome = |deadline, run: &mut dyn FnMut()| {
-        let endless = Submission { deadline, ..run_while_set(&kernel, &set) };
+        let endless = CommandList { deadline, ..run_while_set(&kernel, &set) };
         std::thread::scope(|scope| {
             let runs = scope.spawn(|| queue.run_at_once(&endless));
             while set.uses().are_done() {

@@ -8,7 +8,7 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::clock::{Clock, ManualClock};
-use anymetal_hal::command::{Command, Deadline, IndirectDispatch, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Deadline, Dispatch, Grid, IndirectDispatch, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -19,14 +19,17 @@ use anymetal_hal::time_sample::TimeSample;
 use crate::kernels::{bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 
 fn indirect(device: &CpuDevice, counter: &Arc<dyn Buffer>, counts: &Arc<dyn Buffer>, offset: u64) -> Command {
-    Command::DispatchIndirect(IndirectDispatch {
-        pipeline: pipeline(device, "tally"),
-        bindings: vec![bind(0, counter)],
-        threadgroup_memory: Vec::new(),
-        counts: Arc::clone(counts),
-        counts_offset: offset,
-        group_size: [1, 1, 1],
-    })
+    Command::DispatchIndirect(try_indirect(device, counter, counts, offset).unwrap())
+}
+
+fn try_indirect(
+    device: &CpuDevice,
+    counter: &Arc<dyn Buffer>,
+    counts: &Arc<dyn Buffer>,
+    offset: u64,
+) -> Result<IndirectDispatch, DeviceError> {
+    let dispatch = Dispatch::new(pipeline(device, "tally"), Grid::Threadgroups([1; 3]), [1; 3]);
+    IndirectDispatch::new(dispatch.with_bindings(vec![bind(0, counter)]), Arc::clone(counts), offset)
 }
 
 #[test]
@@ -51,8 +54,7 @@ fn an_indirect_dispatch_reads_its_counts_when_its_turn_comes() {
         (2, DeviceError::MisalignedCounts { kernel: "tally".into(), offset: 2 }),
         (8, DeviceError::RangeOutsideBuffer { offset: 8, len: 12, buffer_len: 16 }),
     ] {
-        let refused = queue.submit(submission(vec![indirect(&device, &counter, &counts, offset)]));
-        assert_eq!(refused.unwrap_err(), expected);
+        assert_eq!(try_indirect(&device, &counter, &counts, offset).unwrap_err(), expected);
     }
 }
 
@@ -127,7 +129,7 @@ fn each_command_has_its_times_where_they_are_asked_for() {
     let plain = queue.submit(submission(commands())).unwrap();
     plain.wait().unwrap();
     assert!(plain.command_timings().is_none());
-    let timed = Submission { timestamps: Timestamps::EachCommand, ..submission(commands()) };
+    let timed = CommandList { timestamps: Timestamps::EachCommand, ..submission(commands()) };
     let timed = queue.submit(timed).unwrap();
     let timing = timed.wait().unwrap();
     let commands = timed.command_timings().unwrap();
@@ -148,7 +150,8 @@ fn samples_of_the_clock_are_taken_in_the_order_of_the_commands() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let (tally, counter) = (pipeline(&device, "tally"), zeroed(&device, 8));
     let (times, later) = (zeroed(&device, 24), zeroed(&device, 24));
-    let sample = |offset| Command::SampleTime(TimeSample { buffer: Arc::clone(&times), offset });
+    let at = |offset| TimeSample::new(Arc::clone(&times), offset);
+    let sample = |offset| Command::SampleTime(at(offset).unwrap());
     let mut commands = vec![sample(16), dispatch(&tally, vec![bind(0, &counter)], 100_000, 1), sample(0)];
     BlitEncoder::new(&mut commands).copy(&times, 0..24, &later, 0).unwrap();
     let before = device.clock_ns().unwrap();
@@ -159,10 +162,8 @@ fn samples_of_the_clock_are_taken_in_the_order_of_the_commands() {
     assert!(before <= start && timing.started_ns <= start && start < end && end <= timing.ended_ns);
     assert!(none == 0 && end <= device.clock_ns().unwrap());
 
-    let refused = queue.submit(submission(vec![sample(20)])).unwrap_err();
-    assert!(matches!(refused, DeviceError::RangeOutsideBuffer { .. }), "{refused}");
-    let refused = queue.submit(submission(vec![sample(12)])).unwrap_err();
-    assert_eq!(refused, DeviceError::MisalignedTimeSample { offset: 12 });
+    assert!(matches!(at(20), Err(DeviceError::RangeOutsideBuffer { .. })));
+    assert_eq!(at(12).unwrap_err(), DeviceError::MisalignedTimeSample { offset: 12 });
     let foreign = CpuDevice::new(&CpuDeviceOptions::default()).unwrap();
     let queue = foreign.queue(&QueueDescriptor::default()).unwrap();
     assert!(matches!(queue.submit(submission(vec![sample(0)])), Err(DeviceError::WrongDevice { .. })));
@@ -180,7 +181,7 @@ fn urgent_queues_go_first_and_low_ones_are_not_forgotten() {
     let gate: Arc<dyn Event> = Arc::new(HostEvent::default());
     let queue = |priority| device.queue(&QueueDescriptor { priority, ..QueueDescriptor::default() }).unwrap();
     let (low, normal, high) = (queue(Priority::Low), queue(Priority::Normal), queue(Priority::High));
-    let endless = Submission {
+    let endless = CommandList {
         deadline: Deadline::After(Duration::from_millis(30)),
         ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
     };
@@ -207,7 +208,7 @@ fn work_that_has_not_started_can_be_taken_back() {
     let wait = || Command::WaitEvent { event: Arc::clone(&event), value: 1 };
     let count = || dispatch(&tally, vec![bind(0, &counter)], 1, 1);
     let submit = |commands, label: &str| {
-        queue.submit(Submission { label: label.into(), ..submission(commands) }).unwrap()
+        queue.submit(CommandList { label: label.into(), ..submission(commands) }).unwrap()
     };
     let first = submit(vec![wait(), count()], "first");
     let second = submit(vec![count()], "second");

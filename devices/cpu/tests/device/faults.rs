@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Deadline};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::queue::QueueDescriptor;
@@ -50,10 +50,10 @@ fn an_endless_loop_is_stopped_by_the_deadline() {
             (pipeline(&device, "endless"), device.queue(&QueueDescriptor::default()).unwrap());
         let after = Duration::from_millis(50);
         let start = Instant::now();
-        let stuck = Submission {
+        let stuck = CommandList {
             commands: vec![dispatch(&endless, vec![], 4096, 64)],
             deadline: Deadline::After(after),
-            ..Submission::default()
+            ..CommandList::default()
         };
         let error = queue.submit(stuck).unwrap().wait().unwrap_err();
         assert_eq!(error, DeviceError::DeadlineExceeded { kernel: Some("endless".into()), after });
@@ -74,7 +74,7 @@ fn a_wait_for_an_event_ends_with_the_deadline() {
     let (event, queue) = (device.event().unwrap(), device.queue(&QueueDescriptor::default()).unwrap());
     let after = Duration::from_millis(50);
     let commands = vec![Command::WaitEvent { event, value: 1 }];
-    let waiting = Submission { commands, deadline: Deadline::After(after), ..Submission::default() };
+    let waiting = CommandList { commands, deadline: Deadline::After(after), ..CommandList::default() };
     let error = queue.submit(waiting).unwrap().wait().unwrap_err();
     assert_eq!(error, DeviceError::DeadlineExceeded { kernel: None, after });
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anymetal_core::record::recorder::RecorderOptions;
 use anymetal_hal::blit::BlitEncoder;
-use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Deadline};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
@@ -15,7 +15,7 @@ use anymetal_testing::recording::RecordingDevice;
 
 use crate::kernels::{artifact, bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 
-fn execute(indirect: &Arc<dyn IndirectCommandBuffer>) -> Submission {
+fn execute(indirect: &Arc<dyn IndirectCommandBuffer>) -> CommandList {
     submission(vec![Command::ExecuteIndirect(Arc::clone(indirect))])
 }
 
@@ -69,7 +69,7 @@ fn a_fault_and_the_deadline_name_the_kernel_inside() {
 
     let endless = vec![dispatch(&pipeline(&device, "endless"), Vec::new(), 64, 32)];
     let endless = device.indirect_command_buffer(endless).unwrap();
-    let limited = Submission { deadline: Deadline::After(Duration::from_millis(20)), ..execute(&endless) };
+    let limited = CommandList { deadline: Deadline::After(Duration::from_millis(20)), ..execute(&endless) };
     let error = queue.submit(limited).unwrap().wait().unwrap_err();
     assert!(
         matches!(&error, DeviceError::DeadlineExceeded { kernel: Some(kernel), .. } if kernel == "endless")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anymetal_hal::artifact::{AccessKind, Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::buffer_uses::MapMode;
-use anymetal_hal::command::{Binding, BoundResource, Submission};
+use anymetal_hal::command::{Binding, BoundResource, CommandList};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::HeapDescriptor;
@@ -144,7 +144,7 @@ fn a_submission_does_not_wait_for_an_interpreted_dispatch_of_another_queue() {
     let (holding, brief) = (queue(), queue());
     let work = || {
         let commands = vec![dispatch(&empty, vec![], 1, 1)];
-        brief.submit(Submission { may_run_at_once: true, ..submission(commands) }).unwrap()
+        brief.submit(CommandList { may_run_at_once: true, ..submission(commands) }).unwrap()
     };
     // Often enough to be known as brief.
     for _ in 0..200 {

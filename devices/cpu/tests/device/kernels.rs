@@ -9,7 +9,7 @@ use anymetal_hal::artifact::{
     ElementType, FaultSite, KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, Grid};
 use anymetal_hal::device::Device;
 use anymetal_hal::pipeline::Pipeline;
 
@@ -137,17 +137,11 @@ pub(crate) fn dispatch(
     threads: u32,
     group: u32,
 ) -> Command {
-    Command::Dispatch(Dispatch {
-        cooperative: false,
-        pipeline: Arc::clone(pipeline),
-        bindings,
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [group, 1, 1],
-    })
+    let dispatch = Dispatch::new(Arc::clone(pipeline), Grid::Threads([threads, 1, 1]), [group, 1, 1]);
+    Command::Dispatch(dispatch.with_bindings(bindings))
 }
 
 /// A submission with default settings.
-pub(crate) fn submission(commands: Vec<Command>) -> Submission {
-    Submission { commands, ..Submission::default() }
+pub(crate) fn submission(commands: Vec<Command>) -> CommandList {
+    CommandList { commands, ..CommandList::default() }
 }

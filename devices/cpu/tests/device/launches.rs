@@ -51,16 +51,8 @@ fn every_threadgroup_of_a_grid_runs_once_with_its_real_size() {
             }
         }
         let counts = zeroed(&device, expected.len() as u64 * 4);
-        let bindings = vec![bind(0, &counts)];
-        let pipeline = Arc::clone(&count);
-        let command = Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline,
-            bindings,
-            threadgroup_memory: vec![],
-            grid,
-            group_size,
-        });
+        let dispatch = Dispatch::new(Arc::clone(&count), grid, group_size);
+        let command = Command::Dispatch(dispatch.with_bindings(vec![bind(0, &counts)]));
         queue.submit(submission(vec![command])).unwrap().wait().unwrap();
         assert_eq!(read_words(counts.as_ref()), expected, "{grid:?} in {group_size:?}");
     }
@@ -75,14 +67,8 @@ fn commands_of_a_buffer_see_each_other_in_order() {
     let one = Binding { index: 2, resource: BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()) };
     let add = || dispatch(&saxpy, vec![bind(0, &x), bind(1, &y), one.clone()], count as u32, 512);
     // Bytes 0x40 four times are the float 3.0039...
-    let fill = BufferFill { buffer: Arc::clone(&x), offset: 0, length: count * 4, value: 0x40 };
-    let copy = BufferCopy {
-        source: Arc::clone(&y),
-        source_offset: 4,
-        destination: Arc::clone(&copied),
-        destination_offset: 0,
-        length: count * 4 - 4,
-    };
+    let fill = BufferFill::new(Arc::clone(&x), 0..count * 4, 0x40).unwrap();
+    let copy = BufferCopy::new(Arc::clone(&y), 4..count * 4, Arc::clone(&copied), 0).unwrap();
     let commands = vec![Command::Fill(fill), add(), add(), Command::Copy(copy)];
     queue.submit(submission(commands)).unwrap().wait().unwrap();
     let twice = (2.0 * f32::from_bits(0x4040_4040)).to_bits();
@@ -97,14 +83,11 @@ fn worker_memory_is_laid_out_as_promised() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let out = zeroed(&device, 64 * 4);
     let launch = |length| {
-        queue.submit(submission(vec![Command::Dispatch(Dispatch {
-            cooperative: false,
-            pipeline: pipeline(&device, "worker_memory"),
-            bindings: vec![bind(0, &out)],
-            threadgroup_memory: vec![ThreadgroupMemory { index: 0, length }],
-            grid: Grid::Threadgroups([64, 1, 1]),
-            group_size: [250, 1, 1],
-        })]))
+        let pipeline = pipeline(&device, "worker_memory");
+        let dispatch = Dispatch::new(pipeline, Grid::Threadgroups([64, 1, 1]), [250, 1, 1])
+            .with_bindings(vec![bind(0, &out)])
+            .with_threadgroup_memory(vec![ThreadgroupMemory { index: 0, length }]);
+        queue.submit(submission(vec![Command::Dispatch(dispatch)]))
     };
     for length in [0, 1, 32768 - 128] {
         launch(length).unwrap().wait().unwrap();
@@ -142,12 +125,10 @@ fn a_refused_command_buffer_runs_nothing() {
     };
     assert!(matches!(offset(9), DeviceError::RangeOutsideBuffer { offset: 9, .. }));
     assert!(matches!(offset(2), DeviceError::MisalignedArgument { offset: 2, align: 4, .. }));
-    let (source, destination) = (Arc::clone(&counter), Arc::clone(&counter));
-    let copy = BufferCopy { source, source_offset: 0, destination, destination_offset: 4, length: 5 };
-    assert!(matches!(refuse(Command::Copy(copy)), DeviceError::RangeOutsideBuffer { .. }));
-    let (source, destination) = (Arc::clone(&counter), Arc::clone(&counter));
-    let copy = BufferCopy { source, source_offset: 0, destination, destination_offset: 2, length: 4 };
-    assert!(matches!(refuse(Command::Copy(copy)), DeviceError::OverlappingCopy { .. }));
+    let copy = |range, to| BufferCopy::new(Arc::clone(&counter), range, Arc::clone(&counter), to);
+    assert!(matches!(copy(0..5, 4), Err(DeviceError::RangeOutsideBuffer { .. })));
+    assert!(matches!(copy(4..9, 0), Err(DeviceError::RangeOutsideBuffer { .. })));
+    assert!(matches!(copy(0..4, 2), Err(DeviceError::OverlappingCopy { .. })));
     assert_eq!(queue.in_flight(), 0);
     assert_eq!(read_words(counter.as_ref()), [0, 0]);
 }

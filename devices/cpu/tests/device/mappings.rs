@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::buffer_uses::MapMode;
-use anymetal_hal::command::{BufferFill, Command, Submission};
+use anymetal_hal::command::{BufferFill, Command, CommandList};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::HeapDescriptor;
@@ -19,10 +19,10 @@ fn cpu() -> CpuDevice {
     CpuDevice::new(&CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() }).unwrap()
 }
 
-fn fill(buffer: &Arc<dyn Buffer>, value: u8) -> Submission {
+fn fill(buffer: &Arc<dyn Buffer>, value: u8) -> CommandList {
     let length = buffer.length();
-    let fill = BufferFill { buffer: Arc::clone(buffer), offset: 0, length, value };
-    Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+    let fill = BufferFill::new(Arc::clone(buffer), 0..length, value).unwrap();
+    CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
 }
 
 fn mapped() -> DeviceError {

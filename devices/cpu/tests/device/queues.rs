@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
+use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Deadline};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
@@ -189,7 +189,7 @@ fn whoever_waits_for_space_gets_in_though_the_queue_waits_too() {
         let (first, second) = (device.event().unwrap(), device.event().unwrap());
         let wait = |event: &Arc<dyn Event>| {
             let commands = vec![Command::WaitEvent { event: Arc::clone(event), value: 1 }];
-            queue.submit(Submission { deadline: Deadline::Never, ..submission(commands) }).unwrap()
+            queue.submit(CommandList { deadline: Deadline::Never, ..submission(commands) }).unwrap()
         };
         let (_first, _second) = (wait(&first), wait(&second));
         let others: Vec<_> = (0..6).map(|_| queue.submit(submission(vec![])).unwrap()).collect();

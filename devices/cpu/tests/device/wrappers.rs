@@ -67,28 +67,16 @@ fn record() -> (Recording, Vec<u32>) {
         vec![bind(0, &x), bind(1, &y), Binding { index: 2, resource: factor }]
     };
     let first = crate::kernels::dispatch(&saxpy, bindings(), 100, 32);
-    let second = Command::DispatchIndirect(IndirectDispatch {
-        pipeline: Arc::clone(&saxpy),
-        bindings: bindings(),
-        threadgroup_memory: Vec::new(),
-        counts,
-        counts_offset: 0,
-        group_size: [25, 1, 1],
-    });
+    let dispatch = Dispatch::new(Arc::clone(&saxpy), Grid::Threadgroups([1; 3]), [25, 1, 1]);
+    let second = IndirectDispatch::new(dispatch.with_bindings(bindings()), counts, 0).unwrap();
+    let second = Command::DispatchIndirect(second);
     let event = recording.event().unwrap();
     let wait = Command::WaitEvent { event: Arc::clone(&event), value: 1 };
     event.signal(1);
     queue.submit(submission(vec![wait, first])).unwrap().wait().unwrap();
     queue.submit(submission(vec![second])).unwrap().wait().unwrap();
-    let outside = Command::Dispatch(Dispatch {
-        cooperative: false,
-        pipeline: store,
-        bindings: vec![bind(0, &zeroed(&cpu, 4))],
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([64, 1, 1]),
-        // One threadgroup: of several, any may tell its fault first.
-        group_size: [64, 1, 1],
-    });
+    // One threadgroup: of several, any may report its fault first.
+    let outside = crate::kernels::dispatch(&store, vec![bind(0, &zeroed(&cpu, 4))], 64, 64);
     queue.submit(submission(vec![outside])).unwrap().wait().unwrap_err();
     (recording.recorder().recording(), read_words(y.as_ref()))
 }

@@ -35,7 +35,7 @@ fn multiply_with_barrier(launch: &KernelLaunch<'_>, memory: &mut dyn FnMut(u64) 
 
 fn cooperative(command: Command) -> Command {
     match command {
-        Command::Dispatch(dispatch) => Command::Dispatch(Dispatch { cooperative: true, ..dispatch }),
+        Command::Dispatch(dispatch) => Command::Dispatch(dispatch.with_cooperation(true)),
         other => other,
     }
 }

@@ -107,7 +107,7 @@ fn a_copy_comes_after_the_work_that_was_submitted_before() {
     for _ in 0..50 {
         let commands = vec![dispatch(&pipeline, &from, 3, 1)];
         from.write(0, &7u32.to_le_bytes()).unwrap();
-        let work = pair.from.queue.submit(Submission { commands, ..Submission::default() }).unwrap();
+        let work = pair.from.queue.submit(CommandList { commands, ..CommandList::default() }).unwrap();
         link.copy(&whole(&from, &to)).unwrap();
         assert_eq!(values(&to), [21]);
         work.wait().unwrap();

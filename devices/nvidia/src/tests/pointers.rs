@@ -74,7 +74,7 @@ fn run(bench: &Bench, address: u64, resident: &[&Arc<dyn Buffer>]) -> Result<(),
         .iter()
         .map(|&buffer| ResidentBuffer { buffer: Arc::clone(buffer), usage: ResourceUsage::ReadWrite });
     let commands = vec![dispatch(&pipeline, &x, 1, 1)];
-    let submission = Submission { commands, resident: resident.collect(), ..Submission::default() };
+    let submission = CommandList { commands, resident: resident.collect(), ..CommandList::default() };
     bench.queue.submit(submission)?.wait().map(drop)
 }
 

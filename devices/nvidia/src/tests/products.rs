@@ -51,13 +51,7 @@ fn a_product_sees_what_comes_before_and_is_seen_by_what_follows() {
     let [left, right] = [[1.0, 2.0, 3.0, 4.0], [9.0; 4]].map(|values| floats(&bench, &values));
     let (result, last) = (floats(&bench, &[f32::NAN; 4]), floats(&bench, &[0.0; 4]));
     let copy = |from: &Arc<dyn Buffer>, to: &Arc<dyn Buffer>| {
-        Command::Copy(BufferCopy {
-            source: Arc::clone(from),
-            source_offset: 0,
-            destination: Arc::clone(to),
-            destination_offset: 0,
-            length: 16,
-        })
+        Command::Copy(BufferCopy::new(Arc::clone(from), 0..16, Arc::clone(to), 0).unwrap())
     };
     let product = command(square(&left, &right, &result));
     let zero = dispatch(&pipeline, &left, 0, 1);

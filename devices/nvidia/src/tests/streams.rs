@@ -79,15 +79,10 @@ fn the_clock_is_sampled_where_nothing_is_in_the_stream_any_more() {
     let bench = Bench::new(multiply);
     let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
     let (times, later) = (bench.buffer(&[0; 6]), bench.buffer(&[0; 6]));
-    let sample = |offset| Command::SampleTime(TimeSample { buffer: Arc::clone(&times), offset });
+    let at = |offset| TimeSample::new(Arc::clone(&times), offset);
+    let sample = |offset| Command::SampleTime(at(offset).unwrap());
     let mut commands = vec![sample(16), dispatch(&pipeline, &x, 1, 1), sample(0)];
-    let copy = BufferCopy {
-        source: Arc::clone(&times),
-        source_offset: 0,
-        destination: Arc::clone(&later),
-        destination_offset: 0,
-        length: 24,
-    };
+    let copy = BufferCopy::new(Arc::clone(&times), 0..24, Arc::clone(&later), 0).unwrap();
     commands.push(Command::Copy(copy));
     let before = bench.device.clock_ns().unwrap();
     let calls = calls_of(&bench, commands);
@@ -99,6 +94,5 @@ fn the_clock_is_sampled_where_nothing_is_in_the_stream_any_more() {
     let [end, none, start] = [0, 8, 16].map(|at| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
     assert!(before <= start && start <= end && end <= bench.device.clock_ns().unwrap(), "{start} {end}");
     assert_eq!(none, 0);
-    let refused = bench.run(vec![sample(12)]).unwrap_err();
-    assert_eq!(refused, DeviceError::MisalignedTimeSample { offset: 12 });
+    assert_eq!(at(12).unwrap_err(), DeviceError::MisalignedTimeSample { offset: 12 });
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::plan::{Injector, Kind};
 use super::written::WrittenMemory;
-use anymetal_hal::command::Submission;
+use anymetal_hal::command::CommandList;
 use anymetal_hal::completion::{Completion, CompletionSource, Outcome};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
@@ -179,7 +179,7 @@ impl Wake for QueueCore {
 }
 
 impl Queue for FaultInjectingQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let core = &self.0;
         if let Some(error) = core.injector.fault(Kind::Commit, 0) {
             return Err(error);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::null::NullDevice;
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{BufferFill, Submission};
+use anymetal_hal::command::{BufferFill, CommandList};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::queue::WhenFull;
@@ -21,7 +21,7 @@ fn outcomes(seed: u64) -> Vec<bool> {
     let (device, _clock) = wrapped(FaultPlan { seed, completions, ..FaultPlan::default() });
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let ends: Vec<bool> =
-        (0..1000).map(|_| queue.submit(Submission::default()).unwrap().wait().is_ok()).collect();
+        (0..1000).map(|_| queue.submit(CommandList::default()).unwrap().wait().is_ok()).collect();
     let failed = ends.iter().filter(|good| !**good).count() as u64;
     assert_eq!(device.injected(), Injected { completions: failed, ..Injected::default() });
     assert!((120..280).contains(&failed), "{failed} of 1000 failed instead of about 200");
@@ -43,10 +43,10 @@ fn a_loss_lasts_until_the_device_is_revived() {
     assert_eq!(buffer(), Ok(()));
     assert_eq!(buffer().unwrap_err().class(), ErrorClass::Lost);
     assert_eq!(buffer().unwrap_err().class(), ErrorClass::Lost);
-    assert_eq!(queue.submit(Submission::default()).unwrap_err().class(), ErrorClass::Lost);
+    assert_eq!(queue.submit(CommandList::default()).unwrap_err().class(), ErrorClass::Lost);
     device.revive();
     assert_eq!(buffer(), Ok(()));
-    queue.submit(Submission::default()).unwrap().wait().unwrap();
+    queue.submit(CommandList::default()).unwrap().wait().unwrap();
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn latencies_pass_by_the_clock_and_keep_the_order() {
     let when_full = WhenFull::Refuse;
     let descriptor = QueueDescriptor { max_in_flight: 3, when_full, ..QueueDescriptor::default() };
     let queue = device.queue(&descriptor).unwrap();
-    let ends: Vec<_> = (0..3).map(|_| queue.submit(Submission::default()).unwrap()).collect();
-    assert!(matches!(queue.submit(Submission::default()), Err(DeviceError::QueueFull { limit: 3 })));
+    let ends: Vec<_> = (0..3).map(|_| queue.submit(CommandList::default()).unwrap()).collect();
+    assert!(matches!(queue.submit(CommandList::default()), Err(DeviceError::QueueFull { limit: 3 })));
     clock.advance(Duration::from_millis(9));
     assert!(!ends[0].is_done());
     for done in 1..=3 {
@@ -74,7 +74,7 @@ fn hung_work_ends_when_hangs_are_ended_and_holds_back_what_is_behind_it() {
     let (device, clock) =
         wrapped(FaultPlan { hangs: Faults::at(1, ErrorClass::Lost), ..FaultPlan::default() });
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
-    let ends: Vec<_> = (0..3).map(|_| queue.submit(Submission::default()).unwrap()).collect();
+    let ends: Vec<_> = (0..3).map(|_| queue.submit(CommandList::default()).unwrap()).collect();
     clock.advance(Duration::from_secs(3600));
     let done: Vec<bool> = ends.iter().map(Completion::is_done).collect();
     assert_eq!(done, [true, false, false]);
@@ -95,8 +95,8 @@ fn results_are_wrong_and_writes_partial_in_what_commands_write() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let buffer = device.buffer(&BufferDescriptor::shared(8)).unwrap();
     let fill = || {
-        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 2, length: 4, value: 7 };
-        Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+        let fill = BufferFill::new(Arc::clone(&buffer), 2..6, 7).unwrap();
+        CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
     };
     let bytes = || {
         let mut bytes = [0; 8];

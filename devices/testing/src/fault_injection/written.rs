@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{Access, AddressSpace, ArgumentKind};
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Binding, BoundResource, Command, Submission};
-use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::command::{BoundResource, Command, CommandList, Dispatch};
 use anymetal_hal::time_sample::TIME_SAMPLE_BYTES;
 
 /// One written range, with the bytes that it had at the submission. Memory that the host cannot
@@ -21,24 +20,22 @@ pub(super) struct WrittenMemory {
 
 impl WrittenMemory {
     /// Everything that the commands write.
-    pub(super) fn of(submission: &Submission) -> Vec<WrittenMemory> {
+    pub(super) fn of(submission: &CommandList) -> Vec<WrittenMemory> {
         let mut written = Vec::new();
         for command in submission.commands.iter().flat_map(Command::expanded) {
             match command {
-                Command::Dispatch(dispatch) => bound(&dispatch.pipeline, &dispatch.bindings, &mut written),
-                Command::DispatchIndirect(dispatch) => {
-                    bound(&dispatch.pipeline, &dispatch.bindings, &mut written);
-                }
+                Command::Dispatch(dispatch) => bound(dispatch, &mut written),
+                Command::DispatchIndirect(indirect) => bound(indirect.dispatch(), &mut written),
                 Command::Copy(copy) => {
-                    note(&copy.destination, copy.destination_offset, copy.length, &mut written);
+                    note(copy.destination(), copy.destination_offset(), copy.length(), &mut written);
                 }
-                Command::Fill(fill) => note(&fill.buffer, fill.offset, fill.length, &mut written),
+                Command::Fill(fill) => note(fill.buffer(), fill.offset(), fill.length(), &mut written),
                 Command::MatrixProduct(product) => {
                     let result = &product.result;
                     note(&result.buffer, result.offset, product.result_bytes(), &mut written);
                 }
                 Command::SampleTime(sample) => {
-                    note(&sample.buffer, sample.offset, TIME_SAMPLE_BYTES, &mut written);
+                    note(sample.buffer(), sample.offset(), TIME_SAMPLE_BYTES, &mut written);
                 }
                 // Which kernels there are is not known yet.
                 Command::ExecuteEncoded(_)
@@ -67,10 +64,10 @@ impl WrittenMemory {
     }
 }
 
-fn bound(pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], written: &mut Vec<WrittenMemory>) {
-    for binding in bindings {
+fn bound(dispatch: &Dispatch, written: &mut Vec<WrittenMemory>) {
+    for binding in dispatch.bindings() {
         let BoundResource::Buffer { buffer, offset, length } = &binding.resource else { continue };
-        let argument = pipeline.kernel().argument(ArgumentKind::Buffer, binding.index);
+        let argument = dispatch.kernel().argument(ArgumentKind::Buffer, binding.index);
         let writes = argument.is_some_and(|argument| {
             argument.address_space != AddressSpace::Constant
                 && matches!(argument.access, Access::Write | Access::ReadWrite)

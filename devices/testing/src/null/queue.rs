@@ -16,7 +16,7 @@ use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
 use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::clock::AlarmId;
-use anymetal_hal::command::{Command, DEFAULT_DEADLINE, Submission};
+use anymetal_hal::command::{Command, CommandList, DEFAULT_DEADLINE, Dispatch};
 use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
@@ -25,7 +25,6 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, admit, take_back};
 use anymetal_hal::semaphore::Semaphore;
 use anymetal_hal::single_runner::SingleRunner;
-use anymetal_hal::validate;
 
 /// A queue's handle. Dropping it lets submitted work end.
 pub(super) struct NullQueue(Arc<QueueCore>);
@@ -56,7 +55,7 @@ struct QueueCore {
 
 /// A command buffer on its way.
 struct Item {
-    submission: Submission,
+    submission: CommandList,
     source: CompletionSource,
     timing: Timing,
     deadline: Option<(AlarmId, Arc<Expiry>)>,
@@ -189,12 +188,11 @@ impl QueueCore {
         source.finish(result.map(|()| timing));
     }
 
-    fn validate(&self, submission: &Submission) -> Result<(), DeviceError> {
+    fn validate(&self, submission: &CommandList) -> Result<(), DeviceError> {
         submission.commands.iter().try_for_each(|command| self.validate_command(command))
     }
 
     fn validate_command(&self, command: &Command) -> Result<(), DeviceError> {
-        let limits = &self.shared.capabilities;
         let mut foreign = false;
         command.each_buffer(&mut |buffer| {
             let own = buffer.as_any().downcast_ref::<NullBuffer>();
@@ -204,20 +202,9 @@ impl QueueCore {
             return Err(self.shared.wrong_device("buffer"));
         }
         match command {
-            Command::Dispatch(dispatch) => {
-                let kernel = self.kernel(&dispatch.pipeline)?;
-                validate::check_dispatch(kernel, dispatch, limits)?;
-            }
-            Command::DispatchIndirect(dispatch) => {
-                let kernel = self.kernel(&dispatch.pipeline)?;
-                validate::check_indirect_dispatch(kernel, dispatch, limits)?;
-            }
-            Command::Copy(copy) => {
-                validate::check_copy(copy, anymetal_hal::blit::same_buffer(&copy.source, &copy.destination))?;
-            }
-            Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+            Command::Dispatch(dispatch) => self.validate_dispatch(dispatch)?,
+            Command::DispatchIndirect(indirect) => self.validate_dispatch(indirect.dispatch())?,
             Command::MatrixProduct(product) => product.check()?,
-            Command::SampleTime(sample) => sample.check()?,
             Command::UpdateFence(fence) | Command::WaitFence(fence) => {
                 let own = fence.as_any().downcast_ref::<HostFence>();
                 let own = own.ok_or_else(|| self.shared.wrong_device("fence"))?;
@@ -233,9 +220,18 @@ impl QueueCore {
                 indirect.commands().iter().try_for_each(|command| self.validate_command(command))?;
             }
             Command::ExecuteEncoded(execution) => execution.check()?,
-            Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
+            Command::Copy(_)
+            | Command::Fill(_)
+            | Command::SampleTime(_)
+            | Command::WaitEvent { .. }
+            | Command::SignalEvent { .. } => {}
         }
         Ok(())
+    }
+
+    fn validate_dispatch(&self, dispatch: &Dispatch) -> Result<(), DeviceError> {
+        self.kernel(dispatch.pipeline())?;
+        dispatch.check_complete(&self.shared.capabilities).map(drop)
     }
 
     pub(super) fn kernel<'a>(&self, pipeline: &'a Arc<dyn Pipeline>) -> Result<&'a KernelInfo, DeviceError> {
@@ -252,7 +248,7 @@ impl Wake for QueueCore {
 }
 
 impl Queue for NullQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let core = &self.0;
         core.validate(&submission)?;
         let clock = core.shared.clock.as_ref();

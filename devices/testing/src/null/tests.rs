@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{BufferFill, Command, DEFAULT_DEADLINE, Deadline, InvalidDeadline, Submission};
+use anymetal_hal::command::{BufferFill, Command, CommandList, DEFAULT_DEADLINE, Deadline, InvalidDeadline};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::queue::{Cancellation, WhenFull};
 
@@ -22,9 +22,9 @@ fn deadlines_of_clients_are_numbers_of_seconds_and_zero_is_none() {
     assert_eq!((Deadline::Default.or(never), never.or(Deadline::After(Duration::ZERO))), (never, never));
 }
 
-fn waits(event: &Arc<dyn Event>, value: u64) -> Submission {
+fn waits(event: &Arc<dyn Event>, value: u64) -> CommandList {
     let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];
-    Submission { commands, ..Submission::default() }
+    CommandList { commands, ..CommandList::default() }
 }
 
 #[test]
@@ -33,10 +33,11 @@ fn everything_is_validated_and_ends_in_order() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let (event, buffer) = (device.event().unwrap(), device.buffer(&BufferDescriptor::shared(8)).unwrap());
     let fill = |length| {
-        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 0, length, value: 7 };
-        Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+        let fill = BufferFill::new(Arc::clone(&buffer), 0..length, 7).unwrap();
+        CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
     };
-    assert!(matches!(queue.submit(fill(9)), Err(DeviceError::RangeOutsideBuffer { .. })));
+    let outside = BufferFill::new(Arc::clone(&buffer), 0..9, 7).map(drop);
+    assert!(matches!(outside, Err(DeviceError::RangeOutsideBuffer { .. })));
     let (first, second) = (queue.submit(waits(&event, 1)).unwrap(), queue.submit(fill(8)).unwrap());
     assert!(!second.is_done() && queue.in_flight() == 2 && !buffer.wait_unused(Some(Duration::ZERO)));
     event.signal(1);

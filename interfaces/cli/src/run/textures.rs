@@ -3,11 +3,9 @@
 //! Owns [`Resources`]. Invariant: when [`bind`] succeeds, every texture and sampler of the kernel is given
 //! exactly once, with a format that the kernel takes.
 
-use anymetal::reflection::{Access, ArgumentInfo, KernelInfo, ScalarType};
-use anymetal::texture::{AddressMode, BindingRole, Filter, MipFilter, TextureKind};
-use anymetal::texture::{TextureType, format_constant};
-use anymetal::{Device, PixelFormat, SamplerDescriptor, Texture, TextureDescriptor};
-use anymetal_driver::{ConstantKey, ConstantValue};
+use anymetal::reflection::{Access, ArgumentInfo, KernelInfo};
+use anymetal::texture::{AddressMode, BindingRole, Filter, MipFilter, TextureKind, TextureType};
+use anymetal::{Device, SamplerDescriptor, Texture, TextureDescriptor};
 
 use super::picture::Picture;
 use super::spec::{ArgumentSpec, Spec};
@@ -69,30 +67,6 @@ fn find<'k>(
         let what = if is_sampler { "sampler" } else { "texture" };
         Failure::Input(format!("kernel `{}` has no {what} {which}", kernel.name))
     })
-}
-
-/// The format that the specification gives a texture, if it is one for textures.
-fn format_of(spec: &Spec) -> Result<Option<PixelFormat>, String> {
-    Ok(match spec {
-        Spec::Picture(_, Some(format)) | Spec::Texture(format, ..) => Some(*format),
-        Spec::Picture(path, None) => Some(Picture::read(path)?.natural),
-        _ => None,
-    })
-}
-
-/// Values of the constants that are the formats of the textures, to compile the kernel for them.
-pub(crate) fn known_formats(
-    kernel: &KernelInfo,
-    specs: &[ArgumentSpec],
-) -> Result<Vec<(ConstantKey, ConstantValue)>, Failure> {
-    let mut known = Vec::new();
-    for ArgumentSpec { which, spec } in specs {
-        let Some(format) = format_of(spec).map_err(Failure::Input)? else { continue };
-        let (_, index) = find(which, kernel, false)?;
-        let value = ConstantValue::Typed(ScalarType::U64, format.word().bits());
-        known.push((ConstantKey::Index(format_constant(index)), value));
-    }
-    Ok(known)
 }
 
 /// Makes the textures and samplers that the specifications are for.

@@ -55,7 +55,8 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 impl Prepared for Scan {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&self.groups);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&self.groups);
         for level in &self.levels {
             for (index, buffer) in [&level.source, &level.target, &level.totals].into_iter().enumerate() {
                 encoder.set_buffer(index as u32, buffer, 0)?;
@@ -63,7 +64,7 @@ impl Prepared for Scan {
             encoder.set_argument(3, level.count as u32);
             encoder.dispatch_threads(level.count.next_multiple_of(GROUP), GROUP)?;
         }
-        let mut encoder = encoder.set_pipeline(&self.add);
+        encoder.set_pipeline(&self.add);
         for pair in self.levels.windows(2).rev() {
             encoder.set_buffer(0, &pair[0].target, 0)?;
             encoder.set_buffer(1, &pair[1].target, 0)?;

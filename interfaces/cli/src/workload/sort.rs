@@ -44,7 +44,8 @@ impl Sort {
 impl Prepared for Sort {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&self.pipeline);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&self.pipeline);
         encoder.set_buffer(0, &self.target, 0)?;
         for (block, stride) in self.strides() {
             encoder.set_argument(1, block);

@@ -36,7 +36,7 @@ fn a_warm_start_needs_no_llvm() {
     let folder = bench.path("cache");
     bench.set("ANYMETAL_CACHE", folder.to_str().unwrap());
     assert_eq!(run(&bench).json()["interpreted"], false);
-    assert_eq!(files(&folder).len(), 2, "an object and a manifest");
+    assert_eq!(files(&folder).len(), 3, "a description, an object and a manifest");
     hide_llvm(&mut bench);
     let warm = run(&bench);
     assert_eq!(warm.json()["interpreted"], false);

@@ -229,6 +229,37 @@ fn the_default_group_fits_the_kernels_limit() {
 }
 
 #[test]
+fn the_default_group_is_the_one_that_the_kernel_requires() {
+    let bench = Bench::new();
+    bench.write(
+        "required.metal",
+        "[[required_threads_per_threadgroup(64)]]
+         kernel void size(device uint* y, uint i [[thread_position_in_grid]], uint n [[threads_per_threadgroup]]) {
+             y[i] = n;
+         }",
+    );
+    for (grid, extent) in [("--threads", "128"), ("--groups", "2")] {
+        let call = [
+            "run",
+            "required.metal",
+            "-k",
+            "size",
+            grid,
+            extent,
+            "--arg",
+            "y=zeros:u32:128",
+            "--print",
+            "y:1",
+        ];
+        let object = bench.run(&[&call[..], &["--json"]].concat()).expect(0).json();
+        assert_eq!(
+            (&object["threadgroup"], &object["outputs"][0]["values"]),
+            (&json!([64, 1, 1]), &json!([64]))
+        );
+    }
+}
+
+#[test]
 fn empty_grids_and_empty_buffers_are_fine() {
     let bench = Bench::new();
     let file = source("saxpy.metal");

@@ -66,14 +66,19 @@ fn levels_do_not_share_cached_code() {
     let mut bench = bench(&[], "");
     let folder = bench.path("cache");
     bench.set("ANYMETAL_CACHE", folder.to_str().unwrap());
-    let mut objects = 0;
+    let mut files_of_levels = 0;
     // The processor's own is no level's.
     for level in std::iter::once("").chain(levels().map(CpuLevel::name)) {
         bench.set("ANYMETAL_CPU_LEVEL", level);
         for _ in 0..2 {
             bench.run(RUN).expect(0);
         }
-        objects += 1;
-        assert_eq!(files(&folder).len(), 1 + objects, "a manifest, and an object for each: `{level}`");
+        files_of_levels += 2;
+        let expected = 1 + files_of_levels;
+        assert_eq!(
+            files(&folder).len(),
+            expected,
+            "a manifest, a description and an object for each: `{level}`"
+        );
     }
 }

@@ -138,7 +138,7 @@ impl Bindings {
     }
 
     /// Sets the buffers and bytes on an encoder, for commands that inherit them.
-    pub(crate) fn set<'a, State>(&'a self, encoder: &mut anymetal::ComputeEncoder<'a, State>) {
+    pub(crate) fn set<'a>(&'a self, encoder: &mut anymetal::ComputeEncoder<'a>) {
         for (slot, index) in self.slots.iter().zip(0..) {
             encoder.set_argument(index, slot);
         }
@@ -194,7 +194,8 @@ impl Bindings {
         let kernel = pipeline.kernel();
         self.resources.check(method, kernel);
         commands.encode(method, |commands| {
-            let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
+            let mut encoder = commands.compute_encoder();
+            encoder.set_pipeline(pipeline);
             if encodes(kernel) {
                 self.used.tell(&mut encoder)?;
             }

@@ -7,7 +7,7 @@
 
 use anymetal::BufferSlice;
 use anymetal::Error;
-use anymetal::command::{EncoderState, IndirectCommandBufferDescriptor};
+use anymetal::command::IndirectCommandBufferDescriptor;
 
 use super::commands::Commands;
 use super::dispatches::{Bindings, Grid, Slot};
@@ -69,23 +69,20 @@ impl IndirectBuffer {
     ) {
         let memory = self.shared_memory(method);
         target.encode(method, |commands| {
-            let encoder = commands.compute_encoder();
-            match pipeline {
-                Some(pipeline) => {
-                    let mut encoder = encoder.set_pipeline(&pipeline.ivars().pipeline);
-                    bindings.set(&mut encoder);
-                    self.encode(memory, what, encoder, bindings)
-                }
-                None => self.encode(memory, what, encoder, bindings),
+            let mut encoder = commands.compute_encoder();
+            if let Some(pipeline) = pipeline {
+                encoder.set_pipeline(&pipeline.ivars().pipeline);
+                bindings.set(&mut encoder);
             }
+            self.encode(memory, what, encoder, bindings)
         });
     }
 
-    fn encode<State: EncoderState>(
+    fn encode(
         &self,
         memory: &anymetal::command::IndirectCommandBuffer,
         what: Executed,
-        mut encoder: anymetal::ComputeEncoder<'_, State>,
+        mut encoder: anymetal::ComputeEncoder<'_>,
         bindings: &Bindings,
     ) -> Result<(), Error> {
         bindings.used().tell(&mut encoder)?;

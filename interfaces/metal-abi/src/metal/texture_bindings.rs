@@ -4,7 +4,6 @@
 //! be missing: such a texture has no texels, so reads give zeros and writes are dropped.
 
 use anymetal::argument::{InlineBytes, Unbound};
-use anymetal::command::WithPipeline;
 use anymetal::reflection::{Access, ArgumentInfo, KernelInfo};
 use anymetal::texture::BindingRole;
 use anymetal::{ComputeEncoder, SamplerDescriptor};
@@ -93,7 +92,7 @@ impl TextureBindings {
     }
 
     /// Binds what a kernel takes.
-    pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_, WithPipeline>) {
+    pub(crate) fn bind(&self, kernel: &KernelInfo, encoder: &mut ComputeEncoder<'_>) {
         for argument in kernel.arguments.iter().filter(|argument| argument.enabled) {
             let is_bound = match argument.role() {
                 // A log, and what encoding needs, is bound when the work is given to the device.

@@ -29,10 +29,7 @@ impl Used {
     }
 
     /// Tells an encoder of it.
-    pub(crate) fn tell<State>(
-        &self,
-        encoder: &mut anymetal::ComputeEncoder<'_, State>,
-    ) -> Result<(), anymetal::Error> {
+    pub(crate) fn tell(&self, encoder: &mut anymetal::ComputeEncoder<'_>) -> Result<(), anymetal::Error> {
         self.buffers.iter().for_each(|buffer| encoder.use_region(&buffer.region()));
         // One that kernels have no handle of is none of theirs.
         let mut encoded = self.commands.iter().filter_map(|commands| commands.ivars().encoded());

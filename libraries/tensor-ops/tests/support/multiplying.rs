@@ -12,7 +12,7 @@ use anymetal::{bf16, f16};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::event::Event;
@@ -71,7 +71,7 @@ impl HalDevice for Multiplying {
 }
 
 impl Queue for MultiplyingQueue {
-    fn submit(&self, mut submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, mut submission: CommandList) -> Result<Completion, DeviceError> {
         if let [Command::MatrixProduct(product)] = &*submission.commands {
             product.check()?;
             multiply(product)?;

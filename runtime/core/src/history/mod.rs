@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::record::recorder::{EntryId, Recorder};
 use anymetal_hal::artifact::Artifact;
-use anymetal_hal::command::Submission;
+use anymetal_hal::command::CommandList;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
@@ -73,7 +73,7 @@ impl History {
         self.recording().save(path)
     }
 
-    pub(crate) fn note(&self, stream: u32, label: &str, commands: &Submission) -> EntryId {
+    pub(crate) fn note(&self, stream: u32, label: &str, commands: &CommandList) -> EntryId {
         self.recorder.note(stream, label, commands)
     }
 

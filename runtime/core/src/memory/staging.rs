@@ -22,7 +22,7 @@ use crate::memory::allocator::AllocatedBuffer;
 use crate::memory::error::MemoryError;
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
-use crate::submission::{ExecError, Outcome, Submission};
+use crate::submission::{CommittedCommands, ExecError, Outcome};
 use crate::sync::{Mutex, lock};
 
 /// Each piece starts at a multiple of this: what the strictest copy engines want.
@@ -181,13 +181,10 @@ impl UploadBatch {
         self.pieces.push(piece);
         self.bytes += length;
         self.shared.buffer.write(source_offset, bytes)?;
-        self.commands.push(Command::Copy(BufferCopy {
-            source: Arc::clone(&self.shared.buffer),
-            source_offset,
-            destination: Arc::clone(destination.buffer()),
-            destination_offset: destination.offset(),
-            length,
-        }));
+        let (source, target) = (Arc::clone(&self.shared.buffer), Arc::clone(destination.buffer()));
+        let range = source_offset..source_offset + length;
+        let copy = BufferCopy::new(source, range, target, destination.offset())?;
+        self.commands.push(Command::Copy(copy));
         Ok(())
     }
 
@@ -209,7 +206,11 @@ impl UploadBatch {
     /// Commits the uploads to a stream, to run after other work has ended well too. The ring's bytes are free
     /// again when the submission has ended, however, or at once if there is no place in the stream. Until
     /// then they are charged to the stream's tenant.
-    pub fn commit(mut self, stream: &Stream, after: Option<&Submission>) -> Result<Submission, ExecError> {
+    pub fn commit(
+        mut self,
+        stream: &Stream,
+        after: Option<&CommittedCommands>,
+    ) -> Result<CommittedCommands, ExecError> {
         let tenant = stream.options().tenant.as_ref();
         let charge = tenant.map(|tenant| tenant.charge_bytes(self.bytes)).transpose()?;
         let mut command_buffer = stream.command_buffer()?.label("upload");

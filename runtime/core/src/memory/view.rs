@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{BoundResource, BufferCopy, BufferFill, Command};
-use anymetal_hal::validate::check_copy;
 
 use crate::memory::error::MemoryError;
 
@@ -120,21 +119,16 @@ impl BufferView {
                 destination_len: destination.length,
             });
         }
-        let copy = BufferCopy {
-            source: Arc::clone(&self.buffer),
-            source_offset: self.offset,
-            destination: Arc::clone(&destination.buffer),
-            destination_offset: destination.offset,
-            length: self.length,
-        };
-        check_copy(&copy, same_buffer(&self.buffer, &destination.buffer))?;
+        let (source, range) = (Arc::clone(&self.buffer), self.offset..self.offset + self.length);
+        let copy = BufferCopy::new(source, range, Arc::clone(&destination.buffer), destination.offset)?;
         Ok(Command::Copy(copy))
     }
 
     /// The command that sets every byte.
     pub fn fill(&self, value: u8) -> Command {
-        let buffer = Arc::clone(&self.buffer);
-        Command::Fill(BufferFill { buffer, offset: self.offset, length: self.length, value })
+        let range = self.offset..self.offset + self.length;
+        let fill = BufferFill::new(Arc::clone(&self.buffer), range, value);
+        Command::Fill(fill.expect("a view is within its buffer"))
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod device;
 use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::{Artifact, ArtifactTarget};
-use anymetal_hal::command::{Command, Submission, Timestamps};
+use anymetal_hal::command::{Command, CommandList, Timestamps};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::encoded_commands::ExecutionCounts;
 use anymetal_hal::pipeline::Pipeline;
@@ -100,12 +100,12 @@ pub(crate) struct Observed {
 impl Observation {
     /// Notes what a submission does. May have its commands timed.
     #[inline]
-    pub(crate) fn begin(stream: &StreamCore, commands: &mut Submission) -> Observation {
+    pub(crate) fn begin(stream: &StreamCore, commands: &mut CommandList) -> Observation {
         let (metrics, spanned) = (metrics_on(), span::submission_sampled());
         if !metrics && !spanned { Observation::None } else { Self::of(stream, commands, metrics, spanned) }
     }
 
-    fn of(stream: &StreamCore, commands: &mut Submission, metrics: bool, spanned: bool) -> Observation {
+    fn of(stream: &StreamCore, commands: &mut CommandList, metrics: bool, spanned: bool) -> Observation {
         let device = stream.context.device().name();
         let (kernels, copied_bytes) = match metrics {
             true => noted(stream, device, commands),
@@ -202,24 +202,11 @@ impl Kernels {
 }
 
 fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
-    match command {
-        Command::Dispatch(dispatch) => Some(&*dispatch.pipeline),
-        Command::DispatchIndirect(dispatch) => Some(&*dispatch.pipeline),
-        Command::Copy(_)
-        | Command::Fill(_)
-        | Command::MatrixProduct(_)
-        | Command::ExecuteIndirect(_)
-        | Command::ExecuteEncoded(_)
-        | Command::SampleTime(_)
-        | Command::WaitEvent { .. }
-        | Command::SignalEvent { .. }
-        | Command::UpdateFence(_)
-        | Command::WaitFence(_) => None,
-    }
+    command.dispatch().map(|dispatch| &**dispatch.pipeline())
 }
 
 /// What executions of encoded commands will have done.
-fn encoded(submission: &Submission) -> Vec<Arc<ExecutionCounts>> {
+fn encoded(submission: &CommandList) -> Vec<Arc<ExecutionCounts>> {
     let counts = submission.commands.iter().filter_map(|command| match command {
         Command::ExecuteEncoded(execution) => Some(Arc::clone(&execution.counts)),
         _ => None,
@@ -228,7 +215,7 @@ fn encoded(submission: &Submission) -> Vec<Arc<ExecutionCounts>> {
 }
 
 /// The kernels of a submission, and the bytes that it copies.
-fn noted(stream: &StreamCore, device: &str, submission: &mut Submission) -> (Kernels, u64) {
+fn noted(stream: &StreamCore, device: &str, submission: &mut CommandList) -> (Kernels, u64) {
     if let [command] = submission.commands.as_slice()
         && let Some(pipeline) = pipeline_of(command)
     {
@@ -267,9 +254,9 @@ struct Counts<'a> {
 impl Counts<'_> {
     fn note(&mut self, command: &Command) {
         match command {
-            Command::Dispatch(dispatch) => self.dispatched(&*dispatch.pipeline),
-            Command::DispatchIndirect(dispatch) => self.dispatched(&*dispatch.pipeline),
-            Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
+            Command::Dispatch(dispatch) => self.dispatched(&**dispatch.pipeline()),
+            Command::DispatchIndirect(indirect) => self.dispatched(&**indirect.dispatch().pipeline()),
+            Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length()),
             Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
             Command::Fill(_)
             | Command::MatrixProduct(_)

@@ -15,7 +15,9 @@ use crate::record::{
 };
 use anymetal_hal::artifact::{Artifact, ArtifactCode};
 use anymetal_hal::buffer::{Buffer, StorageMode};
-use anymetal_hal::command::{Binding, BoundResource, Command, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Command, CommandList, Dispatch, Grid, ThreadgroupMemory,
+};
 use anymetal_hal::completion::{Completion, Outcome};
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
@@ -128,7 +130,7 @@ impl Recorder {
     }
 
     /// Notes a submission that is about to be handed over.
-    pub fn note(&self, queue: u32, queue_label: &str, submission: &Submission) -> EntryId {
+    pub fn note(&self, queue: u32, queue_label: &str, submission: &CommandList) -> EntryId {
         let contents = self.contents(submission);
         // What is executed indirectly is told as what it is, so that a recording needs no encoding to run.
         let all = || submission.commands.iter().flat_map(Command::expanded);
@@ -205,7 +207,7 @@ impl Recorder {
     }
 
     /// The distinct buffers of a submission; with their bytes, if those are kept.
-    fn contents<'a>(&self, submission: &'a Submission) -> Vec<(&'a Arc<dyn Buffer>, Option<Arc<[u8]>>)> {
+    fn contents<'a>(&self, submission: &'a CommandList) -> Vec<(&'a Arc<dyn Buffer>, Option<Arc<[u8]>>)> {
         if !self.options.contents {
             return Vec::new();
         }
@@ -238,42 +240,35 @@ impl State {
         Some(match command {
             Command::ExecuteIndirect(_) => return None,
             Command::ExecuteEncoded(_) => RecordedCommand::ExecuteEncoded,
-            Command::Dispatch(dispatch) => RecordedCommand::Dispatch {
-                pipeline: self.pipeline(&dispatch.pipeline),
-                bindings: self.bindings(&dispatch.bindings),
-                threadgroup_memory: threadgroup_memory(&dispatch.threadgroup_memory),
-                grid: match dispatch.grid {
+            Command::Dispatch(dispatch) => {
+                let grid = match dispatch.grid() {
                     Grid::Threads(threads) => RecordedGrid::Threads(threads),
                     Grid::Threadgroups(groups) => RecordedGrid::Threadgroups(groups),
-                },
-                group_size: dispatch.group_size,
-                cooperative: dispatch.cooperative,
-            },
-            Command::DispatchIndirect(dispatch) => RecordedCommand::Dispatch {
-                pipeline: self.pipeline(&dispatch.pipeline),
-                bindings: self.bindings(&dispatch.bindings),
-                threadgroup_memory: threadgroup_memory(&dispatch.threadgroup_memory),
-                grid: RecordedGrid::Indirect(self.buffers.of(&dispatch.counts).0, dispatch.counts_offset),
-                group_size: dispatch.group_size,
-                cooperative: false,
-            },
+                };
+                self.dispatch(dispatch, grid)
+            }
+            Command::DispatchIndirect(indirect) => {
+                let grid =
+                    RecordedGrid::Indirect(self.buffers.of(indirect.counts()).0, indirect.counts_offset());
+                self.dispatch(indirect.dispatch(), grid)
+            }
             Command::MatrixProduct(product) => {
                 let numbered = product.try_map(|buffer| Ok::<_, Infallible>(self.buffers.of(buffer).0));
                 let Ok(numbered) = numbered;
                 RecordedCommand::MatrixProduct(Box::new(numbered))
             }
             Command::Copy(copy) => RecordedCommand::Copy {
-                source: (self.buffers.of(&copy.source).0, copy.source_offset),
-                destination: (self.buffers.of(&copy.destination).0, copy.destination_offset),
-                length: copy.length,
+                source: (self.buffers.of(copy.source()).0, copy.source_offset()),
+                destination: (self.buffers.of(copy.destination()).0, copy.destination_offset()),
+                length: copy.length(),
             },
             Command::Fill(fill) => RecordedCommand::Fill {
-                target: (self.buffers.of(&fill.buffer).0, fill.offset),
-                length: fill.length,
-                value: fill.value,
+                target: (self.buffers.of(fill.buffer()).0, fill.offset()),
+                length: fill.length(),
+                value: fill.value(),
             },
             Command::SampleTime(sample) => {
-                RecordedCommand::SampleTime { target: (self.buffers.of(&sample.buffer).0, sample.offset) }
+                RecordedCommand::SampleTime { target: (self.buffers.of(sample.buffer()).0, sample.offset()) }
             }
             Command::WaitEvent { event, value } => {
                 RecordedCommand::WaitEvent { event: self.events.of(event).0, value: *value }
@@ -284,6 +279,17 @@ impl State {
             Command::UpdateFence(fence) => RecordedCommand::UpdateFence { fence: self.fences.of(fence).0 },
             Command::WaitFence(fence) => RecordedCommand::WaitFence { fence: self.fences.of(fence).0 },
         })
+    }
+
+    fn dispatch(&mut self, dispatch: &Dispatch, grid: RecordedGrid) -> RecordedCommand {
+        RecordedCommand::Dispatch {
+            pipeline: self.pipeline(dispatch.pipeline()),
+            bindings: self.bindings(dispatch.bindings()),
+            threadgroup_memory: threadgroup_memory(dispatch.threadgroup_memory()),
+            grid,
+            group_size: dispatch.group_size(),
+            cooperative: dispatch.is_cooperative(),
+        }
     }
 
     fn bindings(&mut self, bindings: &[Binding]) -> Vec<(u32, RecordedBinding)> {

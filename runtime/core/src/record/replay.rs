@@ -11,7 +11,7 @@ use crate::record::{Entry, RecordedBinding, RecordedCommand, RecordedGrid, Recor
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, IndirectDispatch, Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, Command, CommandList, Dispatch, Grid, IndirectDispatch,
     ThreadgroupMemory,
 };
 use anymetal_hal::completion::Outcome;
@@ -143,7 +143,7 @@ impl<'a> Stage<'a> {
             return Err(ReplayError::CommandsLeftOut { entry, left_out });
         }
         self.prepare_buffers(entry)?;
-        let mut submission = Submission { label: entry.label.clone(), ..Submission::default() };
+        let mut submission = CommandList { label: entry.label.clone(), ..CommandList::default() };
         for command in &entry.commands {
             submission.commands.push(self.command(command)?);
         }
@@ -209,24 +209,21 @@ impl<'a> Stage<'a> {
                 let shape = (grid, *group_size, *cooperative);
                 self.dispatch(pipeline, bindings, threadgroup_memory, shape)?
             }
-            RecordedCommand::Copy { source, destination, length } => Command::Copy(BufferCopy {
-                source: self.buffer(source.0)?,
-                source_offset: source.1,
-                destination: self.buffer(destination.0)?,
-                destination_offset: destination.1,
-                length: *length,
-            }),
-            RecordedCommand::Fill { target: (buffer, offset), length, value } => Command::Fill(BufferFill {
-                buffer: self.buffer(*buffer)?,
-                offset: *offset,
-                length: *length,
-                value: *value,
-            }),
+            RecordedCommand::Copy { source, destination, length } => {
+                let (from, to) = (self.buffer(source.0)?, self.buffer(destination.0)?);
+                let copy = BufferCopy::new(from, range(source.1, *length), to, destination.1);
+                Command::Copy(copy.map_err(|error| self.device_error(error))?)
+            }
+            RecordedCommand::Fill { target: (buffer, offset), length, value } => {
+                let fill = BufferFill::new(self.buffer(*buffer)?, range(*offset, *length), *value);
+                Command::Fill(fill.map_err(|error| self.device_error(error))?)
+            }
             RecordedCommand::MatrixProduct(product) => {
                 Command::MatrixProduct(Box::new(product.try_map(|buffer| self.buffer(*buffer))?))
             }
             RecordedCommand::SampleTime { target: (buffer, offset) } => {
-                Command::SampleTime(TimeSample { buffer: self.buffer(*buffer)?, offset: *offset })
+                let sample = TimeSample::new(self.buffer(*buffer)?, *offset);
+                Command::SampleTime(sample.map_err(|error| self.device_error(error))?)
             }
             RecordedCommand::WaitEvent { event, value } => {
                 let event = self.event(*event)?;
@@ -250,29 +247,21 @@ impl<'a> Stage<'a> {
         threadgroup_memory: Vec<ThreadgroupMemory>,
         (grid, group_size, cooperative): (&RecordedGrid, [u32; 3], bool),
     ) -> Result<Command, ReplayError> {
-        let grid = match *grid {
-            RecordedGrid::Threads(threads) => Grid::Threads(threads),
-            RecordedGrid::Threadgroups(groups) => Grid::Threadgroups(groups),
-            RecordedGrid::Indirect(counts, counts_offset) => {
-                let counts = self.buffer(counts)?;
-                return Ok(Command::DispatchIndirect(IndirectDispatch {
-                    pipeline,
-                    bindings,
-                    threadgroup_memory,
-                    counts,
-                    counts_offset,
-                    group_size,
-                }));
-            }
+        let dispatch = |grid| {
+            Dispatch::new(pipeline, grid, group_size)
+                .with_bindings(bindings)
+                .with_threadgroup_memory(threadgroup_memory)
+                .with_cooperation(cooperative)
         };
-        Ok(Command::Dispatch(Dispatch {
-            pipeline,
-            bindings,
-            threadgroup_memory,
-            grid,
-            group_size,
-            cooperative,
-        }))
+        Ok(match *grid {
+            RecordedGrid::Threads(threads) => Command::Dispatch(dispatch(Grid::Threads(threads))),
+            RecordedGrid::Threadgroups(groups) => Command::Dispatch(dispatch(Grid::Threadgroups(groups))),
+            RecordedGrid::Indirect(counts, offset) => {
+                let counts = self.buffer(counts)?;
+                let indirect = IndirectDispatch::new(dispatch(Grid::Threadgroups([1; 3])), counts, offset);
+                Command::DispatchIndirect(indirect.map_err(|error| self.device_error(error))?)
+            }
+        })
     }
 
     fn bindings(&self, bindings: &[(u32, RecordedBinding)]) -> Result<Vec<Binding>, ReplayError> {
@@ -332,4 +321,9 @@ impl<'a> Stage<'a> {
     fn device_error(&self, source: DeviceError) -> ReplayError {
         ReplayError::Device { entry: self.entry, source }
     }
+}
+
+/// The range of a recording; one that ends beyond all addresses is refused with its buffer.
+fn range(start: u64, length: u64) -> std::ops::Range<u64> {
+    start..start.saturating_add(length)
 }

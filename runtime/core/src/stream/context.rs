@@ -10,7 +10,7 @@ use std::time::Duration;
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::{Clock, SystemClock};
-use anymetal_hal::command::{BufferFill, Command, Submission};
+use anymetal_hal::command::{BufferFill, Command, CommandList};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
@@ -209,10 +209,9 @@ impl Context {
         let mut ends = Vec::new();
         for turn in 0..lanes.len() {
             let (queue, buffer) = &lanes[turn % streams];
-            let fill =
-                || BufferFill { buffer: Arc::clone(buffer), offset: 0, length: MEASURED_BYTES, value: 0 };
-            let commands = (0..MEASURED_FILLS).map(|_| Command::Fill(fill())).collect();
-            ends.push(queue.submit(Submission { commands, ..Submission::default() })?);
+            let fill = || BufferFill::new(Arc::clone(buffer), 0..MEASURED_BYTES, 0).map(Command::Fill);
+            let commands = (0..MEASURED_FILLS).map(|_| fill()).collect::<Result<_, _>>()?;
+            ends.push(queue.submit(CommandList { commands, ..CommandList::default() })?);
         }
         for end in ends {
             end.wait()?;

@@ -38,7 +38,7 @@ use crate::event::Event;
 use crate::stream::context::Context;
 use crate::stream::permit::Permit;
 use crate::submission::command_buffer::CommandBuffer;
-use crate::submission::{ExecError, Submission, SubmissionCore};
+use crate::submission::{CommittedCommands, ExecError, SubmissionCore};
 use crate::tenant::{Tenant, WorkCharge};
 
 /// How a stream works.
@@ -248,12 +248,12 @@ impl Stream {
     }
 
     /// A point in the stream: ends when everything committed before has ended, and can be depended on.
-    pub fn marker(&self) -> Result<Submission, ExecError> {
+    pub fn marker(&self) -> Result<CommittedCommands, ExecError> {
         Ok(self.command_buffer()?.commit())
     }
 
     /// Raises an event when everything committed before has ended well.
-    pub fn record(&self, event: &Event, value: u64) -> Result<Submission, ExecError> {
+    pub fn record(&self, event: &Event, value: u64) -> Result<CommittedCommands, ExecError> {
         let mut command_buffer = self.command_buffer()?;
         command_buffer.signal_event(event, value)?;
         Ok(command_buffer.commit())
@@ -262,7 +262,7 @@ impl Stream {
     /// Cancels everything that the device has not started; says how many.
     pub fn cancel_waiting(&self) -> usize {
         let waiting: Vec<_> = self.core().lock().waiting.iter().cloned().collect();
-        let cancelled = waiting.into_iter().map(Submission::new).map(|waiting| waiting.cancel());
+        let cancelled = waiting.into_iter().map(CommittedCommands::new).map(|waiting| waiting.cancel());
         cancelled.filter(|answer| *answer == anymetal_hal::queue::Cancellation::Removed).count()
     }
 

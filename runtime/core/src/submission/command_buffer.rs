@@ -15,8 +15,8 @@
 //! ```compile_fail,E0499
 //! # fn example(stream: &anymetal_core::stream::Stream) {
 //! let mut command_buffer = stream.command_buffer().unwrap();
-//! let (compute, blit) = (command_buffer.compute(), command_buffer.blit());
-//! compute.end_encoding();
+//! let (first, second) = (command_buffer.blit(), command_buffer.blit());
+//! first.end_encoding();
 //! # }
 //! ```
 //! ```compile_fail,E0382
@@ -32,10 +32,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::Buffer;
+use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{
-    Command, Deadline, ResidentBuffer, ResourceUsage, Submission as Commands, Timestamps,
+    Command, CommandList, Deadline, Dispatch, IndirectDispatch, ResidentBuffer, ResourceUsage, Timestamps,
 };
+use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::Fence;
 use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::time_sample::TimeSample;
 
@@ -43,10 +46,9 @@ use crate::event::{Bridge, Event};
 use crate::observe::Observation;
 use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
-use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
 use crate::submission::{
-    Attached, Callback, Dependency, ExecError, Outcome, Submission, SubmissionCore, Work,
+    Attached, Callback, CommittedCommands, Dependency, ExecError, Outcome, SubmissionCore, Work,
 };
 use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::Trace;
@@ -57,7 +59,7 @@ pub struct CommandBuffer {
     permit: Permit,
     charge: Option<WorkCharge>,
     staging_charge: Option<MemoryCharge>,
-    commands: Commands,
+    commands: CommandList,
     dependencies: Vec<Dependency>,
     callbacks: Vec<Callback>,
     bridges: Vec<Bridge>,
@@ -71,7 +73,7 @@ impl CommandBuffer {
             permit,
             charge,
             staging_charge: None,
-            commands: Commands { deadline: stream.default_deadline(), ..Commands::default() },
+            commands: CommandList { deadline: stream.default_deadline(), ..CommandList::default() },
             dependencies: Vec::new(),
             callbacks: Vec::new(),
             bridges: Vec::new(),
@@ -106,22 +108,60 @@ impl CommandBuffer {
 
     /// Runs the work only after another submission, of any stream and device, has ended well. If that one
     /// fails or is cancelled, this one does not run.
-    pub fn after(mut self, other: &Submission) -> Self {
+    pub fn after(mut self, other: &CommittedCommands) -> Self {
         self.dependencies.push(Dependency { on: Arc::clone(other.core()), subscribed: false });
         self
     }
 
-    /// Calls back when the work has ended; see [`Submission::on_done`].
+    /// Calls back when the work has ended; see [`CommittedCommands::on_done`].
     pub fn on_done(mut self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
         self.callbacks.push(Box::new(callback));
         self
     }
 
-    /// Encodes kernels. The encoder ends when it is dropped.
-    pub fn compute(&mut self) -> ComputeEncoder<'_, NoPipeline> {
-        let device = &self.stream.context.inner.device;
-        let (commands, resident) = (&mut self.commands.commands, &mut self.commands.resident);
-        ComputeEncoder::new(commands, resident, device.capabilities())
+    /// Encodes a dispatch.
+    ///
+    /// # Errors
+    /// A grid, threadgroup size, binding or length that the kernel or the device does not allow. The dispatch
+    /// is not encoded then.
+    pub fn encode(&mut self, dispatch: Dispatch) -> Result<(), DeviceError> {
+        dispatch.check(self.limits())?;
+        self.commands.commands.push(Command::Dispatch(dispatch));
+        Ok(())
+    }
+
+    /// Encodes a dispatch whose grid is read from a buffer.
+    ///
+    /// # Errors
+    /// As [`CommandBuffer::encode`], except that the grid is checked when its turn comes.
+    pub fn encode_indirect(&mut self, dispatch: IndirectDispatch) -> Result<(), DeviceError> {
+        dispatch.dispatch().check(self.limits())?;
+        self.commands.commands.push(Command::DispatchIndirect(dispatch));
+        Ok(())
+    }
+
+    /// Encodes an execution of commands that kernels encode.
+    ///
+    /// # Errors
+    /// Those of [`EncodedExecution::check`].
+    pub fn execute_encoded(&mut self, execution: EncodedExecution) -> Result<(), DeviceError> {
+        execution.check()?;
+        self.commands.commands.push(Command::ExecuteEncoded(Box::new(execution)));
+        Ok(())
+    }
+
+    /// Updates a fence once all earlier commands are done.
+    pub fn update_fence(&mut self, fence: &Arc<dyn Fence>) {
+        self.commands.commands.push(Command::UpdateFence(Arc::clone(fence)));
+    }
+
+    /// Delays the following commands until the last earlier update of the fence is done.
+    pub fn wait_for_fence(&mut self, fence: &Arc<dyn Fence>) {
+        self.commands.commands.push(Command::WaitFence(Arc::clone(fence)));
+    }
+
+    fn limits(&self) -> &Capabilities {
+        self.stream.context.inner.device.capabilities()
     }
 
     /// Makes a buffer reachable for kernels that find its address in memory. What is bound is reachable
@@ -149,11 +189,9 @@ impl CommandBuffer {
     /// Writes what the device's clock shows once everything before is done.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] if the device does not sample its clock, and those of
-    /// [`TimeSample::check`].
+    /// [`DeviceError::Unsupported`] if the device does not sample its clock.
     pub fn sample_time(&mut self, sample: TimeSample) -> Result<(), DeviceError> {
         self.stream.context.inner.device.clock_ns()?;
-        sample.check()?;
         self.commands.commands.push(Command::SampleTime(sample));
         Ok(())
     }
@@ -201,7 +239,7 @@ impl CommandBuffer {
     }
 
     /// Hands the work to the stream.
-    pub fn commit(mut self) -> Submission {
+    pub fn commit(mut self) -> CommittedCommands {
         let observed = Observation::begin(&self.stream, &mut self.commands);
         self.commit_observed(observed)
     }
@@ -238,7 +276,7 @@ impl CommandBuffer {
         !attached && context.history().is_none() && context.trace().is_none() && self.stream.is_idle()
     }
 
-    fn commit_observed(self, observed: Observation) -> Submission {
+    fn commit_observed(self, observed: Observation) -> CommittedCommands {
         let CommandBuffer { stream, mut permit, commands, dependencies, .. } = self;
         permit.commit();
         let attached = Attached {
@@ -262,7 +300,7 @@ impl CommandBuffer {
             refused: AtomicBool::new(false),
         });
         stream.enqueue(&core);
-        Submission::new(core)
+        CommittedCommands::new(core)
     }
 }
 

@@ -1,13 +1,12 @@
 //! Submissions: committed command buffers, from the commit to their one end.
 //!
-//! Owns [`Submission`], a handle that is a future for any executor and also blocks; [`command_buffer`] and
-//! [`compute_encoder`] make what is submitted, [`argument`] what is bound. Invariant: every submission ends
+//! Owns [`CommittedCommands`], a handle that is a future for any executor and also blocks. [`command_buffer`]
+//! makes submissions, [`argument`] converts the arguments of kernels. Invariant: every submission ends
 //! exactly once: done, with a typed error, or cancelled; its resources live until the device is done with
 //! them; dropping handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
 
 pub mod argument;
 pub mod command_buffer;
-pub mod compute_encoder;
 mod error;
 mod stage;
 
@@ -45,7 +44,7 @@ pub type Outcome = Result<Timing, ExecError>;
 pub(crate) type Callback = Box<dyn FnOnce(&Outcome) + Send>;
 
 /// Committed work: wait for it, await it, cancel it. Clones are the same work.
-pub struct Submission {
+pub struct CommittedCommands {
     core: Arc<SubmissionCore>,
     /// This handle's waker, if it was polled.
     place: Option<u64>,
@@ -54,7 +53,7 @@ pub struct Submission {
 /// What is held until the device is given it.
 #[derive(Debug)]
 pub(crate) struct Work {
-    pub(crate) commands: anymetal_hal::command::Submission,
+    pub(crate) commands: anymetal_hal::command::CommandList,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -298,9 +297,9 @@ impl Wake for SubmissionCore {
     }
 }
 
-impl Submission {
+impl CommittedCommands {
     pub(crate) fn new(core: Arc<SubmissionCore>) -> Self {
-        Submission { core, place: None }
+        CommittedCommands { core, place: None }
     }
 
     pub(crate) fn core(&self) -> &Arc<SubmissionCore> {
@@ -339,7 +338,7 @@ impl Submission {
     }
 
     /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The
-    /// work goes on; see [`Submission::cancel`].
+    /// work goes on; see [`CommittedCommands::cancel`].
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
         let clock = self.core.stream.clock();
         let until = clock.now().saturating_add(timeout);
@@ -384,7 +383,7 @@ impl Submission {
     }
 
     /// The device time between the ends of two submissions of one device.
-    pub fn elapsed_since(&self, earlier: &Submission) -> Result<Duration, ExecError> {
+    pub fn elapsed_since(&self, earlier: &CommittedCommands) -> Result<Duration, ExecError> {
         let (Some(Ok(one)), Some(Ok(other))) = (earlier.outcome(), self.outcome()) else {
             return Err(ExecError::NoElapsedTime { reason: "one has not ended well" });
         };
@@ -405,13 +404,13 @@ impl Submission {
     }
 }
 
-impl Clone for Submission {
+impl Clone for CommittedCommands {
     fn clone(&self) -> Self {
-        Submission { core: Arc::clone(&self.core), place: None }
+        CommittedCommands { core: Arc::clone(&self.core), place: None }
     }
 }
 
-impl Future for Submission {
+impl Future for CommittedCommands {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
@@ -423,7 +422,7 @@ impl Future for Submission {
     }
 }
 
-impl Drop for Submission {
+impl Drop for CommittedCommands {
     fn drop(&mut self) {
         if let Some(place) = self.place {
             self.core.stages.remove_waker(place);
@@ -431,10 +430,10 @@ impl Drop for Submission {
     }
 }
 
-impl fmt::Debug for Submission {
+impl fmt::Debug for CommittedCommands {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (label, outcome) = (self.label(), self.outcome());
-        formatter.debug_struct("Submission").field("label", &label).field("outcome", &outcome).finish()
+        formatter.debug_struct("CommittedCommands").field("label", &label).field("outcome", &outcome).finish()
     }
 }
 
@@ -472,11 +471,11 @@ impl Drop for LeavesStream<'_> {
 
 /// A submission that is cancelled when nobody is interested any more. It is a future as well.
 #[derive(Debug)]
-pub struct CancelOnDrop(Submission);
+pub struct CancelOnDrop(CommittedCommands);
 
 impl CancelOnDrop {
     /// The submission; dropping the guard still cancels it.
-    pub fn submission(&self) -> &Submission {
+    pub fn submission(&self) -> &CommittedCommands {
         &self.0
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::{fmt, io};
 
-use anymetal_hal::command::{Command, Grid, Submission};
+use anymetal_hal::command::{Command, CommandList, Grid};
 use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::event::Event;
@@ -106,7 +106,7 @@ impl Trace {
         id: u64,
         stream: (u32, &str),
         after: Vec<u64>,
-        submission: &Submission,
+        submission: &CommandList,
         names: &[String],
     ) -> TracedSubmission {
         let names = names.iter().map(Some).chain(std::iter::repeat(None));
@@ -196,12 +196,12 @@ impl fmt::Debug for Trace {
 fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
     let key = |event: &Arc<dyn Event>| EventKey(Arc::as_ptr(event).cast::<()>() as usize);
     let (own, detail) = match command {
-        Command::Dispatch(dispatch) => (dispatch.pipeline.kernel().name.as_str(), grid(dispatch.grid)),
-        Command::DispatchIndirect(dispatch) => {
-            (dispatch.pipeline.kernel().name.as_str(), "grid read from a buffer".to_owned())
+        Command::Dispatch(dispatch) => (dispatch.kernel().name.as_str(), grid(dispatch.grid())),
+        Command::DispatchIndirect(indirect) => {
+            (indirect.dispatch().kernel().name.as_str(), "grid read from a buffer".to_owned())
         }
-        Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length)),
-        Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length)),
+        Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length())),
+        Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length())),
         Command::MatrixProduct(product) => {
             let MatrixProduct { rows, columns, inner, batches, .. } = **product;
             (command.word(), format!("{batches} of {rows}x{inner} by {inner}x{columns}"))
@@ -249,7 +249,7 @@ mod models {
             let trace = Trace::bounded(TestDevice::new(1 << 20), 2);
             let record = |trace: &Trace, stream: u32| {
                 let id = trace.next_id();
-                let traced = trace.begin(id, (stream, ""), Vec::new(), &Submission::default(), &[]);
+                let traced = trace.begin(id, (stream, ""), Vec::new(), &CommandList::default(), &[]);
                 trace.end(traced, &Ok(Timing::default()), None);
                 id
             };

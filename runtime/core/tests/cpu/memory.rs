@@ -10,7 +10,7 @@ use anymetal_core::memory::view::BufferView;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::capabilities::DeviceKind;
 use anymetal_hal::clock::SystemClock;
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::host_pages::HostPages;
@@ -19,8 +19,8 @@ use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults}
 
 use crate::machine::cpu as device;
 
-fn submission(commands: Vec<Command>) -> Submission {
-    Submission { commands, ..Submission::default() }
+fn submission(commands: Vec<Command>) -> CommandList {
+    CommandList { commands, ..CommandList::default() }
 }
 
 #[test]

@@ -1,17 +1,19 @@
-//! What encoders refuse, before anything runs.
+//! What command buffers and the conversion of arguments refuse, before anything runs.
 
 use std::sync::Arc;
 
 use anymetal_core::stream::StreamOptions;
 use anymetal_core::stream::context::Context;
 use anymetal_core::submission::ExecError;
-use anymetal_core::submission::argument::Inline;
+use anymetal_core::submission::argument::{Argument, ArgumentTarget, Inline};
+use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid, IndirectDispatch};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_testing::null::NullDevice;
 
-use crate::machine::{artifact, zeroed};
+use crate::machine::{artifact, bytes, zeroed};
 
 #[derive(Clone, Copy, bytemuck::NoUninit)]
 #[repr(C)]
@@ -21,41 +23,59 @@ struct Setting {
 }
 
 #[test]
-fn wrong_index_type_size_and_missing_arguments_are_errors_of_the_call() {
+fn values_that_a_declared_type_cannot_hold_are_refused() {
+    let artifact = artifact();
+    let kernel = artifact.kernel("scale").unwrap();
+    let bind = |index, value: &dyn Argument| {
+        let argument = kernel.argument(ArgumentKind::Buffer, index).unwrap();
+        value.bind(ArgumentTarget { kernel: &kernel.name, argument })
+    };
+    let wrong = |index, value: &dyn Argument| match bind(index, value) {
+        Err(DeviceError::WrongType { expected, got, .. }) => format!("{expected} from {got}"),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wrong(1, &((1u32 << 24) + 1)), "`float&` from the integer 16777217");
+    assert_eq!(wrong(2, &1.0f32), "`int3&` from the number 1.0");
+    assert_eq!(wrong(2, &[1i32, 2]), "`int3&` from an array of 2 values");
+    assert_eq!(wrong(3, &Inline(&1u32)), "`Setting&` from `u32` of 4 bytes instead of 8");
+    let bound = bind(3, &Inline(&Setting { count: 1, scale: 2.0 })).unwrap();
+    assert!(matches!(bound, BoundResource::Bytes(bytes) if bytes == [1, 0, 0, 0, 0, 0, 0, 64]));
+}
+
+#[test]
+fn a_refused_dispatch_is_not_encoded() {
     let device: Arc<dyn Device> = Arc::new(NullDevice::new());
     let stream = Context::new(Arc::clone(&device)).stream(StreamOptions::default()).unwrap();
     let scale = device.pipeline(&artifact(), "scale").unwrap();
     let values = zeroed(device.as_ref(), 400);
-    let mut command_buffer = stream.command_buffer().unwrap();
-    let mut encoder = command_buffer.compute().pipeline(&scale);
-    assert!(matches!(encoder.buffer(9, &values), Err(DeviceError::SurplusArgument { index: 9, .. })));
-    assert!(matches!(encoder.buffer_range(0, &values, 0..401), Err(DeviceError::RangeOutsideBuffer { .. })));
-    encoder.buffer_range(0, &values, 0..200).unwrap();
-    let missing = encoder.dispatch_threads([50, 1, 1], [32, 1, 1]).map(drop);
-    assert!(matches!(&missing, Err(DeviceError::MissingArgument { index: 1, name, .. }) if name == "factor"));
-    let wrong = |result: Result<_, DeviceError>| match result {
-        Err(DeviceError::WrongType { expected, got, .. }) => format!("{expected} from {got}"),
-        Err(other) => panic!("{other}"),
-        Ok(()) => panic!("taken"),
+    let bound = |offset| {
+        let resource = BoundResource::Buffer { buffer: Arc::clone(&values), offset, length: None };
+        let values = Binding { index: 0, resource };
+        vec![values, bytes(1, 4), bytes(2, 16), bytes(3, 8)]
     };
-    let inexact = encoder.argument(1, (1u32 << 24) + 1).map(drop);
-    assert_eq!(wrong(inexact), "`float&` from the integer 16777217");
-    assert_eq!(wrong(encoder.argument(2, 1.0f32).map(drop)), "`int3&` from the number 1.0");
-    assert_eq!(wrong(encoder.argument(2, [1i32, 2]).map(drop)), "`int3&` from an array of 2 values");
-    let short = encoder.argument(3, Inline(&1u32)).map(drop);
-    assert_eq!(wrong(short), "`Setting&` from `u32` of 4 bytes instead of 8");
-    let setting = Setting { count: 1, scale: 2.0 };
-    encoder.argument(1, 2u32).unwrap().argument(2, [1, 2, 3]).unwrap();
-    encoder.argument(3, Inline(&setting)).unwrap();
-    let large = encoder.dispatch_threads([50, 1, 1], [1025, 1, 1]).map(drop);
-    assert!(matches!(large, Err(DeviceError::GroupTooLarge { .. })));
-    encoder.dispatch_threads([50, 1, 1], [32, 1, 1]).unwrap();
-    encoder.dispatch_indirect(&values, 396, [32, 1, 1]).unwrap_err();
-    encoder.dispatch_indirect(&values, 388, [32, 1, 1]).unwrap();
-    // Another kernel keeps what fits it, and needs nothing.
+    let in_groups_of = |group| Dispatch::new(Arc::clone(&scale), Grid::Threads([50, 1, 1]), [group, 1, 1]);
+    let with = |bindings| in_groups_of(32).with_bindings(bindings);
+    let mut command_buffer = stream.command_buffer().unwrap();
+    let mut refused = |dispatch| command_buffer.encode(dispatch).unwrap_err();
+    let surplus = refused(with([bound(0), vec![bytes(9, 4)]].concat()));
+    assert!(matches!(surplus, DeviceError::SurplusArgument { index: 9, .. }));
+    let missing = refused(with(vec![bound(0).remove(0)]));
+    assert!(matches!(&missing, DeviceError::MissingArgument { index: 1, name, .. } if name == "factor"));
+    assert!(matches!(refused(with(bound(401))), DeviceError::RangeOutsideBuffer { offset: 401, .. }));
+    assert!(matches!(refused(with(bound(2))), DeviceError::MisalignedArgument { index: 0, .. }));
+    let large = in_groups_of(1025).with_bindings(bound(0));
+    assert!(matches!(refused(large), DeviceError::GroupTooLarge { .. }));
+    let indirect = |bindings, offset| IndirectDispatch::new(with(bindings), Arc::clone(&values), offset);
+    let outside = indirect(bound(0), 396).unwrap_err();
+    assert!(matches!(outside, DeviceError::RangeOutsideBuffer { offset: 396, .. }));
+    let missing = command_buffer.encode_indirect(indirect(Vec::new(), 388).unwrap()).unwrap_err();
+    assert!(matches!(missing, DeviceError::MissingArgument { index: 0, .. }));
+    assert!(command_buffer.is_empty());
+    command_buffer.encode(with(bound(0))).unwrap();
+    command_buffer.encode_indirect(indirect(bound(0), 388).unwrap()).unwrap();
     let empty = device.pipeline(&artifact(), "empty").unwrap();
-    encoder.pipeline(&empty).dispatch_threadgroups([4, 1, 1], [32, 1, 1]).unwrap();
-    assert_eq!(command_buffer.len(), 3, "what was refused is not encoded");
+    command_buffer.encode(Dispatch::new(empty, Grid::Threadgroups([4, 1, 1]), [32, 1, 1])).unwrap();
+    assert_eq!(command_buffer.len(), 3);
     command_buffer.commit().wait().unwrap();
 }
 

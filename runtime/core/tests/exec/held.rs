@@ -8,7 +8,7 @@ use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view::BufferView;
 use anymetal_core::stream::context::Context;
 use anymetal_core::stream::{Stream, StreamOptions};
-use anymetal_core::submission::Submission;
+use anymetal_core::submission::CommittedCommands;
 use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::buffer_uses::MapMode;
@@ -19,7 +19,7 @@ use crate::machine::{cpu, read, zeroed};
 
 const LONG: u64 = 4 << 20;
 
-fn fill(stream: &Stream, buffer: &Arc<dyn Buffer>, value: u8) -> Submission {
+fn fill(stream: &Stream, buffer: &Arc<dyn Buffer>, value: u8) -> CommittedCommands {
     let mut command_buffer = stream.command_buffer().unwrap();
     command_buffer.blit().fill(buffer, 0..buffer.length(), value).unwrap();
     command_buffer.commit()

@@ -6,6 +6,7 @@ use anymetal_core::history::{History, RecorderOptions, Recording, ReplayError};
 use anymetal_core::stream::StreamOptions;
 use anymetal_core::stream::context::Context;
 use anymetal_hal::clock::{ManualClock, SystemClock};
+use anymetal_hal::command::{Dispatch, Grid};
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
@@ -79,7 +80,8 @@ fn a_pipeline_of_a_context_is_known_to_its_history() {
     let stream = context.stream(StreamOptions::default()).unwrap();
     let run = |pipeline: &Arc<dyn Pipeline>| {
         let mut command_buffer = stream.command_buffer().unwrap();
-        command_buffer.compute().pipeline(pipeline).dispatch_threads([8, 1, 1], [8, 1, 1]).unwrap();
+        let dispatch = Dispatch::new(Arc::clone(pipeline), Grid::Threads([8, 1, 1]), [8, 1, 1]);
+        command_buffer.encode(dispatch).unwrap();
         command_buffer.commit().wait().unwrap();
     };
     run(&context.pipeline(&artifact(), "empty").unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anymetal_core::stream::group::StreamGroup;
 use anymetal_core::stream::{Stream, StreamOptions};
-use anymetal_core::submission::{ExecError, Submission};
+use anymetal_core::submission::{CommittedCommands, ExecError};
 use anymetal_core::tenant::{QuotaError, Tenant, TenantLimits};
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::queue::{Cancellation, WhenFull};
@@ -13,7 +13,7 @@ use anymetal_testing::fault_injection::{FaultPlan, Faults};
 
 use crate::machine::{faulty, slow};
 
-fn submit(stream: &Stream, label: &str) -> Submission {
+fn submit(stream: &Stream, label: &str) -> CommittedCommands {
     stream.command_buffer().unwrap().label(label).commit()
 }
 
@@ -40,7 +40,7 @@ fn exhausted_command_buffers_are_refused_with_who_has_them() {
     drop(leaked);
     assert!(stream.command_buffer().is_ok(), "a dropped command buffer gives its place back");
     while machine.clock.advance_to_next_alarm() {}
-    assert!(submitted.iter().all(Submission::is_done) && stream.load() == 0);
+    assert!(submitted.iter().all(CommittedCommands::is_done) && stream.load() == 0);
     // And with patience, by the clock: first in vain, then not.
     let when_exhausted = WhenFull::Wait(Duration::from_secs(3));
     let stream =

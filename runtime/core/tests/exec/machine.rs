@@ -11,6 +11,7 @@ use anymetal_hal::artifact::{
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::{Binding, BoundResource};
 use anymetal_hal::device::Device;
 use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan};
 use anymetal_testing::null::NullDevice;
@@ -55,6 +56,11 @@ pub(crate) fn read(buffer: &dyn Buffer) -> Vec<u8> {
     let mut bytes = vec![0; buffer.length() as usize];
     buffer.read(0, &mut bytes).unwrap();
     bytes
+}
+
+/// `length` zero bytes in the command buffer.
+pub(crate) fn bytes(index: u32, length: usize) -> Binding {
+    Binding { index, resource: BoundResource::Bytes(vec![0; length]) }
 }
 
 /// Kernels that only the null device takes: they have arguments and no code.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anymetal_core::stream::StreamOptions;
 use anymetal_core::stream::context::Context;
-use anymetal_core::submission::{ExecError, Outcome, Submission};
+use anymetal_core::submission::{CommittedCommands, ExecError, Outcome};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device;
@@ -45,7 +45,7 @@ fn program() -> impl Strategy<Value = Vec<Step>> {
 struct Run {
     marks: Arc<dyn Buffer>,
     seen: Arc<dyn Buffer>,
-    submissions: Vec<Submission>,
+    submissions: Vec<CommittedCommands>,
     needs: Vec<Vec<usize>>,
     called_back: Arc<Vec<AtomicUsize>>,
 }
@@ -58,7 +58,7 @@ fn run(steps: &[Step], device: &Arc<dyn Device>, memory: &dyn Device) -> Run {
     let marks = zeroed(memory, count as u64);
     let seen = zeroed(memory, (count * count) as u64);
     let called_back: Arc<Vec<AtomicUsize>> = Arc::new((0..count).map(|_| AtomicUsize::new(0)).collect());
-    let (mut submissions, mut needs): (Vec<Submission>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    let (mut submissions, mut needs): (Vec<CommittedCommands>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
     let mut last = [None; 4];
     let mut resumes: Vec<(usize, usize)> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -110,7 +110,7 @@ fn run(steps: &[Step], device: &Arc<dyn Device>, memory: &dyn Device) -> Run {
 
 fn check(steps: &[Step], run: &Run) {
     let (marks, seen) = (read(run.marks.as_ref()), read(run.seen.as_ref()));
-    let outcomes: Vec<Outcome> = run.submissions.iter().map(Submission::wait).collect();
+    let outcomes: Vec<Outcome> = run.submissions.iter().map(CommittedCommands::wait).collect();
     for at in 0..steps.len() {
         assert_eq!(run.called_back[at].load(Ordering::SeqCst), 1, "{at} is told to have ended once");
         let bad_before = run.needs[at].iter().any(|&before| outcomes[before].is_err());

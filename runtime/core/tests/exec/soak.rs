@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anymetal_core::stream::context::Context;
 use anymetal_core::stream::group::StreamGroup;
 use anymetal_core::stream::{Stream, StreamOptions};
-use anymetal_core::submission::{ExecError, Outcome, Submission};
+use anymetal_core::submission::{CommittedCommands, ExecError, Outcome};
 use anymetal_core::tenant::{Tenant, TenantLimits};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::clock::SystemClock;
@@ -36,7 +36,7 @@ struct Worker<'a> {
     streams: &'a [&'a Stream],
     context: &'a Context,
     buffer: Arc<dyn Buffer>,
-    cells: Vec<Vec<(u8, Submission)>>,
+    cells: Vec<Vec<(u8, CommittedCommands)>>,
     expected: [u8; CELLS],
     random: u64,
     ended: Arc<AtomicUsize>,

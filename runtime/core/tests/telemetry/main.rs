@@ -14,7 +14,7 @@ use anymetal_core::stream::{Stream, StreamOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::Grid;
+use anymetal_hal::command::{Dispatch, Grid};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::pipeline::Pipeline;
@@ -54,13 +54,13 @@ fn bench(name: &str, plan: FaultPlan) -> Bench {
 }
 
 impl Bench {
-    fn dispatches(&self, count: usize) -> anymetal_core::submission::Submission {
+    fn dispatches(&self, count: usize) -> anymetal_core::submission::CommittedCommands {
         let mut command_buffer = self.stream.command_buffer().unwrap();
-        let mut encoder = command_buffer.compute().pipeline(&self.kernel);
         for _ in 0..count {
-            encoder.dispatch_threads([32, 1, 1], [32, 1, 1]).unwrap();
+            let grid = Grid::Threads([32, 1, 1]);
+            let dispatch = Dispatch::new(Arc::clone(&self.kernel), grid, [32, 1, 1]);
+            command_buffer.encode(dispatch).unwrap();
         }
-        encoder.end_encoding();
         command_buffer.commit()
     }
 

@@ -98,9 +98,8 @@ mod tests {
         let buffers = [(4096, 16), (8192, 0), (12288, 64)].map(|(address, length)| -> Arc<dyn Buffer> {
             Arc::new(Placed { address, length, uses: BufferUses::default() })
         });
-        let fill = |buffer: &Arc<dyn Buffer>| {
-            Command::Fill(BufferFill { buffer: Arc::clone(buffer), offset: 0, length: 0, value: 0 })
-        };
+        let fill =
+            |buffer: &Arc<dyn Buffer>| Command::Fill(BufferFill::new(Arc::clone(buffer), 0..0, 0).unwrap());
         let commands: Vec<Command> = buffers.iter().chain(&buffers).map(fill).collect();
         let residency = Residency::of(&commands);
         let offset = |address| residency.find(address).map(|(buffer, offset)| (buffer.length(), offset));

@@ -9,7 +9,7 @@ use super::*;
 fn commands_run_in_order_and_see_each_other() {
     let bench = Bench::new();
     let (pipeline, x, y) = (bench.pipeline("scale"), bench.buffer(&[1, 2, 3]), bench.buffer(&[0; 3]));
-    let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
+    let fill = Command::Fill(BufferFill::new(Arc::clone(&y), 8..12, 1).unwrap());
     let commands = vec![
         scale(&pipeline, &x, 5, 3),
         copy((&x, 4), (&y, 0), 8),
@@ -41,15 +41,9 @@ fn counts_come_from_a_buffer_that_an_earlier_command_wrote() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1; 12]));
     let counts = bench.buffer(&[0, 1, 1, 1]);
-    let Command::Dispatch(direct) = scale(&pipeline, &x, 4, 1) else { unreachable!() };
-    let indirect = IndirectDispatch {
-        pipeline: direct.pipeline,
-        bindings: direct.bindings,
-        threadgroup_memory: Vec::new(),
-        counts: Arc::clone(&counts),
-        counts_offset: 4,
-        group_size: [3, 1, 1],
-    };
+    let by = Binding { index: 2, resource: BoundResource::Bytes(4u32.to_le_bytes().to_vec()) };
+    let direct = dispatch(&pipeline, vec![bound(0, &x), by], 1, 3);
+    let indirect = IndirectDispatch::new(direct, Arc::clone(&counts), 4).unwrap();
     bench.run(vec![scale(&pipeline, &counts, 2, 2), Command::DispatchIndirect(indirect)]).unwrap();
     assert_eq!(values(&x), [4, 4, 4, 4, 4, 4, 1, 1, 1, 1, 1, 1]);
 }
@@ -62,7 +56,7 @@ fn any_range_can_be_copied_and_filled() {
         let [x, y] = [64; 2].map(|bytes| bench.device.buffer(&BufferDescriptor::shared(bytes)).unwrap());
         x.write(0, &from).unwrap();
         let (at, end) = (destination as usize, (destination + length) as usize);
-        let fill = BufferFill { buffer: Arc::clone(&x), offset: source, length, value: 0xee };
+        let fill = BufferFill::new(Arc::clone(&x), source..source + length, 0xee).unwrap();
         bench.run(vec![copy((&x, source), (&y, destination), length), Command::Fill(fill)]).unwrap();
         let (mut copied, mut filled) = (vec![0; 64], from.clone());
         copied[at..end].copy_from_slice(&from[source as usize..(source + length) as usize]);
@@ -106,7 +100,7 @@ fn fences_order_commands_of_one_queue() {
     bench.run(commands).unwrap();
     assert_eq!(values(&x), [6, 3]);
     let other = bench.device.queue(&QueueDescriptor::default()).unwrap();
-    let refused = other.submit(Submission { commands: vec![update()], ..Submission::default() });
+    let refused = other.submit(CommandList { commands: vec![update()], ..CommandList::default() });
     assert_eq!(
         refused.map(drop).unwrap_err().to_string(),
         "a fence orders commands of one queue only; use an event across queues"
@@ -121,7 +115,7 @@ fn each_command_can_be_timed() {
         vec![scale(&pipeline, &x, 3, 1000), copy((&x, 0), (&x, 400), 400), scale(&pipeline, &x, 5, 1000)];
     let timestamps = Timestamps::EachCommand;
     let completion =
-        bench.queue.submit(Submission { commands, timestamps, ..Submission::default() }).unwrap();
+        bench.queue.submit(CommandList { commands, timestamps, ..CommandList::default() }).unwrap();
     let timing = completion.wait().unwrap();
     let each = completion.command_timings().unwrap();
     assert_eq!(each.iter().map(|timed| timed.command).collect::<Vec<_>>(), [0, 1, 2]);
@@ -139,7 +133,7 @@ fn each_command_can_be_timed() {
 fn many_submissions_end_once_each_and_leave_the_queue_empty() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
-    let submit = |commands| bench.queue.submit(Submission { commands, ..Submission::default() }).unwrap();
+    let submit = |commands| bench.queue.submit(CommandList { commands, ..CommandList::default() }).unwrap();
     let ends: Vec<_> = (0..200).map(|at| submit(vec![scale(&pipeline, &x, 1 + at % 2 * 2, 1)])).collect();
     ends.iter().for_each(|end| _ = end.wait().unwrap());
     assert_eq!(bench.queue.in_flight(), 0);

@@ -11,8 +11,8 @@ fn function_constants_and_threadgroup_memory_reach_the_kernel() {
     let constants = dispatch(&bench.pipeline("constants"), vec![bound_from(0, &x, 4)], 4, 4);
     bench.run(vec![Command::Dispatch(constants)]).unwrap();
     assert_eq!(values(&x), [0, 40, 41, 42, 43]);
-    let mut rotate = dispatch(&bench.pipeline("rotate_rows"), vec![bound(0, &x)], 5, 5);
-    rotate.threadgroup_memory = vec![threadgroup(0, 20)];
+    let rotate = dispatch(&bench.pipeline("rotate_rows"), vec![bound(0, &x)], 5, 5);
+    let rotate = rotate.with_threadgroup_memory(vec![threadgroup(0, 20)]);
     bench.run(vec![Command::Dispatch(rotate)]).unwrap();
     assert_eq!(values(&x), [40, 41, 42, 43, 0]);
 }
@@ -55,10 +55,10 @@ fn marks_change_no_results() {
     options.debug_marks = true;
     let bench = Bench::with(&options);
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[3]));
-    let submission = Submission {
+    let submission = CommandList {
         commands: vec![scale(&pipeline, &x, 2, 1), copy((&x, 0), (&bench.buffer(&[0]), 0), 4)],
         label: "marked".to_owned(),
-        ..Submission::default()
+        ..CommandList::default()
     };
     bench.queue.submit(submission).unwrap().wait().unwrap();
     assert_eq!(values(&x), [6]);

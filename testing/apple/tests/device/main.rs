@@ -8,15 +8,15 @@ mod refusals;
 
 use std::sync::Arc;
 
+use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_driver::{
     CacheConfig, Compiler, CompilerOptions, ConstantKey, ConstantValue, Source, SourceOptions,
     Specialisation, Target,
 };
-use anymetal_apple::{AppleDevice, AppleOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, Command, Dispatch, Grid, Submission, ThreadgroupMemory,
+    Binding, BoundResource, BufferCopy, Command, CommandList, Dispatch, Grid, ThreadgroupMemory,
 };
 use anymetal_hal::completion::Outcome;
 use anymetal_hal::device::Device;
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Outcome {
-        self.queue.submit(Submission { commands, ..Submission::default() })?.wait()
+        self.queue.submit(CommandList { commands, ..CommandList::default() })?.wait()
     }
 }
 
@@ -109,14 +109,8 @@ fn bound_from(index: u32, buffer: &Arc<dyn Buffer>, offset: u64) -> Binding {
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, bindings: Vec<Binding>, threads: u32, group: u32) -> Dispatch {
-    Dispatch {
-        pipeline: Arc::clone(pipeline),
-        bindings,
-        threadgroup_memory: Vec::new(),
-        grid: Grid::Threads([threads, 1, 1]),
-        group_size: [group, 1, 1],
-        cooperative: false,
-    }
+    let grid = Grid::Threads([threads, 1, 1]);
+    Dispatch::new(Arc::clone(pipeline), grid, [group, 1, 1]).with_bindings(bindings)
 }
 
 fn scale(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
@@ -125,13 +119,8 @@ fn scale(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u3
 }
 
 fn copy(from: (&Arc<dyn Buffer>, u64), to: (&Arc<dyn Buffer>, u64), length: u64) -> Command {
-    Command::Copy(BufferCopy {
-        source: Arc::clone(from.0),
-        source_offset: from.1,
-        destination: Arc::clone(to.0),
-        destination_offset: to.1,
-        length,
-    })
+    let range = from.1..from.1 + length;
+    Command::Copy(BufferCopy::new(Arc::clone(from.0), range, Arc::clone(to.0), to.1).unwrap())
 }
 
 fn threadgroup(index: u32, length: u64) -> ThreadgroupMemory {

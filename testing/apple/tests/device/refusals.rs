@@ -18,10 +18,10 @@ fn what_metal_cannot_promise_is_said_and_refused() {
     let promises = [limits.checks_accesses, limits.supports_deadlines, limits.supports_cancellation];
     assert_eq!(promises, [false; 3]);
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
-    let submission = |deadline| Submission {
+    let submission = |deadline| CommandList {
         commands: vec![scale(&pipeline, &x, 2, 1)],
         deadline,
-        ..Submission::default()
+        ..CommandList::default()
     };
     let refused = bench.queue.submit(submission(Deadline::After(Duration::from_secs(5)))).map(drop);
     let told =
@@ -102,10 +102,10 @@ fn a_page_fault_arrives_with_its_code_and_class_and_later_work_runs() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
     // Metal's bounds are those of pages (decision 0025).
-    let submission = Submission {
+    let submission = CommandList {
         commands: vec![scale(&pipeline, &x, 2, 16384 / 4 + 1)],
         label: "strays".to_owned(),
-        ..Submission::default()
+        ..CommandList::default()
     };
     let error = bench.queue.submit(submission).unwrap().wait().unwrap_err();
     let told = error.to_string();

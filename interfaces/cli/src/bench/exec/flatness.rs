@@ -53,7 +53,8 @@ fn dispatches(device: &Device, kernels: &Kernels, command_buffers: u32) -> Resul
     let queue = device.queue()?;
     for _ in 0..command_buffers {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&kernels.empty);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&kernels.empty);
         for _ in 0..10 {
             encoder.dispatch_threads(THREADS, THREADS)?;
         }
@@ -91,7 +92,8 @@ fn uncommitted(device: &Device, kernels: &Kernels) -> Result<(), Error> {
     let mut held = Vec::new();
     for _ in 0..5000 {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&kernels.empty);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&kernels.empty);
         encoder.dispatch_threads(THREADS, THREADS)?;
         encoder.end_encoding();
         held.push(commands);

@@ -193,7 +193,8 @@ fn singly(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2], wait: bo
 /// All nodes in one command buffer, encoded anew.
 fn by_hand(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2]) -> Result<(), Error> {
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder().set_pipeline(&kernels.step);
+    let mut encoder = commands.compute_encoder();
+    encoder.set_pipeline(&kernels.step);
     for node in 0..NODES {
         encoder.set_buffer(0, &buffers[node % 2], 0)?;
         encoder.set_buffer(1, &buffers[(node + 1) % 2], 0)?;

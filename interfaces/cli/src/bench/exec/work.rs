@@ -114,7 +114,8 @@ fn batched(device: &Device, kernels: &Kernels, count: u32) -> Result<Figure, Err
     let (mut batched, mut singly) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder().set_pipeline(&kernels.empty);
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&kernels.empty);
         for _ in 0..BATCH {
             encoder.dispatch_threads(THREADS, THREADS)?;
         }

@@ -39,17 +39,12 @@ impl Executable {
             Work::Copy { source, destination } => {
                 let (from, source_offset) = place(*source)?;
                 let (to, destination_offset) = place(*destination)?;
-                Ok(Command::Copy(BufferCopy {
-                    source: from,
-                    source_offset,
-                    destination: to,
-                    destination_offset,
-                    length: source.length,
-                }))
+                let range = source_offset..source_offset + source.length;
+                Ok(Command::Copy(BufferCopy::new(from, range, to, destination_offset)?))
             }
             Work::Fill { target, value } => {
                 let (buffer, offset) = place(*target)?;
-                Ok(Command::Fill(BufferFill { buffer, offset, length: target.length, value: *value }))
+                Ok(Command::Fill(BufferFill::new(buffer, offset..offset + target.length, *value)?))
             }
             Work::Host(_) | Work::Conditional(_) => Err(GraphError::NeedsHost {
                 graph: self.graph.data.name.clone(),
@@ -75,14 +70,10 @@ impl Executable {
             };
             bindings.push(Binding { index: *index, resource });
         }
-        Ok(Command::Dispatch(Dispatch {
-            pipeline: Arc::clone(&kernel.pipeline),
-            bindings,
-            threadgroup_memory: kernel.threadgroup_memory.clone(),
-            grid,
-            group_size: kernel.group_size,
-            cooperative: false,
-        }))
+        let dispatch = Dispatch::new(Arc::clone(&kernel.pipeline), grid, kernel.group_size)
+            .with_bindings(bindings)
+            .with_threadgroup_memory(kernel.threadgroup_memory.clone());
+        Ok(Command::Dispatch(dispatch))
     }
 }
 

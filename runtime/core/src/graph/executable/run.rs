@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use anymetal_hal::command::{Command, Deadline, Submission};
+use anymetal_hal::command::{Command, CommandList, Deadline};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::queue::Queue;
 use anymetal_telemetry::record;
@@ -26,13 +26,13 @@ impl Executable {
     /// with host nodes.
     pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
         let (commands, label) = (self.commands(self.order())?, self.graph.data.name.clone());
-        Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
+        Ok(queue.submit(CommandList { commands, label, ..CommandList::default() })?)
     }
 
     /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with
     /// the same arguments on the device has it in a form that costs no checks and no encoding. Refused for
     /// graphs with host nodes.
-    pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
+    pub fn submit_to(&self, stream: &Stream) -> Result<stream::CommittedCommands, GraphError> {
         self.submit_within(stream, Deadline::Default)
     }
 
@@ -41,7 +41,7 @@ impl Executable {
         &self,
         stream: &Stream,
         deadline: Deadline,
-    ) -> Result<stream::Submission, GraphError> {
+    ) -> Result<stream::CommittedCommands, GraphError> {
         let span = self.replayed(stream, "whole");
         let _entered = span.enter();
         let prepared = self.prepare(stream, Way::Whole);
@@ -88,8 +88,8 @@ impl Executable {
     pub fn submit_over(
         &self,
         streams: &[&Stream],
-        after: &[stream::Submission],
-    ) -> Result<stream::Submission, GraphError> {
+        after: &[stream::CommittedCommands],
+    ) -> Result<stream::CommittedCommands, GraphError> {
         let Some(&first) = streams.first() else {
             return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
         };
@@ -102,7 +102,7 @@ impl Executable {
             command_buffers.push(self.part(streams[part.lane], &prepared, number)?);
         }
         let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
-        let mut submitted: Vec<stream::Submission> = Vec::with_capacity(parts.len());
+        let mut submitted: Vec<stream::CommittedCommands> = Vec::with_capacity(parts.len());
         for (part, mut command_buffer) in parts.iter().zip(command_buffers) {
             let waited = part.after.iter().map(|&waited| &submitted[waited]);
             for before in waited.chain(after) {
@@ -222,7 +222,7 @@ impl Executable {
         }
         let commands = self.commands(std::mem::take(nodes).into_iter())?;
         let label = self.graph.data.name.clone();
-        let ended = queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?;
+        let ended = queue.submit(CommandList { commands, label, ..CommandList::default() })?.wait()?;
         Ok(ended.device_time())
     }
 
