@@ -80,9 +80,10 @@ pub enum Cancellation {
 
 /// Runs command buffers in order.
 pub trait Queue: Send + Sync + fmt::Debug {
-    /// Validates every command, then takes the whole command buffer over. An error means that nothing of it
-    /// runs. Errors at run time arrive through the completion; later command buffers run all the same, as in
-    /// Metal. Blocks only as [`WhenFull`] says; but see [`CommandList::may_run_at_once`].
+    /// Applies the rules that no earlier check of a command has ([`crate::command`]), and takes the command
+    /// list over. After an error, none of it runs. Errors at run time arrive through the completion; later
+    /// command buffers run all the same, as in Metal. Blocks only as [`WhenFull`] says; but see
+    /// [`CommandList::may_run_at_once`].
     fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError>;
 
     /// Runs a command buffer on the calling thread, which waits for it, if that is what
