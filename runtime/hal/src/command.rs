@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::artifact::SIMD_WIDTH;
 use crate::buffer::Buffer;
 use crate::completion::Completion;
@@ -89,7 +91,7 @@ pub struct ResidentBuffer {
 
 /// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. Determines what other work
 /// must wait for, and whether kernels may store through pointers that they load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ResourceUsage {
     /// They read.
     Read,
@@ -113,7 +115,7 @@ impl ResourceUsage {
 }
 
 /// What the device's clock is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Timestamps {
     /// The start and the end of the command buffer.
     #[default]
@@ -127,7 +129,7 @@ pub enum Timestamps {
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a command buffer may run, counted from the start of its first command, event waits included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Deadline {
     /// The queue's default: the setting `streams.deadline`, or else [`DEFAULT_DEADLINE`].
     #[default]
@@ -259,7 +261,7 @@ pub struct IndirectDispatch {
 pub const INDIRECT_COUNTS_BYTES: u64 = 12;
 
 /// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grid {
     /// That many threads; the last threadgroup of a dimension may be partial.
     Threads([u32; 3]),
@@ -404,7 +406,7 @@ impl BoundResource {
 }
 
 /// The length of a dynamic threadgroup memory argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadgroupMemory {
     /// The Metal index.
     pub index: u32,
