@@ -28,7 +28,7 @@ const fn folder(name: &'static str, crates: &'static [&'static str]) -> Folder {
 const LAYERS: &[&[Folder]] = &[
     &[folder("runtime", &["abi", "types", "environment", "files", "isolate", "telemetry", "hal", "core"])],
     &[
-        folder("devices", &["testing", "cpu", "nvidia", "apple"]),
+        folder("devices", &["testing", "cpu", "isolated", "nvidia", "apple"]),
         folder(
             "compiler",
             &[
@@ -64,6 +64,8 @@ const NARROWER: &[(&str, &[&str])] = &[
     // A device gets artifacts and commands, and knows nothing of the execution layer.
     ("devices/cpu", DEVICE),
     ("devices/nvidia", DEVICE),
+    // The worker has a CPU device.
+    ("devices/isolated", &["runtime/hal", "runtime/isolate", "devices/cpu"]),
     ("devices/apple", DEVICE),
     // The only crate that knows LLVM is given text.
     ("compiler/llvm", &["runtime/environment"]),

@@ -7,12 +7,19 @@ pub fn missing() -> Vec<String> {
     vec!["Linux".to_owned()]
 }
 
-/// Does nothing.
-pub fn close(_channel: &Channel, _memory_bytes: u64) -> Vec<String> {
-    missing()
+/// Whether a closed process can make code of its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// No memory is executable.
+    Denied,
+    /// Memory becomes executable when it stops to be writable.
+    Allowed,
 }
 
-/// Number of threads of this process, which is not known here.
-pub fn threads() -> usize {
-    0
+/// Does nothing.
+pub fn wait_for_threads() {}
+
+/// Does nothing.
+pub fn close(_channel: &Channel, _memory_bytes: u64, _code: Code) -> Vec<String> {
+    missing()
 }
