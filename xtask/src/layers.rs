@@ -26,9 +26,9 @@ const fn folder(name: &'static str, crates: &'static [&'static str]) -> Folder {
 
 /// The layers from the bottom up. Folders of the same layer do not use each other.
 const LAYERS: &[&[Folder]] = &[
-    &[folder("runtime", &["abi", "types", "environment", "files", "telemetry", "hal", "core"])],
+    &[folder("runtime", &["abi", "types", "environment", "files", "isolate", "telemetry", "hal", "core"])],
     &[
-        folder("devices", &["testing", "cpu", "nvidia", "apple"]),
+        folder("devices", &["testing", "cpu", "isolated", "nvidia", "apple"]),
         folder(
             "compiler",
             &[
@@ -43,7 +43,6 @@ const LAYERS: &[&[Folder]] = &[
                 "translate",
                 "codegen",
                 "llvm",
-                "isolate",
                 "driver",
             ],
         ),
@@ -65,11 +64,13 @@ const NARROWER: &[(&str, &[&str])] = &[
     // A device gets artifacts and commands, and knows nothing of the execution layer.
     ("devices/cpu", DEVICE),
     ("devices/nvidia", DEVICE),
+    // The worker has a CPU device.
+    ("devices/isolated", &["runtime/hal", "runtime/isolate", "devices/cpu"]),
     ("devices/apple", DEVICE),
     // The only crate that knows LLVM is given text.
     ("compiler/llvm", &["runtime/environment"]),
-    // Processes and messages; their meaning is the driver's.
-    ("compiler/isolate", &["runtime/environment"]),
+    // Processes and messages; their meaning is that of the crates above.
+    ("runtime/isolate", &["runtime/environment"]),
     ("anymetal/macros", &[]),
     // Clients of the facade, like any other program.
     ("libraries/", &["libraries/", "anymetal"]),

@@ -29,6 +29,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "interfaces/python",
     "interfaces/c-api",
     "devices/cpu",
+    "devices/isolated",
     "devices/apple",
     "devices/nvidia",
     "interfaces/metal-abi",

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 pub(crate) use panics::catch;
 pub(crate) use reproducer::{Reproducers, Request};
-pub(crate) use run::RunBoundary;
+pub(crate) use run::{RunBoundary, RunSource};
 
 use crate::error::CompileError;
 

@@ -17,9 +17,12 @@ use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 
 use crate::bug::RunBoundary;
 use crate::error::CompileError;
+use crate::isolated::interpreter;
 
 /// One kernel, ready to be interpreted.
 pub(crate) struct Executor {
+    /// What `program` was made of, for another process.
+    module: Module,
     program: Program,
     bindings: Bindings,
     boundary: RunBoundary,
@@ -90,7 +93,8 @@ impl fmt::Debug for Executor {
 impl Executor {
     /// Prepares a kernel of a verified and specialised module.
     pub(crate) fn new(module: &Module, kernel: &Kernel, boundary: RunBoundary) -> Result<Self, CompileError> {
-        Ok(Executor { program: program(module, &kernel.name)?, bindings: Bindings::new(kernel), boundary })
+        let program = program(module, &kernel.name)?;
+        Ok(Executor { module: module.clone(), program, bindings: Bindings::new(kernel), boundary })
     }
 
     fn run(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
@@ -168,5 +172,9 @@ impl DispatchInterpreter for Executor {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
         self.boundary.run(request.kernel, || self.run(request))
+    }
+
+    fn encoded(&self) -> Option<Vec<u8>> {
+        Some(interpreter::encode(&self.module, self.program.kernel()))
     }
 }

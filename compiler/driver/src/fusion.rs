@@ -250,8 +250,7 @@ impl Subject for Fusion<'_> {
     }
 
     fn run_boundary(&self) -> RunBoundary {
-        let reproducers = Arc::clone(&self.shared().reproducers);
-        RunBoundary { reproducers, source: None, specialisation: self.specialisation.clone() }
+        RunBoundary { source: None }
     }
 
     fn key(&self, target: &str) -> Key {

@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// What this build of the compiler is. Part of every key that reaches the disk.
-pub(crate) const COMPILER_IDENTITY: &str =
+pub const COMPILER_IDENTITY: &str =
     concat!(env!("CARGO_PKG_VERSION"), "-", env!("ANYMETAL_COMPILER_SOURCES"));
 
 /// A hash that identifies a source, a library or an artifact.

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifacts::{self, kernel_of};
 use crate::big_stack;
-use crate::bug::RunBoundary;
+use crate::bug::{RunBoundary, RunSource};
 use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
@@ -282,11 +282,12 @@ impl Library {
 
     /// The boundary for runs of a kernel by the interpreter.
     pub(crate) fn run_boundary(&self, specialisation: &Specialisation) -> RunBoundary {
-        RunBoundary {
+        let source = RunSource {
             reproducers: Arc::clone(&self.shared().reproducers),
-            source: Some(Arc::clone(&self.state.source)),
+            source: Arc::clone(&self.state.source),
             specialisation: specialisation.clone(),
-        }
+        };
+        RunBoundary { source: Some(source) }
     }
 
     pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {

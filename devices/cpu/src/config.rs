@@ -5,10 +5,13 @@
 
 use std::time::Duration;
 
+use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::DEFAULT_DEADLINE;
 use anymetal_hal::error::DeviceError;
 
+use crate::capabilities;
 use crate::guarded::Guard;
+use crate::stack::WORKER_BYTES;
 
 /// The most threads that may be asked for.
 const MAX_THREADS: usize = 1024;
@@ -25,6 +28,9 @@ pub struct CpuDeviceOptions {
     /// The vector extension that code for the device keeps to, as `avx2`; `None`: the processor's widest. It
     /// is told as part of the architecture; the device runs what it is given.
     pub vector_extension: Option<&'static str>,
+    /// How old the device is when it is made, as its clock counts: that of another process may have begun
+    /// before.
+    pub age: Duration,
     /// The deadline of submissions that do not give one.
     pub default_deadline: Duration,
     /// Whether a thread that waits for a completion runs the queue meanwhile.
@@ -42,6 +48,7 @@ impl Default for CpuDeviceOptions {
             threads: None,
             pin_workers: None,
             vector_extension: None,
+            age: Duration::ZERO,
             default_deadline: DEFAULT_DEADLINE,
             lend_waiting_threads: true,
             guard: None,
@@ -86,6 +93,16 @@ impl CpuDeviceOptions {
             };
         }
         Ok(options)
+    }
+
+    /// The capabilities of the device that these options make, from queries of the machine.
+    pub fn capabilities(&self) -> Capabilities {
+        capabilities::query(self.resolved_threads(), self.vector_extension)
+    }
+
+    /// Bytes of address space for the stacks of the device's threads.
+    pub fn stack_bytes(&self) -> u64 {
+        (self.resolved_threads() as u64).saturating_mul(WORKER_BYTES as u64)
     }
 
     /// The number of threads to use.

@@ -23,7 +23,6 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 use crate::affinity;
-use crate::capabilities;
 use crate::config::CpuDeviceOptions;
 use crate::heap::CpuHeap;
 use crate::indirect::CpuIndirect;
@@ -52,6 +51,8 @@ pub(crate) struct DeviceShared {
     pub(crate) serial_submissions: SerialSubmissions,
     loaded: LoadedCode,
     made_at: Duration,
+    /// Its age then.
+    made_with_age: Duration,
 }
 
 impl DeviceShared {
@@ -71,6 +72,7 @@ impl DeviceShared {
             serial_submissions: SerialSubmissions::default(),
             loaded: LoadedCode::default(),
             made_at: clock.now(),
+            made_with_age: options.age,
             clock,
         }
     }
@@ -82,7 +84,7 @@ impl DeviceShared {
 
     /// A time of the clock, as [`DeviceShared::now_ns`] gives it.
     pub(crate) fn ns_at(&self, at: Duration) -> u64 {
-        at.saturating_sub(self.made_at).as_nanos() as u64
+        at.saturating_sub(self.made_at).saturating_add(self.made_with_age).as_nanos() as u64
     }
 }
 
@@ -94,6 +96,16 @@ impl CpuDevice {
 
     /// Makes the device with a clock of its own, for its deadlines, timeouts and timestamps.
     pub fn with_clock(options: &CpuDeviceOptions, clock: Arc<dyn Clock>) -> Result<Self, DeviceError> {
+        CpuDevice::with_capabilities(options, options.capabilities(), clock)
+    }
+
+    /// As [`CpuDevice::with_clock`], with capabilities that were queried before: a process without rights
+    /// cannot query them.
+    pub fn with_capabilities(
+        options: &CpuDeviceOptions,
+        capabilities: Capabilities,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, DeviceError> {
         let threads = options.resolved_threads();
         let processors = affinity::allowed_processors().len();
         let pinned = options.pin_workers.unwrap_or(threads >= processors);
@@ -101,9 +113,7 @@ impl CpuDevice {
             let reason = format!("its worker threads could not be started: {error}");
             DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
         })?;
-        let shared =
-            DeviceShared::new(options, capabilities::query(threads, options.vector_extension), pool, clock);
-        Ok(CpuDevice { shared: Arc::new(shared) })
+        Ok(CpuDevice { shared: Arc::new(DeviceShared::new(options, capabilities, pool, clock)) })
     }
 
     /// Threads that compute at once.

@@ -131,7 +131,7 @@ fn main() -> ExitCode {
 /// Starts the exporters that the settings ask for, in commands that open a device.
 fn start_service(command: &Command) -> Result<(), failure::Failure> {
     match command {
-        // A worker compiles for another process; the others read files or a process's endpoint.
+        // A worker works for another process; the others read files or a process's endpoint.
         Command::Worker(_) | Command::Audit(_) | Command::Top(_) | Command::Translate(_) => Ok(()),
         Command::Doctor(_) => {
             // Settings that are refused are among the findings.

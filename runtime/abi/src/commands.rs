@@ -7,6 +7,8 @@
 //! and the kernel's own buffers are, with which pointers become addresses.
 //! Invariant: [`Command::decode`] takes any words; what is not a command is an [`EncodingError`].
 
+use serde::{Deserialize, Serialize};
+
 /// Words before the first command.
 pub const HEADER_WORDS: u32 = 8;
 /// The word of the header that is the number of commands.
@@ -49,7 +51,7 @@ pub const MAX_COMMANDS: u32 = 1 << 14;
 pub const MAX_ENCODED_BUFFERS: u32 = 4;
 
 /// The sizes of an indirect command buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct CommandLayout {
     /// How many commands there are.
     pub capacity: u32,
@@ -93,7 +95,7 @@ impl CommandLayout {
 }
 
 /// What a kernel did wrong when it encoded a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EncodingError {
     /// A buffer's index is not below [`CommandLayout::buffers`].
     BufferIndex,

@@ -181,9 +181,10 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE",
-        "`off` or `compile`",
+        "`off`, `compile` or `run`",
         "`off`",
-        "Whether sources are compiled in worker processes without rights.",
+        "Whether sources are compiled in worker processes without rights, and with `run` also whether kernels run \
+         in one instead of this process.",
     ),
     row(
         Group::Isolation,
@@ -197,7 +198,7 @@ pub const VARIABLES: &[Variable] = &[
         "ANYMETAL_ISOLATE_MEMORY",
         "MiB",
         "4096",
-        "Memory that the compiles of a worker may allocate.",
+        "Memory that a worker may allocate, besides buffers.",
     ),
     row(
         Group::Isolation,

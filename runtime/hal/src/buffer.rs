@@ -11,12 +11,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::buffer_uses::{BufferUses, MapMode};
 use crate::error::DeviceError;
 use crate::interruption;
 
 /// Where a buffer's memory is and who may touch it, in Metal's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum StorageMode {
     /// Host and device see the same memory.
     #[default]

@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::artifact::SIMD_WIDTH;
 use crate::buffer::Buffer;
 use crate::completion::Completion;
@@ -95,7 +97,7 @@ pub struct ResidentBuffer {
 
 /// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. Determines what other work
 /// must wait for, and whether kernels may store through pointers that they load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ResourceUsage {
     /// They read.
     Read,
@@ -119,7 +121,7 @@ impl ResourceUsage {
 }
 
 /// What the device's clock is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Timestamps {
     /// The start and the end of the command buffer.
     #[default]
@@ -133,7 +135,7 @@ pub enum Timestamps {
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a command buffer may run, counted from the start of its first command, event waits included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Deadline {
     /// The queue's default: the setting `streams.deadline`, or else [`DEFAULT_DEADLINE`].
     #[default]
@@ -226,7 +228,7 @@ pub enum Command {
 }
 
 /// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grid {
     /// That many threads; the last threadgroup of a dimension may be partial.
     Threads([u32; 3]),
@@ -389,7 +391,7 @@ impl BoundResource {
 }
 
 /// The length of a dynamic threadgroup memory argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadgroupMemory {
     /// The Metal index.
     pub index: u32,

@@ -12,12 +12,14 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::{Clock, wait_for};
 use crate::error::DeviceError;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, SPIN};
 
 /// When a command buffer ran, by the device's clock, in nanoseconds since the device was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Timing {
     /// It was submitted.
     pub submitted_ns: u64,
@@ -35,7 +37,7 @@ impl Timing {
 }
 
 /// When one command ran, on the same clock as [`Timing`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandTiming {
     /// Its position in [`crate::command::CommandList::commands`].
     pub command: usize,

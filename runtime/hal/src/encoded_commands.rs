@@ -12,6 +12,8 @@ mod residency;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use anymetal_abi::commands::{
     Command as Encoded, CommandGrid, CommandLayout, MAX_BINDINGS, MAX_COMMANDS, MAX_ENCODED_BUFFERS,
     ResourceTable,
@@ -37,7 +39,7 @@ pub use residency::Residency;
 pub const MAX_DEPTH: u32 = 1 << 16;
 
 /// Why an encoded command cannot be executed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum InvalidCommand {
     /// The kernel that encoded it made a mistake.

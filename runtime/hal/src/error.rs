@@ -5,8 +5,11 @@
 //! to do instead; a message ends a sentence for a user, never a stack of internals.
 
 mod out_of_bounds;
+mod words;
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::buffer::StorageMode;
 use crate::command_failure::CommandFailure;
@@ -14,6 +17,7 @@ use crate::encoded_commands::InvalidCommand;
 use anymetal_types::texture::BindingRole;
 
 pub use out_of_bounds::{LoadedPointer, OutOfBounds};
+pub use words::Word;
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,7 +49,7 @@ impl ErrorClass {
 }
 
 /// Why a device refused or failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// A kernel accessed memory outside what was bound.
@@ -99,7 +103,8 @@ pub enum DeviceError {
         /// The kernel.
         kernel: String,
         /// "buffer argument" or "threadgroup memory argument".
-        what: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        what: Word,
         /// The index given.
         index: u32,
         /// The arguments that exist, as `index name`.
@@ -190,7 +195,8 @@ pub enum DeviceError {
     #[error("the product of matrices is refused: {rule}")]
     InvalidMatrixProduct {
         /// The rule.
-        rule: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        rule: Word,
     },
     /// The artifact has no such kernel.
     #[error("there is no kernel `{name}`; there are {}", describe_existing(existing))]
@@ -319,7 +325,8 @@ pub enum DeviceError {
     #[error("a {what} of another device was used with {device}")]
     WrongDevice {
         /// "buffer", "pipeline" or "event".
-        what: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        what: Word,
         /// The device used.
         device: String,
     },
@@ -424,7 +431,8 @@ pub enum DeviceError {
         /// The device's name.
         device: String,
         /// What was asked.
-        what: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        what: Word,
     },
     /// The work was taken back before it ran.
     #[error("the command buffer `{label}` was cancelled before it ran")]
@@ -504,11 +512,13 @@ pub enum DeviceError {
     #[error("`{value}` is no valid value for {setting}: {expected}")]
     InvalidSetting {
         /// The setting's name.
-        setting: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        setting: Word,
         /// Its value.
         value: String,
         /// What it should look like.
-        expected: &'static str,
+        #[serde(deserialize_with = "words::known")]
+        expected: Word,
     },
 }
 
@@ -602,41 +612,4 @@ fn describe_size([x, y, z]: [u32; 3]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::artifact::AccessKind;
-
-    #[test]
-    fn a_fault_names_kernel_argument_index_and_place() {
-        let fault = OutOfBounds {
-            kernel: "saxpy".into(),
-            argument: Some(1),
-            argument_name: "y".into(),
-            through: None,
-            kind: AccessKind::Store,
-            byte_offset: 400,
-            element_index: Some(100),
-            bound_len: 400,
-            bound_elements: Some(100),
-            access_bytes: 4,
-            file: "saxpy.metal".into(),
-            line: 7,
-            column: 5,
-            group: [3, 0, 0],
-            thread: [4, 0, 0],
-        };
-        assert_eq!(
-            DeviceError::OutOfBounds(Box::new(fault)).to_string(),
-            "kernel `saxpy`: store out of bounds of argument 1 `y` at index 100 (byte 400), but 100 elements \
-             (400 bytes) are bound, in threadgroup (3, 0, 0), thread (4, 0, 0), at saxpy.metal:7:5"
-        );
-    }
-
-    #[test]
-    fn only_transient_and_exhausted_errors_invite_a_retry() {
-        assert_eq!(DeviceError::OutOfMemory { requested: 1 }.class(), ErrorClass::Exhausted);
-        let unknown = DeviceError::UnknownKernel { name: "a".into(), existing: vec!["b".into()] };
-        assert_eq!(unknown.class(), ErrorClass::Caller);
-        assert_eq!(unknown.to_string(), "there is no kernel `a`; there are `b`");
-    }
-}
+mod tests;

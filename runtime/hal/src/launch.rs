@@ -26,6 +26,12 @@ pub trait DispatchInterpreter: Send + Sync {
     /// `request.stop` became nonzero. Accesses out of bounds end the dispatch with an error; memory outside
     /// the bound ranges is untouched.
     fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault>;
+
+    /// The kernel in the compiler's own encoding, from which the same build in another process makes an
+    /// equal interpreter. `None`: it depends on this process.
+    fn encoded(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// One dispatch for the interpreter.

@@ -8,6 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Clock;
 use crate::command::CommandList;
 use crate::completion::{Completion, CompletionSource, Outcome, WaitAssist};
@@ -15,7 +17,7 @@ use crate::error::DeviceError;
 use crate::semaphore::Semaphore;
 
 /// Which queues go first when there is work for more than the device can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum Priority {
     /// After the others, but not never.
     Low,
@@ -67,7 +69,7 @@ impl Default for WhenFull {
 }
 
 /// What became of a request to take a command buffer back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cancellation {
     /// It had not started and never will: its completion has ended as [`DeviceError::Cancelled`], and what it
     /// held is given back.

@@ -19,9 +19,15 @@ pub(super) const STAGE: &str = "interpreted run";
 /// What the report of a bug in a run needs.
 #[derive(Debug)]
 pub(crate) struct RunBoundary {
+    /// `None`: fused kernels, and those of another process.
+    pub(crate) source: Option<RunSource>,
+}
+
+/// The source of an interpreted kernel, and where a reproducer is written.
+#[derive(Debug)]
+pub(crate) struct RunSource {
     pub(crate) reproducers: Arc<Reproducers>,
-    /// The kernel's source; fused kernels have none.
-    pub(crate) source: Option<Arc<Source>>,
+    pub(crate) source: Arc<Source>,
     pub(crate) specialisation: Specialisation,
 }
 
@@ -40,10 +46,10 @@ impl RunBoundary {
         };
         let ran: Result<Result<(), InterpreterFault>, CompileError> = match &self.source {
             None => work(),
-            Some(source) => {
-                let (specialisation, target) = (Some(&self.specialisation), Some(Target::Interpreter));
+            Some(RunSource { reproducers, source, specialisation }) => {
+                let (specialisation, target) = (Some(specialisation), Some(Target::Interpreter));
                 let request = Request { source, kernel: Some(kernel), specialisation, target };
-                caught(&self.reproducers, &request, work)
+                caught(reproducers, &request, work)
             }
         };
         ran.unwrap_or_else(|error| Err(InterpreterFault::Bug { report: error.to_string() }))

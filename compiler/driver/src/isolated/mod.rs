@@ -6,6 +6,7 @@
 //! is checked. Modules arrive as text and are verified, artifacts in the encoding of the disk cache. Machine
 //! code cannot be checked: it runs in this process with this process's rights.
 
+pub(crate) mod interpreter;
 mod module;
 pub(crate) mod wire;
 pub(crate) mod wire_error;
@@ -51,7 +52,9 @@ impl Isolation {
     pub(crate) fn new(isolate: &Isolate) -> Self {
         match isolate {
             Isolate::Off => Self::Off,
-            Isolate::Compile(settings) => Self::Workers(Pool::new(settings.clone(), COMPILER_IDENTITY)),
+            Isolate::Compile(settings) | Isolate::Run(settings) => {
+                Self::Workers(Pool::new(settings.clone(), COMPILER_IDENTITY))
+            }
             Isolate::Refused(error) => Self::Refused(error.clone()),
         }
     }

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use anymetal_hal::artifact::{Artifact, FunctionConstantInfo};
 use anymetal_hal::encoding;
@@ -33,8 +32,6 @@ use crate::source::{Source, SourceOptions};
 
 /// Parsed sources that a worker keeps.
 const LIBRARIES_KEPT: usize = 16;
-/// Longest wait for threads that have done their work to end.
-const THREADS_END_WITHIN: Duration = Duration::from_secs(5);
 
 /// Serves the process that started this one and passed a socket as its standard input. Returns only with an
 /// error: the process ends when its host does.
@@ -49,8 +46,9 @@ const THREADS_END_WITHIN: Duration = Duration::from_secs(5);
 pub fn serve(memory_bytes: u64) -> io::Result<()> {
     let channel = Channel::open()?;
     prepare();
-    wait_for_threads();
-    let missing = sandbox::close(&channel, memory_bytes.saturating_add(LARGE_STACK_BYTES as u64));
+    let memory_bytes = memory_bytes.saturating_add(LARGE_STACK_BYTES as u64);
+    sandbox::wait_for_threads();
+    let missing = sandbox::close(&channel, memory_bytes, sandbox::Code::Denied);
     let channel = Arc::new(channel);
     let (to_compiles, requests) = mpsc::channel();
     let (to_includes, included) = mpsc::channel();
@@ -79,15 +77,6 @@ fn prepare() {
     let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
     // Errors of either are found again by the first request.
     let _ = artifacts::with_llvm(|| compiler.library(source));
-}
-
-/// A thread that was joined may be listed a moment longer.
-fn wait_for_threads() {
-    let started = Instant::now();
-    while sandbox::threads() > 1 {
-        assert!(started.elapsed() < THREADS_END_WITHIN, "the worker has other threads before its sandbox");
-        std::thread::sleep(Duration::from_micros(50));
-    }
 }
 
 /// The compiling thread.

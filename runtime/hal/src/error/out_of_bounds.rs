@@ -4,12 +4,13 @@
 //! the buffer's label, the index, and the line.
 
 use anymetal_abi::functions::invalid_call_type;
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::AccessKind;
 use crate::error::describe_argument;
 
 /// An access outside what was bound, in the user's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfBounds {
     /// The kernel.
     pub kernel: String,
@@ -44,7 +45,7 @@ pub struct OutOfBounds {
 }
 
 /// What a pointer that a kernel loaded from memory leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadedPointer {
     /// A resident buffer with that label, which may be empty.
     Buffer {

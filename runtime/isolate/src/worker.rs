@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::net::{SendFlags, send};
 
-use crate::SUBCOMMAND;
 use crate::error::IsolationError;
 use crate::frame::Frame;
 use crate::settings::Settings;
+use crate::{RUN_ARGUMENT, SUBCOMMAND};
 
 /// Variables that a worker needs to find the same libLLVM and compile for the same processor. The rest of the
 /// environment may hold secrets.
@@ -35,11 +35,32 @@ const OUT_OF_MEMORY: &[&str] =
 /// The end of what a worker printed that errors repeat.
 const REPORT_BYTES: usize = 1000;
 
+/// What a worker does.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// It compiles.
+    Compile,
+    /// It runs kernels on this memory, which is its standard output.
+    Run {
+        /// The file of the memory.
+        memory: OwnedFd,
+    },
+}
+
+impl Role {
+    fn configure(self, command: &mut Command) {
+        match self {
+            Role::Compile => command.stdout(Stdio::null()),
+            Role::Run { memory } => command.arg(RUN_ARGUMENT).stdout(memory),
+        };
+    }
+}
+
 /// A running worker. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct Worker {
     child: Child,
-    stream: UnixStream,
+    pub(crate) stream: UnixStream,
     /// What it prints; both ends never block.
     printed: PipeReader,
     /// Number of requests answered.
@@ -47,7 +68,7 @@ pub(crate) struct Worker {
 }
 
 /// Why a worker is of no more use.
-enum Broken {
+pub(crate) enum Broken {
     /// It is late.
     Late,
     /// It ended, or the connection did.
@@ -60,11 +81,12 @@ impl Worker {
     /// Starts a worker and waits until its sandbox is closed.
     pub(crate) fn start(
         executable: &Path,
+        role: Role,
         settings: &Settings,
         identity: &str,
         deadline: Instant,
     ) -> Result<Self, IsolationError> {
-        let mut worker = Self::spawn(executable, settings).map_err(|error| IsolationError::Start {
+        let mut worker = Self::spawn(executable, role, settings).map_err(|error| IsolationError::Start {
             worker: executable.to_owned(),
             reason: error.to_string(),
         })?;
@@ -94,7 +116,7 @@ impl Worker {
         }
     }
 
-    fn spawn(executable: &Path, settings: &Settings) -> io::Result<Self> {
+    fn spawn(executable: &Path, role: Role, settings: &Settings) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         let (printed, printer) = io::pipe()?;
         // A worker that prints more than the pipe holds loses the rest and is not stopped.
@@ -102,18 +124,19 @@ impl Worker {
             fcntl_setfl(&end, fcntl_getfl(&end)? | OFlags::NONBLOCK)?;
         }
         let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        let child = Command::new(executable)
+        let mut command = Command::new(executable);
+        command
             .arg(SUBCOMMAND)
             .arg(settings.memory_bytes.to_string())
             .env_clear()
             .envs(variables)
             .current_dir("/")
             .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::null())
             .stderr(printer)
             // Signals of the terminal are for the host.
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        role.configure(&mut command);
+        let child = command.spawn()?;
         Ok(Self { child, stream, printed, answered: 0 })
     }
 
@@ -154,7 +177,7 @@ impl Worker {
     }
 
     /// Ends the process, and returns the reason why it is broken.
-    fn end(&mut self, broken: Broken, settings: &Settings) -> IsolationError {
+    pub(crate) fn end(&mut self, broken: Broken, settings: &Settings) -> IsolationError {
         // One that has ended keeps the status that it ended with.
         let status = self.stop();
         match broken {
@@ -200,7 +223,7 @@ impl Drop for Worker {
     }
 }
 
-fn broken(error: io::Error) -> Broken {
+pub(crate) fn broken(error: io::Error) -> Broken {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Broken::Late,
         io::ErrorKind::InvalidData => Broken::Malformed(error.to_string()),

@@ -53,6 +53,8 @@ pub enum Isolate {
     Off,
     /// Compiles.
     Compile(Settings),
+    /// Compiles, and the runs of kernels on this machine's processor.
+    Run(Settings),
     /// The settings cannot be followed: everything that they would isolate is refused.
     Refused(IsolationError),
 }
@@ -65,11 +67,20 @@ impl Isolate {
 
     fn from_variables(variable: impl Fn(&'static str) -> Option<String>) -> Self {
         let given = |name| variable(name).filter(|value| !value.trim().is_empty());
-        match Settings::from_variables(&given) {
-            Ok(Some(settings)) => Self::Compile(settings),
-            Ok(None) => Self::Off,
-            Err(error) => Self::Refused(error),
-        }
+        let isolate: fn(Settings) -> Self = match given(ISOLATE_VARIABLE).as_deref().map(str::trim) {
+            None | Some("off" | "0") => return Self::Off,
+            Some("compile") => Self::Compile,
+            Some("run") => Self::Run,
+            Some(value) => {
+                let (value, expected) = (value.to_owned(), "`off`, `compile` or `run`");
+                return Self::Refused(IsolationError::Setting {
+                    variable: ISOLATE_VARIABLE,
+                    value,
+                    expected,
+                });
+            }
+        };
+        Settings::from_variables(&given).map_or_else(Self::Refused, isolate)
     }
 }
 
@@ -77,20 +88,10 @@ impl Settings {
     /// Compiles beyond that at a time are rare, and each worker has its own LLVM.
     const MAX_WORKERS: usize = 4;
 
-    fn from_variables(
-        given: &impl Fn(&'static str) -> Option<String>,
-    ) -> Result<Option<Self>, IsolationError> {
+    fn from_variables(given: &impl Fn(&'static str) -> Option<String>) -> Result<Self, IsolationError> {
         let refused = |variable, value: &str, expected| {
             Err(IsolationError::Setting { variable, value: value.to_owned(), expected })
         };
-        match given(ISOLATE_VARIABLE).as_deref().map(str::trim) {
-            None | Some("off" | "0") => return Ok(None),
-            Some("compile") => {}
-            Some("run") => {
-                return Err(IsolationError::Unsupported { what: format!("{ISOLATE_VARIABLE}=run") });
-            }
-            Some(other) => return refused(ISOLATE_VARIABLE, other, "`off`, `compile` or `run`"),
-        }
         let mut settings = Self { worker: given(WORKER_VARIABLE).map(PathBuf::from), ..Self::default() };
         if let Some(text) = given(MEMORY_VARIABLE) {
             let bytes = text.trim().parse::<u64>().ok().and_then(|mib| mib.checked_mul(1 << 20));
@@ -112,7 +113,7 @@ impl Settings {
             Some("allow") => settings.allow_incomplete = true,
             Some(other) => return refused(INCOMPLETE_VARIABLE, other, "`refuse` or `allow`"),
         }
-        Ok(Some(settings))
+        Ok(settings)
     }
 }
 
@@ -133,6 +134,7 @@ mod tests {
         assert_eq!(read(&[]), Isolate::Off);
         assert_eq!(read(&[(ISOLATE_VARIABLE, "off"), (MEMORY_VARIABLE, "x")]), Isolate::Off);
         assert_eq!(read(&[(ISOLATE_VARIABLE, "compile")]), Isolate::Compile(Settings::default()));
+        assert_eq!(read(&[(ISOLATE_VARIABLE, "run")]), Isolate::Run(Settings::default()));
         let all = [
             (ISOLATE_VARIABLE, "compile"),
             (WORKER_VARIABLE, "/opt/anymetal"),
@@ -150,7 +152,6 @@ mod tests {
         assert_eq!(read(&all), Isolate::Compile(expected));
         for (name, value, id) in [
             (ISOLATE_VARIABLE, "Compile", "isolation-setting"),
-            (ISOLATE_VARIABLE, "run", "isolation-unsupported"),
             (MEMORY_VARIABLE, "0", "isolation-setting"),
             (MEMORY_VARIABLE, "99999999999999999", "isolation-setting"),
             (TIME_VARIABLE, "-1", "isolation-setting"),

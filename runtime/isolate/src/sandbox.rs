@@ -7,6 +7,8 @@
 
 mod calls;
 
+use std::time::{Duration, Instant};
+
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
     RulesetError, RulesetStatus, Scope,
@@ -14,6 +16,18 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::channel::Channel;
+
+/// Whether a closed process can make code of its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// No memory is executable.
+    Denied,
+    /// Memory becomes executable when it stops to be writable.
+    Allowed,
+}
+
+/// How long threads that were joined may take to end.
+const THREADS_END_WITHIN: Duration = Duration::from_secs(5);
 
 /// Landlock and seccomp, as messages name them.
 const LANDLOCK: &str = "Landlock";
@@ -34,7 +48,7 @@ pub fn missing() -> Vec<String> {
 ///
 /// # Panics
 /// A limit or a filter that the system has is refused: nothing may run then.
-pub fn close(channel: &Channel, memory_bytes: u64) -> Vec<String> {
+pub fn close(channel: &Channel, memory_bytes: u64, code: Code) -> Vec<String> {
     // Before files cannot be read any more.
     let has_seccomp = !missing().iter().any(|part| part == SECCOMP);
     limit(memory_bytes);
@@ -44,7 +58,7 @@ pub fn close(channel: &Channel, memory_bytes: u64) -> Vec<String> {
         missing.push(LANDLOCK.to_owned());
     }
     if has_seccomp {
-        calls::filter(channel.descriptor());
+        calls::filter(channel.descriptor(), code);
     } else {
         missing.push(SECCOMP.to_owned());
     }
@@ -77,7 +91,19 @@ fn data_bytes() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// Waits until the calling thread is the only one: a thread that was joined may be listed a moment longer.
+///
+/// # Panics
+/// Another thread runs.
+pub fn wait_for_threads() {
+    let started = Instant::now();
+    while threads() > 1 {
+        assert!(started.elapsed() < THREADS_END_WITHIN, "the worker has other threads before its sandbox");
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
 /// Number of threads of this process.
-pub fn threads() -> usize {
+fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }

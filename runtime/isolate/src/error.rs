@@ -22,15 +22,15 @@ pub enum IsolationError {
         expected: &'static str,
     },
     /// What was requested is not isolated here.
-    #[error("{what} is not supported; use {ISOLATE_VARIABLE}=compile on Linux, or unset it")]
+    #[error("{what} is not supported; unset {ISOLATE_VARIABLE}")]
     Unsupported {
         /// The request.
         what: String,
     },
     /// There is no executable to run as the worker.
     #[error(
-        "no worker for isolated compiles was found (looked for {}); set {WORKER_VARIABLE} to the path of the \
-         `anymetal` executable of the same build",
+        "no worker executable was found (looked for {}); set {WORKER_VARIABLE} to the path of the `anymetal` \
+         executable of the same build",
         list(.tried)
     )]
     WorkerNotFound {
@@ -56,7 +56,7 @@ pub enum IsolationError {
     },
     /// The kernel lacks a part of the sandbox.
     #[error(
-        "this system has no {}, so compiles are not isolated fully; {INCOMPLETE_VARIABLE}=allow goes on without",
+        "this system has no {}, so isolation is incomplete; {INCOMPLETE_VARIABLE}=allow goes on without",
         .missing.join(" and no ")
     )]
     Sandbox {
@@ -64,20 +64,20 @@ pub enum IsolationError {
         missing: Vec<String>,
     },
     /// The worker used up its memory.
-    #[error("the isolated compile needs more than {} MiB of memory ({MEMORY_VARIABLE})", .limit >> 20)]
+    #[error("the worker process needs more than {} MiB of memory ({MEMORY_VARIABLE})", .limit >> 20)]
     Memory {
         /// The limit in bytes.
         limit: u64,
     },
     /// The worker was late and has been ended.
-    #[error("the isolated compile took longer than {} s ({TIME_VARIABLE})", .limit.as_secs_f64())]
+    #[error("the worker process took longer than {} s ({TIME_VARIABLE})", .limit.as_secs_f64())]
     Time {
         /// The limit.
         limit: Duration,
     },
     /// The worker made a system call that its filter denies.
     #[error(
-        "the isolated compile made a system call that its sandbox denies, and was ended{}",
+        "the worker process made a system call that its sandbox denies, and was ended{}",
         printed(.report)
     )]
     Denied {
@@ -85,10 +85,10 @@ pub enum IsolationError {
         report: String,
     },
     /// The worker was killed from outside, by the system or by a user.
-    #[error("the worker for isolated compiles was killed from outside (SIGKILL)")]
+    #[error("the worker process was killed from outside (SIGKILL)")]
     Killed,
     /// The worker crashed.
-    #[error("the isolated compile crashed with signal {signal}{}", printed(.report))]
+    #[error("the worker process crashed with signal {signal}{}", printed(.report))]
     Crashed {
         /// The signal.
         signal: i32,
@@ -96,19 +96,19 @@ pub enum IsolationError {
         report: String,
     },
     /// The worker ended without an answer.
-    #[error("the worker for isolated compiles ended without an answer{}", printed(.report))]
+    #[error("the worker process ended without an answer{}", printed(.report))]
     Ended {
         /// The end of what it printed.
         report: String,
     },
     /// The worker's answer is not one.
-    #[error("the worker for isolated compiles sent a malformed answer: {reason}")]
+    #[error("the worker process sent a malformed answer: {reason}")]
     Malformed {
         /// What is wrong with it.
         reason: String,
     },
     /// The request is too large to be sent.
-    #[error("the request of {bytes} bytes is too large for an isolated compile")]
+    #[error("the request of {bytes} bytes is too large for a worker process")]
     RequestTooLarge {
         /// Its size.
         bytes: u64,

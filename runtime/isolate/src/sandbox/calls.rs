@@ -2,8 +2,8 @@
 //!
 //! Three filters, of which the strictest verdict counts. The first two let calls fail that the C library
 //! makes by the way and copes without, such as opening a file; the last ends the process at every call that
-//! is neither among these nor needed: memory that is never code, threads of this process, time, randomness,
-//! the one connection, the error output.
+//! is neither among these nor needed: memory that is never code, or not while it is writable, threads of this
+//! process, time, randomness, the one connection, the error output.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
 };
+
+use super::Code;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -90,11 +92,12 @@ fn architecture() -> Option<TargetArch> {
 }
 
 /// Filters the calls of this process from now on; `connection` is the descriptor that may be read and
-/// written.
+/// written. With [`Code::Allowed`], memory can change from writable to executable, and threads can choose
+/// their processor.
 ///
 /// # Panics
 /// The system refuses a filter.
-pub(super) fn filter(connection: u64) {
+pub(super) fn filter(connection: u64, code: Code) {
     let architecture = architecture().expect("filters are supported");
     let errno =
         |number: i32| SeccompAction::Errno(u32::try_from(number).expect("error numbers are positive"));
@@ -104,6 +107,9 @@ pub(super) fn filter(connection: u64) {
     let unknown = [libc::SYS_clone3];
     let mut allowed = all(&[NEEDED, &refused, &unknown].concat());
     allowed.extend(restricted(connection));
+    if code == Code::Allowed {
+        allowed.extend(of_running_code());
+    }
     let install = |rules: Rules, listed: SeccompAction, others: SeccompAction| {
         let filter =
             SeccompFilter::new(rules, others, listed, architecture).expect("the filter is well formed");
@@ -134,6 +140,19 @@ fn restricted(connection: u64) -> Rules {
         (libc::SYS_kill, vec![rule([equal(0, process)])]),
         (libc::SYS_tgkill, vec![rule([equal(0, process)])]),
         (libc::SYS_prctl, vec![rule([equal(0, flag(libc::PR_SET_NAME))]), rule([equal(0, PR_SET_VMA)])]),
+    ];
+    rules.into_iter().collect()
+}
+
+/// Calls that running machine code needs besides, with some arguments only.
+fn of_running_code() -> Rules {
+    let [writable, executable] =
+        [libc::PROT_WRITE, libc::PROT_EXEC].map(|flag| u64::from(flag.cast_unsigned()));
+    let data = masked(2, executable, 0);
+    let code = masked(2, writable | executable, executable);
+    let rules: [(c_long, Vec<SeccompRule>); 2] = [
+        (libc::SYS_mprotect, vec![rule([data]), rule([code])]),
+        (libc::SYS_sched_setaffinity, vec![rule([equal(0, 0)])]),
     ];
     rules.into_iter().collect()
 }

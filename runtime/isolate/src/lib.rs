@@ -1,8 +1,8 @@
-//! Worker processes without rights, for work on text that is not trusted.
+//! Worker processes without rights, for work on text and code that are not trusted.
 //!
-//! The host side is [`Pool`]: it starts worker processes, gives each one request at a time, and ends a worker
-//! that is late. The worker's side is [`Channel`], opened before and used after [`sandbox::close`]. What the
-//! [`Frame`]s mean is up to the callers.
+//! The host side is [`Pool`], which starts worker processes, gives each one request at a time and ends a
+//! worker that is late, or [`Connection`], one worker with messages in both directions. The worker's side is
+//! [`Channel`], opened before and used after [`sandbox::close`]. The callers define the [`Frame`]s.
 //!
 //! Invariants:
 //! - the host believes nothing that a worker sends: lengths are bounded, and each failure of a worker is an
@@ -23,6 +23,8 @@ mod channel;
 #[path = "channel_disabled.rs"]
 mod channel;
 #[cfg(target_os = "linux")]
+mod connection;
+#[cfg(target_os = "linux")]
 mod locate;
 #[cfg(target_os = "linux")]
 mod pool;
@@ -38,6 +40,8 @@ pub mod sandbox;
 mod worker;
 
 pub use channel::Channel;
+#[cfg(target_os = "linux")]
+pub use connection::Connection;
 pub use error::IsolationError;
 pub use frame::Frame;
 pub use pool::Pool;
@@ -45,3 +49,6 @@ pub use settings::{Isolate, Settings};
 
 /// The subcommand of `anymetal` that is the worker.
 pub const SUBCOMMAND: &str = "worker";
+
+/// The argument with which a worker runs kernels instead of compiling.
+pub const RUN_ARGUMENT: &str = "--run";

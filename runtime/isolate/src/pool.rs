@@ -12,7 +12,7 @@ use crate::error::IsolationError;
 use crate::frame::Frame;
 use crate::locate;
 use crate::settings::Settings;
-use crate::worker::Worker;
+use crate::worker::{Role, Worker};
 
 /// Starts workers when they are needed, and gives them requests.
 #[derive(Debug)]
@@ -65,7 +65,13 @@ impl Pool {
         loop {
             let mut worker = match slot.idle() {
                 Some(worker) => worker,
-                None => Worker::start(self.executable()?, &self.settings, &self.identity, deadline)?,
+                None => Worker::start(
+                    self.executable()?,
+                    Role::Compile,
+                    &self.settings,
+                    &self.identity,
+                    deadline,
+                )?,
             };
             match worker.call(request, reply, deadline, &self.settings) {
                 Ok(answer) => {

@@ -13,9 +13,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
+use anymetal_isolate::sandbox::Code;
 use anymetal_isolate::{Channel, Frame, sandbox};
 use rustix::process::{Pid, Signal, getppid, kill_process};
 
+/// Ends the names of actions that are tried in the sandbox of machine code.
+const RUNNING: &str = "-running";
 /// Names the action that the child tries.
 const ACTION: &str = "ISOLATE_TEST_ACTION";
 /// What a child may allocate.
@@ -59,6 +62,7 @@ fn no_file_is_opened() {
 fn other_actions_end_the_process() {
     for action in ["tcp", "unix", "listen", "execute", "signal", "read-other", "write-other", "delete"] {
         is_ended_by_the_filter(action);
+        is_ended_by_the_filter(&format!("{action}{RUNNING}"));
     }
 }
 
@@ -71,11 +75,13 @@ fn memory_is_limited() {
 
 #[test]
 fn threads_and_the_connection_work() {
-    let (status, printed, mut connection) = attempt_in_child("work");
-    assert!(status.success(), "{status}: {printed}");
-    let mut received = Vec::new();
-    connection.read_to_end(&mut received).unwrap();
-    assert!(received.ends_with(b"done"), "{received:?}");
+    for action in ["work".to_owned(), format!("work{RUNNING}")] {
+        let (status, printed, mut connection) = attempt_in_child(&action);
+        assert!(status.success(), "{action}: {status}: {printed}");
+        let mut received = Vec::new();
+        connection.read_to_end(&mut received).unwrap();
+        assert!(received.ends_with(b"done"), "{action}: {received:?}");
+    }
 }
 
 #[test]
@@ -86,9 +92,13 @@ fn attempt() {
     let mut other = File::open("/etc/passwd").expect("it can be read before");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("file");
+    let (action, code) = match action.strip_suffix(RUNNING) {
+        Some(action) => (action, Code::Allowed),
+        None => (action.as_str(), Code::Denied),
+    };
     let mut writable = File::create(&path).expect("it can be written before");
-    assert_eq!(sandbox::close(&channel, MEMORY_BYTES), Vec::<String>::new());
-    let outcome: std::io::Result<()> = match action.as_str() {
+    assert_eq!(sandbox::close(&channel, MEMORY_BYTES, code), Vec::<String>::new());
+    let outcome: std::io::Result<()> = match action {
         "open" => File::open("/etc/passwd").map(drop),
         "tcp" => TcpStream::connect(("127.0.0.1", 9)).map(drop),
         "unix" => UnixStream::connect("/run/socket").map(drop),

@@ -8,6 +8,8 @@ use std::io::{self, Read, Write};
 const MAX_HEADER_BYTES: u32 = 64 << 20;
 /// Most bytes after the header; sources and files have at most 64 MiB, all included files 256 MiB.
 const MAX_BLOB_BYTES: u64 = 512 << 20;
+/// Longest blob that is copied into one buffer with its header.
+const SMALL_BLOB_BYTES: usize = 64 << 10;
 /// Kind, length of the header, length of the bytes.
 const PREFIX_BYTES: usize = 1 + 4 + 8;
 
@@ -40,8 +42,14 @@ impl Frame {
         let mut prefix = [self.kind; PREFIX_BYTES];
         prefix[1..5].copy_from_slice(&header.to_le_bytes());
         prefix[5..].copy_from_slice(&blob.to_le_bytes());
-        to.write_all(&prefix)?;
-        to.write_all(&self.header)?;
+        // Small frames in one call: the reader is woken once.
+        let mut bytes = prefix.to_vec();
+        bytes.extend_from_slice(&self.header);
+        if self.blob.len() <= SMALL_BLOB_BYTES {
+            bytes.extend_from_slice(&self.blob);
+            return to.write_all(&bytes);
+        }
+        to.write_all(&bytes)?;
         to.write_all(&self.blob)
     }
 
