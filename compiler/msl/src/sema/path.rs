@@ -236,26 +236,9 @@ impl<'a> Checker<'a> {
     /// The class or enumeration that a function or variable of the same name and namespace hides. Only a type
     /// can stand here, so that `struct` in front makes no difference.
     fn hidden_tag(&mut self, path: &'a Path) -> Option<QualTy> {
-        let (last, front) = path.segments.split_last()?;
-        if last.args.is_some() || last.operator.is_some() {
-            return None;
-        }
-        let mut from = Some(self.enclosing_namespace(self.scope));
-        if !front.is_empty() {
-            let scope = Path { global: path.global, segments: front.to_vec(), span: path.span };
-            let ns = self.table.find_namespace(from?, &scope)?;
-            return self.tag_in_namespace(ns, last.name);
-        }
-        if path.global {
-            return self.tag_in_namespace(NsId::GLOBAL, last.name);
-        }
-        while let Some(ns) = from {
-            if let Some(ty) = self.tag_in_namespace(ns, last.name) {
-                return Some(ty);
-            }
-            from = self.table.parent(ns);
-        }
-        None
+        let last = path.segments.last()?;
+        let is_name = last.args.is_none() && last.operator.is_none();
+        if is_name { self.tag_of_path(path) } else { None }
     }
 
     /// Resolves a path that must name a type.

@@ -54,19 +54,6 @@ impl<'a> Checker<'a> {
         self.best_operator(name, members, free, &operands, args, span)
     }
 
-    /// Operators are looked up past class scopes: members are considered apart.
-    fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
-        let ns = self.enclosing_namespace(self.scope);
-        let mut at = Some(ns);
-        while let Some(ns) = at {
-            if let Some(found) = self.lookup_in_namespace(ns, name) {
-                return Some(found);
-            }
-            at = self.table.parent(ns);
-        }
-        None
-    }
-
     fn best_operator(
         &mut self,
         name: Name,
