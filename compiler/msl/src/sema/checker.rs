@@ -119,6 +119,8 @@ pub(super) struct FnState {
     /// What `__func__` says; empty outside of functions.
     pub(super) name: String,
     pub(super) locals: Vec<hir::Local>,
+    /// The number of the first locals that are parameters.
+    pub(super) params: u32,
     /// The pointer parameter and the object type (with space and const).
     pub(super) this: Option<(LocalId, QualTy)>,
     pub(super) returns: Returns,
@@ -207,6 +209,9 @@ pub(super) struct Checker<'a> {
     pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     /// The parameters of a class template and a constructor template of it together, by the constructor.
     pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
+    pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
+    /// The using-declarations of classes that are being resolved.
+    pub(super) using_stack: Vec<usize>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
     /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
     pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
@@ -266,6 +271,8 @@ impl<'a> Checker<'a> {
             expanded_lists: FxHashMap::default(),
             lambda_functions: FxHashMap::default(),
             guide_templates: FxHashMap::default(),
+            synthesised: FxHashMap::default(),
+            using_stack: Vec::new(),
             alias_stack: Vec::new(),
             alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),
@@ -290,6 +297,7 @@ impl FnState {
             serial,
             name: String::new(),
             locals: Vec::new(),
+            params: 0,
             this: None,
             returns,
             loops: 0,

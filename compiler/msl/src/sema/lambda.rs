@@ -183,7 +183,8 @@ impl<'a> Checker<'a> {
         }
         let declared = place.ty.unqualified();
         let ty = declared.ty;
-        let value = self.whole_value(place);
+        let value =
+            if self.types.as_array(ty).is_some() { self.copied_array(place) } else { self.copied(place) };
         Some(Capture { name, ty, declared, value })
     }
 

@@ -73,7 +73,12 @@ pub(super) fn segment_key(segment: &PathSegment) -> Name {
 impl<'a> Checker<'a> {
     /// Resolves a path; reports everything except that its last name is unknown.
     pub(super) fn resolve_path(&mut self, path: &'a Path) -> Result<Target<'a>, Miss> {
-        let Some((first, rest)) = path.segments.split_first() else { return Err(Miss::Reported) };
+        self.resolve_prefix(path, path.segments.len())
+    }
+
+    /// Resolves the first `count` segments of a path.
+    pub(super) fn resolve_prefix(&mut self, path: &'a Path, count: usize) -> Result<Target<'a>, Miss> {
+        let Some((first, rest)) = path.segments[..count].split_first() else { return Err(Miss::Reported) };
         let key = segment_key(first);
         let found = if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
         let Some(found) = found else {

@@ -40,9 +40,12 @@ impl<'a> Checker<'a> {
         let mut members = Vec::new();
         if let Some(record) = operands.first().and_then(|first| self.types.as_record(first.ty.ty))
             && self.complete_record(record, span)
-            && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
         {
-            members.extend(decls.iter().copied());
+            if name == self.names.assign_operator {
+                members = self.assignment_operators(record);
+            } else if let Some(Found::Functions(decls)) = self.lookup_in_record(record, name) {
+                members.extend(decls.iter().copied());
+            }
         }
         let args: Vec<Arg<'a>> = operands.iter().cloned().map(Arg::Expr).collect();
         let mut free: Vec<FnDeclId> = Vec::new();
