@@ -32,6 +32,10 @@ pub(super) struct ScopeId(pub(super) u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct FnDeclId(pub(super) u32);
 
+/// A template that is a template argument in this check.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct TemplateId(pub(super) u32);
+
 /// A template argument.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum TArg {
@@ -41,6 +45,8 @@ pub(super) enum TArg {
     Value(Ty, ConstValue),
     /// A function, itself instantiated.
     Function(FuncId),
+    /// A template.
+    Template(TemplateId),
     /// The arguments of a parameter pack.
     Pack(Rc<[TArg]>),
 }
@@ -212,6 +218,9 @@ pub(super) struct Checker<'a> {
     pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
     /// The using-declarations of classes that are being resolved.
     pub(super) using_stack: Vec<usize>,
+    /// The templates that are template arguments.
+    pub(super) templates: Vec<super::lookup::Found<'a>>,
+    pub(super) template_ids: FxHashMap<(usize, ScopeId), TemplateId>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
     /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
     pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
@@ -273,6 +282,8 @@ impl<'a> Checker<'a> {
             guide_templates: FxHashMap::default(),
             synthesised: FxHashMap::default(),
             using_stack: Vec::new(),
+            templates: Vec::new(),
+            template_ids: FxHashMap::default(),
             alias_stack: Vec::new(),
             alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),

@@ -101,6 +101,7 @@ impl<'a> Checker<'a> {
             is_variadic: false,
             specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
             method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
+            noexcept: lambda.noexcept.clone(),
             attributes: Vec::new(),
             mem_inits: Vec::new(),
             body: FunctionBody::Block(lambda.body.clone().into()),

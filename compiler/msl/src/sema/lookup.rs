@@ -110,7 +110,10 @@ impl<'a> Checker<'a> {
                 }
                 ScopeKind::Template(bindings) => {
                     if let Some((_, arg)) = bindings.iter().find(|(n, _)| *n == name) {
-                        return Some(Found::TArg(self.pick_arg(arg.clone())));
+                        return Some(match self.pick_arg(arg.clone()) {
+                            TArg::Template(template) => self.template(template).clone(),
+                            arg => Found::TArg(arg),
+                        });
                     }
                 }
                 &ScopeKind::Record(record) => {

@@ -1,7 +1,7 @@
 //! Constructors that a class takes over from a base by `using B::B;`.
 //!
-//! Invariant: they are among the class's constructors as the base's declarations; a call of one is turned into
-//! one of a constructor synthesised for the class.
+//! Invariant: the class's constructors include the base's declarations, and [`Checker::constructed`] replaces
+//! calls of them by calls of constructors synthesised for the class.
 
 use super::synthesised::{Synthesised, assigned};
 use crate::ast;

@@ -1,5 +1,5 @@
-//! Functions that a class has without declaring them: default constructors, constructors that it inherits,
-//! and what copies, moves and assigns its members.
+//! Functions that a class has without declaring them: default constructors, inherited constructors, and copies,
+//! moves and assignments of its members.
 //!
 //! Invariant: each is made once, and only where it does more than copy bytes.
 
@@ -17,7 +17,7 @@ pub(in crate::sema) enum Memberwise {
     Assign,
 }
 
-/// What a synthesised function does.
+/// The kinds of synthesised functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::sema) enum Synthesised {
     DefaultConstructor(RecordId),
@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Gives a place a value, which a constant one takes too.
+/// Stores the first value of a place, which may be const.
 pub(super) fn assigned(place: Expr, value: Expr, span: Span) -> Expr {
     let ty = place.ty;
     Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
