@@ -34,15 +34,6 @@ kernel void cases(device int* x [[buffer(0)]])
     }
 }
 
-kernel void nested_label(device int* x [[buffer(0)]])
-{
-    switch (x[0])
-    {
-        case 1:
-            while (x[1]) { case 2: x[1]--; } //~ stray-label
-    }
-}
-
 #define CASE(n) case n: x[0] = n;
 #define TEN(n) CASE(n##0) CASE(n##1) CASE(n##2) CASE(n##3) CASE(n##4) CASE(n##5) CASE(n##6) CASE(n##7) CASE(n##8) CASE(n##9)
 

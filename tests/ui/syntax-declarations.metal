@@ -18,7 +18,7 @@ struct Shape
     float operator?(int other); //~ expected-operator
 };
 
-template <template <typename> class T> //~ unsupported-feature
+template <template <typename> T> //~ expected-token
 void generic() {}
 
 template <3> void nothing() {} //~ expected-type: a template parameter

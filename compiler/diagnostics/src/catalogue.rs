@@ -192,6 +192,7 @@ const ANALYSIS: &[Entry] = &[
     id("function-pointer", "a pointer to a method, or a linked function of another type"),
     id("incomplete-type", "a type is used that is declared only, or contains itself"),
     id("index-out-of-range", "warning: a constant index outside of a vector"),
+    id("jump-past-initialiser", "a label of a switch jumps past the initialisation of a variable"),
     id("init-list", "an initialiser list where an expression is needed"),
     id("instantiation-limit", "templates instantiate each other too deeply or too often"),
     id("invalid-argument", "an argument of a type that a built-in function does not take"),
@@ -240,6 +241,10 @@ const ANALYSIS: &[Entry] = &[
     id("stray-label", "`case` or `default` outside of a `switch`, or nested inside of one"),
     id("template-arguments", "a variable template without template arguments"),
     id("threadgroup-initialiser", "a threadgroup variable with an initialiser, which has no effect"),
+    id(
+        "template-expected",
+        "the argument of a template template parameter is not a template with its parameters",
+    ),
     id("too-few-template-arguments", "a template with too few arguments"),
     id("too-large", "a structure larger than any memory"),
     id("too-many-template-arguments", "a template with too many arguments"),

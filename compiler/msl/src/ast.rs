@@ -15,8 +15,8 @@ mod ty;
 pub use decl::{
     Attribute, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function, FunctionBody,
     FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers, Namespace,
-    Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind, TemplateParams, TypeAlias,
-    Variable,
+    Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind, TemplateParams,
+    TypeAlias, Variable,
 };
 pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,

@@ -7,7 +7,7 @@
 //! # The language
 //!
 //! MSL is C++17 with address spaces. The front end takes all of it that compute kernels use; there are no
-//! template template parameters and no pointers to members. Choices that the specification leaves open:
+//! pointers to members. Choices that the specification leaves open:
 //!
 //! - **Bit-fields** are laid out as in the Itanium C++ ABI on a little-endian machine. An access touches no
 //!   byte of another object. A bit-field wider than its type is refused.

@@ -103,6 +103,8 @@ pub enum TemplateParamKind {
     Type(Option<Type>),
     /// `int N = default`; the type may be a function pointer, a class or `auto`.
     Value(Type, Option<Expr>),
+    /// `template <typename> class C = default`
+    Template(TemplateParams, Option<Path>),
 }
 
 /// A type alias.
@@ -292,6 +294,18 @@ pub enum FunctionBody {
     Delete,
 }
 
+/// What a function declares of exceptions: Metal has none, but `noexcept(e)` depends on it.
+#[derive(Clone, Debug, Default)]
+pub enum Noexcept {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// `noexcept`
+    Always,
+    /// `noexcept(e)`
+    If(Box<Expr>),
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -311,6 +325,8 @@ pub struct Function {
     pub specifiers: FunctionSpecifiers,
     /// Qualifiers after the parameter list.
     pub method: MethodQualifiers,
+    /// `noexcept`
+    pub noexcept: Noexcept,
     /// Attributes, of all places.
     pub attributes: Vec<Attribute>,
     /// Constructor initialisers.

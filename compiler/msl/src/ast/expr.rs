@@ -1,6 +1,6 @@
 //! Expressions as written.
 
-use super::{Block, Param, Type};
+use super::{Block, Noexcept, Param, Type};
 use crate::token::{FloatSuffix, FpPragmas, Name};
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
@@ -168,6 +168,8 @@ pub struct Lambda {
     pub params: Vec<Param>,
     /// `-> T`
     pub ret: Option<Type>,
+    /// `noexcept`
+    pub noexcept: Noexcept,
     /// The body.
     pub body: Block,
     /// The pragmas in force around it.
@@ -292,6 +294,8 @@ pub enum ExprKind {
     SizeofType(Box<Type>),
     /// `sizeof e`
     SizeofExpr(Box<Expr>),
+    /// `noexcept(e)`
+    Noexcept(Box<Expr>),
     /// `sizeof...(pack)`
     SizeofPack(Name),
     /// `alignof(T)`

@@ -180,6 +180,7 @@ impl Parser<'_> {
             TokenKind::Punct(Punct::MinusMinus) => UnaryOp::PreDecrement,
             TokenKind::Keyword(Kw::Sizeof) => return self.sizeof_expr(),
             TokenKind::Keyword(Kw::Alignof) => return self.alignof_expr(),
+            TokenKind::Keyword(Kw::Noexcept) => return self.noexcept_expr(),
             TokenKind::Punct(Punct::LParen) => {
                 if let Some(cast) = self.c_cast() {
                     return cast;
@@ -300,6 +301,19 @@ impl Parser<'_> {
         let operand = self.nested_expr(Self::unary_expr, Self::error_expr);
         let height = self.height;
         self.node(ExprKind::SizeofExpr(Box::new(operand)), start, height)
+    }
+
+    /// `noexcept(e)`
+    fn noexcept_expr(&mut self) -> Expr {
+        let start = self.span();
+        self.advance();
+        self.expect(Punct::LParen, "after `noexcept`");
+        let angle = std::mem::replace(&mut self.angle, false);
+        let operand = self.nested_expr(Self::parenthesised_expr, Self::error_expr);
+        self.angle = angle;
+        self.expect(Punct::RParen, "to end `noexcept`");
+        let height = self.height;
+        self.node(ExprKind::Noexcept(Box::new(operand)), start, height)
     }
 
     fn alignof_expr(&mut self) -> Expr {

@@ -5,7 +5,8 @@ use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::qualified_name::Expected;
 use super::specifier::Specifiers;
 use crate::ast::{
-    Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName, RefQualifier,
+    Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, Noexcept, OperatorName,
+    RefQualifier,
 };
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -81,11 +82,12 @@ impl Parser<'_> {
         attributes.list.extend(declarator.attributes.list);
         let mut method = MethodQualifiers::default();
         let mut ret = specs.ty.as_ref().map(|_| declarator.ty);
-        self.method_qualifiers(&mut method, &mut attributes);
+        let mut noexcept = Noexcept::default();
+        self.method_qualifiers(&mut method, &mut noexcept, &mut attributes);
         if self.eat(Punct::Arrow) {
             ret = self.type_id().or(ret);
         }
-        self.method_qualifiers(&mut method, &mut attributes);
+        self.method_qualifiers(&mut method, &mut noexcept, &mut attributes);
         let mem_inits = if self.eat(Punct::Colon) { self.mem_inits() } else { Vec::new() };
         let body = self.function_body();
         let is_kernel = specs.function.is_kernel || attributes.has("kernel");
@@ -106,6 +108,7 @@ impl Parser<'_> {
             is_variadic,
             specifiers: crate::ast::FunctionSpecifiers { is_kernel, ..specs.function },
             method,
+            noexcept,
             attributes: attributes.list,
             mem_inits,
             body,
@@ -117,6 +120,7 @@ impl Parser<'_> {
     fn method_qualifiers(
         &mut self,
         method: &mut MethodQualifiers,
+        noexcept: &mut Noexcept,
         attributes: &mut super::attribute::Attributes,
     ) {
         loop {
@@ -131,11 +135,7 @@ impl Parser<'_> {
                 TokenKind::Punct(Punct::Amp) => method.reference = Some(RefQualifier::Lvalue),
                 TokenKind::Punct(Punct::AndAnd) => method.reference = Some(RefQualifier::Rvalue),
                 TokenKind::Keyword(Kw::Noexcept) => {
-                    self.advance();
-                    if self.eat(Punct::LParen) {
-                        self.parenthesised_expr();
-                        self.expect(Punct::RParen, "to end `noexcept`");
-                    }
+                    *noexcept = self.noexcept_specifier();
                     continue;
                 }
                 _ if self.at_attribute() => {
@@ -146,6 +146,17 @@ impl Parser<'_> {
             }
             self.advance();
         }
+    }
+
+    /// `noexcept`, `noexcept(e)`
+    pub(super) fn noexcept_specifier(&mut self) -> Noexcept {
+        self.advance();
+        if !self.eat(Punct::LParen) {
+            return Noexcept::Always;
+        }
+        let condition = self.parenthesised_expr();
+        self.expect(Punct::RParen, "to end `noexcept`");
+        Noexcept::If(Box::new(condition))
     }
 
     fn mem_inits(&mut self) -> Vec<MemInit> {

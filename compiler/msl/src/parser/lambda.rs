@@ -1,7 +1,7 @@
 //! Lambdas: captures, parameters, body.
 
 use super::Parser;
-use crate::ast::{Expr, ExprKind, InitCapture, Lambda};
+use crate::ast::{Expr, ExprKind, InitCapture, Lambda, Noexcept};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use std::sync::Arc;
 
@@ -89,11 +89,22 @@ impl Parser<'_> {
         let params = if self.is(Punct::LParen) { self.parameters()?.0 } else { Vec::new() };
         let mut attributes = super::attribute::Attributes::default();
         while self.eat_kw(Kw::Constexpr) || self.eat_kw(Kw::Mutable) {}
+        let noexcept = if self.is_kw(Kw::Noexcept) { self.noexcept_specifier() } else { Noexcept::Absent };
         self.attributes(&mut attributes);
         let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
         let body = self.own_body(Self::block);
         let Captures { all, by_reference, named, initialised } = captures;
         let fp = self.fp;
-        Some(Lambda { captures_all: all, by_reference, captures: named, initialised, params, ret, body, fp })
+        Some(Lambda {
+            captures_all: all,
+            by_reference,
+            captures: named,
+            initialised,
+            params,
+            ret,
+            noexcept,
+            body,
+            fp,
+        })
     }
 }

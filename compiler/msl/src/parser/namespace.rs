@@ -120,17 +120,34 @@ impl Parser<'_> {
         {
             return self.alias(name, start);
         }
-        self.eat_kw(Kw::Typename);
-        let Some(parsed) = self.path(Expected::Type) else {
-            self.skip_statement();
-            return Vec::new();
-        };
-        if let Some(last) = parsed.path.segments.last() {
-            let kind = if parsed.kind == NameKind::Unknown { NameKind::Value } else { parsed.kind };
-            self.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
+        self.using_declarations(start)
+    }
+
+    /// `using a::b, typename c::d;`
+    fn using_declarations(&mut self, start: Span) -> Vec<Item> {
+        let mut items = Vec::new();
+        loop {
+            let is_type = self.eat_kw(Kw::Typename);
+            let Some(parsed) = self.path(Expected::Type) else {
+                self.skip_statement();
+                return items;
+            };
+            if let Some(last) = parsed.path.segments.last() {
+                let kind = match parsed.kind {
+                    NameKind::Unknown if is_type => NameKind::Type,
+                    NameKind::Unknown => NameKind::Value,
+                    known => known,
+                };
+                self.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
+            }
+            let kind = ItemKind::UsingDeclaration(parsed.path);
+            items.push(Item { kind, template: None, span: self.since(start) });
+            if !self.eat(Punct::Comma) {
+                break;
+            }
         }
         self.expect(Punct::Semi, "after the using declaration");
-        vec![Item { kind: ItemKind::UsingDeclaration(parsed.path), template: None, span: self.since(start) }]
+        items
     }
 
     fn alias(&mut self, name: Name, start: Span) -> Vec<Item> {

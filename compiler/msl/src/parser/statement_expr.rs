@@ -28,6 +28,7 @@ impl Parser<'_> {
             captures: Vec::new(),
             params: Vec::new(),
             ret: None,
+            noexcept: crate::ast::Noexcept::Absent,
             body,
             fp: self.fp,
         };

@@ -7,7 +7,7 @@ use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
 use crate::ast::{
     ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
-    MethodQualifiers, TemplateParam, TemplateParamKind, TemplateParams,
+    MethodQualifiers, Noexcept, Path, TemplateParam, TemplateParamKind, TemplateParams,
 };
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
@@ -101,10 +101,7 @@ impl Parser<'_> {
                 TokenKind::Ident(_) => !self.next_is(2, Punct::ColonColon) && !self.next_is(2, Punct::Less),
                 _ => true,
             },
-            TokenKind::Keyword(Kw::Template) => {
-                self.error("unsupported-feature", start, "template template parameters are not supported");
-                return None;
-            }
+            TokenKind::Keyword(Kw::Template) => return self.template_template_param(),
             _ => false,
         };
         if is_type {
@@ -142,6 +139,36 @@ impl Parser<'_> {
         }
         let default = if self.eat(Punct::Assign) { Some(self.type_id()?) } else { None };
         Some(TemplateParam { kind: TemplateParamKind::Type(default), name, is_pack, span: self.since(start) })
+    }
+
+    /// `template <typename> class C`
+    fn template_template_param(&mut self) -> Option<TemplateParam> {
+        let start = self.span();
+        self.advance();
+        let outer = self.scopes.enter_template();
+        let params = self.nested(|p| p.template_params(), |_| None);
+        self.scopes.set_current(outer);
+        let params = params?;
+        if !self.eat_kw(Kw::Class) && !self.eat_kw(Kw::Typename) {
+            let found = self.peek();
+            self.error(
+                "expected-token",
+                self.span(),
+                format!("expected `class` or `typename`, found {found}"),
+            );
+            return None;
+        }
+        let is_pack = self.eat(Punct::Ellipsis);
+        let mut name = None;
+        if let TokenKind::Ident(ident) = self.peek() {
+            self.advance();
+            self.scopes.declare(ident, NameKind::TypeTemplate);
+            name = Some(ident);
+        }
+        let default: Option<Path> =
+            if self.eat(Punct::Assign) { Some(self.path(Expected::Type)?.path) } else { None };
+        let kind = TemplateParamKind::Template(params, default);
+        Some(TemplateParam { kind, name, is_pack, span: self.since(start) })
     }
 
     /// `S(` at namespace scope, where `S` is a class template; `explicit` may stand before it.
@@ -185,6 +212,7 @@ impl Parser<'_> {
             is_variadic,
             specifiers: FunctionSpecifiers { is_explicit, ..FunctionSpecifiers::default() },
             method: MethodQualifiers::default(),
+            noexcept: Noexcept::Absent,
             attributes: Vec::new(),
             mem_inits: Vec::new(),
             body: FunctionBody::None,

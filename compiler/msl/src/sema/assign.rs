@@ -1,9 +1,10 @@
 //! Assignment, compound assignment, `++` and `--`.
 
 use super::checker::Checker;
+use super::init::Memberwise;
 use super::spelling;
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
-use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, ScalarTy, Ty};
+use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
@@ -33,7 +34,7 @@ impl<'a> Checker<'a> {
                 return place;
             }
             let value = self.list_value(clauses, place.ty.unqualified(), rhs.span);
-            return self.store(place, value, span);
+            return self.assign_value(place, value, span);
         }
         let value = self.expr(rhs);
         self.assign_value(place, value, span)
@@ -44,10 +45,18 @@ impl<'a> Checker<'a> {
         if place.ty.ty.is_error() || value.ty.ty.is_error() {
             return self.poison(span);
         }
-        if self.has_own_assignment(place.ty.ty) {
-            let name = self.names.assign_operator;
-            if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
-                return result;
+        let same = value.ty.ty == place.ty.ty || self.is_derived(value.ty.ty, place.ty.ty);
+        if let Some(record) = self.types.as_record(place.ty.ty) {
+            let is_implicit = same && !self.declares_copy(Memberwise::Assign, record);
+            if !is_implicit && self.has_own_assignment(record) {
+                let name = self.names.assign_operator;
+                if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
+                    return result;
+                }
+            }
+            if is_implicit && self.copies_by_code(Memberwise::Assign, place.ty.ty) {
+                let from = self.materialize(value);
+                return self.assigned_parts(place, from, span);
             }
         }
         let value = if value.ty.ty == place.ty.ty {
@@ -60,18 +69,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether the class defines an assignment operator that does more than copy.
-    fn has_own_assignment(&mut self, ty: Ty) -> bool {
-        let Some(record) = self.types.as_record(ty) else {
-            // Only classes define operators.
-            return false;
-        };
-        let name = self.names.assign_operator;
-        match self.lookup_in_record(record, name) {
-            Some(super::lookup::Found::Functions(decls)) => decls.iter().any(|&decl| {
-                matches!(self.decl(decl).ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None)
-            }),
-            _ => false,
-        }
+    fn has_own_assignment(&mut self, record: RecordId) -> bool {
+        self.assignment_operators(record).into_iter().any(|decl| {
+            matches!(self.decl(decl).ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None)
+        })
     }
 
     /// Stores a value of the place's type.

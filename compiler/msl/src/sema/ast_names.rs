@@ -110,6 +110,7 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
         | ExprKind::Unary(_, a)
         | ExprKind::Postfix(_, a)
         | ExprKind::SizeofExpr(a)
+        | ExprKind::Noexcept(a)
         | ExprKind::PackExpansion(a) => in_expr(a, f),
         ExprKind::PackElement(a, _) => in_expr(a, f),
         ExprKind::Binary(_, a, b) | ExprKind::Assign(_, a, b) | ExprKind::Index(a, b) => {

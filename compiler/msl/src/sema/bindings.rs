@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
         let (ty, value) = if is_array && matches!(variable.ty.kind, TypeKind::Auto) {
             // An array is copied whole here, where `auto` of a variable would make a pointer of it.
             let ty = self.qualify(QualTy::plain(value.ty.ty), variable.ty.quals, variable.span);
-            (ty, self.whole_value(value))
+            (ty, self.copied_array(value))
         } else {
             self.auto_variable(variable, value)?
         };

@@ -32,6 +32,10 @@ pub(super) struct ScopeId(pub(super) u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct FnDeclId(pub(super) u32);
 
+/// A template that is a template argument in this check.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct TemplateId(pub(super) u32);
+
 /// A template argument.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum TArg {
@@ -41,6 +45,8 @@ pub(super) enum TArg {
     Value(Ty, ConstValue),
     /// A function, itself instantiated.
     Function(FuncId),
+    /// A template.
+    Template(TemplateId),
     /// The arguments of a parameter pack.
     Pack(Rc<[TArg]>),
 }
@@ -119,6 +125,8 @@ pub(super) struct FnState {
     /// What `__func__` says; empty outside of functions.
     pub(super) name: String,
     pub(super) locals: Vec<hir::Local>,
+    /// The number of the first locals that are parameters.
+    pub(super) params: u32,
     /// The pointer parameter and the object type (with space and const).
     pub(super) this: Option<(LocalId, QualTy)>,
     pub(super) returns: Returns,
@@ -147,7 +155,8 @@ pub(super) struct Checker<'a> {
     pub(super) scopes: Vec<Scope>,
     pub(super) scope: ScopeId,
     pub(super) ns_scopes: FxHashMap<NsId, ScopeId>,
-    pub(super) ns_lookups: FxHashMap<(NsId, Name), Option<super::lookup::Found<'a>>>,
+    pub(super) ns_lookups: FxHashMap<(super::lookup::Reach, Name), Option<super::lookup::Found<'a>>>,
+    pub(super) views: super::lookup::Views,
     pub(super) records: Vec<RecordInst<'a>>,
     pub(super) record_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), RecordId>,
     pub(super) enum_tys: FxHashMap<(usize, ScopeId), Ty>,
@@ -206,6 +215,12 @@ pub(super) struct Checker<'a> {
     pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     /// The parameters of a class template and a constructor template of it together, by the constructor.
     pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
+    pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
+    /// The using-declarations of classes that are being resolved.
+    pub(super) using_stack: Vec<usize>,
+    /// The templates that are template arguments.
+    pub(super) templates: Vec<super::lookup::Found<'a>>,
+    pub(super) template_ids: FxHashMap<(usize, ScopeId), TemplateId>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
     /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
     pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
@@ -222,6 +237,7 @@ impl<'a> Checker<'a> {
             scope: ScopeId(0),
             ns_scopes: FxHashMap::default(),
             ns_lookups: FxHashMap::default(),
+            views: super::lookup::Views::default(),
             records: Vec::new(),
             record_ids: FxHashMap::default(),
             enum_tys: FxHashMap::default(),
@@ -264,6 +280,10 @@ impl<'a> Checker<'a> {
             expanded_lists: FxHashMap::default(),
             lambda_functions: FxHashMap::default(),
             guide_templates: FxHashMap::default(),
+            synthesised: FxHashMap::default(),
+            using_stack: Vec::new(),
+            templates: Vec::new(),
+            template_ids: FxHashMap::default(),
             alias_stack: Vec::new(),
             alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),
@@ -288,6 +308,7 @@ impl FnState {
             serial,
             name: String::new(),
             locals: Vec::new(),
+            params: 0,
             this: None,
             returns,
             loops: 0,

@@ -324,18 +324,18 @@ impl<'a> Checker<'a> {
                 // A defaulted copy.
                 Some(pointer) => {
                     let place = self.dereference(pointer, span);
-                    self.rvalue(place)
+                    self.copied(place)
                 }
                 None => self.zero(ty, span),
             };
         }
-        Expr::value(ExprKind::Construct(func, values), ty, span)
+        self.constructed(func, values, ty, span)
     }
 
     pub(super) fn is_defaulted(&self, func: FuncId) -> bool {
         match self.inst(func).origin {
             super::function::Origin::Decl(decl) => matches!(self.decl(decl).ast.body, FunctionBody::Default),
-            super::function::Origin::DefaultConstructor(_)
+            super::function::Origin::Synthesised(_)
             | super::function::Origin::Dispatch
             | super::function::Origin::Linked => false,
         }

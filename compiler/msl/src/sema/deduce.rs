@@ -3,7 +3,7 @@
 mod ordering;
 
 use super::checker::{Checker, TArg, space_of};
-use super::pattern::{ArgPat, Pat, ValuePat, quals_of, same_template};
+use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template};
 use crate::ast::Qualifiers;
 use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, Ty, TyKind};
 use anymetal_ir::Space;
@@ -114,6 +114,10 @@ impl<'a> Checker<'a> {
                 strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
                     && self.deduce_class(template, args, ty.ty, deduced)
             }
+            Pat::Applied { template, args, quals } => {
+                strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                    && self.deduce_applied(*template, args, ty.ty, deduced)
+            }
             Pat::Function { ret, params } => self.deduce_function(ret, params, ty.ty, deduced),
         }
     }
@@ -149,6 +153,31 @@ impl<'a> Checker<'a> {
         bases.iter().any(|&(base, _)| {
             let ty = self.record_inst(base).ty;
             self.deduce_class(template, args, ty, deduced)
+        })
+    }
+
+    fn deduce_applied(
+        &mut self,
+        template: usize,
+        args: &[ArgPat<'a>],
+        ty: Ty,
+        deduced: &mut Deduced,
+    ) -> bool {
+        if let Some((id, have)) = self.template_of_type(ty) {
+            let mut attempt = deduced.clone();
+            if self.bind_deduced(&mut attempt, template, TArg::Template(id))
+                && self.deduce_args(args, &have, &mut attempt)
+            {
+                *deduced = attempt;
+                return true;
+            }
+        }
+        let Some(record) = self.types.as_record(ty) else { return false };
+        let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
+        let bases = self.record_inst(record).bases.clone();
+        bases.iter().any(|&(base, _)| {
+            let ty = self.record_inst(base).ty;
+            self.deduce_applied(template, args, ty, deduced)
         })
     }
 
@@ -188,6 +217,10 @@ impl<'a> Checker<'a> {
             (ArgPat::Value(ValuePat::Param(n)), arg @ (TArg::Value(..) | TArg::Function(_))) => {
                 self.bind_deduced(deduced, *n, arg.clone())
             }
+            (ArgPat::Template(TemplatePat::Param(n)), arg @ TArg::Template(_)) => {
+                self.bind_deduced(deduced, *n, arg.clone())
+            }
+            (ArgPat::Template(TemplatePat::Fixed(want)), TArg::Template(have)) => want == have,
             (ArgPat::Value(ValuePat::Opaque), _) => true,
             (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
                 self.integer_of(*ty, value) == Some(*want)
@@ -202,7 +235,8 @@ impl<'a> Checker<'a> {
             Pat::Param(_, quals)
             | Pat::Vector { quals, .. }
             | Pat::Matrix { quals, .. }
-            | Pat::Class { quals, .. } => *quals,
+            | Pat::Class { quals, .. }
+            | Pat::Applied { quals, .. } => *quals,
             Pat::Pointer(inner) => {
                 return match self.types.pointee(ty.ty) {
                     Some(pointee) => ty.is_plain() && self.deduce_exact(inner, pointee, deduced),
@@ -314,6 +348,8 @@ fn holes_in_arg(pat: &ArgPat<'_>, out: &mut Vec<usize>) {
     match pat {
         ArgPat::Type(pat) => holes_in(pat, out),
         ArgPat::Value(value) => holes_in_value(value, out),
+        ArgPat::Template(TemplatePat::Fixed(_)) => {}
+        ArgPat::Template(TemplatePat::Param(n)) => holes_in_value(&ValuePat::Param(*n), out),
         ArgPat::Pack(inner) => holes_in_arg(inner, out),
     }
 }
@@ -346,6 +382,10 @@ pub(super) fn holes_in(pat: &Pat<'_>, out: &mut Vec<usize>) {
             holes_in_value(rows, out);
         }
         Pat::Class { args, .. } => args.iter().for_each(|arg| holes_in_arg(arg, out)),
+        Pat::Applied { template, args, .. } => {
+            holes_in_value(&ValuePat::Param(*template), out);
+            args.iter().for_each(|arg| holes_in_arg(arg, out));
+        }
         Pat::Function { ret, params } => {
             holes_in(ret, out);
             params.iter().for_each(|param| holes_in_arg(param, out));

@@ -67,6 +67,7 @@ impl<'a> Checker<'a> {
             | Ast::SizeofPack(_)
             | Ast::AlignofType(_)
             | Ast::TypeTrait(..) => self.trait_expr(expr),
+            Ast::Noexcept(operand) => self.noexcept_expr(operand, span),
             Ast::Lambda(lambda) => self.lambda_expr(lambda, span),
             Ast::Fold(fold) => self.fold_expr(fold, span),
             Ast::BitCast(ty, inner) => self.bit_cast_expr(ty, inner, span),
@@ -159,6 +160,7 @@ impl<'a> Checker<'a> {
             }
             Found::Error => return self.poison(span),
             Found::TArg(TArg::Pack(_)) => "an unexpanded parameter pack",
+            Found::TArg(TArg::Template(_)) => "a template",
             Found::TArg(TArg::Function(function)) => return self.function_pointer(function, span),
             Found::Functions(decls) => return self.named_function(&decls, target.args, span),
             Found::TArg(TArg::Type(_)) | Found::Type(_) | Found::Injected(_) => "a type",

@@ -10,6 +10,7 @@ mod definition;
 mod signature;
 
 use super::checker::{Checker, FnDeclId, ScopeId, TArg, Trace, address};
+use super::init::Synthesised;
 use super::pattern::Pat;
 use super::spelling;
 use crate::ast::{self, TemplateParams, TypeKind};
@@ -32,8 +33,8 @@ pub(super) struct FnDecl<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
     Decl(FnDeclId),
-    /// The synthesised default constructor.
-    DefaultConstructor(RecordId),
+    /// A function that a class has without declaring it.
+    Synthesised(Synthesised),
     /// A call through a pointer.
     Dispatch,
     /// A function of another library.
@@ -45,7 +46,7 @@ impl Origin {
     pub(super) fn decl(self) -> Option<FnDeclId> {
         match self {
             Self::Decl(decl) => Some(decl),
-            Self::DefaultConstructor(_) | Self::Dispatch | Self::Linked => None,
+            Self::Synthesised(_) | Self::Dispatch | Self::Linked => None,
         }
     }
 }

@@ -1,13 +1,18 @@
 //! Initialisation: what a declaration's initialiser, or its absence, makes of a type.
 //!
 //! This file has the entry for `= e`, `(…)` and `{…}`; `list` reads braces, `aggregate` fills the
-//! members of a class without constructors, `default` is for objects that nothing initialises, and
-//! `constructor` is for what a constructor does before its body.
+//! members of a class without constructors, `default` is for objects that nothing initialises,
+//! `constructor` is for what a constructor does before its body, and `synthesised` and `inherited` are for
+//! functions that no class declares.
 
 mod aggregate;
 mod constructor;
 mod default;
+mod inherited;
 mod list;
+mod synthesised;
+
+pub(super) use synthesised::{Memberwise, Synthesised};
 
 use super::call::Arg;
 use super::checker::Checker;
@@ -47,7 +52,7 @@ impl<'a> Checker<'a> {
                     }
                     let value = self.expr(expr);
                     if self.types.as_array(ty.ty).is_some() && value.ty.ty == ty.ty {
-                        return self.whole_value(value);
+                        return self.copied_array(value);
                     }
                     self.convert(value, to, "in this initialiser")
                 }

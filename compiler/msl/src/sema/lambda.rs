@@ -101,6 +101,7 @@ impl<'a> Checker<'a> {
             is_variadic: false,
             specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
             method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
+            noexcept: lambda.noexcept.clone(),
             attributes: Vec::new(),
             mem_inits: Vec::new(),
             body: FunctionBody::Block(lambda.body.clone().into()),
@@ -183,7 +184,8 @@ impl<'a> Checker<'a> {
         }
         let declared = place.ty.unqualified();
         let ty = declared.ty;
-        let value = self.whole_value(place);
+        let value =
+            if self.types.as_array(ty).is_some() { self.copied_array(place) } else { self.copied(place) };
         Some(Capture { name, ty, declared, value })
     }
 

@@ -2,13 +2,15 @@
 //!
 //! All declarations of a namespace are visible everywhere in it, wherever they stand; that is more
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
-//! name; functions of one namespace and of those it uses are one overload set.
+//! name. `table::visible` decides which namespaces are searched.
 
 use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, address};
-use super::table::{Decl, ItemId, NsId, Tag, tag_of};
+use super::path::segment_key;
+use super::table::{Decl, ItemId, Level, NsId, Tag, tag_of};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A class template.
@@ -69,9 +71,29 @@ pub(super) enum Found<'a> {
     Error,
 }
 
+/// Where a name is looked up among namespaces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Reach {
+    /// In a namespace and its inline namespaces.
+    Direct(NsId),
+    /// After `n::`.
+    Qualified(NsId),
+    /// On its own, through the levels of that index in [`Views`].
+    Unqualified(usize),
+}
+
+/// The namespaces that names on their own are looked up in, by the innermost one and the namespaces that
+/// directives of the blocks in it nominate.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    known: FxHashMap<(NsId, Vec<NsId>), usize>,
+    levels: Vec<Rc<[Level]>>,
+}
+
 impl<'a> Checker<'a> {
     /// Looks a name up from the current scope outwards.
     pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
+        let mut nominated = Vec::new();
         let mut at = Some(self.scope);
         while let Some(scope) = at {
             let data = &self.scopes[scope.0 as usize];
@@ -84,10 +106,14 @@ impl<'a> Checker<'a> {
                     if let Some(found) = self.lookup_in_block_usings(scope, name) {
                         return Some(found);
                     }
+                    nominated.extend(self.nominated_in_block(scope));
                 }
                 ScopeKind::Template(bindings) => {
                     if let Some((_, arg)) = bindings.iter().find(|(n, _)| *n == name) {
-                        return Some(Found::TArg(self.pick_arg(arg.clone())));
+                        return Some(match self.pick_arg(arg.clone()) {
+                            TArg::Template(template) => self.template(template).clone(),
+                            arg => Found::TArg(arg),
+                        });
                     }
                 }
                 &ScopeKind::Record(record) => {
@@ -95,25 +121,33 @@ impl<'a> Checker<'a> {
                         return Some(found);
                     }
                 }
-                &ScopeKind::Namespace(ns) => {
-                    if let Some(found) = self.lookup_in_namespace(ns, name) {
-                        return Some(found);
-                    }
-                }
+                &ScopeKind::Namespace(ns) => return self.lookup_from_namespace(ns, nominated, name),
             }
         }
         None
     }
 
-    fn lookup_in_block_usings(&mut self, scope: ScopeId, name: Name) -> Option<Found<'a>> {
-        if let Some((.., found)) =
-            self.block_usings.iter().find(|(at, known, _)| *at == scope && *known == name)
-        {
-            return Some(found.clone());
+    fn lookup_in_block_usings(&self, scope: ScopeId, name: Name) -> Option<Found<'a>> {
+        let known = self.block_usings.iter().find(|(at, known, _)| *at == scope && *known == name);
+        known.map(|(.., found)| found.clone())
+    }
+
+    fn nominated_in_block(&self, scope: ScopeId) -> impl Iterator<Item = NsId> {
+        self.block_directives.iter().filter(move |(at, _)| *at == scope).map(|&(_, ns)| ns)
+    }
+
+    /// Looks an operator up from the current scope outwards, past blocks and classes.
+    pub(super) fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
+        let mut nominated = Vec::new();
+        let mut at = Some(self.scope);
+        while let Some(scope) = at {
+            if let ScopeKind::Namespace(ns) = self.scopes[scope.0 as usize].kind {
+                return self.lookup_from_namespace(ns, nominated, name);
+            }
+            nominated.extend(self.nominated_in_block(scope));
+            at = self.scopes[scope.0 as usize].parent;
         }
-        let spaces: Vec<NsId> =
-            self.block_directives.iter().filter(|(at, _)| *at == scope).map(|&(_, ns)| ns).collect();
-        spaces.into_iter().find_map(|ns| self.lookup_in_namespace(ns, name))
+        None
     }
 
     /// The element of a pack that the expansion at hand means.
@@ -131,28 +165,67 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks a name up in a namespace and those whose names show in it.
+    /// Looks a name up from a namespace outwards.
+    fn lookup_from_namespace(&mut self, ns: NsId, nominated: Vec<NsId>, name: Name) -> Option<Found<'a>> {
+        let view = self.view(ns, nominated);
+        self.lookup_within(Reach::Unqualified(view), name)
+    }
+
+    fn view(&mut self, ns: NsId, nominated: Vec<NsId>) -> usize {
+        let table = self.table;
+        let Views { known, levels } = &mut self.views;
+        *known.entry((ns, nominated)).or_insert_with_key(|(ns, nominated)| {
+            levels.push(table.levels(*ns, nominated).into());
+            levels.len() - 1
+        })
+    }
+
+    /// Looks up `ns::name`.
     pub(super) fn lookup_in_namespace(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
-        if let Some(found) = self.ns_lookups.get(&(ns, name)) {
+        self.lookup_within(Reach::Qualified(ns), name)
+    }
+
+    /// Looks a name up in a namespace without its directives.
+    pub(super) fn lookup_directly(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
+        self.lookup_within(Reach::Direct(ns), name)
+    }
+
+    fn lookup_within(&mut self, reach: Reach, name: Name) -> Option<Found<'a>> {
+        if let Some(found) = self.ns_lookups.get(&(reach, name)) {
             return found.clone();
         }
         // First of all, as the enumerators after this one may be made from it.
-        self.complete_enumerations(ns, name);
+        self.complete_enumerations(reach, name);
         // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
         // second time adds nothing.
-        self.ns_lookups.insert((ns, name), None);
-        let found = self.lookup_in_namespace_uncached(ns, name);
+        self.ns_lookups.insert((reach, name), None);
+        let candidates = self.visible_decls(reach, name);
+        let found = candidates.into_iter().find_map(|(ns, decls)| {
+            self.builtin_name(ns, name).or_else(|| self.found_in_decls(&decls, name))
+        });
         if self.is_unfinished_enumerator(found.as_ref()) {
-            self.ns_lookups.remove(&(ns, name));
+            self.ns_lookups.remove(&(reach, name));
         } else {
-            self.ns_lookups.insert((ns, name), found.clone());
+            self.ns_lookups.insert((reach, name), found.clone());
         }
         found
     }
 
+    /// The namespaces that are searched one after the other, and the declarations that appear in each.
+    fn visible_decls(&self, reach: Reach, name: Name) -> Vec<(NsId, Vec<(Decl, NsId)>)> {
+        match reach {
+            Reach::Direct(ns) => vec![(ns, self.table.direct_decls(ns, name))],
+            Reach::Qualified(ns) => vec![(ns, self.table.qualified_decls(ns, name))],
+            Reach::Unqualified(view) => {
+                let levels = &self.views.levels[view];
+                levels.iter().map(|level| (level.ns, level.decls(self.table, name))).collect()
+            }
+        }
+    }
+
     /// Evaluates the enumerations that have an enumerator of that name.
-    fn complete_enumerations(&mut self, ns: NsId, name: Name) {
-        for (decl, _) in self.decls_in_namespace(ns, name) {
+    fn complete_enumerations(&mut self, reach: Reach, name: Name) {
+        for (decl, _) in self.visible_decls(reach, name).into_iter().flat_map(|(_, decls)| decls) {
             let Decl::Enumerator(id, _) = decl else { continue };
             if let Some(enumeration) = self.enum_of_item(id) {
                 let scope = self.scope_of_item(id);
@@ -166,48 +239,43 @@ impl<'a> Checker<'a> {
         matches!(found, Some(Found::Enumerator(ty, _)) if !matches!(self.types.kind(*ty), TyKind::Enum(_)))
     }
 
-    /// The class or enumeration of that name in a namespace, hidden or not.
-    pub(super) fn tag_in_namespace(&mut self, ns: NsId, name: Name) -> Option<QualTy> {
-        let decls = self.decls_in_namespace(ns, name);
-        let is_tag = |decl: &Decl| match *decl {
+    /// The class or enumeration that a path names if functions and variables do not hide it.
+    pub(super) fn tag_of_path(&mut self, path: &ast::Path) -> Option<QualTy> {
+        let (last, front) = path.segments.split_last()?;
+        let from = self.enclosing_namespace(self.scope);
+        let reach = if !front.is_empty() {
+            let scope = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
+            Reach::Qualified(self.table.find_namespace(from, &scope)?)
+        } else if path.global {
+            Reach::Qualified(NsId::GLOBAL)
+        } else {
+            Reach::Unqualified(self.view(from, Vec::new()))
+        };
+        self.visible_decls(reach, last.name).into_iter().find_map(|(_, mut decls)| {
+            decls.retain(|(decl, _)| self.is_tag(*decl));
+            match self.found_in_decls(&decls, last.name)? {
+                Found::Type(ty) => Some(ty),
+                _ => None,
+            }
+        })
+    }
+
+    fn is_tag(&self, decl: Decl) -> bool {
+        match decl {
             Decl::Item(id) => matches!(self.entry(id).item.kind, ItemKind::Record(_) | ItemKind::Enum(_)),
             Decl::Tag(_) => true,
-            _ => false,
-        };
-        let tags: Vec<(Decl, NsId)> = decls.into_iter().filter(|(decl, _)| is_tag(decl)).collect();
-        match self.found_in_decls(&tags, name)? {
-            Found::Type(ty) => Some(ty),
-            _ => None,
+            Decl::Enumerator(..) | Decl::Namespace(_) | Decl::Using(_) => false,
         }
     }
 
-    fn lookup_in_namespace_uncached(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
-        if ns == NsId::GLOBAL || self.table.prefix(ns) == "metal::" {
-            if let Some(ty) = super::type_names::builtin_type(&mut self.types, name.as_str()) {
-                return Some(Found::Type(QualTy::plain(ty)));
-            }
-            if let Some(template) = self.builtin_template(name) {
-                return Some(Found::BuiltinTemplate(template));
-            }
+    /// A name that the language declares in the global namespace and in `metal`.
+    fn builtin_name(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
+        if ns != NsId::GLOBAL && self.table.prefix(ns) != "metal::" {
+            return None;
         }
-        let decls = self.decls_in_namespace(ns, name);
-        self.found_in_decls(&decls, name)
-    }
-
-    /// The declarations of a name in a namespace and in those whose names show in it.
-    fn decls_in_namespace(&self, ns: NsId, name: Name) -> Vec<(Decl, NsId)> {
-        let mut visited = vec![ns];
-        let mut next = 0;
-        let mut decls = Vec::new();
-        while next < visited.len() {
-            let at = visited[next];
-            next += 1;
-            self.table.own_decls(at, name, &mut |decl| decls.push((decl, at)));
-            let mut directives = Vec::new();
-            self.table.directives(at, &mut directives);
-            visited.extend(directives.into_iter().filter(|ns| !visited.contains(ns)).collect::<Vec<_>>());
-        }
-        decls
+        let ty = super::type_names::builtin_type(&mut self.types, name.as_str());
+        ty.map(|ty| Found::Type(QualTy::plain(ty)))
+            .or_else(|| self.builtin_template(name).map(Found::BuiltinTemplate))
     }
 
     fn builtin_template(&self, name: Name) -> Option<BuiltinTemplate> {
@@ -272,12 +340,12 @@ impl<'a> Checker<'a> {
         let scope = self.scope_of_item(id);
         let (last, front) = path.segments.split_last()?;
         if front.is_empty() {
-            return self.lookup_in_namespace(NsId::GLOBAL, last.name);
+            return self.lookup_in_namespace(NsId::GLOBAL, segment_key(last));
         }
         let scope_path = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
         let from = self.enclosing_namespace(scope);
         let ns = self.table.find_namespace(from, &scope_path)?;
-        self.lookup_in_namespace(ns, last.name)
+        self.lookup_in_namespace(ns, segment_key(last))
     }
 
     /// A record declared several times is the one that is defined.
@@ -424,11 +492,10 @@ impl<'a> Checker<'a> {
                 ScopeKind::Template(bindings) => known.extend(bindings.iter().map(|(name, _)| *name)),
                 ScopeKind::Record(record) => known.extend(self.records[record.0 as usize].member_names()),
                 &ScopeKind::Namespace(ns) => {
-                    let mut directives = vec![ns];
-                    self.table.directives(ns, &mut directives);
-                    for ns in directives {
-                        self.table.names(ns, &mut known);
+                    for level in self.table.levels(ns, &[]) {
+                        level.names(self.table, &mut known);
                     }
+                    break;
                 }
             }
         }

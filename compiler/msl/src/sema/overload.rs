@@ -179,13 +179,22 @@ impl<'a> Checker<'a> {
     fn merge_redeclaration(&mut self, viable: &mut [Candidate], new: &Candidate) -> bool {
         for known in viable {
             let (a, b) = (self.decl(known.decl), self.decl(new.decl));
-            if a.scope != b.scope || a.owner != b.owner || a.template.is_some() != b.template.is_some() {
+            if a.template.is_some() != b.template.is_some() {
+                continue;
+            }
+            // A member hides those of bases with its parameters that a using-declaration names.
+            let hides = match (a.owner, b.owner) {
+                (Some(derived), Some(base)) if derived != base => self.base_path(derived, base).is_some(),
+                _ => false,
+            };
+            let (a, b) = (self.decl(known.decl), self.decl(new.decl));
+            if !hides && (a.scope != b.scope || a.owner != b.owner) {
                 continue;
             }
             let same_template = match (a.template, b.template) {
                 (Some(x), Some(y)) => {
                     let has_body = |ast: &crate::ast::Function| !matches!(ast.body, FunctionBody::None);
-                    x.params.len() == y.params.len() && !(has_body(a.ast) && has_body(b.ast))
+                    x.params.len() == y.params.len() && (hides || !(has_body(a.ast) && has_body(b.ast)))
                 }
                 _ => true,
             };
@@ -193,7 +202,7 @@ impl<'a> Checker<'a> {
                 && a.ast.method == b.ast.method
                 && Self::are_same_params(&self.inst(known.func).params, &self.inst(new.func).params);
             if same {
-                if matches!(self.decl(known.decl).ast.body, FunctionBody::None) {
+                if !hides && matches!(self.decl(known.decl).ast.body, FunctionBody::None) {
                     *known = new.clone();
                 }
                 return true;

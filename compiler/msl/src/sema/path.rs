@@ -73,7 +73,12 @@ pub(super) fn segment_key(segment: &PathSegment) -> Name {
 impl<'a> Checker<'a> {
     /// Resolves a path; reports everything except that its last name is unknown.
     pub(super) fn resolve_path(&mut self, path: &'a Path) -> Result<Target<'a>, Miss> {
-        let Some((first, rest)) = path.segments.split_first() else { return Err(Miss::Reported) };
+        self.resolve_prefix(path, path.segments.len())
+    }
+
+    /// Resolves the first `count` segments of a path.
+    pub(super) fn resolve_prefix(&mut self, path: &'a Path, count: usize) -> Result<Target<'a>, Miss> {
+        let Some((first, rest)) = path.segments[..count].split_first() else { return Err(Miss::Reported) };
         let key = segment_key(first);
         let found = if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
         let Some(found) = found else {
@@ -236,26 +241,9 @@ impl<'a> Checker<'a> {
     /// The class or enumeration that a function or variable of the same name and namespace hides. Only a type
     /// can stand here, so that `struct` in front makes no difference.
     fn hidden_tag(&mut self, path: &'a Path) -> Option<QualTy> {
-        let (last, front) = path.segments.split_last()?;
-        if last.args.is_some() || last.operator.is_some() {
-            return None;
-        }
-        let mut from = Some(self.enclosing_namespace(self.scope));
-        if !front.is_empty() {
-            let scope = Path { global: path.global, segments: front.to_vec(), span: path.span };
-            let ns = self.table.find_namespace(from?, &scope)?;
-            return self.tag_in_namespace(ns, last.name);
-        }
-        if path.global {
-            return self.tag_in_namespace(NsId::GLOBAL, last.name);
-        }
-        while let Some(ns) = from {
-            if let Some(ty) = self.tag_in_namespace(ns, last.name) {
-                return Some(ty);
-            }
-            from = self.table.parent(ns);
-        }
-        None
+        let last = path.segments.last()?;
+        let is_name = last.args.is_none() && last.operator.is_none();
+        if is_name { self.tag_of_path(path) } else { None }
     }
 
     /// Resolves a path that must name a type.

@@ -7,7 +7,7 @@
 mod build;
 mod open;
 
-use super::checker::{address, space_of};
+use super::checker::{TemplateId, address, space_of};
 use super::lookup::ClassTemplate;
 use crate::ast::{self, Qualifiers};
 use crate::hir::QualTy;
@@ -43,6 +43,12 @@ pub(super) enum Pat<'a> {
         args: Vec<ArgPat<'a>>,
         quals: Qualifiers,
     },
+    /// The template that is the n-th parameter, with arguments.
+    Applied {
+        template: usize,
+        args: Vec<ArgPat<'a>>,
+        quals: Qualifiers,
+    },
     Function {
         ret: Box<Pat<'a>>,
         params: Vec<ArgPat<'a>>,
@@ -55,8 +61,16 @@ pub(super) enum Pat<'a> {
 pub(super) enum ArgPat<'a> {
     Type(Pat<'a>),
     Value(ValuePat),
+    Template(TemplatePat),
     /// The rest, each like this.
     Pack(Box<ArgPat<'a>>),
+}
+
+/// A template, or a hole for one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum TemplatePat {
+    Fixed(TemplateId),
+    Param(usize),
 }
 
 /// A constant with holes.
@@ -87,6 +101,10 @@ impl PartialEq for Pat<'_> {
                 Self::Class { template, args, quals },
                 Self::Class { template: template2, args: args2, quals: quals2 },
             ) => same_template(template, template2) && args == args2 && quals == quals2,
+            (
+                Self::Applied { template, args, quals },
+                Self::Applied { template: template2, args: args2, quals: quals2 },
+            ) => template == template2 && args == args2 && quals == quals2,
             (Self::Function { ret, params }, Self::Function { ret: ret2, params: params2 }) => {
                 ret == ret2 && params == params2
             }
@@ -100,6 +118,7 @@ impl PartialEq for ArgPat<'_> {
         match (self, other) {
             (Self::Type(a), Self::Type(b)) => a == b,
             (Self::Value(a), Self::Value(b)) => *a != ValuePat::Opaque && a == b,
+            (Self::Template(a), Self::Template(b)) => a == b,
             (Self::Pack(a), Self::Pack(b)) => a == b,
             _ => false,
         }
@@ -135,6 +154,7 @@ pub(super) fn add_quals(pat: Pat<'_>, more: Qualifiers) -> Pat<'_> {
         Pat::Vector { elem, len, packed, quals } => Pat::Vector { elem, len, packed, quals: merge(quals) },
         Pat::Matrix { elem, cols, rows, quals } => Pat::Matrix { elem, cols, rows, quals: merge(quals) },
         Pat::Class { template, args, quals } => Pat::Class { template, args, quals: merge(quals) },
+        Pat::Applied { template, args, quals } => Pat::Applied { template, args, quals: merge(quals) },
         Pat::Array(elem, len) => Pat::Array(Box::new(add_quals(*elem, more)), len),
         other @ (Pat::Pointer(_) | Pat::Reference { .. } | Pat::Function { .. } | Pat::Opaque) => other,
     }

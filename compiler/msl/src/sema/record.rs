@@ -29,6 +29,8 @@ pub(super) enum Member<'a> {
     Record(&'a ast::Record, Option<&'a TemplateParams>),
     Enum(&'a ast::Enum),
     Enumerator(&'a ast::Enum, u32),
+    /// What a using-declaration makes a member.
+    Using(&'a ast::Path),
 }
 
 /// How much is known of a record.
@@ -58,6 +60,12 @@ pub(super) struct RecordInst<'a> {
     /// Base classes; an empty one has no field.
     pub(super) bases: Vec<(RecordId, Option<u32>)>,
     pub(super) constructors: Vec<FnDeclId>,
+    /// Of these, the constructors of bases, each with the base.
+    pub(super) inherited: Vec<(FnDeclId, RecordId)>,
+    /// Member functions of bases that using-declarations make members.
+    pub(super) introduced: Vec<FnDeclId>,
+    /// Whether copying and assigning an object call functions of classes, once it was computed.
+    pub(super) copies_by_code: [Option<bool>; 2],
     pub(super) conversions: Vec<FnDeclId>,
     /// Functions that are defined in it as friends; only argument-dependent lookup finds them.
     pub(super) friends: Vec<(Name, FnDeclId)>,
@@ -114,6 +122,9 @@ impl<'a> Checker<'a> {
             members: FxHashMap::default(),
             bases: Vec::new(),
             constructors: Vec::new(),
+            inherited: Vec::new(),
+            introduced: Vec::new(),
+            copies_by_code: [None; 2],
             conversions: Vec::new(),
             friends: Vec::new(),
             field_inits: Vec::new(),

@@ -1,8 +1,8 @@
 //! Statements: each checked one gives some typed statements, in a block scope.
 //!
-//! Here are the dispatch and `if`; `loops`, `switch` and `returns` are for themselves, `local_item` is for
-//! declarations that are no variables.
+//! This file has the dispatch and `if`; `local_item` is for declarations other than variables.
 
+mod inner_labels;
 mod local_item;
 mod loops;
 mod range_for;
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
                 s.switch_stmt(selector, body, span, out);
             }),
             AstStmt::Label(_) => {
-                self.error("stray-label", span, "`case` and `default` belong directly into a `switch`");
+                self.error("stray-label", span, "`case` and `default` belong into a `switch`");
             }
             AstStmt::For { init, cond, step, body, hint } => {
                 self.for_stmt(init, cond.as_deref(), step.as_deref(), body, hint.as_deref(), span, out);

@@ -6,6 +6,9 @@
 //! built, and nothing in it depends on types. `build` makes layers; here is what they are and answer.
 
 mod build;
+mod visible;
+
+pub(super) use visible::Level;
 
 use crate::ast::{Enum, FunctionName, Item, OperatorName, Path, Record, Type, TypeKind};
 use crate::token::Name;
@@ -59,6 +62,7 @@ pub(super) struct Members {
 struct NsInfo {
     name: Option<Name>,
     parent: Option<NsId>,
+    is_inline: bool,
 }
 
 /// One layer.
@@ -131,6 +135,11 @@ pub(super) fn tag_of(ty: &Type) -> Option<Tag<'_>> {
     }
 }
 
+/// The namespace among the declarations of a name.
+fn namespace_among(decls: &[(Decl, NsId)]) -> Option<NsId> {
+    decls.iter().find_map(|(decl, _)| if let Decl::Namespace(id) = *decl { Some(id) } else { None })
+}
+
 impl Layer {
     /// The declaration.
     pub(super) fn entry(&self, id: ItemId) -> &Entry {
@@ -183,32 +192,15 @@ impl Layer {
         }
     }
 
-    /// The namespaces whose names show in this one.
-    pub(super) fn directives(&self, ns: NsId, out: &mut Vec<NsId>) {
-        if let Some(below) = &self.below {
-            below.directives(ns, out);
-        }
-        if let Some(members) = self.members.get(&ns) {
-            out.extend(
-                members.directives.iter().filter(|target| !out.contains(target)).copied().collect::<Vec<_>>(),
-            );
-        }
-    }
-
-    fn child_namespace(&self, parent: NsId, name: Name) -> Option<NsId> {
-        let mut found = None;
-        self.own_decls(parent, name, &mut |decl| {
-            if let Decl::Namespace(id) = decl {
-                found = found.or(Some(id));
+    /// The namespaces that directives in this one nominate, and its inline and anonymous namespaces.
+    fn directives(&self, ns: NsId) -> Vec<NsId> {
+        let mut all = self.below.as_ref().map_or_else(Vec::new, |below| below.directives(ns));
+        for target in self.members.get(&ns).into_iter().flat_map(|members| &members.directives) {
+            if !all.contains(target) {
+                all.push(*target);
             }
-        });
-        if found.is_some() || name == Name::EMPTY {
-            return found;
         }
-        let mut directives = Vec::new();
-        self.directives(parent, &mut directives);
-        directives.retain(|&ns| self.parent(ns) == Some(parent));
-        directives.into_iter().find_map(|ns| self.child_namespace(ns, name))
+        all
     }
 
     /// The namespace a path names, seen from `from`.
@@ -217,18 +209,14 @@ impl Layer {
         if path.segments.iter().any(|segment| segment.args.is_some() || segment.operator.is_some()) {
             return None;
         }
-        let mut at = if path.global { NsId::GLOBAL } else { from };
-        let mut ns = loop {
-            if let Some(child) = self.child_namespace(at, first.name) {
-                break child;
-            }
-            if path.global {
-                return None;
-            }
-            at = self.parent(at)?;
+        let mut ns = if path.global {
+            namespace_among(&self.qualified_decls(NsId::GLOBAL, first.name))?
+        } else {
+            let levels = self.levels(from, &[]);
+            levels.iter().find_map(|level| namespace_among(&level.decls(self, first.name)))?
         };
         for segment in rest {
-            ns = self.child_namespace(ns, segment.name)?;
+            ns = namespace_among(&self.qualified_decls(ns, segment.name))?;
         }
         Some(ns)
     }
@@ -247,7 +235,7 @@ impl Layer {
         all
     }
 
-    /// All names of a namespace and those that show in it, for suggestions.
+    /// All names of a namespace, for suggestions.
     pub(super) fn names(&self, ns: NsId, out: &mut Vec<Name>) {
         if let Some(below) = &self.below {
             below.names(ns, out);

@@ -1,6 +1,6 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
-use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg};
+use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg, TemplateId};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
@@ -18,6 +18,7 @@ pub(super) enum ExplicitArg<'a> {
     Type(QualTy),
     /// A constant expression, not evaluated yet.
     Value(Expr),
+    Template(TemplateId),
     /// A name of functions; the parameter's type picks one.
     Functions(Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
     /// Already known (the rest of a pack, a deduced one).
@@ -105,6 +106,9 @@ impl<'a> Checker<'a> {
         };
         if let Some(ty) = self.type_of_found(&target.found) {
             return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
+        }
+        if let Some(template) = self.template_id(&target.found) {
+            return ExplicitArg::Template(template);
         }
         match target.found {
             Found::Error => ExplicitArg::Error,
@@ -199,7 +203,12 @@ impl<'a> Checker<'a> {
         n: usize,
     ) -> Option<&'a TemplateParam> {
         let has = |param: &TemplateParam| {
-            matches!(param.kind, TemplateParamKind::Type(Some(_)) | TemplateParamKind::Value(_, Some(_)))
+            matches!(
+                param.kind,
+                TemplateParamKind::Type(Some(_))
+                    | TemplateParamKind::Value(_, Some(_))
+                    | TemplateParamKind::Template(_, Some(_))
+            )
         };
         std::iter::once(&params[n])
             .chain(others.iter().filter_map(|other| other.params.get(n)))
@@ -221,6 +230,7 @@ impl<'a> Checker<'a> {
         let arg = self.in_scope(inner, |s| match &param.kind {
             TemplateParamKind::Type(Some(ty)) => s.explicit_type_arg(ty),
             TemplateParamKind::Value(_, Some(value)) => s.explicit_expr_arg(value),
+            TemplateParamKind::Template(_, Some(path)) => s.explicit_path_arg(path),
             _ => ExplicitArg::Error,
         });
         self.bind_one(params, bound, &params[n], arg, scope, span)
@@ -244,6 +254,17 @@ impl<'a> Checker<'a> {
             (TemplateParamKind::Type(_), _) => {
                 let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
                 self.error("type-expected", span, format!("template parameter `{name}` takes a type"));
+                None
+            }
+            (
+                TemplateParamKind::Template(wanted, _),
+                ExplicitArg::Template(template) | ExplicitArg::Known(TArg::Template(template)),
+            ) if self.fits_template(wanted, template) => Some(TArg::Template(template)),
+            (TemplateParamKind::Template(..), _) => {
+                let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+                let message =
+                    format!("template parameter `{name}` takes a template whose parameters match its own");
+                self.error("template-expected", span, message);
                 None
             }
             (TemplateParamKind::Value(ty, _), arg) => {
@@ -460,6 +481,7 @@ impl<'a> Checker<'a> {
                 None => "{…}".to_owned(),
             },
             TArg::Function(id) => self.fn_insts[id.0 as usize].name.clone(),
+            TArg::Template(id) => self.template_name(*id),
             TArg::Pack(elements) => self.show_args(elements),
         }
     }

@@ -36,7 +36,8 @@ impl<'a> Checker<'a> {
             }
         };
         for ns in associated.namespaces {
-            if let Some(Found::Functions(decls)) = self.lookup_in_namespace(ns, name) {
+            // Directives of associated namespaces do not count (C++14 [basic.lookup.argdep]).
+            if let Some(Found::Functions(decls)) = self.lookup_directly(ns, name) {
                 decls.iter().copied().for_each(&mut find);
             }
         }

@@ -111,7 +111,7 @@ impl Checker<'_> {
             (TyKind::Record(_), TyKind::Record(_)) if self.is_derived(from, to) => {
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, to);
-                self.rvalue(place)
+                self.copied(place)
             }
             _ => self.perform_user(expr, to),
         }

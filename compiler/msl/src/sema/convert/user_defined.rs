@@ -8,6 +8,7 @@ use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty};
 use crate::sema::call::Arg;
 use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::function::FnInst;
+use crate::sema::init::Memberwise;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -35,6 +36,9 @@ impl<'a> Checker<'a> {
     pub(super) fn user_conversion(&mut self, expr: &Expr, to: Ty) -> Option<UserConversion> {
         if let Some(record) = self.types.as_record(to) {
             self.declare_members(record);
+            if self.inherits_constructors(record) {
+                let _ = self.quietly(|s| s.complete_record(record, expr.span));
+            }
             let constructors = self.record_inst(record).constructors.clone();
             if let Some(found) = self.converting_constructor(&constructors, expr) {
                 return Some(UserConversion::Constructor(found));
@@ -53,11 +57,21 @@ impl<'a> Checker<'a> {
         Some(self.call_function(operator, Some(expr.clone()), Vec::new(), expr.span))
     }
 
-    /// The value of an expression: of an object, a copy by the copy constructor that its class defines.
-    pub(super) fn copied(&mut self, expr: Expr) -> Expr {
-        let Some(constructor) = self.copy_constructor(&expr) else { return self.rvalue(expr) };
+    /// The value of an expression: of an object, a copy by the functions that its class and its members have.
+    pub(in crate::sema) fn copied(&mut self, expr: Expr) -> Expr {
+        if !expr.is_place || !self.copies_by_code(Memberwise::Construct, expr.ty.ty) {
+            return self.rvalue(expr);
+        }
+        let Some(constructor) = self.copy_constructor(&expr) else { return self.copied_parts(expr) };
         let (ty, span) = (expr.ty.ty, expr.span);
         let param = self.inst(constructor).params[0];
+        let is_elsewhere = self.types.referent(param.ty).is_some_and(|to| to.space != expr.ty.space);
+        let expr = if is_elsewhere {
+            let bytes = self.rvalue(expr);
+            self.materialize(bytes)
+        } else {
+            expr
+        };
         let mut args = vec![self.perform(expr, param)];
         self.default_arguments(constructor, &mut args, span);
         Expr::value(ExprKind::Construct(constructor, args), ty, span)
@@ -123,12 +137,8 @@ impl<'a> Checker<'a> {
         to: Ty,
         is_explicit: bool,
     ) -> Option<(FuncId, Conversion)> {
-        self.declare_members(from);
-        let mut operators = self.record_inst(from).conversions.clone();
-        let _ = self.base_path(from, from);
-        for (base, _) in self.record_inst(from).bases.clone() {
-            operators.extend(self.record_inst(base).conversions.iter().copied());
-        }
+        let mut operators = Vec::new();
+        self.conversions_of(from, &mut operators);
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
             if self.decl(decl).ast.specifiers.is_explicit && !is_explicit {
@@ -144,6 +154,15 @@ impl<'a> Checker<'a> {
             }
         }
         best.map(|(_, second, func)| (func, second))
+    }
+
+    /// The conversion operators of a class and its bases.
+    fn conversions_of(&mut self, record: RecordId, operators: &mut Vec<FnDeclId>) {
+        self.declare_members(record);
+        operators.extend(self.record_inst(record).conversions.iter().copied());
+        for (base, _) in self.record_inst(record).bases.clone() {
+            self.conversions_of(base, operators);
+        }
     }
 
     /// A conversion operator's instance; for a template, deduced from the wanted type.
@@ -182,7 +201,7 @@ impl<'a> Checker<'a> {
                 let param = self.inst(func).params[0];
                 let mut args = vec![self.perform(expr, param)];
                 self.default_arguments(func, &mut args, span);
-                Expr::value(ExprKind::Construct(func, args), to, span)
+                self.constructed(func, args, to, span)
             }
             Some(UserConversion::Operator(func, _)) => {
                 let value = self.call_function(func, Some(expr), Vec::new(), span);

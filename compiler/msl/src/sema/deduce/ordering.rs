@@ -2,7 +2,8 @@
 
 use crate::ast::Qualifiers;
 use crate::sema::checker::Checker;
-use crate::sema::pattern::{ArgPat, Pat, ValuePat, add_quals, quals_of, same_template};
+use crate::sema::lookup::Found;
+use crate::sema::pattern::{ArgPat, Pat, TemplatePat, ValuePat, add_quals, quals_of, same_template};
 use anymetal_ir::Space;
 
 impl<'a> Checker<'a> {
@@ -39,6 +40,16 @@ impl<'a> Checker<'a> {
             (Pat::Class { template: t, args: a, .. }, Pat::Class { template: u, args: b, .. }) => {
                 same_template(t, u) && self.covers_args(a, b, bound)
             }
+            (Pat::Applied { template, args: a, .. }, Pat::Applied { template: other, args: b, .. }) => {
+                let other = ArgPat::Template(TemplatePat::Param(*other));
+                bind_pattern(bound, *template, other) && self.covers_args(a, b, bound)
+            }
+            (Pat::Applied { template, args: a, .. }, Pat::Class { template: class, args: b, .. }) => {
+                let id = self.template_id(&Found::ClassTemplate(class.clone()));
+                let id = id.expect("a class template is a template");
+                bind_pattern(bound, *template, ArgPat::Template(TemplatePat::Fixed(id)))
+                    && self.covers_args(a, b, bound)
+            }
             (Pat::Function { ret: a, params: p }, Pat::Function { ret: b, params: q }) => {
                 self.covers(a, b, bound) && self.covers_args(p, q, bound)
             }
@@ -60,6 +71,10 @@ impl<'a> Checker<'a> {
                 (ArgPat::Type(Pat::Opaque), _) => true,
                 (ArgPat::Type(a), Some(ArgPat::Type(b))) => self.covers(a, b, bound),
                 (ArgPat::Value(a), Some(ArgPat::Value(b))) => covers_value(a, b, bound),
+                (ArgPat::Template(TemplatePat::Param(n)), Some(b @ ArgPat::Template(_))) => {
+                    bind_pattern(bound, *n, b.clone())
+                }
+                (ArgPat::Template(a), Some(ArgPat::Template(b))) => a == b,
                 _ => false,
             };
             if !ok {
@@ -75,7 +90,8 @@ pub(super) fn is_const_pattern(pat: &Pat<'_>) -> bool {
         Pat::Param(_, quals)
         | Pat::Vector { quals, .. }
         | Pat::Matrix { quals, .. }
-        | Pat::Class { quals, .. } => {
+        | Pat::Class { quals, .. }
+        | Pat::Applied { quals, .. } => {
             quals.is_const && quals.space.is_none_or(|s| s == crate::ast::AddressSpace::Thread)
         }
         Pat::Fixed(ty) => ty.is_const && ty.space == Space::Thread,
@@ -113,6 +129,9 @@ fn without_quals<'a>(pat: &Pat<'a>, quals: Qualifiers) -> Option<Pat<'a>> {
         }
         Pat::Class { template, args, quals: have } => {
             Pat::Class { template: template.clone(), args: args.clone(), quals: take(*have)? }
+        }
+        Pat::Applied { template, args, quals: have } => {
+            Pat::Applied { template: *template, args: args.clone(), quals: take(*have)? }
         }
         // An array is as qualified as its elements.
         Pat::Array(element, len) => Pat::Array(Box::new(without_quals(element, quals)?), len.clone()),

@@ -54,8 +54,8 @@ impl<'a> Checker<'a> {
     fn check_body(&mut self, id: FuncId) {
         let decl_id = match self.inst(id).origin {
             Origin::Decl(decl) => decl,
-            Origin::DefaultConstructor(record) => {
-                let function = self.default_constructor_body(id, record);
+            Origin::Synthesised(which) => {
+                let function = self.synthesised_body(id, which);
                 self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
                 return;
             }
@@ -107,6 +107,7 @@ impl<'a> Checker<'a> {
             params.push(local);
         }
         self.declare_params(id, ast, &mut params);
+        self.function.params = self.function.locals.len() as u32;
         let mut stmts = Vec::new();
         let is_constructor = matches!(ast.name, FunctionName::Constructor(_));
         if is_constructor {

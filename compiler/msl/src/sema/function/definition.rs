@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         let params = self.inst(id).params.clone();
         let args = self.inst(id).args.clone();
         let is_template = decl.template.is_some();
-        let Some(Found::Functions(all)) = self.lookup_in_namespace(ns, key) else {
+        let Some(Found::Functions(all)) = self.lookup_directly(ns, key) else {
             return None;
         };
         for &other in all.iter() {

@@ -60,6 +60,16 @@ impl<'a> Checker<'a> {
         if !has_expressions(ty) {
             return self.resolve_type(ty);
         }
+        self.with_param_names(ast, params, |s| s.resolve_type(ty))
+    }
+
+    /// Runs `f` where the names of the parameters have these types; they are not to be evaluated.
+    pub(in crate::sema) fn with_param_names<R>(
+        &mut self,
+        ast: &'a ast::Function,
+        params: &[QualTy],
+        f: impl FnOnce(&mut Self) -> R,
+    ) -> R {
         let mut types = params.iter().map(|&ty| {
             // Expressions of types are not evaluated, so that no function needs to have these variables.
             LocalDecl::Variable { local: LocalId(u32::MAX), ty, function: u32::MAX }
@@ -75,7 +85,7 @@ impl<'a> Checker<'a> {
             names.extend(param.name.zip(decl));
         }
         let scope = self.add_scope(Some(self.scope), ScopeKind::Block(names));
-        self.in_scope(scope, |s| s.resolve_type(ty))
+        self.in_scope(scope, f)
     }
 
     /// The types of the parameters, packs expanded. `None` after an error.

@@ -4,14 +4,14 @@
 //! initialisers.
 
 use super::DefaultInit;
+use super::synthesised::assigned;
 use crate::ast;
-use crate::hir::{self, Expr, ExprKind, FuncId, QualTy, RecordId, Stmt, StmtKind, Ty};
+use crate::hir::{Expr, QualTy, RecordId, Stmt, StmtKind};
 use crate::sema::call::Arg;
-use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
 use crate::sema::lookup::Found;
 use crate::sema::spelling;
-use crate::token::FpPragmas;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -19,39 +19,6 @@ use std::rc::Rc;
 type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
 
 impl<'a> Checker<'a> {
-    /// The body of a synthesised default constructor.
-    pub(in crate::sema) fn default_constructor_body(
-        &mut self,
-        id: FuncId,
-        record: RecordId,
-    ) -> hir::Function {
-        let span = self.inst(id).span;
-        let this = QualTy::plain(self.record_inst(record).ty);
-        let serial = self.function.serial;
-        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
-        let pointer = self.types.pointer(this);
-        let local = self.new_local(self.names.this, pointer, span);
-        self.function.this = Some((local, this));
-        let mut stmts = Vec::new();
-        self.in_block(|s| {
-            s.clear_bit_fields(record, &mut stmts, span);
-            let count = s.types.record(record).fields.len() as u32;
-            for field in 0..count {
-                s.default_field(record, field, &mut stmts, span);
-            }
-        });
-        hir::Function {
-            name: self.inst(id).name.clone(),
-            params: vec![local],
-            ret: Ty::VOID,
-            locals: std::mem::take(&mut self.function.locals),
-            body: hir::Block { stmts },
-            fp: FpPragmas::default(),
-            span,
-            linked: None,
-        }
-    }
-
     /// Initialises one member as its declaration says.
     pub(super) fn default_field(&mut self, record: RecordId, index: u32, stmts: &mut Vec<Stmt>, span: Span) {
         let init = self.record_inst(record).field_inits.get(index as usize).copied().flatten();
@@ -88,7 +55,7 @@ impl<'a> Checker<'a> {
             return;
         }
         let place = self.raw_field(object, record, index, span);
-        stmts.push(first_store(place, value, span));
+        stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
     }
 
     /// What a constructor does before its body: member initialisers and default values, in the order of
@@ -138,7 +105,7 @@ impl<'a> Checker<'a> {
         let value = self.construct_record(record, args, init.span);
         let Some(object) = self.this_object(init.span) else { return };
         if !value.ty.ty.is_error() {
-            stmts.push(first_store(object, value, init.span));
+            stmts.push(Stmt { kind: StmtKind::Expr(assigned(object, value, init.span)), span: init.span });
         }
     }
 
@@ -176,7 +143,7 @@ impl<'a> Checker<'a> {
         }
         let value = self.mem_init_value(init, declared, span);
         if !value.ty.ty.is_error() {
-            stmts.push(first_store(place, value, span));
+            stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
         }
     }
 
@@ -193,18 +160,11 @@ impl<'a> Checker<'a> {
             && only.ty.ty == to.ty
         {
             let only = only.clone();
-            return self.whole_value(only);
+            return self.copied_array(only);
         }
         if args.is_empty() {
             return self.value_init(to.ty, span);
         }
         self.construct(to, ConstructArgs::Paren(args), span)
     }
-}
-
-/// Gives a member its first value, which a constant one takes too.
-fn first_store(place: Expr, value: Expr, span: Span) -> Stmt {
-    let ty = place.ty;
-    let assign = Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span);
-    Stmt { kind: StmtKind::Expr(assign), span }
 }

@@ -2,14 +2,12 @@
 //!
 //! Invariant: a default constructor is synthesised once a class, and only where it would do something.
 
-use super::DefaultInit;
+use super::{DefaultInit, Synthesised};
 use crate::ast;
-use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{Expr, ExprKind, FuncId, RecordId, Ty, TyKind};
 use crate::sema::checker::Checker;
-use crate::sema::function::{BodyState, FnInst, Origin};
 use crate::sema::overload::Call;
 use anymetal_diagnostics::Span;
-use std::rc::Rc;
 
 /// The largest array whose elements are initialised one by one.
 const MAX_ELEMENTS: u64 = 65_536;
@@ -37,7 +35,7 @@ impl<'a> Checker<'a> {
     }
 
     fn find_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
-        let constructors = self.record_inst(record).constructors.clone();
+        let constructors = self.own_constructors(record);
         if !constructors.is_empty() {
             let name = self.types.record(record).name.clone();
             let call =
@@ -83,28 +81,7 @@ impl<'a> Checker<'a> {
         if !needed || (self.types.record(record).is_union && !has_initialisers) {
             return DefaultInit::Trivial;
         }
-        DefaultInit::Constructor(self.synthesise_default_constructor(record, span))
-    }
-
-    /// An instance for the default constructor that a class has without declaring one.
-    fn synthesise_default_constructor(&mut self, record: RecordId, span: Span) -> FuncId {
-        let ty = self.record_inst(record).ty;
-        let span = self.record_inst(record).ast.map_or(span, |ast| ast.span);
-        self.add_function(FnInst {
-            name: format!("{}::{}", self.types.record(record).name, "(default constructor)"),
-            origin: Origin::DefaultConstructor(record),
-            args: Rc::from([]),
-            scope: self.record_inst(record).scope,
-            params: Rc::from([]),
-            ret: Some(QualTy::plain(Ty::VOID)),
-            this: Some(QualTy::plain(ty)),
-            state: BodyState::Unchecked,
-            hir: None,
-            trace: self.trace.clone(),
-            span,
-            requested: span,
-            definition: None,
-        })
+        DefaultInit::Constructor(self.synthesise(Synthesised::DefaultConstructor(record), span))
     }
 
     /// The value of `T()` and `T{}`.

@@ -80,17 +80,17 @@ impl<'a> Checker<'a> {
             if a.is_place && b.is_place && is_wide && a.ty == b.ty {
                 return Some((a, b));
             }
-            return Some((self.rvalue(a), self.rvalue(b)));
+            return Some((self.copied(a), self.copied(b)));
         }
         let is_class = |ty| matches!(self.types.kind(ty), TyKind::Record(_) | TyKind::Matrix { .. });
         if is_class(left) || is_class(right) {
             if self.conversion_of(&b, QualTy::plain(left), true).is_some() {
                 let b = self.perform(b, QualTy::plain(left));
-                return Some((self.rvalue(a), b));
+                return Some((self.copied(a), b));
             }
             if self.conversion_of(&a, QualTy::plain(right), true).is_some() {
                 let a = self.perform(a, QualTy::plain(right));
-                return Some((a, self.rvalue(b)));
+                return Some((a, self.copied(b)));
             }
         }
         // Loaded, a bit-field would be one no more.

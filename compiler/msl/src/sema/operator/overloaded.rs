@@ -40,9 +40,12 @@ impl<'a> Checker<'a> {
         let mut members = Vec::new();
         if let Some(record) = operands.first().and_then(|first| self.types.as_record(first.ty.ty))
             && self.complete_record(record, span)
-            && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
         {
-            members.extend(decls.iter().copied());
+            if name == self.names.assign_operator {
+                members = self.assignment_operators(record);
+            } else if let Some(Found::Functions(decls)) = self.lookup_in_record(record, name) {
+                members.extend(decls.iter().copied());
+            }
         }
         let args: Vec<Arg<'a>> = operands.iter().cloned().map(Arg::Expr).collect();
         let mut free: Vec<FnDeclId> = Vec::new();
@@ -52,19 +55,6 @@ impl<'a> Checker<'a> {
         let more = self.argument_dependent(name, &args, &free);
         free.extend(more);
         self.best_operator(name, members, free, &operands, args, span)
-    }
-
-    /// Operators are looked up past class scopes: members are considered apart.
-    fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
-        let ns = self.enclosing_namespace(self.scope);
-        let mut at = Some(ns);
-        while let Some(ns) = at {
-            if let Some(found) = self.lookup_in_namespace(ns, name) {
-                return Some(found);
-            }
-            at = self.table.parent(ns);
-        }
-        None
     }
 
     fn best_operator(

@@ -215,7 +215,13 @@ impl<'a> Checker<'a> {
         if object.ty.ty != this.ty && !derived {
             return None;
         }
-        let rank = if derived { Rank::Conversion } else { Rank::Exact };
+        // What a using-declaration names is a member of the class that has the declaration.
+        let is_member = self
+            .types
+            .as_record(object.ty.ty)
+            .zip(self.inst(func).origin.decl())
+            .is_some_and(|(record, decl)| self.record_inst(record).introduced.contains(&decl));
+        let rank = if derived && !is_member { Rank::Conversion } else { Rank::Exact };
         let qualified = self.qualified_object(func, object, this)?.detail;
         if !object.is_place {
             // A temporary; calling anything but a thread method on it makes no sense.

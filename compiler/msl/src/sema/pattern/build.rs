@@ -2,7 +2,7 @@
 //!
 //! Invariant: this reports nothing; what is in error is opaque, and substitution reports it.
 
-use super::{ArgPat, Pat, ValuePat, add_quals};
+use super::{ArgPat, Pat, TemplatePat, ValuePat, add_quals};
 use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
 use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
@@ -156,6 +156,7 @@ impl<'a> Checker<'a> {
             return match params[index].kind {
                 ast::TemplateParamKind::Type(_) => ArgPat::Type(Pat::Param(index, Qualifiers::default())),
                 ast::TemplateParamKind::Value(..) => ArgPat::Value(ValuePat::Param(index)),
+                ast::TemplateParamKind::Template(..) => ArgPat::Template(TemplatePat::Param(index)),
             };
         }
         let mut dependent = false;
@@ -171,6 +172,9 @@ impl<'a> Checker<'a> {
             let target = s.resolve_path(path).ok()?;
             if let Some(ty) = s.type_of_found(&target.found) {
                 return Some(ArgPat::Type(Pat::Fixed(ty)));
+            }
+            if let Some(template) = s.template_id(&target.found) {
+                return Some(ArgPat::Template(TemplatePat::Fixed(template)));
             }
             let value = s.target_value(target, path);
             s.constant_integer(value).map(|n| ArgPat::Value(ValuePat::Fixed(n)))
@@ -209,6 +213,13 @@ impl<'a> Checker<'a> {
     fn path_pattern(&mut self, path: &'a ast::Path, params: &'a [TemplateParam]) -> Pat<'a> {
         if let Some(index) = param_index(params, path) {
             return Pat::Param(index, Qualifiers::default());
+        }
+        if let [only] = path.segments.as_slice()
+            && let Some(args) = &only.args
+            && let Some(template) = params.iter().position(|param| param.name == Some(only.name))
+        {
+            let args = args.iter().map(|arg| self.arg_pattern(arg, params)).collect();
+            return Pat::Applied { template, args, quals: Qualifiers::default() };
         }
         let front_depends = path.segments[..path.segments.len() - 1].iter().any(|segment| {
             segment.args.is_some() || params.iter().any(|param| param.name == Some(segment.name))
@@ -270,6 +281,11 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
     let argument = |arg: &ArgPat<'a>| match arg {
         ArgPat::Type(pat) => ArgPat::Type(substitute(pat, args)),
         ArgPat::Value(v) => ArgPat::Value(value(v)),
+        ArgPat::Template(TemplatePat::Fixed(_)) => arg.clone(),
+        ArgPat::Template(TemplatePat::Param(n)) => match args.get(*n) {
+            Some(arg @ ArgPat::Template(_)) => arg.clone(),
+            _ => ArgPat::Type(Pat::Opaque),
+        },
         ArgPat::Pack(_) => ArgPat::Type(Pat::Opaque),
     };
     match pat {
@@ -291,6 +307,12 @@ fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
             template: template.clone(),
             args: inner.iter().map(argument).collect(),
             quals: *quals,
+        },
+        Pat::Applied { template, args: inner, quals } => match args.get(*template) {
+            Some(ArgPat::Template(TemplatePat::Param(n))) => {
+                Pat::Applied { template: *n, args: inner.iter().map(argument).collect(), quals: *quals }
+            }
+            _ => Pat::Opaque,
         },
         Pat::Function { ret, params } => {
             Pat::Function { ret: boxed(ret), params: params.iter().map(argument).collect() }

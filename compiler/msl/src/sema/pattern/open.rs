@@ -1,6 +1,6 @@
 //! Types as patterns: opened by one level, so that they can be compared with structured ones.
 
-use super::{ArgPat, Pat, ValuePat, quals_of};
+use super::{ArgPat, Pat, TemplatePat, ValuePat, quals_of};
 use crate::hir::{QualTy, Ty, TyKind};
 use crate::sema::checker::{Checker, TArg};
 
@@ -49,6 +49,7 @@ impl<'a> Checker<'a> {
             TArg::Value(ty, value) => {
                 ArgPat::Value(self.integer_of(*ty, value).map_or(ValuePat::Opaque, ValuePat::Fixed))
             }
+            TArg::Template(id) => ArgPat::Template(TemplatePat::Fixed(*id)),
             TArg::Function(_) | TArg::Pack(_) => ArgPat::Value(ValuePat::Opaque),
         }
     }

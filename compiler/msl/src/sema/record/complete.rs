@@ -2,10 +2,12 @@
 //!
 //! Invariant: a class is completed once; one that needs itself complete for that is reported.
 
+use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
 use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::{Checker, Deferred, FnState, Returns};
+use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 
@@ -77,6 +79,9 @@ impl<'a> Checker<'a> {
             }
             aligns.resize(members.fields.len(), FieldAlign::default());
             for item in items {
+                if let ItemKind::UsingDeclaration(path) = &item.kind {
+                    s.complete_using(id, path);
+                }
                 if let ItemKind::Field(field) = &item.kind {
                     ok &= s.complete_field(id, field, &mut members);
                     let align = s.declared_align(&field.align);
@@ -138,6 +143,25 @@ impl<'a> Checker<'a> {
         }
         self.records[id.0 as usize].bases.push((base_id, field));
         true
+    }
+
+    /// Checks what a using-declaration names, and adds the constructors that it inherits.
+    fn complete_using(&mut self, id: RecordId, path: &'a ast::Path) {
+        let target = if names_constructors(path) {
+            self.resolve_prefix(path, path.segments.len() - 1)
+        } else {
+            self.resolve_path(path)
+        };
+        let found = match target {
+            Ok(target) => target.found,
+            Err(miss) => return self.report_miss(miss, "member"),
+        };
+        if names_constructors(path) || matches!(found, Found::Injected(_)) {
+            match self.type_of_found(&found) {
+                Some(base) => self.inherit_constructors(id, base.ty, path.span),
+                None => self.error("bad-base", path.span, "only classes have constructors to inherit"),
+            }
+        }
     }
 
     fn complete_field(&mut self, id: RecordId, field: &'a ast::Field, members: &mut Members) -> bool {

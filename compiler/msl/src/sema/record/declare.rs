@@ -3,10 +3,12 @@
 //! Data members have no names yet after this, since those of anonymous members need types: `complete` adds
 //! them.
 
+use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName};
 use crate::hir::RecordId;
 use crate::sema::checker::{Checker, ScopeId, ScopeKind};
+use crate::sema::path::segment_key;
 use crate::sema::table::{Tag, function_key, tag_of};
 use crate::token::Name;
 
@@ -84,6 +86,11 @@ impl<'a> Checker<'a> {
             }
             ItemKind::Enum(enumeration) => self.declare_enum(id, enumeration),
             ItemKind::Field(field) => self.declare_tag(id, &field.ty, None),
+            ItemKind::UsingDeclaration(path) if !names_constructors(path) => {
+                if let Some(last) = path.segments.last() {
+                    self.add_member(id, segment_key(last), Member::Using(path));
+                }
+            }
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind};
 use crate::hir::{QualTy, RecordId};
-use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::checker::{Checker, FnDeclId, address};
 use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -49,22 +49,73 @@ impl<'a> Checker<'a> {
     fn own_member(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
         let members = self.record_inst(id).members.get(&name)?;
         let scope = self.record_inst(id).scope;
-        let methods: Vec<FnDeclId> = members
+        let mut methods: Vec<FnDeclId> = members
             .iter()
             .filter_map(|m| if let Member::Method(decl) = m { Some(*decl) } else { None })
             .collect();
+        let first = members.iter().find(|member| !matches!(member, Member::Using(_))).cloned();
+        let usings: Vec<&'a ast::Path> = members
+            .iter()
+            .filter_map(|m| if let Member::Using(path) = m { Some(*path) } else { None })
+            .collect();
+        for path in usings {
+            match self.used_member(id, path) {
+                Some(Found::Functions(decls)) => methods.extend(decls.iter()),
+                Some(found) if methods.is_empty() && first.is_none() => return Some(found),
+                // Another declaration hides it, or it leads nowhere, which is reported where the class is
+                // completed.
+                _ => {}
+            }
+        }
         if !methods.is_empty() {
             return Some(Found::Functions(methods.into()));
         }
-        Some(match members.first()?.clone() {
+        Some(match first? {
             Member::Field(path) => Found::Field(id, path),
-            Member::Method(_) => return None,
+            Member::Method(_) | Member::Using(_) => return None,
             Member::Variable(variable, template) => Found::Variable(VarDecl { variable, template, scope }),
             Member::Alias(alias, template) => self.alias_found(alias, template, scope),
             Member::Record(record, template) => self.record_found(record, template, Vec::new(), scope),
             Member::Enum(enumeration) => Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))),
             Member::Enumerator(enumeration, n) => self.enumerator(enumeration, scope, n),
         })
+    }
+
+    /// What a using-declaration of a class stands for.
+    fn used_member(&mut self, id: RecordId, path: &'a ast::Path) -> Option<Found<'a>> {
+        // `using f::f;` leads to itself.
+        let key = address(path);
+        if self.using_stack.contains(&key) {
+            return None;
+        }
+        self.using_stack.push(key);
+        let scope = self.record_inst(id).scope;
+        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(path)));
+        self.using_stack.pop();
+        let found = target.ok()?.ok()?.found;
+        if let Found::Functions(decls) = &found {
+            let introduced = &mut self.records[id.0 as usize].introduced;
+            introduced.extend(decls.iter().filter(|decl| !introduced.contains(decl)).collect::<Vec<_>>());
+        }
+        Some(found)
+    }
+
+    /// The assignment operators that a class declares or takes over: those of bases are hidden.
+    pub(in crate::sema) fn assignment_operators(&mut self, id: RecordId) -> Vec<FnDeclId> {
+        self.declare_members(id);
+        match self.own_member(id, self.names.assign_operator) {
+            Some(Found::Functions(decls)) => decls.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a using-declaration of the class names constructors of a base.
+    pub(in crate::sema) fn inherits_constructors(&self, id: RecordId) -> bool {
+        let members = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
+        members
+            .into_iter()
+            .flatten()
+            .any(|item| matches!(&item.kind, ItemKind::UsingDeclaration(path) if names_constructors(path)))
     }
 
     /// The offset path from a class to one of its bases, as field indices; `None` if it is no base.
@@ -91,4 +142,9 @@ impl<'a> Checker<'a> {
         }
         None
     }
+}
+
+/// `B::B`, where `B` may be an alias, and have template arguments in front.
+pub(super) fn names_constructors(path: &ast::Path) -> bool {
+    matches!(path.segments.as_slice(), [.., class, last] if class.name == last.name && last.operator.is_none())
 }

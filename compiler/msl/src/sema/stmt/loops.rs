@@ -19,12 +19,17 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn loop_body(&mut self, body: &'a ast::Stmt) -> Block {
+        self.in_loop(|s| s.body(body))
+    }
+
+    /// Runs `f` where `break` and `continue` belong to a loop.
+    pub(super) fn in_loop<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         self.function.loops += 1;
         let switches = std::mem::take(&mut self.function.switches);
-        let block = self.body(body);
+        let result = f(self);
         self.function.switches = switches;
         self.function.loops -= 1;
-        block
+        result
     }
 
     pub(super) fn loop_hint(&mut self, hint: Option<&'a ast::LoopHint>) -> Option<LoopHint> {

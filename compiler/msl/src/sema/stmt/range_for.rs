@@ -1,7 +1,7 @@
 //! Loops over ranges: arrays by index, classes by what their `begin()` and `end()` give.
 
 use crate::ast::{self, BinaryOp, UnaryOp};
-use crate::hir::{Block, CompareOp, Expr, ExprKind, QualTy, ScalarTy, Stmt, StmtKind, Ty};
+use crate::hir::{Block, CompareOp, Expr, ExprKind, LoopHint, QualTy, ScalarTy, Stmt, StmtKind, Ty};
 use crate::sema::call::Arg;
 use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::expr::scalar_const;
@@ -48,15 +48,29 @@ impl<'a> Checker<'a> {
     fn for_array(&mut self, range_for: &RangeFor<'a>, array: Expr, stmts: &mut Vec<Stmt>) {
         let span = range_for.span;
         let Some((_, count)) = self.types.as_array(array.ty.ty) else { return };
+        let hint = self.loop_hint(range_for.hint);
+        self.counted_loop(count, hint, span, stmts, |s, index| {
+            let element = s.index_checked(array, index, span);
+            s.range_body(range_for, element)
+        });
+    }
+
+    /// A loop whose body is given the index, which counts from 0 to `count - 1`.
+    pub(in crate::sema) fn counted_loop(
+        &mut self,
+        count: u64,
+        hint: Option<LoopHint>,
+        span: Span,
+        stmts: &mut Vec<Stmt>,
+        body: impl FnOnce(&mut Self, Expr) -> Block,
+    ) {
         let index = self.hidden_variable(scalar_const(ScalarTy::I64, 0, span), stmts);
         let end = scalar_const(ScalarTy::I64, count, span);
         let compare = ExprKind::Compare(CompareOp::Lt, Box::new(load(&index)), Box::new(end));
         let cond = Some(Expr::value(compare, Ty::BOOL, span));
         let one = scalar_const(ScalarTy::I64, 1, span);
         let step = Some(self.compound_assign(BinaryOp::Add, index.clone(), one, span));
-        let element = self.index_checked(array, load(&index), span);
-        let hint = self.loop_hint(range_for.hint);
-        let body = self.range_body(range_for, element);
+        let body = body(self, load(&index));
         Self::push(stmts, StmtKind::Loop { cond, post_test: false, step, body, hint }, span);
     }
 
@@ -119,7 +133,7 @@ impl<'a> Checker<'a> {
             if let Some(ty) = ty {
                 let to = s.initialised_type(ty);
                 let value = if s.types.as_array(element.ty.ty).is_some() && to.ty == element.ty.ty {
-                    s.whole_value(element)
+                    s.copied_array(element)
                 } else {
                     s.convert(element, to, "in this initialiser")
                 };

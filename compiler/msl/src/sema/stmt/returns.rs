@@ -3,6 +3,7 @@
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{AutoReturn, Checker, Returns};
+use crate::sema::init::Memberwise;
 use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
@@ -57,9 +58,19 @@ impl<'a> Checker<'a> {
     }
 
     fn converted_result(&mut self, value: Expr, ty: QualTy) -> Option<Expr> {
-        let is_variable = matches!(value.kind, ExprKind::Local(_)) && value.ty.ty == ty.ty;
-        // Clang makes the variable where the result is wanted, without a copy.
-        let value = if is_variable { self.rvalue(value) } else { value };
+        let value = match value.kind {
+            ExprKind::Local(local) if value.ty.ty == ty.ty => {
+                if local.0 < self.function.params {
+                    // A parameter is moved, or copied if its class moves no objects.
+                    let moves = self.copies_by_code(Memberwise::Construct, ty.ty);
+                    if moves { self.as_xvalue(value) } else { value }
+                } else {
+                    // Clang makes the variable where the result is wanted, without a copy.
+                    self.rvalue(value)
+                }
+            }
+            _ => value,
+        };
         let result = self.convert(value, ty, "for the function's result");
         (!result.ty.ty.is_error()).then_some(result)
     }

@@ -3,6 +3,7 @@
 //! Invariant: a typed case never runs on into the next one: it has a copy of the next one's code instead.
 //! And it has no ranges (`case 1 ... 5:`, GNU's extension): a selector in one becomes the first value of it.
 
+use super::inner_labels::has_labels;
 use crate::ast::{self, StmtKind as AstStmt, SwitchLabel};
 use crate::hir::{
     Block, CastKind, CompareOp, ConstValue, Expr, ExprKind, LogicalOp, QualTy, ScalarTy, Stmt, StmtKind,
@@ -18,7 +19,7 @@ use anymetal_ir::eval;
 const MAX_DUPLICATED: usize = 10_000;
 
 /// The cases of a switch while they are checked.
-struct Cases {
+pub(super) struct Cases {
     /// The selector's type after promotion.
     scalar: ScalarTy,
     cases: Vec<SwitchCase>,
@@ -27,6 +28,18 @@ struct Cases {
 }
 
 impl Cases {
+    pub(super) fn new(scalar: ScalarTy) -> Self {
+        Self { scalar, cases: Vec::new(), taken: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, case: SwitchCase) {
+        self.cases.push(case);
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.cases.len()
+    }
+
     /// Whether a value comes after another in the selector's type. Values are sign-extended, which keeps the
     /// order of unsigned ones.
     fn is_after(&self, a: i64, b: i64) -> bool {
@@ -78,17 +91,28 @@ impl<'a> Checker<'a> {
             // Nested too deep to be parsed, which is reported.
             _ => std::slice::from_ref(body),
         };
+        let is_label = |stmt: &ast::Stmt| matches!(stmt.kind, AstStmt::Label(_));
+        let has_inner = stmts.iter().any(|stmt| !is_label(stmt) && has_labels(stmt));
         self.function.switches += 1;
-        let cases = self.in_block(|s| s.switch_cases(stmts, scalar));
+        let checked = self.in_block(|s| {
+            if has_inner {
+                return s.entered_switch(stmts, scalar, span);
+            }
+            s.switch_cases(stmts, scalar).map(|cases| (cases, Vec::new()))
+        });
         self.function.switches -= 1;
-        if let Some(Cases { cases, taken, .. }) = cases {
+        if let Some((Cases { cases, taken, .. }, mut rest)) = checked {
             let selector = self.first_of_range(selector, &taken);
+            // The declarations of what the cases choose come first.
+            let declared = rest.len().saturating_sub(1);
+            out.extend(rest.drain(..declared));
             Self::push(out, StmtKind::Switch { selector, cases }, span);
+            out.extend(rest);
         }
     }
 
     fn switch_cases(&mut self, stmts: &'a [ast::Stmt], scalar: ScalarTy) -> Option<Cases> {
-        let mut cases = Cases { scalar, cases: Vec::new(), taken: Vec::new() };
+        let mut cases = Cases::new(scalar);
         // Pragmas at the start of the block are in force in all cases.
         let pragmas = stmts.first().filter(|stmt| matches!(stmt.kind, AstStmt::Fp(_)));
         let mut ok = true;
@@ -120,7 +144,7 @@ impl<'a> Checker<'a> {
         ok.then_some(cases)
     }
 
-    fn case_label(
+    pub(super) fn case_label(
         &mut self,
         label: &'a SwitchLabel,
         span: Span,

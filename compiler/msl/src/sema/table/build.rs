@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anymetal_diagnostics::Sink;
 
-use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, tag_of};
+use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, namespace_among, tag_of};
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};
-use crate::sema::path::unknown_namespace;
+use crate::sema::path::{segment_key, unknown_namespace};
 use crate::token::Name;
 
 impl Layer {
@@ -20,7 +20,7 @@ impl Layer {
                 layer.first_item = below.first_item + below.items.len() as u32;
                 layer.first_ns = below.first_ns + below.namespaces.len() as u32;
             }
-            None => layer.namespaces.push(NsInfo { name: None, parent: None }),
+            None => layer.namespaces.push(NsInfo { name: None, parent: None, is_inline: false }),
         }
         layer.below = below;
         layer.add_items(NsId::GLOBAL, items, sink);
@@ -54,11 +54,11 @@ impl Layer {
     fn open_namespace(&mut self, parent: NsId, name: Option<Name>, is_inline: bool) -> NsId {
         // All parts of an anonymous namespace are one; it goes by the empty name.
         let key = name.unwrap_or(Name::EMPTY);
-        if let Some(existing) = self.child_namespace(parent, key) {
+        if let Some(existing) = namespace_among(&self.direct_decls(parent, key)) {
             return existing;
         }
         let id = NsId(self.first_ns + self.namespaces.len() as u32);
-        self.namespaces.push(NsInfo { name, parent: Some(parent) });
+        self.namespaces.push(NsInfo { name, parent: Some(parent), is_inline });
         self.declare(parent, key, Decl::Namespace(id));
         if is_inline || name.is_none() {
             self.add_directive(parent, id);
@@ -98,7 +98,7 @@ impl Layer {
             }
             ItemKind::UsingDeclaration(path) => {
                 if let Some(last) = path.segments.last() {
-                    self.declare(ns, last.name, Decl::Using(id));
+                    self.declare(ns, segment_key(last), Decl::Using(id));
                 }
             }
             _ => {}
