@@ -15,8 +15,10 @@ import collections
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -143,12 +145,18 @@ class Program:
             environment["LD_LIBRARY_PATH"] = library + ":" + os.environ.get("LD_LIBRARY_PATH", "")
             # Two runs have the same seeds, and zeros where nothing was written.
             environment["LD_PRELOAD"] = os.path.join(self.home, "libpreload.so")
+        # CPU time, so that outcomes do not depend on what else the machine does.
+        def bound():
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         try:
-            return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True,
-                                  errors="replace", timeout=limit, stdin=subprocess.DEVNULL)
+            ended = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True,
+                                   errors="replace", timeout=10 * limit, stdin=subprocess.DEVNULL, preexec_fn=bound)
         except subprocess.TimeoutExpired as late:
             out = late.stdout or b""
             return subprocess.CompletedProcess(command, 124, out.decode(errors="replace"), "")
+        if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            ended.returncode = 124
+        return ended
 
     def sources(self):
         for path in sorted(os.listdir(self.folder)):

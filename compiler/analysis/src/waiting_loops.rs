@@ -5,13 +5,15 @@
 //! each of its iterations makes progress by itself: a compare-and-exchange that is retried with the value
 //! that it found, or a counter that the loop itself advances.
 //!
-//! The analysis marks what depends on such reads: values, and locals that are stored such a value or stored
-//! under such a condition. It covers only the data flow within the loop and errs towards waiting. Functions
-//! that are called count as reads if they, or the functions they call, read like that.
+//! The analysis marks what depends on such reads: values, and bytes of locals that are stored such a value or
+//! stored under such a condition. It covers only the data flow within the loop and errs towards waiting.
+//! Functions that are called count as reads if they, or the functions they call, read like that. No other
+//! thread writes thread memory, so volatile accesses of it count as plain accesses.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::locals::local_roots;
+use super::locals::{LocalPointers, LocalUse, local_pointers, local_roots, local_uses};
 use super::uses::{callees, used_functions};
 use super::walk::walk_insts;
 use anymetal_ir::{
@@ -34,10 +36,14 @@ fn loops(function: &Function, observers: &BTreeSet<FuncId>) -> BTreeSet<Inst> {
     if !observes(function, observers) {
         return waiting;
     }
-    let roots = local_roots(function);
+    let pointers = Pointers {
+        roots: local_roots(function),
+        offsets: local_pointers(function),
+        uses: local_uses(function),
+    };
     walk_insts(function, function.body, &mut |inst| {
         if let Op::Loop { label, body, continuing } = function.inst(inst).op
-            && Dependence::new(function, observers, &roots, [body, continuing]).decides_end_of(label)
+            && Dependence::new(function, observers, &pointers, [body, continuing]).decides_end_of(label)
         {
             waiting.insert(inst);
         }
@@ -74,18 +80,42 @@ fn observes(function: &Function, observers: &BTreeSet<FuncId>) -> bool {
     found
 }
 
+/// Where pointers to thread memory lead.
+struct Pointers {
+    roots: Vec<Option<Local>>,
+    offsets: LocalPointers,
+    uses: Vec<LocalUse>,
+}
+
+impl Pointers {
+    /// The local and the bytes of it that an access of `size` bytes reaches: all if the offset varies.
+    fn place(&self, pointer: Value, size: u64) -> Option<(Local, Range<i64>)> {
+        match self.offsets[pointer.index()] {
+            Some((local, offset)) => {
+                let size = i64::try_from(size).unwrap_or(i64::MAX);
+                Some((local, offset..offset.saturating_add(size)))
+            }
+            None => self.roots[pointer.index()].map(|local| (local, ANYWHERE)),
+        }
+    }
+}
+
+/// All bytes of a local.
+const ANYWHERE: Range<i64> = i64::MIN..i64::MAX;
+
 /// The values, variables and loops that depend on reads of a loop.
 struct Dependence<'a> {
     function: &'a Function,
     observers: &'a BTreeSet<FuncId>,
-    roots: &'a [Option<Local>],
+    pointers: &'a Pointers,
     blocks: [Block; 2],
     /// Atomic stores, exchanges and the like of the loop may undo what its additions do.
     undoes_additions: bool,
     /// A fence may make stores of other threads visible to plain loads.
     has_fence: bool,
     values: Vec<bool>,
-    locals: Vec<bool>,
+    /// Bytes, by local.
+    locals: Vec<Vec<Range<i64>>>,
     /// Thread memory whose local is not known.
     other_memory: bool,
     /// Inner loops that end by such a value: what they do depends on it.
@@ -99,7 +129,7 @@ impl<'a> Dependence<'a> {
     fn new(
         function: &'a Function,
         observers: &'a BTreeSet<FuncId>,
-        roots: &'a [Option<Local>],
+        pointers: &'a Pointers,
         blocks: [Block; 2],
     ) -> Self {
         let (mut undoes_additions, mut has_fence) = (false, false);
@@ -118,12 +148,12 @@ impl<'a> Dependence<'a> {
         Self {
             function,
             observers,
-            roots,
+            pointers,
             blocks,
             undoes_additions: undoes_additions || directions.len() > 1,
             has_fence,
             values: vec![false; function.values.len()],
-            locals: vec![false; function.locals.len()],
+            locals: vec![Vec::new(); function.locals.len()],
             other_memory: false,
             inner_loops: BTreeSet::new(),
             locks: BTreeSet::new(),
@@ -220,27 +250,40 @@ impl<'a> Dependence<'a> {
                 let result = depends || self.observers.contains(callee);
                 for &arg in args {
                     if function.ty(arg) == Type::Ptr(Space::Thread) && (result || is_dependent) {
-                        self.mark_memory(arg);
+                        // The callee may write any byte.
+                        self.mark_memory(arg, u64::MAX);
                     }
                 }
                 result
             }
-            Op::Load { ptr, volatile, .. } if function.ty(*ptr) == Type::Ptr(Space::Thread) => {
-                depends || *volatile || self.is_memory_dependent(*ptr)
+            Op::Load { ptr, .. } if function.ty(*ptr) == Type::Ptr(Space::Thread) => {
+                depends || self.is_memory_dependent(*ptr, function.ty(function.result(inst)).size().into())
             }
             Op::Load { ptr, volatile, .. } => {
                 let may_change = function.ty(*ptr) != Type::Ptr(Space::Constant);
                 depends || *volatile || (self.has_fence && may_change)
             }
-            Op::Store { ptr, .. } | Op::MemZero { dst: ptr, .. } => {
+            Op::Store { ptr, value, .. } => {
                 if depends || is_dependent {
-                    self.mark_memory(*ptr);
+                    self.mark_memory(*ptr, function.ty(*value).size().into());
                 }
                 false
             }
-            Op::MemCopy { dst, src, .. } | Op::MemConvert { dst, src, .. } => {
-                if depends || is_dependent || self.is_memory_dependent(*src) {
-                    self.mark_memory(*dst);
+            Op::MemZero { dst, size, .. } => {
+                if depends || is_dependent {
+                    self.mark_memory(*dst, *size);
+                }
+                false
+            }
+            Op::MemCopy { dst, src, size, .. } => {
+                if depends || is_dependent || self.is_memory_dependent(*src, *size) {
+                    self.mark_memory(*dst, *size);
+                }
+                false
+            }
+            Op::MemConvert { dst, src, .. } => {
+                if depends || is_dependent || self.is_memory_dependent(*src, u64::MAX) {
+                    self.mark_memory(*dst, u64::MAX);
                 }
                 false
             }
@@ -257,26 +300,34 @@ impl<'a> Dependence<'a> {
         }
     }
 
-    fn mark_memory(&mut self, pointer: Value) {
+    fn mark_memory(&mut self, pointer: Value, size: u64) {
         if self.function.ty(pointer) != Type::Ptr(Space::Thread) {
             // Stores to shared memory do not make the loop itself wait.
             return;
         }
-        let mark = match self.roots[pointer.index()] {
-            Some(local) => &mut self.locals[local.index()],
-            None => &mut self.other_memory,
+        let Some((local, bytes)) = self.pointers.place(pointer, size) else {
+            self.has_changed |= !std::mem::replace(&mut self.other_memory, true);
+            return;
         };
-        self.has_changed |= !std::mem::replace(mark, true);
+        let marked = &mut self.locals[local.index()];
+        if !marked.iter().any(|range| range.start <= bytes.start && bytes.end <= range.end) {
+            marked.push(bytes);
+            self.has_changed = true;
+        }
     }
 
-    fn is_memory_dependent(&self, pointer: Value) -> bool {
+    fn is_memory_dependent(&self, pointer: Value, size: u64) -> bool {
         if self.function.ty(pointer) != Type::Ptr(Space::Thread) {
             return false;
         }
-        match self.roots[pointer.index()] {
-            Some(local) => self.locals[local.index()],
+        let overlap = |a: &Range<i64>, b: &Range<i64>| a.start < b.end && b.start < a.end;
+        match self.pointers.place(pointer, size) {
+            Some((local, bytes)) => {
+                self.locals[local.index()].iter().any(|range| overlap(range, &bytes))
+                    || (self.other_memory && self.pointers.uses[local.index()].escapes)
+            }
             // The pointer may lead to any local.
-            None => self.other_memory || self.locals.contains(&true),
+            None => self.other_memory || self.locals.iter().any(|ranges| !ranges.is_empty()),
         }
     }
 
@@ -310,7 +361,7 @@ impl<'a> Dependence<'a> {
         match self.function.def(value) {
             Some(Op::Load { ptr, .. }) if self.function.ty(*ptr) == Type::Ptr(Space::Thread) => {
                 self.values[value.index()]
-                    && self.roots[ptr.index()].is_some_and(|local| self.stores_only_read(local))
+                    && self.pointers.roots[ptr.index()].is_some_and(|local| self.stores_only_read(local))
             }
             _ => self.values[value.index()],
         }
@@ -321,7 +372,7 @@ impl<'a> Dependence<'a> {
         let mut only_read = true;
         for block in self.blocks {
             walk_insts(self.function, block, &mut |inst| match &self.function.inst(inst).op {
-                Op::Store { ptr, value, .. } if self.roots[ptr.index()] == Some(local) => {
+                Op::Store { ptr, value, .. } if self.pointers.roots[ptr.index()] == Some(local) => {
                     only_read &= self.values[value.index()];
                 }
                 _ => {}

@@ -36,6 +36,8 @@ const WAITING: &[Case] = &[
     case("through a variable", "bool go = true; while (go) { if (GET(a) == 3) go = false; }"),
     case("through a member", "struct { uint a[3]; } s = {}; while (s.a[n % 3] == 0) { s.a[n % 3] = GET(a); }"),
     case("through a pointer", "uint s = 0; thread uint* p = n > 3 ? &s : nullptr; while (*p == 0) *p = GET(a);"),
+    case("through two pointers", "uint s = 0, t = 0; thread uint* p = n > 3 ? &s : &t; while (s + t == 0) *p = GET(a);"),
+    case("through overlapping members", "union { uint u; uchar b[4]; } s = {}; while (s.b[3] == 0) s.u = GET(a);"),
     case("through the SIMD-group", "while (!simd_any(GET(a) != 0)) {}"),
     case("by an inner loop", "bool go = true; while (go) { for (uint k = 0; k < n; k++) { if (GET(a + k)) { go = false; break; } } }"),
     case("by a switch", "for (bool go = true; go;) { switch (GET(a)) { case 0: break; case 1: go = false; break; default: return; } }"),
@@ -87,6 +89,18 @@ const RUNNING: &[Case] = &[
     case(
         "a fence",
         "for (uint k = 0; k < n; k++) { x[k] = x[k + 1]; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst); }",
+    ),
+    case(
+        "a volatile variable of the thread",
+        "volatile uint s = n; while (s < 100) { s = s * 2 + 1; x[i] = GET(a); }",
+    ),
+    case(
+        "another member",
+        "struct { uint k, s[2]; } o = {}; for (; o.k < n; o.k++) o.s[1] = GET(&a[o.k]); x[i] = o.s[1];",
+    ),
+    case(
+        "another element of an object whose address is stored",
+        "struct { uint k, s; thread uint* p; } o = {}; o.p = &o.k; for (; o.k < n; o.k++) o.s = GET(a); x[i] = o.s;",
     ),
     case("volatile stores", "for (uint k = 0; k < n; k++) v[k] = k;"),
     Case {

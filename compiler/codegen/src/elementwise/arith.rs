@@ -17,6 +17,18 @@ pub(crate) fn flags(fp: FpMode) -> &'static str {
     }
 }
 
+/// The flags of an operation on these operands.
+///
+/// Multiplications and divisions by constants are not reassociated: LLVM would combine `x * 1e36 * 1e5` to a
+/// product with infinity, and do so or not by the order of its passes.
+pub(crate) fn flags_of(fp: FpMode, op: BinOp, a: &Opd, b: &Opd) -> &'static str {
+    let is_scaling = matches!(op, BinOp::FMul | BinOp::FDiv) && (a.is_const() || b.is_const());
+    match fp {
+        FpMode::Relaxed | FpMode::Fast if is_scaling => "nsz arcp contract afn ",
+        _ => flags(fp),
+    }
+}
+
 /// A float operand as `float`.
 pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     let float = width.of("float");
@@ -180,7 +192,7 @@ fn float(t: &mut Text, library: &mut Library, how: Arithmetic, op: BinOp, a: &Op
             return from_f32(t, width, scalar, &result);
         }
     };
-    let result = t.value(format_args!("{name} {}{ty} {x}, {y}", flags(fp)));
+    let result = t.value(format_args!("{name} {}{ty} {x}, {y}", flags_of(fp, op, &x, &y)));
     from_arithmetic(t, width, scalar, &result)
 }
 

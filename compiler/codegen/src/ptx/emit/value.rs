@@ -125,14 +125,16 @@ impl Emitter<'_> {
             _ => return None,
         };
         if scalar == Scalar::F16 && op != BinOp::FDiv {
-            return Some(self.t.value(format_args!("{name} {}half {a}, {b}", arith::flags(fp))));
+            let flags = arith::flags_of(fp, op, a, b);
+            return Some(self.t.value(format_args!("{name} {flags}half {a}, {b}")));
         }
         let wide = |this: &mut Self, value: &Opd| arith::to_f32(&mut this.t, Width::One, scalar, value);
         let (x, y) = (wide(self, a), wide(self, b));
         let result = if op == BinOp::FDiv && fp != FpMode::Safe && !y.is_const() {
             self.approximate_quotient(&x, &y)
         } else {
-            self.t.value(format_args!("{name} {}float {x}, {y}", arith::flags(fp)))
+            let flags = arith::flags_of(fp, op, &x, &y);
+            self.t.value(format_args!("{name} {flags}float {x}, {y}"))
         };
         Some(self.round(scalar, &result))
     }
