@@ -5,10 +5,9 @@
 use std::sync::Arc;
 
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{Binding, BoundResource, Command, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{BoundResource, Command, CommandList, Dispatch};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::matrix_product;
-use anymetal_hal::pipeline::Pipeline;
 
 use crate::device::{DEVICE, DeviceShared, unsupported};
 use crate::link::Remote;
@@ -32,7 +31,7 @@ impl<'a, 'b> Encoder<'a, 'b> {
     }
 
     /// A submission.
-    pub(crate) fn work(&mut self, submission: &'a Submission) -> Result<WireWork, DeviceError> {
+    pub(crate) fn work(&mut self, submission: &'a CommandList) -> Result<WireWork, DeviceError> {
         let resident = submission.resident.iter().map(|named| Ok((self.buffer(&named.buffer)?, named.usage)));
         let resident = resident.collect::<Result<_, DeviceError>>()?;
         Ok(WireWork {
@@ -52,31 +51,28 @@ impl<'a, 'b> Encoder<'a, 'b> {
     fn command(&mut self, command: &'a Command) -> Result<WireCommand, DeviceError> {
         Ok(match command {
             Command::Dispatch(dispatch) => {
-                let (memory, group_size) = (&dispatch.threadgroup_memory, dispatch.group_size);
-                let launch = self.launch(&dispatch.pipeline, &dispatch.bindings, memory, group_size)?;
-                WireCommand::Dispatch { launch, grid: dispatch.grid, cooperative: dispatch.cooperative }
+                let (grid, cooperative) = (dispatch.grid(), dispatch.is_cooperative());
+                WireCommand::Dispatch { launch: self.launch(dispatch)?, grid, cooperative }
             }
             Command::DispatchIndirect(dispatch) => {
-                let (memory, group_size) = (&dispatch.threadgroup_memory, dispatch.group_size);
-                let launch = self.launch(&dispatch.pipeline, &dispatch.bindings, memory, group_size)?;
-                let counts = self.buffer(&dispatch.counts)?;
-                WireCommand::DispatchIndirect { launch, counts, offset: dispatch.counts_offset }
+                let (launch, counts) = (self.launch(dispatch.dispatch())?, self.buffer(dispatch.counts())?);
+                WireCommand::DispatchIndirect { launch, counts, offset: dispatch.counts_offset() }
             }
             Command::Copy(copy) => WireCommand::Copy {
-                source: self.buffer(&copy.source)?,
-                source_offset: copy.source_offset,
-                destination: self.buffer(&copy.destination)?,
-                destination_offset: copy.destination_offset,
-                length: copy.length,
+                source: self.buffer(copy.source())?,
+                source_offset: copy.source_offset(),
+                destination: self.buffer(copy.destination())?,
+                destination_offset: copy.destination_offset(),
+                length: copy.length(),
             },
             Command::Fill(fill) => WireCommand::Fill {
-                buffer: self.buffer(&fill.buffer)?,
-                offset: fill.offset,
-                length: fill.length,
-                value: fill.value,
+                buffer: self.buffer(fill.buffer())?,
+                offset: fill.offset(),
+                length: fill.length(),
+                value: fill.value(),
             },
             Command::SampleTime(sample) => {
-                WireCommand::SampleTime { buffer: self.buffer(&sample.buffer)?, offset: sample.offset }
+                WireCommand::SampleTime { buffer: self.buffer(sample.buffer())?, offset: sample.offset() }
             }
             Command::ExecuteIndirect(indirect) => {
                 let own = indirect.as_any().downcast_ref::<IsolatedIndirect>();
@@ -97,23 +93,18 @@ impl<'a, 'b> Encoder<'a, 'b> {
         })
     }
 
-    fn launch(
-        &mut self,
-        pipeline: &'a Arc<dyn Pipeline>,
-        bindings: &'a [Binding],
-        threadgroup_memory: &[ThreadgroupMemory],
-        group_size: [u32; 3],
-    ) -> Result<WireLaunch, DeviceError> {
-        let own = pipeline.as_any().downcast_ref::<IsolatedPipeline>();
+    fn launch(&mut self, dispatch: &'a Dispatch) -> Result<WireLaunch, DeviceError> {
+        let own = dispatch.pipeline().as_any().downcast_ref::<IsolatedPipeline>();
         let own = own.filter(|own| Arc::ptr_eq(&own.device, self.device));
         let own = own.ok_or_else(|| wrong_device("pipeline"))?;
         self.needs.push(own);
-        let bindings = bindings.iter().map(|binding| Ok((binding.index, self.resource(&binding.resource)?)));
+        let bindings = dispatch.bindings().iter();
+        let bindings = bindings.map(|binding| Ok((binding.index, self.resource(&binding.resource)?)));
         Ok(WireLaunch {
             pipeline: own.id(),
             bindings: bindings.collect::<Result<_, DeviceError>>()?,
-            threadgroup_memory: threadgroup_memory.to_vec(),
-            group_size,
+            threadgroup_memory: dispatch.threadgroup_memory().to_vec(),
+            group_size: dispatch.group_size(),
         })
     }
 

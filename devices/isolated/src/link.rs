@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use anymetal_hal::clock::{AlarmId, Clock};
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Outcome};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, Subscription};
@@ -73,7 +73,7 @@ struct State {
 
 /// A submission that the worker has.
 pub(crate) struct Running {
-    pub(crate) submission: Arc<Submission>,
+    pub(crate) submission: Arc<CommandList>,
     pub(crate) source: CompletionSource,
     pub(crate) place: Place,
     /// `None`: no deadline.
@@ -83,7 +83,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn new(
-        submission: Arc<Submission>,
+        submission: Arc<CommandList>,
         source: CompletionSource,
         place: Place,
         deadline: Option<Duration>,
@@ -418,7 +418,7 @@ impl Link {
 }
 
 /// The events that a submission waits for and that the worker does not know to be reached.
-fn events_of(submission: &Submission, work: &WireWork) -> Vec<(usize, Arc<dyn Event>, u64)> {
+fn events_of(submission: &CommandList, work: &WireWork) -> Vec<(usize, Arc<dyn Event>, u64)> {
     let commands = submission.commands.iter().zip(&work.commands).enumerate();
     let waits = commands.filter_map(|(number, pair)| match pair {
         (Command::WaitEvent { event, value }, wire::WireCommand::WaitEvent { is_reached: false, .. }) => {

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
@@ -89,7 +89,7 @@ impl Remote for IsolatedQueue {
 }
 
 impl Queue for IsolatedQueue {
-    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
         let device = &self.device;
         self.check_fences(&submission.commands)?;
         let link = device.link()?;

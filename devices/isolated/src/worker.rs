@@ -16,8 +16,8 @@ use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, IndirectDispatch, ResidentBuffer,
-    Submission,
+    Binding, BoundResource, BufferCopy, BufferFill, Command, CommandList, Dispatch, Grid, IndirectDispatch,
+    ResidentBuffer,
 };
 use anymetal_hal::completion::Completion;
 use anymetal_hal::device::{Device, LentMemory};
@@ -247,7 +247,7 @@ impl Worker {
         let resident = work.resident.into_iter();
         let resident =
             resident.map(|(id, usage)| Ok(ResidentBuffer { buffer: known(&self.buffers, id)?, usage }));
-        let submission = Submission {
+        let submission = CommandList {
             resident: resident.collect::<Result<_, DeviceError>>()?,
             commands: self.commands(number, work.commands, blob, &mut waits)?,
             deadline: work.deadline,
@@ -315,36 +315,23 @@ impl Worker {
         let buffer = |id| known(&self.buffers, id);
         Ok(match command {
             WireCommand::Dispatch { launch, grid, cooperative } => {
-                let WireLaunch { pipeline, bindings, threadgroup_memory, group_size } = launch;
-                Command::Dispatch(Dispatch {
-                    pipeline: known(&self.pipelines, pipeline)?,
-                    bindings: self.bindings(bindings, blob)?,
-                    threadgroup_memory,
-                    grid,
-                    group_size,
-                    cooperative,
-                })
+                Command::Dispatch(self.dispatch(launch, grid, blob)?.with_cooperation(cooperative))
             }
             WireCommand::DispatchIndirect { launch, counts, offset } => {
-                let WireLaunch { pipeline, bindings, threadgroup_memory, group_size } = launch;
-                Command::DispatchIndirect(IndirectDispatch {
-                    pipeline: known(&self.pipelines, pipeline)?,
-                    bindings: self.bindings(bindings, blob)?,
-                    threadgroup_memory,
-                    counts: buffer(counts)?,
-                    counts_offset: offset,
-                    group_size,
-                })
+                let dispatch = self.dispatch(launch, Grid::Threadgroups([1; 3]), blob)?;
+                Command::DispatchIndirect(IndirectDispatch::new(dispatch, buffer(counts)?, offset)?)
             }
             WireCommand::Copy { source, source_offset, destination, destination_offset, length } => {
                 let (source, destination) = (buffer(source)?, buffer(destination)?);
-                Command::Copy(BufferCopy { source, source_offset, destination, destination_offset, length })
+                let range = source_offset..source_offset.saturating_add(length);
+                Command::Copy(BufferCopy::new(source, range, destination, destination_offset)?)
             }
             WireCommand::Fill { buffer: filled, offset, length, value } => {
-                Command::Fill(BufferFill { buffer: buffer(filled)?, offset, length, value })
+                let range = offset..offset.saturating_add(length);
+                Command::Fill(BufferFill::new(buffer(filled)?, range, value)?)
             }
             WireCommand::SampleTime { buffer: written, offset } => {
-                Command::SampleTime(TimeSample { buffer: buffer(written)?, offset })
+                Command::SampleTime(TimeSample::new(buffer(written)?, offset)?)
             }
             WireCommand::ExecuteIndirect(indirect) => {
                 Command::ExecuteIndirect(known(&self.indirects, indirect)?)
@@ -354,6 +341,12 @@ impl Worker {
                 unreachable!("events are those of a submission")
             }
         })
+    }
+
+    fn dispatch(&self, launch: WireLaunch, grid: Grid, blob: &[u8]) -> Result<Dispatch, DeviceError> {
+        let WireLaunch { pipeline, bindings, threadgroup_memory, group_size } = launch;
+        let dispatch = Dispatch::new(known(&self.pipelines, pipeline)?, grid, group_size);
+        Ok(dispatch.with_bindings(self.bindings(bindings, blob)?).with_threadgroup_memory(threadgroup_memory))
     }
 
     fn bindings(&self, bindings: Vec<(u32, WireResource)>, blob: &[u8]) -> Result<Vec<Binding>, DeviceError> {

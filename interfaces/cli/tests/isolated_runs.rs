@@ -5,11 +5,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anymetal::hal::artifact::{Artifact, ArtifactCode};
-use anymetal::{
-    CheckMode, CompileOptions, Deadline, Device, DeviceError, Error, ErrorClass, Library, ResourceUsage,
-};
+use anymetal::command::{Deadline, ResourceUsage};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::memory::HeapDescriptor;
+use anymetal::reflection::Artifact;
+use anymetal::{CheckMode, CompileOptions, Device, Error, Library, LibraryDescriptor};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_driver::hal::artifact::ArtifactCode;
 use anymetal_driver::{
     COMPILER_IDENTITY, CacheConfig, Compiler, CompilerOptions, IsolateSettings, Source, SourceOptions,
     Specialisation, Target,
@@ -71,13 +73,9 @@ fn here() -> Device {
 }
 
 fn library(device: &Device) -> Library {
-    let options = CompileOptions {
-        logging: true,
-        check_mode: CheckMode::Bounds,
-        file_name: "test.metal".to_owned(),
-        ..CompileOptions::default()
-    };
-    device.library_from_source_with(SOURCE, &options).expect("a library")
+    let options =
+        CompileOptions::new().logging(true).check_mode(CheckMode::Bounds).file_name("test.metal".to_owned());
+    device.create_library(&LibraryDescriptor::from_source(SOURCE).options(&options)).expect("a library")
 }
 
 /// What all kernels write and log, in bits.
@@ -112,7 +110,7 @@ fn results(device: &Device) -> Result<(Vec<Vec<u32>>, Vec<String>), Error> {
     queue.launch(&mark).arg(&marks).groups_from(&groups.view(0..3)?).group_size(32).submit()?.wait()?;
     values.push(marks.read()?);
 
-    let heap = device.heap(1 << 16, "heap")?;
+    let heap = device.create_heap(&HeapDescriptor::new(1 << 16).label("heap"))?;
     let part = heap.buffer_zeroed::<u32>(100)?;
     queue.launch(&mark).arg(&part).threads(100).submit()?.wait()?;
     values.push(part.read()?);
@@ -264,7 +262,8 @@ fn code_that_makes_a_forbidden_system_call_ends_the_worker_alone() {
     let entry = entry_offset(&bytes, &artifact.kernels[0].symbol);
     bytes[entry..entry + FORK.len()].copy_from_slice(&FORK);
     let hostile = Artifact { code: ArtifactCode::Object(bytes.into()), ..Artifact::clone(&artifact) };
-    let hostile = device.library_from_artifact(std::sync::Arc::new(hostile));
+    let hostile = device.create_library(&LibraryDescriptor::from_artifact(std::sync::Arc::new(hostile)));
+    let hostile = hostile.expect("a library");
     let y = device.buffer_zeroed::<u32>(64).expect("a buffer");
     let queue = device.queue().expect("a queue");
     let pipeline = hostile.pipeline("k").expect("a pipeline");
