@@ -93,7 +93,8 @@ impl Collectives {
     /// The elements of each region, if they are alike.
     fn count(&self, data: &[Region], element: ScalarType) -> Result<u64, Error> {
         let bytes = data.first().map_or(0, Region::length);
-        if data.iter().any(|region| region.length() != bytes) || !bytes.is_multiple_of(element.size()) {
+        if data.iter().any(|region| region.length() != bytes) || !bytes.is_multiple_of(element.size().into())
+        {
             return Err(DeviceError::Unsupported {
                 device: self.first.name().to_owned(),
                 what: "a collective of buffers of several lengths, or of parts of elements".to_owned(),
@@ -101,7 +102,7 @@ impl Collectives {
             }
             .into());
         }
-        Ok(bytes / element.size())
+        Ok(bytes / u64::from(element.size()))
     }
 }
 
