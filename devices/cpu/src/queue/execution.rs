@@ -21,7 +21,7 @@ use anymetal_hal::validate;
 use super::QueueCore;
 use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
 use crate::device::DeviceShared;
-use crate::execute::{Ended, Executor, Reach};
+use crate::execute::{Ended, Executor, ResidentMemory};
 use crate::indirect::cpu_indirect;
 use crate::inline_policy::{self, Expected};
 use crate::pipeline::cpu_pipeline;
@@ -191,7 +191,7 @@ impl CommandBuffer {
         step: &CommandStep,
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
-        let reach = Reach { submission: &self.submission, residency: &self.tables.residency };
+        let reach = ResidentMemory { submission: &self.submission, residency: &self.tables.residency };
         let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
             let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
             match executor.dispatch(pipeline, bindings, prepared, tables, reach)? {
