@@ -15,7 +15,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::validate::check_range;
 
 use crate::NvidiaDevice;
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 use crate::memory::{Held, NvidiaBuffer};
 use crate::nccl::Nccl;
