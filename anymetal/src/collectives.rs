@@ -107,7 +107,8 @@ impl Collectives {
     /// The elements of each region, if they are alike.
     fn count(&self, data: &[BufferSlice], element: ScalarType) -> Result<u64, Error> {
         let bytes = data.first().map_or(0, BufferSlice::length);
-        if data.iter().any(|region| region.length() != bytes) || !bytes.is_multiple_of(element.size()) {
+        if data.iter().any(|region| region.length() != bytes) || !bytes.is_multiple_of(element.size().into())
+        {
             return Err(DeviceError::Unsupported {
                 device: self.first.name().to_owned(),
                 what: "a collective of buffers of several lengths, or of parts of elements".to_owned(),
@@ -115,7 +116,7 @@ impl Collectives {
             }
             .into());
         }
-        Ok(bytes / element.size())
+        Ok(bytes / u64::from(element.size()))
     }
 }
 

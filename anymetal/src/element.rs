@@ -44,7 +44,8 @@ pub fn fits<T: Pod>(argument: &ArgumentInfo) -> bool {
         _ if TypeId::of::<T>() == TypeId::of::<u8>() => true,
         // Three tightly packed scalars are not a `float3`, which takes the room of four.
         (Some(scalar), Some(declared)) => {
-            scalar == declared && !(size == 3 * scalar.size() && element_size == 4 * scalar.size())
+            let bytes = u64::from(scalar.size());
+            scalar == declared && !(size == 3 * bytes && element_size == 4 * bytes)
         }
         // Scalars for a structure or matrix of them: the layout is the caller's.
         (Some(_), None) => element_size.is_multiple_of(size) || size.is_multiple_of(element_size),

@@ -56,10 +56,10 @@ fn saxpy(request: &mut InterpreterDispatch<'_>) {
 
 fn argument(index: u32, name: &str, element: ElementType, reference: bool) -> ArgumentInfo {
     let (type_name, size) = match &element {
-        ElementType::Scalar(scalar) => (scalar.msl_name().to_owned(), scalar.size()),
-        ElementType::Vector(scalar, 3) => (format!("{}3", scalar.msl_name()), scalar.size() * 4),
+        ElementType::Scalar(scalar) => (scalar.msl_name().to_owned(), scalar.size().into()),
+        ElementType::Vector(scalar, 3) => (format!("{}3", scalar.msl_name()), u64::from(scalar.size()) * 4),
         ElementType::Vector(scalar, lanes) => {
-            (format!("{}{lanes}", scalar.msl_name()), scalar.size() * u64::from(*lanes))
+            (format!("{}{lanes}", scalar.msl_name()), u64::from(scalar.size()) * u64::from(*lanes))
         }
         ElementType::Struct(name) => (name.clone(), 8),
         ElementType::Other => ("other".to_owned(), 8),

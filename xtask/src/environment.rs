@@ -21,11 +21,15 @@ and each program reports it once. Most settings can also be put into a file
 pub(crate) fn document() -> String {
     let mut text = HEAD.to_owned();
     for group in Group::ALL {
-        let _ =
-            write!(text, "\n## {}\n\n| variable | values | default | |\n|---|---|---|---|\n", group.title());
+        let _ = write!(
+            text,
+            "\n## {}\n\n| variable | in a file | values | default | |\n|---|---|---|---|---|\n",
+            group.title()
+        );
         for variable in VARIABLES.iter().filter(|variable| variable.group == *group) {
-            let anymetal_environment::Variable { name, takes, default, summary, .. } = variable;
-            let _ = writeln!(text, "| `{name}` | {takes} | {default} | {summary} |");
+            let anymetal_environment::Variable { name, setting, takes, default, summary, .. } = variable;
+            let setting = setting.map(|setting| format!("`{setting}`")).unwrap_or_default();
+            let _ = writeln!(text, "| `{name}` | {setting} | {takes} | {default} | {summary} |");
         }
     }
     text

@@ -6,7 +6,8 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 
-/// Rust's scalars that MSL has.
+/// Rust's scalars that MSL has. Not the runtime's `ScalarType`: a procedural macro is a program for the host
+/// that depends on no other crate of the workspace, and `isize` and `usize` are types of their own in Rust.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scalar {
     Bool,

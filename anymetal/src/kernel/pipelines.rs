@@ -6,7 +6,10 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::pipeline::Pipeline;
 
-/// The pipelines of one kernel, by device and by its type arguments. They live as long as the program.
+/// Most pipelines of one kernel. A program has few devices, and few instances of a generic kernel.
+const MAX_PIPELINES: usize = 64;
+
+/// The latest pipelines of one kernel, by device and by its type arguments.
 #[derive(Debug)]
 pub struct Pipelines {
     made: Mutex<Vec<(Device, &'static str, Pipeline)>>,
@@ -41,7 +44,11 @@ impl Pipelines {
         // Not under the lock: two threads may both compile, and the compiler's cache makes that cheap.
         let pipeline = device.library_from_source(&source())?.pipeline(kernel)?;
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        // A pipeline keeps its device alive, so old ones must not collect.
+        let oldest = (made.len() == MAX_PIPELINES).then(|| made.remove(0));
         made.push((device.clone(), instance, pipeline.clone()));
+        drop(made);
+        drop(oldest);
         Ok(pipeline)
     }
 }

@@ -185,7 +185,9 @@ impl DefiniteStores<'_> {
     /// The followed local that a pointer leads to: its bit, and the pointer's offset.
     fn followed(&self, ptr: Value) -> Option<(Local, usize, i64)> {
         let (local, offset) = self.pointers[ptr.index()]?;
-        Some((local, self.numbers[local.index()]?, offset))
+        let number = self.numbers[local.index()]?;
+        debug_assert!(number < 64 * self.words, "{local} has no bit in the states");
+        Some((local, number, offset))
     }
 
     fn load(&mut self, ptr: Value, state: Option<&[u64]>) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{BinOp, Function, Op, Value};
+use anymetal_ir::{BinOp, Function, Op, Type, Value};
 
 /// Maximum depth of definitions that are followed.
 const DEPTH: u32 = 16;
@@ -108,6 +108,11 @@ impl<T: Ord + Clone> Linear<T> {
                 (Some(&Op::PtrAdd { base, index, scale, offset }), Some(_)) => {
                     add(self, base, times)?;
                     if let Some(index) = index {
+                        debug_assert_eq!(
+                            function.ty(index),
+                            Type::I64,
+                            "{index}: narrower indices would wrap before they are multiplied"
+                        );
                         add(self, index, times.wrapping_mul(scale.into()))?;
                     }
                     self.constant = self.constant.wrapping_add(offset.wrapping_mul(times));

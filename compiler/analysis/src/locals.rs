@@ -99,8 +99,10 @@ pub(super) fn local_roots(function: &Function) -> Vec<Option<Local>> {
             Op::PtrAdd { base, .. } => roots[base.index()],
             _ => None,
         };
-        if root.is_some() {
-            roots[function.result(inst).index()] = root;
+        if let Some(local) = root {
+            let result = function.result(inst);
+            debug_assert_eq!(function.ty(result), Type::Ptr(Space::Thread), "{result} points into {local}");
+            roots[result.index()] = root;
         }
     });
     roots

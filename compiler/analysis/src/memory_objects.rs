@@ -123,6 +123,7 @@ impl MemoryObjects {
     /// that.
     pub fn may_store_to(&self, kernel: &Kernel, index: usize) -> bool {
         let argument = &kernel.args[index];
+        debug_assert!(index < self.pointees.len(), "the analysis is of another function than the kernel's");
         let by_address = argument.kind == ArgKind::Buffer
             && argument.space == Space::Device
             && argument.access != Access::Read
@@ -172,6 +173,10 @@ impl MemoryObjects {
     /// The effect of a call of a function that stores to `stored`.
     fn call(&mut self, function: &Function, arguments: &[Value], stored: ObjectSet) -> bool {
         let mut changed = false;
+        debug_assert!(
+            (arguments.len()..OWN_BITS).all(|index| !stored.has_parameter(index)),
+            "the callee stores through a parameter that the call has no argument for"
+        );
         // It reaches what its arguments point to, and pointers in locals.
         let reached = self.reached_by_call(arguments);
         for (index, &argument) in arguments.iter().enumerate() {

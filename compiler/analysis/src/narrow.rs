@@ -32,6 +32,7 @@ pub fn constants_taken_out(
         constants = constants.wrapping_add(constant);
         rest = a;
     }
+    debug_assert_eq!(function.ty(rest), function.ty(value), "what is left is extended in place of the sum");
     (rest, constants)
 }
 

@@ -124,6 +124,7 @@ impl PointerSlots {
     fn note(&mut self, function: &Function, inst: Inst) {
         let data = function.inst(inst);
         if let Some(result) = data.result {
+            debug_assert!(self.places[result.index()].is_none(), "{result} is defined once, before its uses");
             self.places[result.index()] = self.place_of_result(function, &data.op);
         }
         match &data.op {
@@ -181,6 +182,7 @@ impl PointerSlots {
             _ => Accessed::Mixed,
         };
         let (used, bytes) = (&mut self.uses[local.index()], i64::from(ty.size()));
+        debug_assert!(bytes > 0, "an access of no bytes overlaps nothing");
         used.all = used.all.and(what);
         match offset {
             None => used.dynamic = used.dynamic.and(what),

@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::Artifact;
+use anymetal_hal::caches::{self, CacheLimit, CacheOwner, CacheUsage};
 use anymetal_hal::code_cache::CodeCache;
 use anymetal_isolate::{Isolate, Pool};
 use anymetal_llvm::discovery::Surroundings;
@@ -113,7 +114,10 @@ impl Compiler {
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
         };
-        Compiler { shared: Arc::new(shared) }
+        let shared = Arc::new(shared);
+        let caches: Arc<dyn CacheOwner> = Arc::<CompilerState>::clone(&shared);
+        caches::register(Arc::downgrade(&caches));
+        Compiler { shared }
     }
 
     /// The process's compiler, configured by the environment, made when first used.
@@ -184,6 +188,27 @@ impl Compiler {
     /// The level of x86-64 that all code of this process is limited to, if `ANYMETAL_CPU_LEVEL` names one.
     pub fn cpu_level() -> Result<Option<CpuLevel>, CompileError> {
         HostCpu::detect().map(|processor| processor.level).map_err(CompileError::CpuLevel)
+    }
+}
+
+impl CacheOwner for CompilerState {
+    fn usage(&self, into: &mut Vec<CacheUsage>) {
+        let mut list = |name, (entries, bytes), limit| {
+            into.push(CacheUsage { name, owner: "compiler".to_owned(), entries, bytes, limit });
+        };
+        let artifacts = self.artifacts.sum(|artifact| artifact.code.bytes());
+        list("artifacts", artifacts, CacheLimit::Entries(self.artifacts.capacity()));
+        let instruction = size_of::<anymetal_ir::InstData>() as u64;
+        let prepared = self.prepared.sum(|prepared| prepared.instructions() as u64 * instruction);
+        list("prepared kernels", prepared, CacheLimit::Instructions(self.prepared.capacity()));
+        let libraries = self.libraries.sum(|library| library.source_bytes());
+        list("sources", libraries, CacheLimit::Entries(self.libraries.capacity()));
+    }
+
+    fn trim(&self) {
+        self.libraries.clear();
+        self.prepared.clear();
+        self.artifacts.clear();
     }
 }
 

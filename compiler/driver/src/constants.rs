@@ -108,22 +108,16 @@ impl ConstantValue {
 }
 
 fn integer_bits(value: i128, declared: ScalarType) -> Option<u64> {
-    let signed = matches!(declared, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64);
-    let bits = declared.size() * 8;
-    match declared {
-        ScalarType::Bool => None,
-        ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => {
+    match declared.integer_limits() {
+        None => {
             let number = value as f64;
             let exact = stored_float(number, declared) as i128 == value && number as i128 == value;
             exact.then(|| float_bits(number, declared))?
         }
-        _ => {
-            let (low, high) = if signed {
-                (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
-            } else {
-                (0, (1i128 << bits) - 1)
-            };
-            let mask = (1u128 << bits) - 1;
+        // An integer is not a truth value.
+        Some(_) if declared == ScalarType::Bool => None,
+        Some((low, high)) => {
+            let mask = (1u128 << declared.bits()) - 1;
             (low..=high).contains(&value).then_some((value as u128 & mask) as u64)
         }
     }

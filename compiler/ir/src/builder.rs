@@ -180,11 +180,16 @@ impl<'f> Builder<'f> {
 
     /// Copies bytes, as integers.
     pub fn mem_copy(&mut self, dst: Value, src: Value, size: u64, align: u32) {
+        let (to, from) = (self.func.ty(dst), self.func.ty(src));
+        assert!(to.is_ptr() && to != Type::Ptr(Space::Constant), "a copy to {dst}, a {to}");
+        assert!(from.is_ptr(), "a copy from {src}, a {from}");
         self.push(Op::MemCopy { dst, src, size, align, pieces: Pieces::integers(size, align) });
     }
 
     /// Fills bytes with zero, as integers.
     pub fn mem_zero(&mut self, dst: Value, size: u64, align: u32) {
+        let to = self.func.ty(dst);
+        assert!(to.is_ptr() && to != Type::Ptr(Space::Constant), "zeros are stored through {dst}, a {to}");
         self.push(Op::MemZero { dst, size, align, pieces: Pieces::integers(size, align) });
     }
 

@@ -219,6 +219,8 @@ impl Function {
     /// Adds an instruction without putting it into a block.
     pub fn add_inst(&mut self, op: Op, result: Option<Type>, fp: FpMode, loc: Loc) -> Inst {
         self.check_operation(&op, result);
+        // Passes number instructions and values with `u32`, of which the largest means none.
+        assert!(self.insts.len() < u32::MAX as usize, "{} has too many instructions", self.name);
         let inst = Inst(self.insts.len() as u32);
         let result = result.map(|ty| {
             self.values.push(ValueData { ty, def: ValueDef::Inst(inst) });

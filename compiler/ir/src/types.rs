@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// A scalar type. Integers carry no sign.
+use anymetal_types::scalar::ScalarType;
+
+/// A scalar type. Integers carry no sign: operations have one, so this is not [`ScalarType`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Scalar {
     /// `true` or `false`; one byte in memory.
@@ -60,6 +62,21 @@ impl Scalar {
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
             Self::F32 => "f32",
+        }
+    }
+}
+
+impl From<ScalarType> for Scalar {
+    fn from(scalar: ScalarType) -> Self {
+        match scalar {
+            ScalarType::Bool => Self::Bool,
+            ScalarType::I8 | ScalarType::U8 => Self::I8,
+            ScalarType::I16 | ScalarType::U16 => Self::I16,
+            ScalarType::I32 | ScalarType::U32 => Self::I32,
+            ScalarType::I64 | ScalarType::U64 => Self::I64,
+            ScalarType::F16 => Self::F16,
+            ScalarType::BF16 => Self::Bf16,
+            ScalarType::F32 => Self::F32,
         }
     }
 }

@@ -30,10 +30,10 @@ mod display;
 mod expr;
 mod layout;
 mod program;
-mod scalar;
 mod stmt;
 mod ty;
 
+pub use anymetal_types::scalar::ScalarType as ScalarTy;
 pub use argument_buffer::{
     ArgumentLayout, ArgumentMember, ArgumentMemberKind, TEXTURE_MEMBER, argument_layout,
 };
@@ -47,7 +47,6 @@ pub use program::{
     Kernel, KernelParam, KernelParamKind, Local, Program, ResourceKind, StageInMember, TensorParam,
     ThreadgroupVar, ThreadgroupVarId,
 };
-pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
 pub use ty::{
     BitField, BitPiece, EnumId, EnumInfo, FieldInfo, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, Padding, QualTy,

@@ -144,11 +144,11 @@ impl Lowerer<'_> {
     /// The IR type of values of this type; `None` for aggregates and `void`.
     fn value_type(&self, ty: hir::Ty) -> Option<ir::Type> {
         match *self.types().kind(ty) {
-            hir::TyKind::Scalar(scalar) => Some(ir::Type::Scalar(scalar.ir())),
-            hir::TyKind::Enum(id) => Some(ir::Type::Scalar(self.types().enumeration(id).underlying.ir())),
-            hir::TyKind::Vector { elem, len: 1, .. } => Some(ir::Type::Scalar(elem.ir())),
+            hir::TyKind::Scalar(scalar) => Some(ir::Type::Scalar(scalar.into())),
+            hir::TyKind::Enum(id) => Some(ir::Type::Scalar(self.types().enumeration(id).underlying.into())),
+            hir::TyKind::Vector { elem, len: 1, .. } => Some(ir::Type::Scalar(elem.into())),
             hir::TyKind::Vector { elem, len, .. } if len <= hir::MAX_METAL_VECTOR_LEN => {
-                Some(ir::Type::Vector(elem.ir(), len))
+                Some(ir::Type::Vector(elem.into(), len))
             }
             // A function's number.
             hir::TyKind::Pointer(_) | hir::TyKind::Reference { .. }
@@ -200,8 +200,8 @@ impl Lowerer<'_> {
             let component = |lane| ir::FunctionConstant {
                 name: constant.name.as_str().to_owned(),
                 index: constant.index,
-                ty: scalar.ir(),
-                signed: scalar.is_signed_int(),
+                ty: scalar.into(),
+                signed: scalar.is_signed(),
                 lane,
                 lanes,
             };

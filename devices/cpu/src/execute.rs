@@ -31,17 +31,16 @@ use anymetal_hal::validate::{DispatchShape, check_range};
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer, each_buffer, own_buffer};
 use crate::cooperative::{Cooperative, Failure};
+use crate::dispatch_times::{DispatchTimes, HAND_OVER_NS};
 use crate::memory::{CpuBuffer, MemoryAccount};
-use crate::pipeline::{Code, CpuPipeline, Pace};
+use crate::pipeline::{Code, CpuPipeline};
 use crate::pool::{Body, HelperPanicked, Pool};
 use crate::residency::{self, Residency};
 use crate::simdgroups::{self, OutOfStacks};
 use crate::worker_memory::{DispatchMemory, OutOfWorkerMemory};
 
-/// Work expected to take less stays on the calling thread: handing it over costs about as much.
-const INLINE_LIMIT: Duration = Duration::from_micros(10);
-/// Work that was expected to be short and has taken this long is shared after all.
-const ESCALATION: Duration = Duration::from_micros(20);
+/// Work that was expected to need no helpers and has taken this long is shared after all.
+const ESCALATION: Duration = Duration::from_nanos(2 * HAND_OVER_NS);
 /// Into so many parts is inline work cut, to look at the clock in between.
 const INLINE_PARTS: u64 = 4;
 /// Copies and fills are shared in parts of this size.
@@ -92,7 +91,7 @@ impl Executor<'_> {
         bindings: &[Binding],
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
-        reach: Reach<'_>,
+        reach: ResidentMemory<'_>,
     ) -> Result<Ended, DeviceError> {
         match pipeline.code() {
             Code::Native { entry, .. } => self.native(*entry, pipeline, prepared, tables, reach)?,
@@ -111,7 +110,7 @@ impl Executor<'_> {
         pipeline: &CpuPipeline,
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
-        reach: Reach<'_>,
+        reach: ResidentMemory<'_>,
     ) -> Result<(), DeviceError> {
         let _gate = self.account.gate.shared();
         let record = FaultRecord::default();
@@ -165,7 +164,7 @@ impl Executor<'_> {
                 missing(needs);
             }
         };
-        let ran = self.run_groups(shape.group_count, pipeline.pace(), &body);
+        let ran = self.run_groups(shape.group_count, pipeline.times(), &body);
         let requested = out_of_memory.into_inner();
         if requested > 0 {
             return Err(DeviceError::OutOfMemory { requested });
@@ -190,7 +189,7 @@ impl Executor<'_> {
             needs: prepared.needs,
             stack_bytes: pipeline.stack_bytes(),
             guard: self.account.guard,
-            kept: pipeline.kept(),
+            group_memory: pipeline.group_memory(),
         };
         // SAFETY: as in `native`, and the pipeline knows the most stack that its code needs.
         let ran = unsafe { cooperative.run(self.pool, self.priority) };
@@ -201,17 +200,15 @@ impl Executor<'_> {
     }
 
     /// Runs so many threadgroups, on the calling thread alone if they are expected to be done soon.
-    fn run_groups(&self, total: u64, pace: &Pace, body: &Body<'_>) -> Result<(), HelperPanicked> {
+    fn run_groups(&self, total: u64, times: &DispatchTimes, body: &Body<'_>) -> Result<(), HelperPanicked> {
         if total == 1 || self.pool.width() == 1 {
             // Nobody to share with, so nothing to measure: reading the clock costs as much as a small
             // dispatch.
             body(0, 0, total);
             return Ok(());
         }
-        let short =
-            pace.estimate(total).is_some_and(|nanoseconds| nanoseconds < INLINE_LIMIT.as_nanos() as u64);
         let mut done = 0;
-        if short {
+        if times.needs_no_helpers(total) {
             let start = Instant::now();
             let part = (total / INLINE_PARTS).max(1);
             let mut elapsed = Duration::ZERO;
@@ -221,11 +218,11 @@ impl Executor<'_> {
                 done = end;
                 elapsed = start.elapsed();
             }
-            pace.note(elapsed.as_nanos() as u64, done);
+            times.note_groups(done, elapsed.as_nanos() as u64);
         }
         if done < total {
             let share = self.pool.run_job(done..total, total, self.priority, body)?;
-            pace.note(share.busy.as_nanos() as u64, share.groups);
+            times.note_groups(share.groups, share.busy.as_nanos() as u64);
         }
         Ok(())
     }
@@ -368,7 +365,7 @@ fn fault_of(
     record: &FaultRecord,
     pipeline: &CpuPipeline,
     prepared: &PreparedDispatch,
-    reach: Reach<'_>,
+    reach: ResidentMemory<'_>,
 ) -> Result<(), DeviceError> {
     match record.recorded() {
         None => Ok(()),
@@ -391,7 +388,7 @@ fn panicked(kernel: &str) -> DeviceError {
 
 /// What the kernels of a submission reach through pointers in memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Reach<'a> {
+pub(crate) struct ResidentMemory<'a> {
     /// The submission, for labels.
     pub(crate) submission: &'a CommandList,
     /// Its resident buffers.
@@ -405,7 +402,7 @@ struct InterpretedLaunch<'a> {
     bindings: &'a [Binding],
     prepared: &'a PreparedDispatch,
     tables: &'a LaunchTables,
-    reach: Reach<'a>,
+    reach: ResidentMemory<'a>,
 }
 
 /// The distinct memories of a dispatch as slices, their labels, the bindings into them, and the addresses of
@@ -476,7 +473,7 @@ fn interpreter_memory<'a>(launch: &InterpretedLaunch<'a>) -> InterpretedMemory<'
 impl<'a> InterpretedMemory<'a> {
     /// Makes all buffers of the submission reachable by their addresses, with the access that the launch's
     /// `ranges` say. Of buffers of a heap that overlap only one can be a slice: the first.
-    fn add_resident(&mut self, reach: Reach<'a>, ranges: &[AddressRange]) {
+    fn add_resident(&mut self, reach: ResidentMemory<'a>, ranges: &[AddressRange]) {
         let writable =
             |address| resident::find(ranges, address).is_some_and(|number| ranges[number].writable);
         let mut taken = BTreeMap::new();

@@ -18,6 +18,7 @@ mod config;
 mod context;
 mod cooperative;
 mod device;
+mod dispatch_times;
 mod execute;
 mod fault;
 mod guarded;

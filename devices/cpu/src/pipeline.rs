@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, KernelInfo};
@@ -17,9 +16,9 @@ use anymetal_hal::launch::{
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::check_arguments;
 
-use crate::cooperative::{Kept, StackNeeds, anymetal_grid_sync};
+use crate::cooperative::{CachedGroupMemory, StackNeeds, anymetal_grid_sync};
+use crate::dispatch_times::DispatchTimes;
 use crate::fault::anymetal_fault;
-use crate::inline_policy::DispatchDurations;
 use crate::loader::{LoadedObject, default_symbols};
 use crate::simdgroups::{Simdgroups, anymetal_simdgroup_yield};
 use crate::stack;
@@ -29,9 +28,8 @@ pub(crate) struct CpuPipeline {
     artifact: Arc<Artifact>,
     kernel: usize,
     code: Code,
-    pace: Pace,
-    durations: DispatchDurations,
-    kept: Kept,
+    times: DispatchTimes,
+    group_memory: CachedGroupMemory,
     /// What its independent SIMD-groups run on, if it has such.
     simdgroups: Option<Simdgroups>,
     /// The most that its code needs; 0 for the interpreter, which brings its own.
@@ -45,29 +43,6 @@ pub(crate) enum Code {
     Native { entry: CpuEntry, _object: Arc<LoadedObject> },
     /// The compiler's interpreter.
     Interpreter(Arc<dyn DispatchInterpreter>),
-}
-
-/// How long a threadgroup took last time, in 1/16 ns; 0: not known. A guess that decides only whether helpers
-/// are called at once.
-#[derive(Debug, Default)]
-pub(crate) struct Pace(AtomicU64);
-
-impl Pace {
-    /// The nanoseconds that so many threadgroups may take, if the kernel ran before.
-    pub(crate) fn estimate(&self, groups: u64) -> Option<u64> {
-        let sixteenths = self.0.load(Ordering::Relaxed);
-        (sixteenths != 0)
-            .then(|| (u128::from(sixteenths) * u128::from(groups) / 16).min(u128::from(u64::MAX)) as u64)
-    }
-
-    /// Notes what one thread did in that time.
-    pub(crate) fn note(&self, nanoseconds: u64, groups: u64) {
-        if groups > 0 {
-            let sixteenths =
-                (u128::from(nanoseconds) * 16 / u128::from(groups)).clamp(1, u128::from(u64::MAX));
-            self.0.store(sixteenths as u64, Ordering::Relaxed);
-        }
-    }
 }
 
 impl CpuPipeline {
@@ -118,9 +93,8 @@ impl CpuPipeline {
             artifact: Arc::clone(artifact),
             kernel: index,
             code,
-            pace: Pace::default(),
-            durations: DispatchDurations::default(),
-            kept: Kept::default(),
+            times: DispatchTimes::default(),
+            group_memory: CachedGroupMemory::default(),
             simdgroups,
             stack_bytes,
             attachment: Attachment::default(),
@@ -136,8 +110,8 @@ impl CpuPipeline {
         &self.code
     }
 
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.pace
+    pub(crate) fn times(&self) -> &DispatchTimes {
+        &self.times
     }
 
     /// The most stack that it needs.
@@ -157,12 +131,8 @@ impl CpuPipeline {
     }
 
     /// Memory of its cooperative launches.
-    pub(crate) fn kept(&self) -> &Kept {
-        &self.kept
-    }
-
-    pub(crate) fn durations(&self) -> &DispatchDurations {
-        &self.durations
+    pub(crate) fn group_memory(&self) -> &CachedGroupMemory {
+        &self.group_memory
     }
 }
 
@@ -209,6 +179,13 @@ pub(crate) struct LoadedCode {
 }
 
 impl LoadedCode {
+    /// The objects in memory, and their bytes.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = entries.iter().filter_map(|(_, object)| object.upgrade());
+        live.fold((0, 0), |(count, bytes), object| (count + 1, bytes + object.memory_bytes() as u64))
+    }
+
     fn object(
         &self,
         artifact: &Arc<Artifact>,

@@ -79,7 +79,7 @@ pub(crate) struct Pool {
 }
 
 struct PoolShared {
-    work: Mutex<Work>,
+    work: Mutex<PoolWork>,
     job_left: Condvar,
     /// By worker: there is something for it.
     called: Vec<Flag>,
@@ -100,7 +100,7 @@ struct Flag {
     from_here: AtomicBool,
 }
 
-struct Work {
+struct PoolWork {
     jobs: Vec<ListedJob>,
     runnables: [VecDeque<Arc<dyn Runnable>>; PRIORITIES],
     /// Runnables taken so far.
@@ -150,7 +150,8 @@ impl Pool {
             .map(|_| Seat { mode: Mode::Busy, processor: processors.next(), thread: None })
             .collect();
         let seat_processors: Vec<Option<usize>> = seats.iter().map(|seat| seat.processor).collect();
-        let work = Work { jobs: Vec::new(), runnables: Default::default(), taken: 0, seats, shutdown: false };
+        let work =
+            PoolWork { jobs: Vec::new(), runnables: Default::default(), taken: 0, seats, shutdown: false };
         let shared = Arc::new(PoolShared {
             work: Mutex::new(work),
             job_left: Condvar::new(),
@@ -219,12 +220,12 @@ impl Drop for Pool {
 }
 
 impl PoolShared {
-    fn lock(&self) -> MutexGuard<'_, Work> {
+    fn lock(&self) -> MutexGuard<'_, PoolWork> {
         // Bodies and queues run outside the lock, so nothing panics inside.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_runnable(&self, work: &mut Work) -> Option<Arc<dyn Runnable>> {
+    fn take_runnable(&self, work: &mut PoolWork) -> Option<Arc<dyn Runnable>> {
         let lowest_first = work.taken % LOW_TURN == LOW_TURN - 1;
         let line = if lowest_first {
             work.runnables.iter().position(|line| !line.is_empty())?
@@ -240,7 +241,7 @@ impl PoolShared {
     /// Busy ones look for themselves when they are done.
     fn call(
         &self,
-        work: &mut Work,
+        work: &mut PoolWork,
         mut wanted: usize,
         here: Option<usize>,
         choices: &[&dyn Fn(&Seat) -> bool],

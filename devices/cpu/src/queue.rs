@@ -55,7 +55,7 @@ struct QueueCore {
     descriptor: QueueDescriptor,
     /// Names the queue to its fences.
     number: NonZero<usize>,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     space: Condvar,
     /// The processor of who leads, or led last, when it began to.
     leads_on: AtomicUsize,
@@ -63,12 +63,12 @@ struct QueueCore {
     run_stop: AtomicU32,
 }
 
-struct State {
+struct QueueState {
     pending: VecDeque<CommandBuffer>,
     in_flight: usize,
     role: Role,
     /// Submitters that wait for space.
-    crowding: usize,
+    waiting_submitters: usize,
     watch: RunWatch,
     /// The launch tables of the last run at once, for their memory.
     spare_tables: LaunchTables,
@@ -88,11 +88,11 @@ enum Role {
 
 impl CpuQueue {
     pub(crate) fn new(device: &Arc<DeviceShared>, descriptor: &QueueDescriptor) -> Self {
-        let state = State {
+        let state = QueueState {
             pending: VecDeque::new(),
             in_flight: 0,
             role: Role::Idle,
-            crowding: 0,
+            waiting_submitters: 0,
             watch: RunWatch::default(),
             spare_tables: LaunchTables::default(),
         };
@@ -161,7 +161,7 @@ impl fmt::Debug for CpuQueue {
 }
 
 impl QueueCore {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // Commands run outside the lock, so nothing panics inside.
         lock(&self.state)
     }
@@ -285,7 +285,7 @@ impl QueueCore {
         // Whoever waits finds resources given back and the place free.
         drop(tables);
         drop(submission);
-        self.give_place_back(timing.device_time());
+        self.release_slot(timing.device_time());
         let outcome: Outcome = result.map(|()| timing);
         match timestamps {
             Timestamps::CommandBuffer => source.finish(outcome),

@@ -92,7 +92,7 @@ pub(crate) struct Simdgroups {
 
 /// Where a SIMD-group is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum MemberState {
     /// It can go on.
     Ready,
     AtBarrier,
@@ -112,7 +112,7 @@ struct Member {
     entry: CpuEntry,
     launch: *const CpuLaunch,
     group: u64,
-    state: State,
+    state: MemberState,
     /// Its last turn ended because it waits.
     waits: bool,
 }
@@ -132,13 +132,13 @@ impl Simdgroups {
         threads.div_ceil(self.lanes)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Stacks>> {
+    fn group_memory(&self) -> MutexGuard<'_, Vec<Stacks>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, launch: &CpuLaunch) -> Result<Stacks, OutOfStacks> {
         let count = self.count(launch.group_size.iter().product()) as usize;
-        let kept = self.kept().pop();
+        let kept = self.group_memory().pop();
         if let Some(stacks) = kept.filter(|stacks| stacks.count() >= count) {
             return Ok(stacks);
         }
@@ -147,7 +147,7 @@ impl Simdgroups {
     }
 
     fn keep(&self, stacks: Stacks) {
-        let mut kept = self.kept();
+        let mut kept = self.group_memory();
         if kept.len() < MAX_KEPT {
             kept.push(stacks);
         }
@@ -176,7 +176,7 @@ impl Simdgroups {
             entry,
             launch,
             group,
-            state: State::Ready,
+            state: MemberState::Ready,
             waits: false,
         };
         let mut members: Vec<Member> = (0..count).map(member).collect();
@@ -201,13 +201,13 @@ unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
             // SAFETY: within the slice. No reference into a member lives across the switch: its own code
             // writes to it.
             unsafe {
-                if (*member).state == State::Ready {
+                if (*member).state == MemberState::Ready {
                     (*member).waits = false;
                     context::switch(&raw mut (*member).thread, (*member).own, member.cast());
                     only_waited &= (*member).waits;
                 }
-                has_ready |= (*member).state == State::Ready;
-                meets_grid |= (*member).state == State::AtGridBarrier;
+                has_ready |= (*member).state == MemberState::Ready;
+                meets_grid |= (*member).state == MemberState::AtGridBarrier;
             }
         }
         if has_ready {
@@ -227,8 +227,8 @@ unsafe fn run_to_end(members: &mut [Member], worker: *const CpuWorker) {
         for member in each() {
             // SAFETY: within the slice, and its code does not run.
             unsafe {
-                if (*member).state != State::Ended {
-                    (*member).state = State::Ready;
+                if (*member).state != MemberState::Ended {
+                    (*member).state = MemberState::Ready;
                     all_ended = false;
                 }
             }
@@ -268,7 +268,7 @@ unsafe extern "C" fn start(member: *mut u8) -> ! {
     unsafe {
         let (entry, launch, group) = ((*member).entry, (*member).launch, (*member).group);
         entry(launch, &raw const (*member).worker, group, group + 1);
-        (*member).state = State::Ended;
+        (*member).state = MemberState::Ended;
         context::switch(&raw mut (*member).own, (*member).thread, member.cast());
     }
     // Who has ended is not resumed.
@@ -282,15 +282,15 @@ unsafe extern "C" fn start(member: *mut u8) -> ! {
 pub(crate) unsafe extern "C" fn anymetal_simdgroup_yield(worker: *const CpuWorker, reason: u32) {
     let member = worker.cast_mut().cast::<Member>();
     let state = match reason {
-        _ if reason == YieldReason::ThreadgroupBarrier as u32 => State::AtBarrier,
-        _ if reason == YieldReason::GridBarrier as u32 => State::AtGridBarrier,
-        _ => State::Ready,
+        _ if reason == YieldReason::ThreadgroupBarrier as u32 => MemberState::AtBarrier,
+        _ if reason == YieldReason::GridBarrier as u32 => MemberState::AtGridBarrier,
+        _ => MemberState::Ready,
     };
     // SAFETY: `start` passed the address of a member's first field, derived from a pointer to the whole
     // member; the thread that resumed it waits for the switch.
     unsafe {
         (*member).state = state;
-        (*member).waits = state == State::Ready;
+        (*member).waits = state == MemberState::Ready;
         context::switch(&raw mut (*member).own, (*member).thread, member.cast());
     }
 }

@@ -1,7 +1,7 @@
 //! The device's memory beside the program's buffers: fault records and inline bytes of dispatches.
 //!
-//! Owns [`Arena`], [`Room`], which hands out parts of one, and [`Inline`], which gathers what goes to one. A
-//! kernel that writes a record sets a flag in locked host memory, so that records are copied to the host
+//! Owns [`Arena`], [`ArenaUse`], which hands out parts of one, and [`Inline`], which gathers what goes to one.
+//! A kernel that writes a record sets a flag in locked host memory, so that records are copied to the host
 //! after a fault only.
 
 use std::ptr::NonNull;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anymetal_hal::launch::RecordedFault;
 use anymetal_hal::launch::nvidia::{RECORD_BYTES, RECORD_FLAG};
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{DriverError, Place};
 use crate::owned::OwnedMemory;
 
@@ -30,7 +30,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Room for that many records, which are cleared in the stream, and inline bytes.
+    /// ArenaUse for that many records, which are cleared in the stream, and inline bytes.
     pub(crate) fn new(
         device: &Arc<DeviceShared>,
         records: usize,
@@ -116,12 +116,12 @@ pub(crate) fn inline_room(bytes: usize) -> u64 {
 
 /// What of an arena has been handed out.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct ArenaUse {
     records: usize,
     inline_bytes: u64,
 }
 
-impl Room {
+impl ArenaUse {
     /// Whether there is a record left and room for inline bytes.
     pub(crate) fn has(&self, arena: &Arena, inline_bytes: u64) -> bool {
         self.records < arena.records && inline_bytes <= arena.inline_bytes - self.inline_bytes
@@ -150,7 +150,7 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// Adds bytes whose address follows those before, as [`Room::inline`] hands them out.
+    /// Adds bytes whose address follows those before, as [`ArenaUse::inline`] hands them out.
     pub(crate) fn add(&mut self, address: u64, bytes: &[u8]) {
         if self.bytes.is_empty() {
             self.start = address;

@@ -1,6 +1,6 @@
 //! From PTX to loaded code, by way of the code for the card that was kept from an earlier run.
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 
 /// Compiles PTX for the card, or takes what was kept, and loads it.

@@ -15,7 +15,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::validate::check_range;
 
 use crate::NvidiaDevice;
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 use crate::memory::{Held, NvidiaBuffer};
 use crate::nccl::Nccl;
@@ -312,12 +312,12 @@ impl Collectives {
             let what = format!("{} buffers for {} devices", shards.len(), self.ranks.len());
             return Err(refused(self.name(), &what, "give one of each device, in their order"));
         }
-        let bytes = count.saturating_mul(element.size());
+        let bytes = count.saturating_mul(element.size().into());
         let hold = |(rank, shard): (&Rank, &'a Shard)| {
             rank.device.check_alive()?;
             let own = NvidiaBuffer::of(&shard.buffer, &rank.device)?;
             check_range(shard.offset, bytes, own.length())?;
-            if !shard.offset.is_multiple_of(element.size()) {
+            if !shard.offset.is_multiple_of(element.size().into()) {
                 let what =
                     format!("a collective of elements of {} bytes at byte {}", element.size(), shard.offset);
                 return Err(refused(&rank.device.name, &what, "begin at a multiple of an element's bytes"));

@@ -3,16 +3,14 @@
 //! Owns [`NvidiaDevice`], a handle to what buffers, pipelines and queues share. Invariant: the shared part
 //! lives as long as anything made from it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
-use anymetal_hal::code_cache::CodeCache;
-use anymetal_hal::command::{Command, DEFAULT_DEADLINE};
+use anymetal_hal::command::Command;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -25,8 +23,8 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::validate;
 
-use crate::capabilities;
 use crate::cuda::{self, CudaDriver};
+use crate::device_shared::{DeviceShared, NvidiaOptions};
 use crate::driver::Driver;
 use crate::graph::NvidiaIndirect;
 use crate::heap::NvidiaHeap;
@@ -35,74 +33,10 @@ use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
 use crate::queue::NvidiaQueue;
 
-/// How a device is made.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct NvidiaOptions {
-    /// The deadline of submissions that do not give one.
-    pub default_deadline: Duration,
-    /// Where the code that the driver compiles for the card is kept.
-    pub code_cache: Option<Arc<dyn CodeCache>>,
-}
-
-impl NvidiaOptions {
-    /// With the driver's code kept there.
-    pub fn with_code_cache(self, code_cache: Option<Arc<dyn CodeCache>>) -> Self {
-        NvidiaOptions { code_cache, ..self }
-    }
-}
-
-impl Default for NvidiaOptions {
-    fn default() -> Self {
-        NvidiaOptions { default_deadline: DEFAULT_DEADLINE, code_cache: None }
-    }
-}
-
 /// A card as a Metal device.
 #[derive(Debug, Clone)]
 pub struct NvidiaDevice {
     pub(crate) shared: Arc<DeviceShared>,
-}
-
-/// What everything made from a device shares.
-#[derive(Debug)]
-pub(crate) struct DeviceShared {
-    pub(crate) name: String,
-    pub(crate) capabilities: Capabilities,
-    pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) options: NvidiaOptions,
-    pub(crate) allocated: AtomicU64,
-    made_at: Duration,
-    /// Why nothing of the device is to be used any more, if a kernel could not be stopped.
-    lost: OnceLock<String>,
-}
-
-impl DeviceShared {
-    /// Notes that a kernel does not stop; gives the error of everything that follows.
-    pub(crate) fn lose(&self, reason: String) -> DeviceError {
-        let reason = self.lost.get_or_init(|| reason).clone();
-        DeviceError::DeviceLost { device: self.name.clone(), reason }
-    }
-
-    /// Whether a kernel runs on that did not stop.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lost.get().is_some()
-    }
-
-    /// An error if a kernel runs on that did not stop.
-    pub(crate) fn check_alive(&self) -> Result<(), DeviceError> {
-        self.lost.get().map_or(Ok(()), |reason| Err(self.lose(reason.clone())))
-    }
-
-    /// The device's clock: nanoseconds since it was made.
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
-    }
-
-    pub(crate) fn wrong_device(&self, what: &'static str) -> DeviceError {
-        DeviceError::WrongDevice { what, device: self.name.clone() }
-    }
 }
 
 impl NvidiaDevice {
@@ -132,19 +66,7 @@ impl NvidiaDevice {
         options: &NvidiaOptions,
         clock: Arc<dyn Clock>,
     ) -> NvidiaDevice {
-        let capabilities = capabilities::of(driver.card());
-        let (options, made_at) = (options.clone(), clock.now());
-        let allocated = AtomicU64::new(0);
-        let shared = DeviceShared {
-            name,
-            capabilities,
-            driver,
-            clock,
-            options,
-            allocated,
-            made_at,
-            lost: OnceLock::new(),
-        };
+        let shared = DeviceShared::new(name, driver, options, clock);
         NvidiaDevice { shared: Arc::new(shared) }
     }
 

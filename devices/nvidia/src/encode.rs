@@ -13,8 +13,8 @@ use anymetal_hal::matrix_product::MatrixProduct;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::DispatchShape;
 
-use crate::arena::{Arena, Inline, Room, inline_room};
-use crate::device::DeviceShared;
+use crate::arena::{Arena, ArenaUse, Inline, inline_room};
+use crate::device_shared::DeviceShared;
 use crate::driver::{Driver, DriverError, KernelLaunch};
 use crate::launch::{self, Signals};
 use crate::memory::NvidiaBuffer;
@@ -81,7 +81,7 @@ pub(crate) fn dispatch(
     shape: &DispatchShape,
     dispatch: &Dispatch,
     (stop, residents): (u64, Table),
-    (arena, room, uploads): (&Arena, &mut Room, &mut Inline),
+    (arena, room, uploads): (&Arena, &mut ArenaUse, &mut Inline),
 ) -> Result<Encoded, DeviceError> {
     let (record, fault) = room.record(arena);
     let meets_grid = pipeline.kernel().grid_barriers;

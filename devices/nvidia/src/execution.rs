@@ -25,14 +25,14 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::time_sample::TimeSample;
 use anymetal_hal::validate::DispatchShape;
 
-use crate::arena::{Inline, Room};
+use crate::arena::{ArenaUse, Inline};
 use crate::driver::DriverError;
 use crate::encode::{self, Step};
 use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
-use crate::lane::{Lane, Slot};
 use crate::launch;
 use crate::memory::NvidiaBuffer;
 use crate::owned::OwnedEvent;
+use crate::queue_streams::{CommandSlot, QueueStreams};
 use crate::residency::{Residency, Table};
 use crate::started::Started;
 
@@ -47,7 +47,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// One command buffer that runs.
 #[derive(Debug)]
 pub(crate) struct Execution {
-    lane: Arc<Lane>,
+    streams: Arc<QueueStreams>,
     slot: usize,
     /// They hold the buffers, and stay until the end.
     commands: Arc<[Command]>,
@@ -64,7 +64,7 @@ pub(crate) struct Execution {
     inline: Inline,
     started: Started,
     residency: Residency,
-    room: Room,
+    room: ArenaUse,
     timings: Vec<(usize, [OwnedEvent; 2])>,
 }
 
@@ -76,17 +76,17 @@ pub(crate) struct Measured {
 }
 
 impl Execution {
-    /// In that slot of the lane, which nothing else uses until the end. `deadline` counts from
+    /// In that slot of the streams, which nothing else uses until the end. `deadline` counts from
     /// [`Self::count_deadline`].
     pub(crate) fn new(
-        lane: &Arc<Lane>,
+        streams: &Arc<QueueStreams>,
         slot: usize,
         submission: CommandList,
         deadline: Option<Duration>,
     ) -> Self {
         let CommandList { commands, timestamps, resident, .. } = submission;
         Execution {
-            lane: Arc::clone(lane),
+            streams: Arc::clone(streams),
             slot,
             commands: commands.into(),
             timestamps,
@@ -98,7 +98,7 @@ impl Execution {
             inline: Inline::default(),
             started: Started::default(),
             residency: Residency::new(resident),
-            room: Room::default(),
+            room: ArenaUse::default(),
             timings: Vec::new(),
         }
     }
@@ -120,12 +120,12 @@ impl Execution {
             | Command::WaitFence(_) => true,
             _ => false,
         });
-        plain && submission.timestamps != Timestamps::EachCommand && Slot::has_room(dispatches, inline)
+        plain && submission.timestamps != Timestamps::EachCommand && CommandSlot::has_room(dispatches, inline)
     }
 
     /// The deadline counts from now, unless it does already.
     pub(crate) fn count_deadline(&mut self) {
-        let now = self.lane.device.clock.now();
+        let now = self.streams.device.clock.now();
         self.limit = self.limit.or_else(|| self.deadline.map(|after| now.saturating_add(after)));
     }
 
@@ -135,18 +135,18 @@ impl Execution {
     }
 
     fn put_all(&mut self) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
-        lane.device.check_alive()?;
+        let streams = Arc::clone(&self.streams);
+        streams.device.check_alive()?;
         if self.commands.is_empty() {
             return Ok(());
         }
-        let [start, end] = lane.slot(self.slot).timers();
-        self.call(lane.device.driver.record(start, lane.stream()))?;
+        let [start, end] = streams.slot(self.slot).timers();
+        self.call(streams.device.driver.record(start, streams.stream()))?;
         let commands = Arc::clone(&self.commands);
         let put = self.put_commands(&commands);
         // What was encoded before a command that fails is executed, too.
         put.and(self.put_pending())?;
-        self.call(lane.device.driver.record(end, lane.stream()))
+        self.call(streams.device.driver.record(end, streams.stream()))
     }
 
     /// Whether the stream has got to its end, or why it never will. Asks kernels to stop at the deadline.
@@ -154,13 +154,13 @@ impl Execution {
         if self.has_nothing_in_stream() {
             return Ok(true);
         }
-        let lane = &self.lane;
-        lane.device.check_alive()?;
-        let [_, end] = lane.slot(self.slot).timers();
+        let streams = &self.streams;
+        streams.device.check_alive()?;
+        let [_, end] = streams.slot(self.slot).timers();
         let ended = match &self.result {
-            Ok(()) => lane.device.driver.has_ended(end),
+            Ok(()) => streams.device.driver.has_ended(end),
             // Its end is not marked.
-            Err(_) => lane.device.driver.is_idle(lane.stream()),
+            Err(_) => streams.device.driver.is_idle(streams.stream()),
         };
         if self.call(ended)? {
             return Ok(true);
@@ -204,32 +204,32 @@ impl Execution {
         self.slot
     }
 
-    fn slot(&self) -> &Slot {
-        self.lane.slot(self.slot)
+    fn slot(&self) -> &CommandSlot {
+        self.streams.slot(self.slot)
     }
 
     fn put_commands(&mut self, commands: &[Command]) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
+        let streams = Arc::clone(&self.streams);
         let each = self.timestamps == Timestamps::EachCommand;
         for (number, command) in commands.iter().enumerate() {
             if !each {
                 self.command(command)?;
                 continue;
             }
-            let event = || OwnedEvent::new(&lane.device);
+            let event = || OwnedEvent::new(&streams.device);
             let events = [self.call(event())?, self.call(event())?];
             let [from, to] = [events[0].number, events[1].number];
             self.timings.push((number, events));
-            self.call(lane.device.driver.record(from, lane.stream()))?;
+            self.call(streams.device.driver.record(from, streams.stream()))?;
             self.command(command)?;
             self.put_pending()?;
-            self.call(lane.device.driver.record(to, lane.stream()))?;
+            self.call(streams.device.driver.record(to, streams.stream()))?;
         }
         Ok(())
     }
 
     fn command(&mut self, command: &Command) -> Result<(), DeviceError> {
-        let device = &self.lane.device;
+        let device = &self.streams.device;
         match command {
             Command::Dispatch(dispatch) => {
                 let (_, shape) = encode::shape_of(device, dispatch)?;
@@ -255,15 +255,15 @@ impl Execution {
 
     /// Executes commands as a graph, or one by one.
     fn replay(&mut self, indirect: &Arc<dyn IndirectCommandBuffer>) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
+        let streams = Arc::clone(&self.streams);
         let own = indirect.as_any().downcast_ref::<NvidiaIndirect>();
-        let own = own.ok_or_else(|| lane.device.wrong_device("indirect command buffer"))?;
+        let own = own.ok_or_else(|| streams.device.wrong_device("indirect command buffer"))?;
         debug_assert_eq!(self.slot, GRAPH_SLOT, "it is alone in the stream");
-        let Some(graph) = own.graph(&lane)? else {
+        let Some(graph) = own.graph(&streams)? else {
             return own.commands.iter().try_for_each(|command| self.command(command));
         };
         self.put_pending()?;
-        self.call(graph.launch(&lane.device, lane.stream()))?;
+        self.call(graph.launch(&streams.device, streams.stream()))?;
         self.started.graph(Arc::clone(indirect), graph);
         Ok(())
     }
@@ -308,7 +308,7 @@ impl Execution {
         for (words, number) in words.chunks_exact(memory.layout().command_words() as usize).zip(commands) {
             if let Some(dispatch) = execution.dispatch(memory, number, words)? {
                 let command = Command::Dispatch(dispatch);
-                launch::check_commands(&self.lane.device, std::slice::from_ref(&command), None)?;
+                launch::check_commands(&self.streams.device, std::slice::from_ref(&command), None)?;
                 self.command(&command)?;
                 launches += 1;
             }
@@ -320,9 +320,9 @@ impl Execution {
         if bytes.is_empty() {
             return Ok(());
         }
-        let device = &self.lane.device;
+        let device = &self.streams.device;
         let own = launch::own(device, buffer).ok_or_else(|| device.wrong_device("buffer"))?;
-        self.call(device.driver.download(bytes, own.address() + offset, self.lane.stream()))
+        self.call(device.driver.download(bytes, own.address() + offset, self.streams.stream()))
     }
 
     fn indirect(&mut self, indirect: &IndirectDispatch) -> Result<(), DeviceError> {
@@ -331,36 +331,36 @@ impl Execution {
         self.download(indirect.counts(), indirect.counts_offset(), &mut bytes)?;
         let count = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
         let counts = [count(0), count(4), count(8)];
-        let shape = indirect.shape(counts, &self.lane.device.capabilities)?;
+        let shape = indirect.shape(counts, &self.streams.device.capabilities)?;
         let (dispatch, Some(shape)) = (indirect.dispatch(), shape) else { return Ok(()) };
         launch::check_groups(&dispatch.kernel().name, &shape)?;
         self.dispatch(dispatch, shape)
     }
 
     fn dispatch(&mut self, dispatch: &Dispatch, shape: DispatchShape) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
-        let slot = lane.slot(self.slot);
+        let streams = Arc::clone(&self.streams);
+        let slot = streams.slot(self.slot);
         // Words of barriers of the grid take no more than this beside the inline bytes.
         let inline = encode::inline_bytes(dispatch.kernel(), dispatch.bindings()) + GRID_BARRIER_BYTES;
         if !self.room.has(&slot.arena, inline) {
             self.flush()?;
         }
-        let own = launch::pipeline(&lane.device, dispatch.pipeline())?;
+        let own = launch::pipeline(&streams.device, dispatch.pipeline())?;
         let residents = match own.kernel().loads_pointers {
             true => {
                 let launch = (own.kernel(), dispatch.bindings());
-                let entries = self.residency.entries(&self.commands, &lane, slot, launch)?;
+                let entries = self.residency.entries(&self.commands, &streams, slot, launch)?;
                 if self.residency.replaces(&entries) {
                     // Launches that are not in the stream yet have the other table.
                     self.put_pending()?;
                 }
-                self.residency.table(&lane, slot, entries)?
+                self.residency.table(&streams, slot, entries)?
             }
             false => Table::default(),
         };
         let parts = (&slot.arena, &mut self.room, &mut self.inline);
         let signals = (slot.stop(), residents);
-        let encoded = encode::dispatch(&lane.device, own, &shape, dispatch, signals, parts)?;
+        let encoded = encode::dispatch(&streams.device, own, &shape, dispatch, signals, parts)?;
         self.started.dispatch(Arc::clone(dispatch.pipeline()), shape, encoded.record);
         self.put(encoded.launch)
     }
@@ -372,17 +372,17 @@ impl Execution {
     }
 
     fn put_pending(&mut self) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
-        let uploaded = self.inline.upload(&lane.device, lane.stream());
+        let streams = Arc::clone(&self.streams);
+        let uploaded = self.inline.upload(&streams.device, streams.stream());
         let pending = std::mem::take(&mut self.pending);
         self.call(uploaded)?;
-        pending.iter().try_for_each(|step| self.call(step.put(&*lane.device.driver, lane.stream())))
+        pending.iter().try_for_each(|step| self.call(step.put(&*streams.device.driver, streams.stream())))
     }
 
     /// The host reads the clock once everything before is done: the GPU's own clock is another one.
     fn sample_time(&mut self, sample: &TimeSample) -> Result<(), DeviceError> {
         self.flush()?;
-        let device = &self.lane.device;
+        let device = &self.streams.device;
         NvidiaBuffer::of(sample.buffer(), device)?.write_time(sample.offset(), device.now_ns())
     }
 
@@ -396,7 +396,7 @@ impl Execution {
             event.wait(value, None);
             return Ok(());
         };
-        let clock = &self.lane.device.clock;
+        let clock = &self.streams.device.clock;
         let reached = match clock.real_time_until(limit) {
             Some(left) => event.wait(value, Some(left)),
             None => {
@@ -413,9 +413,9 @@ impl Execution {
         if matches!(put, Err(DeviceError::DeviceLost { .. })) {
             return put;
         }
-        let lane = Arc::clone(&self.lane);
+        let streams = Arc::clone(&self.streams);
         let since = Instant::now();
-        while !self.call(lane.device.driver.is_idle(lane.stream()))? {
+        while !self.call(streams.device.driver.is_idle(streams.stream()))? {
             self.look_at_deadline()?;
             Self::pause(since);
         }
@@ -424,15 +424,15 @@ impl Execution {
 
     /// Asks kernels to stop once the deadline is over; loses the device if they do not.
     fn look_at_deadline(&mut self) -> Result<(), DeviceError> {
-        let (lane, now) = (&self.lane, self.lane.device.clock.now());
+        let (streams, now) = (&self.streams, self.streams.device.clock.now());
         match self.asked {
             Some(asked) if now.saturating_sub(asked) > GRACE => {
                 let reason = format!("a kernel went on for {GRACE:?} after it was asked to stop");
-                Err(lane.device.lose(reason))
+                Err(streams.device.lose(reason))
             }
             None if self.limit.is_some_and(|limit| now >= limit) => {
                 let stop = self.slot().stop();
-                self.call(lane.device.driver.upload(stop, &1u32.to_le_bytes(), lane.side()))?;
+                self.call(streams.device.driver.upload(stop, &1u32.to_le_bytes(), streams.side()))?;
                 self.asked = Some(now);
                 Ok(())
             }
@@ -442,31 +442,31 @@ impl Execution {
 
     /// What has ended: reads and clears what dispatches recorded, and takes back what asked them to stop.
     fn settle(&mut self) -> Result<(), DeviceError> {
-        let lane = Arc::clone(&self.lane);
+        let streams = Arc::clone(&self.streams);
         let stopped = match self.asked.take() {
             Some(_) => {
                 let stop = self.slot().stop();
-                self.call(lane.device.driver.upload(stop, &0u32.to_le_bytes(), lane.side()))?;
-                self.call(lane.device.driver.synchronise(lane.side()))?;
+                self.call(streams.device.driver.upload(stop, &0u32.to_le_bytes(), streams.side()))?;
+                self.call(streams.device.driver.synchronise(streams.side()))?;
                 let after = self.deadline.unwrap_or_default();
                 Err(DeviceError::DeadlineExceeded { kernel: self.started.last_kernel(), after })
             }
             None => Ok(()),
         };
         let started = std::mem::take(&mut self.started);
-        self.room = Room::default();
-        let label = |address| self.residency.label_at(&self.commands, &lane.device, address);
-        let fault = self.call(started.first_fault(&lane, self.slot(), &label))?;
+        self.room = ArenaUse::default();
+        let label = |address| self.residency.label_at(&self.commands, &streams.device, address);
+        let fault = self.call(started.first_fault(&streams, self.slot(), &label))?;
         stopped?;
         fault.map_or(Ok(()), Err)
     }
 
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DeviceError> {
-        self.call(self.lane.device.driver.elapsed(from, to))
+        self.call(self.streams.device.driver.elapsed(from, to))
     }
 
     fn call<T>(&self, result: Result<T, DriverError>) -> Result<T, DeviceError> {
-        result.map_err(|error| error.of(&self.lane.device.name, 0))
+        result.map_err(|error| error.of(&self.streams.device.name, 0))
     }
 }
 

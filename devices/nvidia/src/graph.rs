@@ -15,13 +15,13 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::validate::DispatchShape;
 
-use crate::arena::{Arena, Inline, Room};
-use crate::device::DeviceShared;
+use crate::arena::{Arena, ArenaUse, Inline};
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 use crate::encode::{self, Step};
-use crate::lane::Lane;
 use crate::launch;
 use crate::owned::OwnedGraph;
+use crate::queue_streams::QueueStreams;
 use crate::residency::Table;
 
 /// Fewer commands are put into a stream one by one.
@@ -65,7 +65,7 @@ impl NvidiaIndirect {
 
     /// The graph to launch on that queue's stream, if it is time for one. It looks at the stop flag of the
     /// [`GRAPH_SLOT`].
-    pub(crate) fn graph(&self, lane: &Lane) -> Result<Option<Arc<Graph>>, DeviceError> {
+    pub(crate) fn graph(&self, streams: &QueueStreams) -> Result<Option<Arc<Graph>>, DeviceError> {
         // What is resident may differ each time.
         let varies = |command: &Command| match command {
             Command::Dispatch(dispatch) => dispatch.kernel().loads_pointers,
@@ -75,7 +75,7 @@ impl NvidiaIndirect {
             return Ok(None);
         }
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let replays = queues.entry(lane.number).or_default();
+        let replays = queues.entry(streams.number).or_default();
         if !std::mem::replace(&mut replays.has_run, true) || replays.refused {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl NvidiaIndirect {
         }
         // The old one may still run; whoever launched it holds it.
         replays.graph = None;
-        match self.capture(lane, addresses)? {
+        match self.capture(streams, addresses)? {
             Ok(graph) => Ok(Some(Arc::clone(replays.graph.insert(Arc::new(graph))))),
             Err(DriverError::Lost(reason)) => {
                 Err(DeviceError::DeviceLost { device: self.owner.name.clone(), reason })
@@ -111,8 +111,12 @@ impl NvidiaIndirect {
 
     /// Makes the graph. What is wrong with the commands is the outer error, what the driver refuses the
     /// inner.
-    fn capture(&self, lane: &Lane, addresses: Vec<u64>) -> Result<Result<Graph, DriverError>, DeviceError> {
-        let (device, stream) = (&self.owner, lane.stream());
+    fn capture(
+        &self,
+        streams: &QueueStreams,
+        addresses: Vec<u64>,
+    ) -> Result<Result<Graph, DriverError>, DeviceError> {
+        let (device, stream) = (&self.owner, streams.stream());
         let dispatches = || {
             self.commands.iter().filter_map(|command| match command {
                 Command::Dispatch(dispatch) => Some(dispatch),
@@ -125,7 +129,7 @@ impl NvidiaIndirect {
             Ok(arena) => arena,
             Err(error) => return Ok(Err(error)),
         };
-        let (mut room, mut uploads) = (Room::default(), Inline::default());
+        let (mut room, mut uploads) = (ArenaUse::default(), Inline::default());
         let (mut steps, mut faultable, mut records) = (Vec::new(), Vec::new(), 0);
         for (at, command) in self.commands.iter().enumerate() {
             let Command::Dispatch(dispatch) = command else {
@@ -134,7 +138,7 @@ impl NvidiaIndirect {
             };
             let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
             let parts = (&arena, &mut room, &mut uploads);
-            let signals = (lane.slot(GRAPH_SLOT).stop(), Table::default());
+            let signals = (streams.slot(GRAPH_SLOT).stop(), Table::default());
             let encoded = encode::dispatch(device, pipeline, &shape, dispatch, signals, parts)?;
             if let Some(record) = encoded.record {
                 faultable.push((at, shape, record));

@@ -8,7 +8,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::{Heap, HeapDescriptor, RangeAllocator};
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::Place;
 use crate::memory::{Block, NvidiaBuffer, Release};
 

@@ -14,7 +14,7 @@ use anymetal_hal::launch::nvidia::{Parameter, Signature, parameter_offsets, para
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::graph::NvidiaIndirect;
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;

@@ -11,7 +11,7 @@
 //! | `memory`, `heap` | buffers |
 //! | `pipeline`, `code` | loaded code, and what is kept of it between runs |
 //! | `queue` | command buffers in order |
-//! | `lane`, `arena`, `owned` | what a queue has in the card |
+//! | `queue_streams`, `arena`, `owned` | what a queue has in the card |
 //! | `execution`, `started` | the commands of one command buffer |
 //! | `launch`, `encode` | validation, parameters and encoding of commands |
 //! | `graph` | indirect command buffers |
@@ -29,12 +29,12 @@ mod collectives;
 pub mod cublas;
 mod cuda;
 mod device;
+mod device_shared;
 mod driver;
 mod encode;
 mod execution;
 mod graph;
 mod heap;
-mod lane;
 mod launch;
 mod link;
 mod memory;
@@ -43,6 +43,7 @@ mod nccl;
 mod owned;
 mod pipeline;
 mod queue;
+mod queue_streams;
 mod residency;
 mod staging;
 #[cfg(test)]
@@ -53,4 +54,5 @@ mod tests;
 
 #[cfg(feature = "nccl")]
 pub use collectives::{Collectives, GroupId, ReduceOp, Shard};
-pub use device::{NvidiaDevice, NvidiaOptions};
+pub use device::NvidiaDevice;
+pub use device_shared::NvidiaOptions;

@@ -14,7 +14,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::peer::{CopyPath, PeerCopied, PeerCopy, PeerLink, PeerTotals};
 use anymetal_hal::validate::check_range;
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 use crate::memory::NvidiaBuffer;
 use crate::owned::OwnedStream;

@@ -20,7 +20,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::validate::{check_range, range_length};
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{Allocation, Place};
 
 /// Memory that is freed with its last handle.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{Allocation, DriverError, Place};
 
 /// Memory of the device's own, which programs do not see.

@@ -9,7 +9,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate;
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
 
 /// A kernel in the card.

@@ -1,8 +1,8 @@
 //! Queues: command buffers in order, on a thread of the queue or on one that waits for them.
 //!
-//! Owns [`NvidiaQueue`]. Whoever holds the lane takes one command buffer after the other; those that need
+//! Owns [`NvidiaQueue`]. Whoever holds the streams takes one command buffer after the other; those that need
 //! nothing of the host are put into the stream while others run, at most [`IN_FLIGHT`]. A thread that waits
-//! for a command buffer takes the lane if it is free, because waking the queue's thread, and being woken by
+//! for a command buffer takes the streams if it is free, because waking the queue's thread, and being woken by
 //! it, takes longer than many a kernel. Before that thread sleeps it looks for the next command buffer for
 //! [`SPIN`]. Concurrency: `state` guards the list; only who holds `holder` takes from its front. The thread
 //! ends after the last handle is gone and the list is empty.
@@ -21,11 +21,11 @@ use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, admit,
 use anymetal_hal::semaphore::Semaphore;
 use anymetal_hal::sync::SPIN;
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::execution::{Execution, Measured, guarded};
 use crate::graph::GRAPH_SLOT;
-use crate::lane::{IN_FLIGHT, Lane};
 use crate::launch;
+use crate::queue_streams::{IN_FLIGHT, QueueStreams};
 use crate::residency::Residency;
 
 /// A queue's handle. Dropping it lets submitted work finish.
@@ -43,7 +43,7 @@ struct QueueCore {
     /// Names the queue to its fences.
     number: NonZero<usize>,
     space: Semaphore,
-    lane: Arc<Lane>,
+    streams: Arc<QueueStreams>,
     /// Held by whoever runs command buffers.
     holder: Mutex<()>,
     state: Mutex<State>,
@@ -86,13 +86,13 @@ impl NvidiaQueue {
             Priority::High => -1,
         };
         let number = NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed));
-        let lane = Lane::new(device, number, priority)?;
+        let streams = QueueStreams::new(device, number, priority)?;
         let core = Arc::new(QueueCore {
             device: Arc::clone(device),
             descriptor: descriptor.clone(),
             number,
             space: Semaphore::new(descriptor.max_in_flight),
-            lane: Arc::new(lane),
+            streams: Arc::new(streams),
             holder: Mutex::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -163,7 +163,7 @@ impl QueueCore {
         let is_free = |slot: &usize| running.iter().all(|other| other.execution.slot_number() != *slot);
         let slot = if alone { GRAPH_SLOT } else { (0..IN_FLIGHT).find(is_free)? };
         let submission = std::mem::take(&mut item.submission);
-        let mut execution = Execution::new(&self.lane, slot, submission, item.deadline);
+        let mut execution = Execution::new(&self.streams, slot, submission, item.deadline);
         if alone {
             // It may wait in the midst.
             execution.count_deadline();

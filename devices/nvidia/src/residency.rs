@@ -13,12 +13,12 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::resident::AddressRange;
 use anymetal_hal::residents::{Residents, each_used, stores_to};
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{DriverError, Place};
-use crate::lane::{Lane, Slot};
 use crate::launch;
 use crate::memory::NvidiaBuffer;
 use crate::owned::OwnedMemory;
+use crate::queue_streams::{CommandSlot, QueueStreams};
 
 /// Bytes of an entry: address and length.
 const ENTRY_BYTES: u64 = 16;
@@ -72,11 +72,11 @@ impl Residency {
     pub(crate) fn entries(
         &mut self,
         commands: &[Command],
-        lane: &Lane,
-        slot: &Slot,
+        streams: &QueueStreams,
+        slot: &CommandSlot,
         (kernel, bindings): (&KernelInfo, &[Binding]),
     ) -> Result<Vec<u8>, DeviceError> {
-        let device = &lane.device;
+        let device = &streams.device;
         let range = |buffer: &Arc<dyn Buffer>, writable| {
             launch::own(device, buffer).map(|own| AddressRange {
                 address: own.address(),
@@ -115,16 +115,21 @@ impl Residency {
     }
 
     /// The table of these entries in the card, behind what is in the stream.
-    pub(crate) fn table(&mut self, lane: &Lane, slot: &Slot, entries: Vec<u8>) -> Result<Table, DeviceError> {
+    pub(crate) fn table(
+        &mut self,
+        streams: &QueueStreams,
+        slot: &CommandSlot,
+        entries: Vec<u8>,
+    ) -> Result<Table, DeviceError> {
         if let Some((table, bytes)) = &self.uploaded
             && *bytes == entries
         {
             return Ok(*table);
         }
-        let device = &lane.device;
+        let device = &streams.device;
         let upload = || {
             let address = slot.table.room(device, entries.len() as u64)?;
-            device.driver.upload(address, &entries, lane.stream())?;
+            device.driver.upload(address, &entries, streams.stream())?;
             Ok(Table { address, count: entries.len() as u64 / ENTRY_BYTES })
         };
         let table = upload().map_err(|error: DriverError| error.of(&device.name, entries.len() as u64))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anymetal_hal::error::DeviceError;
 
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{DriverError, Place};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
 

@@ -15,8 +15,8 @@ use anymetal_hal::validate::DispatchShape;
 use crate::arena::Arena;
 use crate::driver::DriverError;
 use crate::graph::{Graph, NvidiaIndirect};
-use crate::lane::{Lane, Slot};
 use crate::launch;
+use crate::queue_streams::{CommandSlot, QueueStreams};
 
 /// Dispatches and graphs in their order.
 #[derive(Debug, Default)]
@@ -57,30 +57,30 @@ impl Started {
     /// one. `label` gives the label of the buffer that begins at an address.
     pub(crate) fn first_fault(
         &self,
-        lane: &Lane,
-        slot: &Slot,
+        streams: &QueueStreams,
+        slot: &CommandSlot,
         label: &dyn Fn(u64) -> Option<String>,
     ) -> Result<Option<DeviceError>, DriverError> {
         let (records, arena) = (self.records(), &slot.arena);
         let (mut first, slot_has_one) = (None, arena.has_fault());
         if slot_has_one {
-            fetch(lane, arena, records)?;
+            fetch(streams, arena, records)?;
         }
         for work in &self.0 {
             match work {
                 Work::Dispatch { pipeline, shape, record } => {
                     let record = record.filter(|_| slot_has_one);
                     let Some(fault) = record.and_then(|record| arena.fault(record)) else { continue };
-                    first = first.or_else(|| error_of(lane, pipeline, shape, fault, label));
+                    first = first.or_else(|| error_of(streams, pipeline, shape, fault, label));
                 }
                 Work::Graph { indirect, graph } if graph.arena.has_fault() => {
-                    first = first.or(fault_of_graph(lane, &**indirect, graph)?);
+                    first = first.or(fault_of_graph(streams, &**indirect, graph)?);
                 }
                 Work::Graph { .. } => {}
             }
         }
         if slot_has_one {
-            arena.clear(&lane.device, records, lane.stream())?;
+            arena.clear(&streams.device, records, streams.stream())?;
         }
         Ok(first)
     }
@@ -97,34 +97,34 @@ impl Started {
 
 /// The first fault of a graph's commands. Clears its records.
 fn fault_of_graph(
-    lane: &Lane,
+    streams: &QueueStreams,
     indirect: &dyn IndirectCommandBuffer,
     graph: &Graph,
 ) -> Result<Option<DeviceError>, DriverError> {
-    fetch(lane, &graph.arena, graph.records)?;
+    fetch(streams, &graph.arena, graph.records)?;
     let Some(indirect) = indirect.as_any().downcast_ref::<NvidiaIndirect>() else { return Ok(None) };
     let first = graph.faultable.iter().find_map(|(command, shape, record)| {
         let pipeline = pipeline_of(&indirect.commands[*command])?;
-        error_of(lane, pipeline, shape, graph.arena.fault(*record)?, &|_| None)
+        error_of(streams, pipeline, shape, graph.arena.fault(*record)?, &|_| None)
     });
-    graph.arena.clear(&lane.device, graph.records, lane.stream())?;
+    graph.arena.clear(&streams.device, graph.records, streams.stream())?;
     Ok(first)
 }
 
 /// Copies an arena's first records to the host.
-fn fetch(lane: &Lane, arena: &Arena, records: usize) -> Result<(), DriverError> {
-    arena.fetch(&lane.device, records, lane.stream())?;
-    lane.device.driver.synchronise(lane.stream())
+fn fetch(streams: &QueueStreams, arena: &Arena, records: usize) -> Result<(), DriverError> {
+    arena.fetch(&streams.device, records, streams.stream())?;
+    streams.device.driver.synchronise(streams.stream())
 }
 
 fn error_of(
-    lane: &Lane,
+    streams: &QueueStreams,
     pipeline: &Arc<dyn Pipeline>,
     shape: &DispatchShape,
     fault: RecordedFault,
     label: &dyn Fn(u64) -> Option<String>,
 ) -> Option<DeviceError> {
-    let pipeline = launch::pipeline(&lane.device, pipeline).ok()?;
+    let pipeline = launch::pipeline(&streams.device, pipeline).ok()?;
     Some(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault, label))
 }
 

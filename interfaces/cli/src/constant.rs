@@ -22,7 +22,7 @@ impl Constant {
     pub(crate) fn parse(text: &str) -> Result<Constant, String> {
         let (key, value) = text.split_once('=').ok_or("write ID=TYPE:VALUE or NAME=TYPE:VALUE")?;
         let (name, value) = value.split_once(':').ok_or("the value needs its type, as in u32:7")?;
-        let declared = scalar::type_named(name)
+        let declared = ScalarType::named(name)
             .ok_or_else(|| format!("`{name}` is no type; there are {}", scalar::all_names()))?;
         if key.is_empty() {
             return Err("the constant's name is missing".to_owned());

@@ -51,7 +51,7 @@ pub(crate) fn read_header(reader: &mut dyn Read, file_bytes: u64) -> Result<Head
     let text = std::str::from_utf8(&text).map_err(|_| "its header is not text".to_owned())?;
     let (scalar, big_endian, shape) = parse_header(text)?;
     let elements = shape.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent));
-    let data_bytes = elements.and_then(|elements| elements.checked_mul(scalar.size()));
+    let data_bytes = elements.and_then(|elements| elements.checked_mul(scalar.size().into()));
     let data_bytes = data_bytes.ok_or_else(|| format!("its shape {shape:?} is impossible"))?;
     let start = 8 + length_bytes as u64 + length as u64;
     let available = file_bytes.saturating_sub(start);

@@ -6,35 +6,9 @@
 use anymetal::reflection::ScalarType;
 use anymetal::{bf16, f16};
 
-/// The names in the order of the help texts.
-const NAMES: &[(&str, ScalarType)] = &[
-    ("i8", ScalarType::I8),
-    ("u8", ScalarType::U8),
-    ("i16", ScalarType::I16),
-    ("u16", ScalarType::U16),
-    ("i32", ScalarType::I32),
-    ("u32", ScalarType::U32),
-    ("i64", ScalarType::I64),
-    ("u64", ScalarType::U64),
-    ("f16", ScalarType::F16),
-    ("bf16", ScalarType::BF16),
-    ("f32", ScalarType::F32),
-    ("bool", ScalarType::Bool),
-];
-
-/// The type of that name.
-pub(crate) fn type_named(name: &str) -> Option<ScalarType> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, scalar)| *scalar)
-}
-
-/// The command line's name of a type.
-pub(crate) fn name_of(scalar: ScalarType) -> &'static str {
-    NAMES.iter().find(|(_, known)| *known == scalar).map_or("?", |(name, _)| name)
-}
-
 /// All names, for messages.
 pub(crate) fn all_names() -> String {
-    NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
+    ScalarType::ALL.map(ScalarType::name).join(" ")
 }
 
 /// The bits of a value as written, zero-extended.
@@ -58,7 +32,7 @@ fn parse_float(scalar: ScalarType, text: &str) -> Result<u64, String> {
         _ => ((number as f32).to_bits().into(), (number as f32).is_finite()),
     };
     if number.is_finite() && !finite {
-        return Err(format!("{text} is too large for {}", name_of(scalar)));
+        return Err(format!("{text} is too large for {}", scalar.name()));
     }
     Ok(bits)
 }
@@ -74,14 +48,11 @@ fn parse_integer(scalar: ScalarType, text: &str) -> Result<u64, String> {
     let digits = Some(digits).filter(|digits| !digits.starts_with(['+', '-'])).ok_or_else(no_integer)?;
     let value = i128::from_str_radix(digits, radix).map_err(|_| no_integer())?;
     let value = if negative { -value } else { value };
-    let bits = scalar.size() * 8;
-    let signed = matches!(scalar, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64);
-    let (low, high) =
-        if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    let (low, high) = scalar.integer_limits().expect("floating-point types have their own parser");
     if !(low..=high).contains(&value) {
-        return Err(format!("{text} is not between {low} and {high}, the limits of {}", name_of(scalar)));
+        return Err(format!("{text} is not between {low} and {high}, the limits of {}", scalar.name()));
     }
-    Ok(value as u64 & (u64::MAX >> (64 - bits)))
+    Ok(value as u64 & (u64::MAX >> (64 - scalar.bits())))
 }
 
 /// Formats a value as the shortest decimal that reads back the same.
@@ -132,7 +103,7 @@ pub(crate) fn push_random(scalar: ScalarType, random: u64, bytes: &mut Vec<u8>) 
         ScalarType::F16 => f16::from_f64(fraction(11)).to_bits().into(),
         ScalarType::BF16 => bf16::from_f64(fraction(8)).to_bits().into(),
         ScalarType::F32 => (fraction(24) as f32).to_bits().into(),
-        _ => random >> (64 - scalar.size() * 8),
+        _ => random >> (64 - scalar.bits()),
     };
     push(scalar, bits, bytes);
 }

@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 
+use anymetal::reflection::ScalarType;
 use anymetal::{bf16, f16};
 
-/// The type of a tensor's elements.
+/// The type of a tensor's elements: those scalar types that operations have kernels for, in the order of
+/// [`DType::promote`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// `bool`, one byte, 0 or 1.
@@ -47,22 +49,17 @@ impl DType {
 
     /// Bytes of one element.
     pub fn size(self) -> usize {
-        match self {
-            DType::Bool | DType::U8 | DType::I8 => 1,
-            DType::F16 | DType::BF16 => 2,
-            DType::U32 | DType::I32 | DType::F32 => 4,
-            DType::I64 => 8,
-        }
+        ScalarType::from(self).size() as usize
     }
 
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        matches!(self, DType::F16 | DType::BF16 | DType::F32)
+        ScalarType::from(self).is_float()
     }
 
     /// Whether it is an integer type; `bool` is none.
     pub fn is_integer(self) -> bool {
-        !self.is_float() && self != DType::Bool
+        ScalarType::from(self).is_integer()
     }
 
     /// The type in which a binary operation computes and of which its result is, unless the
@@ -103,17 +100,7 @@ impl DType {
 
     /// MSL's name of it.
     pub(crate) fn msl(self) -> &'static str {
-        match self {
-            DType::Bool => "bool",
-            DType::U8 => "uchar",
-            DType::I8 => "char",
-            DType::U32 => "uint",
-            DType::I32 => "int",
-            DType::I64 => "long",
-            DType::F16 => "half",
-            DType::BF16 => "bfloat",
-            DType::F32 => "float",
-        }
+        ScalarType::from(self).msl_name()
     }
 
     /// The MSL type in which kernels compute with it.
@@ -136,17 +123,23 @@ impl DType {
 
 impl std::fmt::Display for DType {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            DType::Bool => "bool",
-            DType::U8 => "u8",
-            DType::I8 => "i8",
-            DType::U32 => "u32",
-            DType::I32 => "i32",
-            DType::I64 => "i64",
-            DType::F16 => "f16",
-            DType::BF16 => "bf16",
-            DType::F32 => "f32",
-        })
+        formatter.write_str(ScalarType::from(*self).name())
+    }
+}
+
+impl From<DType> for ScalarType {
+    fn from(dtype: DType) -> Self {
+        match dtype {
+            DType::Bool => ScalarType::Bool,
+            DType::U8 => ScalarType::U8,
+            DType::I8 => ScalarType::I8,
+            DType::U32 => ScalarType::U32,
+            DType::I32 => ScalarType::I32,
+            DType::I64 => ScalarType::I64,
+            DType::F16 => ScalarType::F16,
+            DType::BF16 => ScalarType::BF16,
+            DType::F32 => ScalarType::F32,
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use anymetal::memory::LruMap;
 use anymetal::{CompileOptions, Device, Library, LibraryDescriptor, MathMode, Pipeline};
 
 use crate::error::OpError;
@@ -102,11 +103,23 @@ impl Defines {
     }
 }
 
+/// Most pipelines of each kind that a context keeps: programs use tens.
+const MAX_PIPELINES: usize = 1024;
+
 /// The pipelines of a context.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Kernels {
-    made: Mutex<BTreeMap<(Source, &'static str, Defines), Pipeline>>,
-    fused: Mutex<BTreeMap<(String, Defines), Pipeline>>,
+    made: Mutex<LruMap<(Source, &'static str, Defines), Pipeline>>,
+    fused: Mutex<LruMap<(String, Defines), Pipeline>>,
+}
+
+impl Default for Kernels {
+    fn default() -> Self {
+        Kernels {
+            made: Mutex::new(LruMap::new(MAX_PIPELINES)),
+            fused: Mutex::new(LruMap::new(MAX_PIPELINES)),
+        }
+    }
 }
 
 impl Kernels {
@@ -126,7 +139,9 @@ impl Kernels {
         let (name, text) = source.file();
         let library = library(device, (name, text), &key.2, source.math_mode())?;
         let pipeline = library.pipeline(kernel)?;
-        made.insert(key, pipeline.clone());
+        let displaced = made.insert(key, pipeline.clone());
+        drop(made);
+        drop(displaced);
         Ok(pipeline)
     }
 
@@ -144,7 +159,9 @@ impl Kernels {
         }
         let file = ("fused.metal", &*key.0);
         let pipeline = library(device, file, &key.1, Source::Elementwise.math_mode())?.pipeline("fused")?;
-        made.insert(key, pipeline.clone());
+        let displaced = made.insert(key, pipeline.clone());
+        drop(made);
+        drop(displaced);
         Ok(pipeline)
     }
 }

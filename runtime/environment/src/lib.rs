@@ -73,6 +73,18 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_spelled_as_their_variables() {
+        for variable in VARIABLES {
+            let Some(setting) = variable.setting else { continue };
+            let words = setting.to_ascii_uppercase().replace(['.', '-'], "_");
+            // The checks of kernels have short names, which are older than the section.
+            let words =
+                words.strip_prefix("KERNELS_").filter(|rest| rest.starts_with("CHECK")).unwrap_or(&words);
+            assert_eq!(variable.name.strip_prefix(PREFIX), Some(words));
+        }
+    }
+
+    #[test]
     fn unknown_variables_are_found() {
         let names = ["PATH", "ANYMETAL_CASHE", "ANYMETAL_CACHE", "ANYMETAL_TEST_X", "ANYMETAL_A"];
         assert_eq!(unknown_of(names.map(str::to_owned)), ["ANYMETAL_A", "ANYMETAL_CASHE"]);

@@ -58,6 +58,8 @@ impl Group {
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
+    /// The same setting in a file of settings; `None` for variables that a file cannot set.
+    pub setting: Option<&'static str>,
     /// What it is about.
     pub group: Group,
     /// The values that it takes, in Markdown.
@@ -71,11 +73,12 @@ pub struct Variable {
 const fn row(
     group: Group,
     name: &'static str,
+    setting: Option<&'static str>,
     takes: &'static str,
     default: &'static str,
     summary: &'static str,
 ) -> Variable {
-    Variable { name, group, takes, default, summary }
+    Variable { name, setting, group, takes, default, summary }
 }
 
 /// All variables, by group.
@@ -83,6 +86,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Basics,
         "ANYMETAL_DEVICE",
+        Some("device"),
         "the name of a device, such as `cpu` or `nvidia:0`",
         "the best of the machine",
         "The device of `Device::system_default`.",
@@ -90,13 +94,15 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Basics,
         "ANYMETAL_FAMILY",
+        Some("family"),
         "`apple4` to `apple10`, `mac2`, `metal3`, `metal4` or `paravirtual`",
         "none",
-        "The family of GPUs whose refusals the device has.",
+        "The [family of GPUs](how-to/emulate-a-gpu-family.md) whose refusals the device has.",
     ),
     row(
         Group::Basics,
         "ANYMETAL_CONFIG",
+        None,
         "a path",
         "none",
         "A file of settings in TOML. A variable overrides the same setting in the file.",
@@ -104,6 +110,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Basics,
         "ANYMETAL_LLVM",
+        None,
         "the file of libLLVM, its folder, or `none`",
         "searched for",
         "The libLLVM that compiles kernels; `none`: kernels are interpreted.",
@@ -111,6 +118,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Basics,
         "ANYMETAL_CACHE",
+        None,
         "a folder, or `off`",
         "`anymetal` in the user's cache folder",
         "Where compiled kernels are kept.",
@@ -118,6 +126,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Basics,
         "ANYMETAL_CUBLAS",
+        None,
         "the file of cuBLAS, or `none`",
         "searched for",
         "The cuBLAS that multiplies matrices on NVIDIA GPUs.",
@@ -125,6 +134,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::CpuDevice,
         "ANYMETAL_CPU_THREADS",
+        None,
         "1 to 1024",
         "the processors that the process may use",
         "Threads of the CPU device.",
@@ -132,6 +142,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::CpuDevice,
         "ANYMETAL_CPU_PIN",
+        None,
         "`0` or `1`",
         "1 if there is a thread for every processor",
         "Whether each thread stays on a processor.",
@@ -139,6 +150,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::CpuDevice,
         "ANYMETAL_CPU_LEVEL",
+        None,
         "`x86-64`, `x86-64-v3` or `x86-64-v4`",
         "the processor's",
         "The instruction set level of generated code.",
@@ -146,6 +158,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::CpuDevice,
         "ANYMETAL_CPU_GUARD",
+        None,
         "`behind` or `before`",
         "none",
         "All kernel memory ends, or starts, at an inaccessible page, so that an unchecked access out of bounds ends the process.",
@@ -153,20 +166,23 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Checks,
         "ANYMETAL_CHECK",
+        Some("kernels.check"),
         "`library`, `bounds`, `sanitize` or `off`",
         "`library`",
-        "How accesses of kernels are checked: as each library requests, to the byte, by the sanitizer, or not at all.",
+        "How accesses of kernels are checked: as each library requests; to the byte, also in programs over Metal's API, whose bounds are pages by default; by the [sanitizer](sanitizer.md), in the interpreter; or not at all, for trusted code only.",
     ),
     row(
         Group::Checks,
         "ANYMETAL_CHECK_REPORT",
+        Some("kernels.check-report"),
         "a file or a folder",
         "none",
-        "Where the sanitizer's findings are written, as lines of JSON.",
+        "Where the sanitizer's findings are written, as lines of JSON. A folder gets a file of each process.",
     ),
     row(
         Group::Checks,
         "ANYMETAL_CHECK_OPTIONS",
+        Some("kernels.check-options"),
         "words",
         "all kinds that are not lints",
         "What the sanitizer checks, such as `only=race kernel=sum*`.",
@@ -174,6 +190,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Checks,
         "ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE",
+        Some("kernels.require-machine-code"),
         "`0` or `1`",
         "0",
         "Whether kernels that would be interpreted are refused.",
@@ -181,6 +198,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE",
+        None,
         "`off`, `compile` or `run`",
         "`off`",
         "Whether sources are compiled in worker processes without rights, and with `run` also whether kernels run \
@@ -189,6 +207,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE_WORKER",
+        None,
         "a path",
         "an `anymetal` beside the program, beside the library, or on `PATH`",
         "The executable of the worker processes.",
@@ -196,6 +215,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE_MEMORY",
+        None,
         "MiB",
         "4096",
         "Memory that a worker may allocate, besides buffers.",
@@ -203,6 +223,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE_TIME",
+        None,
         "seconds",
         "60",
         "Time that a request to a worker may take.",
@@ -210,6 +231,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Isolation,
         "ANYMETAL_ISOLATE_INCOMPLETE",
+        None,
         "`refuse` or `allow`",
         "`refuse`",
         "Whether a system without Landlock or seccomp is used without them.",
@@ -217,32 +239,71 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Memory,
         "ANYMETAL_MEMORY_BUDGET",
+        Some("memory.budget"),
         "bytes",
         "what the device recommends",
         "Bytes of all buffers.",
     ),
-    row(Group::Memory, "ANYMETAL_MEMORY_POOL_BYTES", "bytes", "no limit", "Bytes of all blocks of the pool."),
-    row(Group::Memory, "ANYMETAL_MEMORY_POOL_BUFFERS", "a number", "65536", "Blocks of the pool."),
-    row(Group::Memory, "ANYMETAL_MEMORY_POOL_IDLE_BYTES", "bytes", "no limit", "Bytes of idle blocks."),
+    row(
+        Group::Memory,
+        "ANYMETAL_MEMORY_POOL_BYTES",
+        Some("memory.pool-bytes"),
+        "bytes",
+        "no limit",
+        "Bytes of all blocks of the pool.",
+    ),
+    row(
+        Group::Memory,
+        "ANYMETAL_MEMORY_POOL_BUFFERS",
+        Some("memory.pool-buffers"),
+        "a number",
+        "65536",
+        "Blocks of the pool.",
+    ),
+    row(
+        Group::Memory,
+        "ANYMETAL_MEMORY_POOL_IDLE_BYTES",
+        Some("memory.pool-idle-bytes"),
+        "bytes",
+        "no limit",
+        "Bytes of idle blocks.",
+    ),
     row(
         Group::Memory,
         "ANYMETAL_MEMORY_POOL_IDLE_AGE",
+        Some("memory.pool-idle-age"),
         "a duration",
         "60 s",
         "Blocks that are idle for longer are freed when a new one is made.",
     ),
-    row(Group::Memory, "ANYMETAL_MEMORY_STAGING_BYTES", "bytes", "32 MiB", "Bytes of the staging ring."),
+    row(
+        Group::Memory,
+        "ANYMETAL_MEMORY_STAGING_BYTES",
+        Some("memory.staging-bytes"),
+        "bytes",
+        "32 MiB",
+        "Bytes of the staging ring.",
+    ),
     row(
         Group::Memory,
         "ANYMETAL_MEMORY_BACKTRACES",
+        Some("memory.backtraces"),
         "`0` or `1`",
         "0",
         "Whether listings show where a buffer was made.",
     ),
-    row(Group::Queues, "ANYMETAL_STREAMS_COMMAND_BUFFERS", "a number", "1024", "Command buffers of a queue."),
+    row(
+        Group::Queues,
+        "ANYMETAL_STREAMS_COMMAND_BUFFERS",
+        Some("streams.command-buffers"),
+        "a number",
+        "1024",
+        "Command buffers of a queue.",
+    ),
     row(
         Group::Queues,
         "ANYMETAL_STREAMS_IN_FLIGHT",
+        Some("streams.in-flight"),
         "a number",
         "64",
         "Submissions of a queue that are on the device at once.",
@@ -250,6 +311,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Queues,
         "ANYMETAL_STREAMS_WAIT",
+        Some("streams.wait"),
         "a duration",
         "10 s",
         "How long a request for one more command buffer waits; `0 s`: it is refused at once.",
@@ -257,14 +319,23 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Queues,
         "ANYMETAL_STREAMS_DEADLINE",
+        Some("streams.deadline"),
         "a duration",
         "60 s",
-        "The deadline of work that specifies none; `0 s`: no deadline.",
+        "The deadline of work that specifies none; `0 s`: no deadline. Without effect on Apple's devices.",
     ),
-    row(Group::Queues, "ANYMETAL_HISTORY_ENTRIES", "a number", "0", "Submissions in the history."),
+    row(
+        Group::Queues,
+        "ANYMETAL_HISTORY_ENTRIES",
+        Some("history.entries"),
+        "a number",
+        "0",
+        "Submissions in the history.",
+    ),
     row(
         Group::Queues,
         "ANYMETAL_HISTORY_REPLAYABLE",
+        Some("history.replayable"),
         "`0` or `1`",
         "0",
         "Whether the history can be replayed. Each submission then waits for work that uses its buffers.",
@@ -272,14 +343,23 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_TELEMETRY_PROMETHEUS",
+        Some("telemetry.prometheus"),
         "an address",
         "none",
-        "Where `/metrics` and the health probes are served.",
+        "Where `/metrics` and the health probes are served ([how to](how-to/observe-a-program.md)).",
     ),
-    row(Group::Service, "ANYMETAL_TELEMETRY_OTLP", "`http://HOST:PORT`", "none", "The OTLP collector."),
+    row(
+        Group::Service,
+        "ANYMETAL_TELEMETRY_OTLP",
+        Some("telemetry.otlp"),
+        "`http://HOST:PORT`",
+        "none",
+        "The OTLP collector.",
+    ),
     row(
         Group::Service,
         "ANYMETAL_TELEMETRY_INTERVAL",
+        Some("telemetry.interval"),
         "a duration",
         "5 s",
         "Between two requests to the collector.",
@@ -287,6 +367,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_TELEMETRY_SERVICE",
+        Some("telemetry.service"),
         "a name",
         "`anymetal`",
         "The program's name for the collector.",
@@ -294,6 +375,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_TELEMETRY_SAMPLE",
+        Some("telemetry.sample"),
         "a number",
         "100",
         "One command buffer in this number is traced.",
@@ -301,15 +383,31 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_ENABLED",
+        Some("health.enabled"),
         "`0` or `1`",
         "1 with an address or a webhook",
         "Whether health is watched.",
     ),
-    row(Group::Service, "ANYMETAL_HEALTH_INTERVAL", "a duration", "5 s", "Between two checks."),
-    row(Group::Service, "ANYMETAL_HEALTH_WEBHOOK", "a URL", "none", "Where alerts are sent."),
+    row(
+        Group::Service,
+        "ANYMETAL_HEALTH_INTERVAL",
+        Some("health.interval"),
+        "a duration",
+        "5 s",
+        "Between two checks.",
+    ),
+    row(
+        Group::Service,
+        "ANYMETAL_HEALTH_WEBHOOK",
+        Some("health.webhook"),
+        "a URL",
+        "none",
+        "Where alerts are sent.",
+    ),
     row(
         Group::Service,
         "ANYMETAL_HEALTH_MEMORY_DEGRADED",
+        Some("health.memory-degraded"),
         "a share",
         "0.85",
         "Share of the memory budget from which memory is degraded.",
@@ -317,6 +415,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_MEMORY_UNHEALTHY",
+        Some("health.memory-unhealthy"),
         "a share",
         "0.95",
         "Share of the memory budget from which memory is unhealthy.",
@@ -324,6 +423,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_FAILURES_DEGRADED",
+        Some("health.failures-degraded"),
         "a share",
         "0.05",
         "Share of failed command buffers from which submissions are degraded.",
@@ -331,6 +431,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_FAILURES_UNHEALTHY",
+        Some("health.failures-unhealthy"),
         "a share",
         "0.5",
         "Share of failed command buffers from which submissions are unhealthy.",
@@ -338,6 +439,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_WORSE_FOR",
+        Some("health.worse-for"),
         "a duration",
         "10 s",
         "How long a worse state must last until it is entered.",
@@ -345,37 +447,63 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Service,
         "ANYMETAL_HEALTH_BETTER_FOR",
+        Some("health.better-for"),
         "a duration",
         "30 s",
         "How long a better state must last until it is entered.",
     ),
-    row(Group::Service, "ANYMETAL_AUDIT_FOLDER", "a folder", "none", "The audit log of the manager."),
+    row(
+        Group::Service,
+        "ANYMETAL_AUDIT_FOLDER",
+        Some("audit.folder"),
+        "a folder",
+        "none",
+        "The audit log of the manager.",
+    ),
     row(
         Group::Service,
         "ANYMETAL_AUDIT_WHEN_FAILING",
+        Some("audit.when-failing"),
         "`stop` or `go-on`",
         "`stop`",
-        "What happens while records cannot be written.",
+        "What happens while records cannot be written: nothing new runs, or the records are dropped and counted.",
     ),
     row(
         Group::Service,
         "ANYMETAL_AUDIT_DURABILITY",
+        Some("audit.durability"),
         "`disk` or `system`",
         "`disk`",
         "Whether a record must survive a loss of power, or only the end of the process.",
     ),
-    row(Group::Service, "ANYMETAL_AUDIT_ROTATE_BYTES", "bytes", "16 MiB", "Size at which a new file begins."),
-    row(Group::Service, "ANYMETAL_AUDIT_KEEP_FILES", "a number", "all", "Files that are kept."),
+    row(
+        Group::Service,
+        "ANYMETAL_AUDIT_ROTATE_BYTES",
+        Some("audit.rotate-bytes"),
+        "bytes",
+        "16 MiB",
+        "Size at which a new file begins.",
+    ),
+    row(
+        Group::Service,
+        "ANYMETAL_AUDIT_KEEP_FILES",
+        Some("audit.keep-files"),
+        "a number",
+        "all",
+        "Files that are kept.",
+    ),
     row(
         Group::Service,
         "ANYMETAL_SESSION_FILE",
+        Some("session.file"),
         "a file, `.toml` or `.json`",
         "none",
-        "What is kept for the next start.",
+        "The file that keeps pipelines, tuning and manifests for the next start.",
     ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_SNAPSHOT_LIMIT",
+        Some("policy.snapshot-limit"),
         "bytes",
         "256 MiB",
         "Most bytes that are copied so that work which changes them can run again.",
@@ -383,30 +511,55 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_RETRY_ATTEMPTS",
+        Some("policy.retry.attempts"),
         "a number",
         "3",
-        "Attempts, the first included.",
+        "Attempts, the first included; 1: nothing is retried.",
     ),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_RETRY_BASE", "a duration", "100 ms", "The first delay."),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_RETRY_BASE",
+        Some("policy.retry.base"),
+        "a duration",
+        "100 ms",
+        "The first delay.",
+    ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_RETRY_FACTOR",
+        Some("policy.retry.factor"),
         "at least 1",
         "2",
         "Factor from each delay to the next.",
     ),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_RETRY_CAP", "a duration", "10 s", "The longest delay."),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_RETRY_CAP",
+        Some("policy.retry.cap"),
+        "a duration",
+        "10 s",
+        "The longest delay.",
+    ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_RETRY_JITTER",
+        Some("policy.retry.jitter"),
         "`none`, `full` or `equal`",
         "`equal`",
         "How delays are spread.",
     ),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_RETRY_SEED", "a number", "0", "The seed of the jitter."),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_RETRY_SEED",
+        Some("policy.retry.seed"),
+        "a number",
+        "0",
+        "The seed of the jitter.",
+    ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_RETRY_TOTAL_DELAY",
+        Some("policy.retry.total-delay"),
         "a duration",
         "no limit",
         "The longest sum of a call's delays.",
@@ -414,6 +567,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_ENABLED",
+        Some("policy.breaker.enabled"),
         "`0` or `1`",
         "1",
         "Whether there are circuit breakers.",
@@ -421,6 +575,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_CONSECUTIVE_FAILURES",
+        Some("policy.breaker.consecutive-failures"),
         "a number",
         "5",
         "Failures in a row that open a breaker.",
@@ -428,6 +583,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_FAILURE_RATE",
+        Some("policy.breaker.failure-rate"),
         "a percentage",
         "50 %",
         "Share of failed calls in the window that opens a breaker.",
@@ -435,6 +591,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_WINDOW",
+        Some("policy.breaker.window"),
         "a duration",
         "30 s",
         "The length of the window.",
@@ -442,6 +599,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_MINIMUM_CALLS",
+        Some("policy.breaker.minimum-calls"),
         "a number",
         "10",
         "Calls in the window below which the share does not count.",
@@ -449,6 +607,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_OPEN_FOR",
+        Some("policy.breaker.open-for"),
         "a duration",
         "10 s",
         "How long a breaker stays open before it lets probes through.",
@@ -456,6 +615,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_PROBES",
+        Some("policy.breaker.probes"),
         "a number",
         "1",
         "Probes that must all succeed before a breaker closes.",
@@ -463,6 +623,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_OPENS_ON_LOSS",
+        Some("policy.breaker.opens-on-loss"),
         "`0` or `1`",
         "1",
         "Whether one loss of the device opens a breaker.",
@@ -470,6 +631,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BREAKER_COUNTS_EXHAUSTED",
+        Some("policy.breaker.counts-exhausted"),
         "`0` or `1`",
         "0",
         "Whether a failure for lack of resources counts.",
@@ -477,21 +639,31 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BULKHEAD_ENABLED",
+        Some("policy.bulkhead.enabled"),
         "`0` or `1`",
         "0",
         "Whether there are bulkheads.",
     ),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_BULKHEAD_CONCURRENCY", "a number", "64", "Calls at once."),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_BULKHEAD_CONCURRENCY",
+        Some("policy.bulkhead.concurrency"),
+        "a number",
+        "64",
+        "Calls at once.",
+    ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BULKHEAD_QUEUE",
+        Some("policy.bulkhead.queue"),
         "a number",
         "256",
-        "Callers that may wait.",
+        "Callers that may wait; 0: callers beyond the concurrent ones are refused at once.",
     ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_BULKHEAD_WAIT",
+        Some("policy.bulkhead.wait"),
         "a duration",
         "10 s",
         "The longest wait of a caller.",
@@ -499,6 +671,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_DEADLINE_TOTAL",
+        Some("policy.deadline.total"),
         "a duration",
         "no limit",
         "Longest duration of all attempts with their delays.",
@@ -506,6 +679,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_DEADLINE_ATTEMPT",
+        Some("policy.deadline.attempt"),
         "a duration",
         "no limit",
         "Longest duration of an attempt.",
@@ -513,16 +687,39 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_LADDER_RUNGS",
+        Some("policy.ladder.rungs"),
         "`retry`, `release-memory`, `degrade`, `fallback`, `wait`, or `none`",
         "all but `wait`",
-        "The recovery steps, in order.",
+        "The recovery steps, in order. In a file it is a list; `[]` there, or `none` here: no step is tried.",
     ),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_LADDER_LEVELS", "a number", "2", "Levels of degradation."),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_ADAPT_MINIMUM", "a number", "1", "The fewest queues."),
-    row(Group::RecoveryPolicies, "ANYMETAL_POLICY_ADAPT_MAXIMUM", "a number", "16", "The most queues."),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_LADDER_LEVELS",
+        Some("policy.ladder.levels"),
+        "a number",
+        "2",
+        "Levels of degradation.",
+    ),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_ADAPT_MINIMUM",
+        Some("policy.adapt.minimum"),
+        "a number",
+        "1",
+        "The fewest queues.",
+    ),
+    row(
+        Group::RecoveryPolicies,
+        "ANYMETAL_POLICY_ADAPT_MAXIMUM",
+        Some("policy.adapt.maximum"),
+        "a number",
+        "16",
+        "The most queues.",
+    ),
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_ADAPT_TOLERANCE",
+        Some("policy.adapt.tolerance"),
         "a number",
         "2",
         "Multiple of the best latency from which the number of queues falls.",
@@ -530,6 +727,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_ADAPT_DECREASE",
+        Some("policy.adapt.decrease"),
         "a percentage",
         "50 %",
         "Share of queues that is left after a decrease.",
@@ -537,6 +735,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_ADAPT_INTERVAL",
+        Some("policy.adapt.interval"),
         "a duration",
         "100 ms",
         "The least time between two changes because of load.",
@@ -544,6 +743,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::RecoveryPolicies,
         "ANYMETAL_POLICY_ADAPT_POWER_BUDGET",
+        Some("policy.adapt.power-budget"),
         "watts",
         "no limit",
         "Power of the machine above which fewer queues are used.",
@@ -551,6 +751,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         Group::Tools,
         "ANYMETAL_SOURCE",
+        None,
         "a folder",
         "where `cargo-anymetal` was built",
         "The sources of anymetal that `cargo anymetal` builds against.",

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use anymetal_abi::AccessKind;
 use anymetal_abi::logging::LogSite;
+pub use anymetal_types::scalar::ScalarType;
 
 use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
@@ -112,6 +113,17 @@ impl fmt::Debug for ArtifactCode {
 }
 
 impl ArtifactCode {
+    /// Bytes of the code or text; 0 for the interpreter, whose program is the compiler's.
+    pub fn bytes(&self) -> u64 {
+        let bytes = match self {
+            ArtifactCode::Object(bytes) => bytes.len(),
+            ArtifactCode::Ptx(text) => text.len(),
+            ArtifactCode::Source(source) => source.text.len(),
+            ArtifactCode::Interpreter(_) => 0,
+        };
+        bytes as u64
+    }
+
     /// What kind of code it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -462,66 +474,6 @@ pub enum ElementType {
     Struct(String),
     /// Anything else: matrices, arrays, pointers.
     Other,
-}
-
-/// MSL's scalar types. The IR's `Scalar` is another set: its integers carry no sign. The compiler's
-/// reflection has the one conversion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ScalarType {
-    /// `bool`, one byte.
-    Bool,
-    /// `char`
-    I8,
-    /// `uchar`
-    U8,
-    /// `short`
-    I16,
-    /// `ushort`
-    U16,
-    /// `int`
-    I32,
-    /// `uint`
-    U32,
-    /// `long`
-    I64,
-    /// `ulong`, `size_t`
-    U64,
-    /// `half`
-    F16,
-    /// `bfloat`
-    BF16,
-    /// `float`
-    F32,
-}
-
-impl ScalarType {
-    /// Its size and alignment in bytes.
-    pub const fn size(self) -> u64 {
-        match self {
-            ScalarType::Bool | ScalarType::I8 | ScalarType::U8 => 1,
-            ScalarType::I16 | ScalarType::U16 | ScalarType::F16 | ScalarType::BF16 => 2,
-            ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => 4,
-            ScalarType::I64 | ScalarType::U64 => 8,
-        }
-    }
-
-    /// Its MSL spelling.
-    pub const fn msl_name(self) -> &'static str {
-        match self {
-            ScalarType::Bool => "bool",
-            ScalarType::I8 => "char",
-            ScalarType::U8 => "uchar",
-            ScalarType::I16 => "short",
-            ScalarType::U16 => "ushort",
-            ScalarType::I32 => "int",
-            ScalarType::U32 => "uint",
-            ScalarType::I64 => "long",
-            ScalarType::U64 => "ulong",
-            ScalarType::F16 => "half",
-            ScalarType::BF16 => "bfloat",
-            ScalarType::F32 => "float",
-        }
-    }
 }
 
 /// A function constant that a kernel depends on.

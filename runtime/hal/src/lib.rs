@@ -5,7 +5,8 @@
 //! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what
 //!   a compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime,
-//!   [`split_mix`] their reproducible random numbers.
+//!   [`split_mix`] their reproducible random numbers, [`caches`] lists what the process keeps in memory,
+//!   and [`lru`] is the bounded map that small caches are made of.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
 //!   [`indirect`] to encode some for good, [`encoded_commands`] for those that kernels encode,
@@ -21,6 +22,7 @@ pub mod attachment;
 pub mod blit;
 pub mod buffer;
 pub mod buffer_uses;
+pub mod caches;
 pub mod capabilities;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]
@@ -44,6 +46,7 @@ pub mod launch;
 #[allow(unsafe_code, reason = "its constructor takes the lender's promise, which is unsafe to give")]
 mod lent_memory;
 pub mod logging;
+pub mod lru;
 pub mod matrix_product;
 pub mod metal_source;
 pub mod peer;

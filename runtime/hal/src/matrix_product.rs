@@ -90,7 +90,7 @@ impl<B> MatrixProduct<B> {
         let elements = before(self.batches, operand.batch_stride)
             .saturating_add(before(rows, operand.row_stride))
             .saturating_add(u64::from(columns));
-        elements.saturating_mul(operand.element.size())
+        elements.saturating_mul(operand.element.size().into())
     }
 
     /// The bytes from the result's first element to its last.
@@ -131,7 +131,7 @@ impl MatrixProduct {
             if operand.row_stride < u64::from(extents[usize::from(!operand.transposed)]) {
                 return refuse("a stored row must not reach into the next one");
             }
-            if operand.offset % operand.element.size() != 0 {
+            if operand.offset % u64::from(operand.element.size()) != 0 {
                 return refuse("an operand must begin at a multiple of its element's size");
             }
             check_range(operand.offset, self.bytes(operand, extents), operand.buffer.length())?;

@@ -195,7 +195,7 @@ fn holds(element: &ElementType, format: AttributeFormat) -> bool {
         _ => false,
     };
     let kind = if is_signed { ChannelKind::Sint } else { ChannelKind::Uint };
-    format.kind() == kind && format.components()[0].0 <= 8 * scalar.size() as u32
+    format.kind() == kind && format.components()[0].0 <= scalar.bits()
 }
 
 /// Refuses a buffer that the kernel has for another argument, or that no launch can bind.

@@ -4,84 +4,51 @@
 //! and round with [`Dtype::round`] after each operation that the kernel rounds: for `+ - * / sqrt` on `f32`
 //! and narrower that gives the same bits as computing in the type.
 
+use anymetal_types::scalar::ScalarType;
 use half::{bf16, f16};
 
-/// The type of an element.
+/// The type of an element: a scalar type with the arithmetic of references. A newtype, because what follows
+/// is of use to tests only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Dtype {
-    /// One byte, 0 or 1.
-    Bool,
-    /// `char`.
-    I8,
-    /// `uchar`.
-    U8,
-    /// `short`.
-    I16,
-    /// `ushort`.
-    U16,
-    /// `int`.
-    I32,
-    /// `uint`.
-    U32,
-    /// `long`.
-    I64,
-    /// `ulong`.
-    U64,
-    /// `half`.
-    F16,
-    /// `bfloat`.
-    Bf16,
-    /// `float`.
-    F32,
+pub struct Dtype(pub ScalarType);
+
+#[allow(missing_docs, reason = "the names are the types'")]
+impl Dtype {
+    pub const BOOL: Self = Self(ScalarType::Bool);
+    pub const I8: Self = Self(ScalarType::I8);
+    pub const U8: Self = Self(ScalarType::U8);
+    pub const I16: Self = Self(ScalarType::I16);
+    pub const U16: Self = Self(ScalarType::U16);
+    pub const I32: Self = Self(ScalarType::I32);
+    pub const U32: Self = Self(ScalarType::U32);
+    pub const I64: Self = Self(ScalarType::I64);
+    pub const U64: Self = Self(ScalarType::U64);
+    pub const F16: Self = Self(ScalarType::F16);
+    pub const BF16: Self = Self(ScalarType::BF16);
+    pub const F32: Self = Self(ScalarType::F32);
 }
 
-/// Names as test files and candle's kernels spell them.
-const NAMES: &[(&str, Dtype)] = &[
-    ("bool", Dtype::Bool),
-    ("i8", Dtype::I8),
-    ("u8", Dtype::U8),
-    ("i16", Dtype::I16),
-    ("u16", Dtype::U16),
-    ("i32", Dtype::I32),
-    ("u32", Dtype::U32),
-    ("i64", Dtype::I64),
-    ("u64", Dtype::U64),
-    ("f16", Dtype::F16),
-    ("bf16", Dtype::Bf16),
-    ("f32", Dtype::F32),
-];
-
 impl Dtype {
-    /// The type of that name.
+    /// The type of that name, as test files and candle's kernels spell it.
     pub fn named(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, dtype)| *dtype)
+        ScalarType::named(name).map(Self)
     }
 
     /// Bytes of an element.
     pub fn size(self) -> usize {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 => 8,
-        }
+        self.0.size() as usize
     }
 
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F16 | Self::Bf16 | Self::F32)
-    }
-
-    /// Whether it is a signed integer type.
-    pub fn is_signed(self) -> bool {
-        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        self.0.is_float()
     }
 
     /// The nearest value of a floating-point type.
     pub fn round(self, value: f64) -> f64 {
         match self {
             Self::F16 => f16::from_f32(odd_single(value)).to_f64(),
-            Self::Bf16 => bf16::from_f32(odd_single(value)).to_f64(),
+            Self::BF16 => bf16::from_f32(odd_single(value)).to_f64(),
             Self::F32 => f64::from(value as f32),
             _ => value,
         }
@@ -91,7 +58,7 @@ impl Dtype {
     pub fn epsilon(self) -> f64 {
         match self {
             Self::F16 => 1.0 / 1024.0,
-            Self::Bf16 => 1.0 / 128.0,
+            Self::BF16 => 1.0 / 128.0,
             _ => f64::from(f32::EPSILON),
         }
     }
@@ -108,22 +75,17 @@ impl Dtype {
     pub fn wrap(self, value: i128) -> i128 {
         let bits = self.size() as u32 * 8;
         match self {
-            Self::Bool => i128::from(value != 0),
+            Self::BOOL => i128::from(value != 0),
             _ => {
                 let low = value & ((1i128 << bits) - 1);
-                if self.is_signed() && low >> (bits - 1) != 0 { low - (1i128 << bits) } else { low }
+                if self.0.is_signed() && low >> (bits - 1) != 0 { low - (1i128 << bits) } else { low }
             }
         }
     }
 
     /// A number converted to an integer type as MSL's compilers here do: towards zero, saturating, NaN is 0.
     pub fn saturate(self, value: f64) -> i128 {
-        let bits = self.size() as u32 * 8;
-        let (low, high) = match (self, self.is_signed()) {
-            (Self::Bool, _) => (0, 1),
-            (_, true) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-            (_, false) => (0, (1i128 << bits) - 1),
-        };
+        let (low, high) = self.0.integer_limits().expect("the type is an integer type or bool");
         (value as i128).clamp(low, high)
     }
 }
@@ -176,7 +138,7 @@ impl Data {
     pub fn push_number(&mut self, number: f64) {
         match self.dtype {
             Dtype::F16 => self.bytes.extend(f16::from_f32(odd_single(number)).to_le_bytes()),
-            Dtype::Bf16 => self.bytes.extend(bf16::from_f32(odd_single(number)).to_le_bytes()),
+            Dtype::BF16 => self.bytes.extend(bf16::from_f32(odd_single(number)).to_le_bytes()),
             Dtype::F32 => self.bytes.extend((number as f32).to_le_bytes()),
             other => self.push_integer(other.saturate(number)),
         }
@@ -209,7 +171,7 @@ impl Data {
         let bits = self.bits(index);
         match self.dtype {
             Dtype::F16 => f16::from_bits(bits as u16).to_f64(),
-            Dtype::Bf16 => bf16::from_bits(bits as u16).to_f64(),
+            Dtype::BF16 => bf16::from_bits(bits as u16).to_f64(),
             Dtype::F32 => f64::from(f32::from_bits(bits as u32)),
             _ => self.integer(index) as f64,
         }
@@ -260,7 +222,7 @@ mod tests {
     fn wide_integers_are_rounded_once() {
         // Halfway between two bfloat numbers plus one: up. Through f64 it would be a tie, to even: down.
         let tricky = (1i128 << 62) + (1i128 << 54) + 1;
-        let data = Data::from_integers(Dtype::Bf16, [tricky, -tricky, 3, -7]);
+        let data = Data::from_integers(Dtype::BF16, [tricky, -tricky, 3, -7]);
         assert_eq!(data.number(0), ((1i128 << 62) + (1i128 << 55)) as f64);
         assert_eq!(data.number(1), -data.number(0));
         assert_eq!((data.number(2), data.number(3)), (3.0, -7.0));
@@ -272,7 +234,7 @@ mod tests {
         let above = 1.0 + Dtype::F16.epsilon() / 2.0 + 1e-12;
         assert_eq!(Dtype::F16.round(above), 1.0 + Dtype::F16.epsilon());
         assert_eq!(Dtype::F16.round(above - 1e-12), 1.0);
-        assert_eq!(Dtype::Bf16.round(-1.0 - Dtype::Bf16.epsilon() / 2.0 + 1e-12), -1.0);
+        assert_eq!(Dtype::BF16.round(-1.0 - Dtype::BF16.epsilon() / 2.0 + 1e-12), -1.0);
         assert_eq!(Dtype::F16.round(1e-9), 0.0);
         assert_eq!(Dtype::F16.round(f64::INFINITY), f64::INFINITY);
     }

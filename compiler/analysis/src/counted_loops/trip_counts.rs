@@ -97,10 +97,12 @@ impl<'a> TripCounts<'a> {
         let start = self.first_tested(counted, is_first, before, step, is_signed)?;
         let trips = match counted.goes_on {
             CmpOp::ULt | CmpOp::ULe | CmpOp::SLt | CmpOp::SLe => {
+                debug_assert!(step > 0, "a counter below its limit moves up");
                 let last = limit.hi - i128::from(!counted.is_inclusive());
                 (last + step <= whole.hi).then(|| (last - start.lo) / step + 1)
             }
             CmpOp::UGt | CmpOp::UGe | CmpOp::SGt | CmpOp::SGe => {
+                debug_assert!(step < 0, "a counter above its limit moves down");
                 let last = limit.lo + i128::from(!counted.is_inclusive());
                 (last + step >= whole.lo).then(|| (start.hi - last) / -step + 1)
             }
@@ -204,6 +206,11 @@ impl<'a> TripCounts<'a> {
         }
         if let Some(bits) = function.as_const(value) {
             let number = i128::from(bits);
+            debug_assert!(
+                number >> (8 * scalar.size()) == 0,
+                "{value} has more bits than a {}",
+                scalar.name()
+            );
             let number = if number > whole.hi { number - (1i128 << (8 * scalar.size())) } else { number };
             return Range { lo: number, hi: number };
         }

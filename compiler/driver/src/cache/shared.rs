@@ -63,6 +63,33 @@ impl<V: Clone> SharedCache<V> {
         SharedCache { capacity, weigh, state: Mutex::new(state) }
     }
 
+    /// The number of complete entries, and the sum of a figure of each.
+    pub(crate) fn sum(&self, figure: impl Fn(&V) -> u64) -> (u64, u64) {
+        let state = self.lock();
+        let ready = state.entries.values().filter_map(|entry| match entry {
+            Entry::Ready { value, .. } => Some(figure(value)),
+            Entry::InFlight(_) => None,
+        });
+        ready.fold((0, 0), |(count, sum), figure| (count + 1, sum + figure))
+    }
+
+    /// Drops all complete entries.
+    pub(crate) fn clear(&self) {
+        let mut state = self.lock();
+        let (ready, in_flight) = std::mem::take(&mut state.entries)
+            .into_iter()
+            .partition(|(_, entry)| matches!(entry, Entry::Ready { .. }));
+        state.entries = in_flight;
+        drop(state);
+        // Outside the lock: an entry may be large.
+        drop::<BTreeMap<Key, Entry<V>>>(ready);
+    }
+
+    /// The largest total weight.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity as u64
+    }
+
     /// The entry, if it is there and complete.
     pub(crate) fn get(&self, key: Key) -> Option<V> {
         let mut state = self.lock();

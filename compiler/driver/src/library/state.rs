@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_hal::lru::LruMap;
 use anymetal_ir::Module;
 use anymetal_msl::pp::IncludeLoader;
 use anymetal_telemetry::record::Stage;
@@ -67,13 +68,17 @@ impl Front {
     }
 }
 
-/// Unspecialised modules, and when each was last used.
-#[derive(Default)]
+/// Unspecialised modules.
 pub(super) struct Modules {
-    known: BTreeMap<String, (Arc<KernelModule>, u64)>,
+    known: LruMap<String, Arc<KernelModule>>,
     /// What was remarked on a kernel, rendered; kernels without remarks are left out.
     pub(super) warnings: BTreeMap<String, String>,
-    clock: u64,
+}
+
+impl Default for Modules {
+    fn default() -> Self {
+        Modules { known: LruMap::new(MODULES_KEPT), warnings: BTreeMap::new() }
+    }
 }
 
 /// A kernel's module as the front end made it.
@@ -192,6 +197,11 @@ impl LibraryState {
         }
     }
 
+    /// Bytes of the source, without included files.
+    pub(crate) fn source_bytes(&self) -> u64 {
+        self.source.bytes.len() as u64
+    }
+
     /// The parsed source.
     pub(super) fn front(&self) -> Result<&Arc<Front>, CompileError> {
         let parse = || parse(&self.shared, &self.source, &self.source_key).map(Arc::new);
@@ -207,27 +217,18 @@ impl LibraryState {
         let (module, warnings) = stage(Stage::Lower, kernel, || big_stack::run("front end", lower))?;
         let module = Arc::new(KernelModule { module, constants: OnceLock::new() });
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        modules.clock += 1;
-        let now = modules.clock;
         if !warnings.list.is_empty() {
             modules.warnings.insert(kernel.to_owned(), warnings.render_text(false));
         }
-        modules.known.insert(kernel.to_owned(), (Arc::clone(&module), now));
-        if modules.known.len() > MODULES_KEPT {
-            let oldest =
-                modules.known.iter().min_by_key(|(_, (_, used))| *used).map(|(name, _)| name.clone());
-            oldest.map(|name| modules.known.remove(&name));
-        }
+        let displaced = modules.known.insert(kernel.to_owned(), Arc::clone(&module));
+        drop(modules);
+        drop(displaced);
         Ok(module)
     }
 
     fn known_module(&self, kernel: &str) -> Option<Arc<KernelModule>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        modules.clock += 1;
-        let now = modules.clock;
-        let (module, used) = modules.known.get_mut(kernel)?;
-        *used = now;
-        Some(Arc::clone(module))
+        modules.known.get(kernel).map(Arc::clone)
     }
 }
 

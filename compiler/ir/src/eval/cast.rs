@@ -24,6 +24,8 @@ pub fn eval_cast(op: CastOp, from: Scalar, to: Scalar, a: u64) -> u64 {
 
 /// The elements of a vector (or scalar) seen as elements of another type of the same total size.
 pub fn eval_bitcast(from: Scalar, elements: &[u64], to: Scalar) -> Vec<u64> {
+    let size = elements.len() * from.size() as usize;
+    debug_assert_eq!(size % to.size() as usize, 0, "{size} bytes are no whole elements of {}", to.name());
     let bytes: Vec<u8> =
         elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(from.size() as usize)).collect();
     bytes

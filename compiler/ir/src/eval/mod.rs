@@ -38,6 +38,8 @@ pub fn sign_extend(ty: Scalar, bits: u64) -> i64 {
 
 /// One-operand arithmetic.
 pub fn eval_unary(op: UnOp, ty: Scalar, a: u64) -> u64 {
+    debug_assert_eq!(a & !mask(ty), 0, "the bits of a {}, zero-extended", ty.name());
+    debug_assert_eq!(op == UnOp::FNeg, ty.is_float(), "{op:?} of a {}", ty.name());
     match op {
         UnOp::FNeg => a ^ (1 << (ty.bits() - 1)),
         UnOp::INeg => a.wrapping_neg() & mask(ty),
@@ -55,6 +57,7 @@ pub fn eval_binary(op: BinOp, ty: Scalar, a: u64, b: u64) -> u64 {
 
 /// A comparison of two scalars of type `ty`.
 pub fn eval_compare(op: CmpOp, ty: Scalar, a: u64, b: u64) -> bool {
+    debug_assert_eq!((a | b) & !mask(ty), 0, "the bits of two {}, zero-extended", ty.name());
     match op {
         CmpOp::Eq => a == b,
         CmpOp::Ne => a != b,

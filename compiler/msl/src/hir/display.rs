@@ -55,11 +55,11 @@ impl Types {
             TyKind::Error => write!(out, "<error>"),
             TyKind::Void => write!(out, "void"),
             TyKind::Nullptr => write!(out, "nullptr_t"),
-            TyKind::Scalar(scalar) => write!(out, "{}", scalar.name()),
+            TyKind::Scalar(scalar) => write!(out, "{}", scalar.msl_name()),
             TyKind::Vector { elem, len, packed } => {
-                write!(out, "{}{}{len}", if packed { "packed_" } else { "" }, elem.name())
+                write!(out, "{}{}{len}", if packed { "packed_" } else { "" }, elem.msl_name())
             }
-            TyKind::Matrix { elem, cols, rows } => write!(out, "{}{cols}x{rows}", elem.name()),
+            TyKind::Matrix { elem, cols, rows } => write!(out, "{}{cols}x{rows}", elem.msl_name()),
             TyKind::Pointer(pointee) => {
                 self.write_qual(out, pointee, depth);
                 write!(out, " *")

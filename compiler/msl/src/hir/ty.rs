@@ -3,7 +3,7 @@
 //! Invariant: array types have unqualified element types; the qualifiers of an array's elements are
 //! those of the array ([`QualTy`]). [`Types`] also owns the records and enumerations of the program.
 
-use super::scalar::ScalarTy;
+use super::ScalarTy;
 use crate::token::Name;
 use anymetal_ir::{Pieces, Space};
 use rustc_hash::FxHashMap;
@@ -282,7 +282,7 @@ impl Ty {
     pub const ULONG: Self = Self::scalar(ScalarTy::U64);
 
     /// `float`
-    pub const FLOAT: Self = Self::scalar(ScalarTy::Float);
+    pub const FLOAT: Self = Self::scalar(ScalarTy::F32);
 
     /// A scalar type.
     pub const fn scalar(scalar: ScalarTy) -> Self {

@@ -131,7 +131,7 @@ impl FunctionLowerer<'_, '_, '_> {
             (self.types().column_stride(from, rows), self.types().column_stride(to, rows));
         for n in 0..u64::from(cols) {
             let at = self.b.ptr_offset(source, (n * from_stride) as i64);
-            let column = self.b.load(at, ir::Type::Vector(from.ir(), rows), from.size());
+            let column = self.b.load(at, ir::Type::Vector(from.into(), rows), from.size());
             let column = self.convert_scalar(column, from, to);
             let at = self.b.ptr_offset(ptr, (n * to_stride) as i64);
             self.b.store(at, column, to.size());
@@ -160,7 +160,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 .iter()
                 .map(|&source| {
                     let at = self.b.ptr_offset(source, (n * stride) as i64);
-                    self.b.load(at, ir::Type::Vector(elem.ir(), rows), elem.size())
+                    self.b.load(at, ir::Type::Vector(elem.into(), rows), elem.size())
                 })
                 .collect();
             let column = match (&expr.kind, &columns[..]) {

@@ -58,7 +58,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
         let size = word(piece.size);
         let op = ir::Op::Load { ptr, align, volatile };
-        let raw = self.b.value(op, ir::Type::Scalar(size.ir()));
+        let raw = self.b.value(op, ir::Type::Scalar(size.into()));
         self.convert_scalar(raw, size, work)
     }
 
@@ -66,12 +66,12 @@ impl FunctionLowerer<'_, '_, '_> {
         if by == 0 {
             return value;
         }
-        let by = self.b.const_bits(work.ir(), u64::from(by));
+        let by = self.b.const_bits(work.into(), u64::from(by));
         self.b.binary(op, value, by)
     }
 
     fn masked(&mut self, value: ir::Value, mask: u64, work: ScalarTy) -> ir::Value {
-        let mask = self.b.const_bits(work.ir(), mask);
+        let mask = self.b.const_bits(work.into(), mask);
         self.b.binary(ir::BinOp::And, value, mask)
     }
 
@@ -91,7 +91,7 @@ impl FunctionLowerer<'_, '_, '_> {
             });
         }
         let value = value.expect("a member that is read has bits");
-        if !ty.is_signed_int() {
+        if !ty.is_signed() {
             return self.convert_scalar(value, work, ty);
         }
         let unused = work.size() * 8 - place.bits.width;

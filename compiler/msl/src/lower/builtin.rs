@@ -114,7 +114,7 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn arith(&mut self, function: ArithFn, elem: ScalarTy, values: &[ir::Value]) -> ir::Value {
         use ir::BinOp as B;
-        let (float, signed) = (elem.is_float(), elem.is_signed_int());
+        let (float, signed) = (elem.is_float(), elem.is_signed());
         let pick = |signed_op, unsigned_op| if signed { signed_op } else { unsigned_op };
         match function {
             ArithFn::Min if float => self.b.math(ir::MathFn::FMin, values.to_vec()),
@@ -159,8 +159,8 @@ impl FunctionLowerer<'_, '_, '_> {
                 operand = self.b.unary(ir::UnOp::FNeg, operand);
                 A::FAdd
             }
-            A::UMin if elem.is_signed_int() => A::SMin,
-            A::UMax if elem.is_signed_int() => A::SMax,
+            A::UMin if elem.is_signed() => A::SMin,
+            A::UMax if elem.is_signed() => A::SMax,
             other => other,
         };
         self.b.infer(ir::Op::AtomicRmw(op, values[0], operand))
@@ -170,7 +170,7 @@ impl FunctionLowerer<'_, '_, '_> {
 /// The operation on elements of that type; the table has the float minimum and maximum for all types.
 fn simd_op(op: ir::SimdOp, elem: ScalarTy) -> ir::SimdOp {
     use ir::SimdOp as S;
-    let pick = |signed, unsigned| if elem.is_signed_int() { signed } else { unsigned };
+    let pick = |signed, unsigned| if elem.is_signed() { signed } else { unsigned };
     match op {
         _ if elem.is_float() => op,
         S::FMin => pick(S::SMin, S::UMin),

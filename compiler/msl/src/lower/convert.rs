@@ -49,7 +49,7 @@ impl FunctionLowerer<'_, '_, '_> {
     pub(super) fn convert_scalar(&mut self, value: ir::Value, from: ScalarTy, to: ScalarTy) -> ir::Value {
         use ir::CastOp as C;
         let ty = self.b.func.ty(value);
-        if from == to || from.ir() == to.ir() {
+        if from == to || ir::Scalar::from(from) == ir::Scalar::from(to) {
             return value;
         }
         if to == ScalarTy::Bool {
@@ -59,21 +59,21 @@ impl FunctionLowerer<'_, '_, '_> {
         }
         let op = match (from.is_float(), to.is_float()) {
             (true, true) => C::FCast,
-            (true, false) if to.is_signed_int() => C::FToS,
+            (true, false) if to.is_signed() => C::FToS,
             (true, false) => C::FToU,
-            (false, true) if from.is_signed_int() => C::SToF,
+            (false, true) if from.is_signed() => C::SToF,
             (false, true) => C::UToF,
             (false, false) if to.size() < from.size() => C::Trunc,
-            (false, false) if from.is_signed_int() => C::SExt,
+            (false, false) if from.is_signed() => C::SExt,
             (false, false) => C::ZExt,
         };
         if let (Some(bits), ir::Type::Scalar(_), false, false) =
             (self.b.func.as_const(value), ty, from.is_float(), to.is_float())
         {
             // Indices are mostly literals; folding here keeps addresses constant from the start.
-            return self.b.const_bits(to.ir(), extend(bits, from));
+            return self.b.const_bits(to.into(), extend(bits, from));
         }
-        self.b.cast(op, value, ty.with_scalar(to.ir()))
+        self.b.cast(op, value, ty.with_scalar(to.into()))
     }
 
     pub(super) fn zero_like(&mut self, ty: ir::Type) -> ir::Value {
@@ -90,6 +90,6 @@ impl FunctionLowerer<'_, '_, '_> {
 
 /// The bits sign- or zero-extended to 64.
 fn extend(bits: u64, from: ScalarTy) -> u64 {
-    let unused = 64 - from.ir().bits();
-    if from.is_signed_int() { (((bits << unused) as i64) >> unused) as u64 } else { bits }
+    let unused = 64 - from.bits();
+    if from.is_signed() { (((bits << unused) as i64) >> unused) as u64 } else { bits }
 }

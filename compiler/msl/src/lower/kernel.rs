@@ -143,7 +143,7 @@ impl Lowerer<'_> {
     pub(super) fn element_type(&self, ty: hir::Ty) -> ir::ElementType {
         match *self.types().kind(ty) {
             hir::TyKind::Vector { elem, len, .. } => {
-                ir::ElementType::Vector { scalar: elem.ir(), signed: elem.is_signed_int(), count: len }
+                ir::ElementType::Vector { scalar: elem.into(), signed: elem.is_signed(), count: len }
             }
             // An atomic is a record around its scalar; the host sees the scalar.
             hir::TyKind::Record(id) => match &self.types().record(id).fields[..] {
@@ -151,9 +151,7 @@ impl Lowerer<'_> {
                 _ => ir::ElementType::Aggregate,
             },
             _ => match self.types().scalar_repr(ty) {
-                Some(scalar) => {
-                    ir::ElementType::Scalar { scalar: scalar.ir(), signed: scalar.is_signed_int() }
-                }
+                Some(scalar) => ir::ElementType::Scalar { scalar: scalar.into(), signed: scalar.is_signed() },
                 None => ir::ElementType::Aggregate,
             },
         }
@@ -205,7 +203,7 @@ fn dispatch_quadgroups(b: &mut ir::Builder<'_>, elem: ScalarTy) -> ir::Value {
     let [three, four] = [3, 4].map(|value| b.i32(value));
     let rounded = b.binary(ir::BinOp::Add, threads, three);
     let groups = b.binary(ir::BinOp::UDiv, rounded, four);
-    match elem.ir() {
+    match ir::Scalar::from(elem) {
         scalar if scalar.bits() == 32 => groups,
         scalar => b.cast(ir::CastOp::Trunc, groups, ir::Type::Scalar(scalar)),
     }
@@ -218,7 +216,7 @@ pub(super) fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: Scala
 
 /// A scalar or a vector of integers of the type that a kernel wants.
 fn fact_of_words(b: &mut ir::Builder<'_>, words: &[ir::Value], elem: ScalarTy) -> ir::Value {
-    let scalar = elem.ir();
+    let scalar = ir::Scalar::from(elem);
     let part = |&word: &ir::Value| match scalar.bits() {
         32 => word,
         bits if bits < 32 => b.cast(ir::CastOp::Trunc, word, ir::Type::Scalar(scalar)),

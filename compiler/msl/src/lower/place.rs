@@ -224,7 +224,7 @@ impl FunctionLowerer<'_, '_, '_> {
             Place::Swizzle { ptr, elem, picks } => {
                 let parts = picks.iter().map(|&pick| {
                     let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
-                    self.b.load(ptr, ir::Type::Scalar(elem.ir()), elem.size())
+                    self.b.load(ptr, ir::Type::Scalar((*elem).into()), elem.size())
                 });
                 let parts: Vec<_> = parts.collect();
                 let ty = self.value_type(ty.ty);

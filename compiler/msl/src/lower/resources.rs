@@ -165,7 +165,7 @@ impl Lowerer<'_> {
 /// Copies the extents and strides of a tensor into its record, in the type that they have there.
 fn copy_shape(b: &mut ir::Builder<'_>, record: ir::Value, shape: ir::Value, tensor: &hir::TensorParam) {
     let rank = i64::from(tensor.rank);
-    let scalar = tensor.index.ir();
+    let scalar = ir::Scalar::from(tensor.index);
     let bytes = i64::from(scalar.bits() / 8);
     for n in 0..2 * rank {
         let from = b.ptr_offset(shape, n * 8);

@@ -39,7 +39,7 @@ pub(super) struct Constants {
 /// The stage-in data of a kernel for reflection.
 pub(super) fn stage_inputs(kernel: &hir::Kernel) -> Vec<ir::StageInput> {
     let member = |member: &hir::StageInMember| {
-        let (scalar, signed, count) = (member.elem.ir(), member.elem.is_signed_int(), member.len);
+        let (scalar, signed, count) = (member.elem.into(), member.elem.is_signed(), member.len);
         let element = match count {
             1 => ir::ElementType::Scalar { scalar, signed },
             _ => ir::ElementType::Vector { scalar, signed, count },
@@ -197,7 +197,7 @@ impl Lowerer<'_> {
             let buffer = b.binary(ir::BinOp::LShr, steps, eight);
             let [buffer, index_buffer] = [buffer, indices].map(|word| buffer_of(b, constants, word));
             let arguments = vec![buffer, index_buffer, format, place, steps, indices, at, origin, size];
-            let value = b.value(ir::Op::Call(fetch, arguments), ir::Type::Vector(member.elem.ir(), 4));
+            let value = b.value(ir::Op::Call(fetch, arguments), ir::Type::Vector(member.elem.into(), 4));
             store_components(b, structure, member, value);
         }
         structure
@@ -279,7 +279,7 @@ fn store_components(
 ) {
     let bytes = member.elem.size() as i64;
     for n in 0..member.len {
-        let component = b.value(ir::Op::Extract(value, n), ir::Type::Scalar(member.elem.ir()));
+        let component = b.value(ir::Op::Extract(value, n), ir::Type::Scalar(member.elem.into()));
         let place = b.ptr_offset(structure, member.offset as i64 + i64::from(n) * bytes);
         b.store(place, component, bytes as u32);
     }

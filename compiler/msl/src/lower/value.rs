@@ -200,7 +200,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let elem = self.types().element(a.ty.ty).unwrap_or(hir::ScalarTy::U64);
         let (a, b) = (self.value(a), self.value(b));
         let scalar = self.b.func.ty(a).scalar().unwrap_or(ir::Scalar::I64);
-        assert_eq!(scalar, elem.ir(), "the comparison is of the operands' type");
+        assert_eq!(scalar, elem.into(), "the comparison is of the operands' type");
         self.at(span);
         self.b.compare(compare_op(op, elem), a, b)
     }
@@ -426,7 +426,7 @@ pub(super) fn unary_op(op: UnaryOp, elem: hir::ScalarTy) -> ir::UnOp {
 
 pub(super) fn binary_op(op: BinaryOp, elem: hir::ScalarTy) -> ir::BinOp {
     use ir::BinOp as B;
-    let signed = elem.is_signed_int();
+    let signed = elem.is_signed();
     match op {
         BinaryOp::Add if elem.is_float() => B::FAdd,
         BinaryOp::Sub if elem.is_float() => B::FSub,
@@ -454,7 +454,7 @@ pub(super) fn compare_op(op: CompareOp, elem: hir::ScalarTy) -> ir::CmpOp {
     let pick = |float, signed, unsigned| {
         if elem.is_float() {
             float
-        } else if elem.is_signed_int() {
+        } else if elem.is_signed() {
             signed
         } else {
             unsigned

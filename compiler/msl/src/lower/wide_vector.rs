@@ -50,9 +50,9 @@ impl FunctionLowerer<'_, '_, '_> {
         let (elem, len) = self.types().as_vector(expr.ty.ty).expect("wide vectors are vectors");
         match &expr.kind {
             ExprKind::Const(ConstValue::Vector(bits)) => {
-                bits.iter().map(|&bits| self.b.const_bits(elem.ir(), bits)).collect()
+                bits.iter().map(|&bits| self.b.const_bits(elem.into(), bits)).collect()
             }
-            ExprKind::Zero => vec![self.b.const_bits(elem.ir(), 0); usize::from(len)],
+            ExprKind::Zero => vec![self.b.const_bits(elem.into(), 0); usize::from(len)],
             ExprKind::Load(place) => {
                 let target = self.place(place);
                 self.read_elements(&target, place.ty)
@@ -128,7 +128,7 @@ impl FunctionLowerer<'_, '_, '_> {
             Place::Swizzle { ptr, elem, picks } => {
                 let picked = picks.iter().map(|&pick| {
                     let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
-                    self.b.load(ptr, ir::Type::Scalar(elem.ir()), elem.size())
+                    self.b.load(ptr, ir::Type::Scalar((*elem).into()), elem.size())
                 });
                 picked.collect()
             }
@@ -243,5 +243,5 @@ impl FunctionLowerer<'_, '_, '_> {
 }
 
 fn piece_type(elem: hir::ScalarTy, count: u8) -> ir::Type {
-    if count == 1 { ir::Type::Scalar(elem.ir()) } else { ir::Type::Vector(elem.ir(), count) }
+    if count == 1 { ir::Type::Scalar(elem.into()) } else { ir::Type::Vector(elem.into(), count) }
 }

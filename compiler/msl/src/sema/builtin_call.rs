@@ -170,7 +170,7 @@ impl<'a> Checker<'a> {
         let elem = self.types.element(value.ty.ty).filter(|_| is_plain);
         let fits = elem.is_some_and(|elem| match rule {
             ArgRule::Float => elem.is_float(),
-            ArgRule::Int => elem.is_int(),
+            ArgRule::Int => elem.is_integer(),
             ArgRule::Bool => elem == ScalarTy::Bool,
             _ => true,
         });

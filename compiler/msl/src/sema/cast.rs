@@ -165,11 +165,11 @@ impl<'a> Checker<'a> {
             (TyKind::Pointer(_), TyKind::Scalar(ScalarTy::Bool)) => {
                 Some(self.cast_value(CastKind::PointerToBool, value, to, span))
             }
-            (TyKind::Pointer(_), TyKind::Scalar(scalar)) if scalar.is_int() => {
+            (TyKind::Pointer(_), TyKind::Scalar(scalar)) if scalar.is_integer() => {
                 let bits = self.cast_value(CastKind::PointerToInt, value, Ty::ULONG, span);
                 Some(self.cast_value(CastKind::Convert, bits, to, span))
             }
-            (TyKind::Scalar(scalar), TyKind::Pointer(_)) if scalar.is_int() => {
+            (TyKind::Scalar(scalar), TyKind::Pointer(_)) if scalar.is_integer() => {
                 if super::convert::is_zero_literal(&value) {
                     return Some(Expr::value(ExprKind::Const(ConstValue::Null), to, span));
                 }

@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
             let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
             self.enum_insts[id.0 as usize].values.push((value, ty));
             let scalar = self.types.scalar_repr(ty).expect("an enumerator's type is an integer's");
-            let bits = value as u64 & anymetal_ir::eval::mask(scalar.ir());
+            let bits = value as u64 & anymetal_ir::eval::mask(scalar.into());
             let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
             self.in_scope(scope, |s| s.declare_local(enumerator.name, known, enumerator.span));
         }
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
         let (value, own) = *inst.values.get(n)?;
         let shown = if inst.is_complete { ty } else { own };
         let repr = self.types.scalar_repr(shown)?;
-        let bits = value as u64 & anymetal_ir::eval::mask(repr.ir());
+        let bits = value as u64 & anymetal_ir::eval::mask(repr.into());
         Some(Found::Enumerator(shown, ConstValue::Scalar(bits)))
     }
 
@@ -136,7 +136,7 @@ fn holds(scalar: ScalarTy, value: i128) -> bool {
     let bits = scalar.size() * 8;
     if scalar == ScalarTy::Bool {
         (0..=1).contains(&value)
-    } else if scalar.is_signed_int() {
+    } else if scalar.is_signed() {
         let half = 1i128 << (bits - 1);
         (-half..half).contains(&value)
     } else {

@@ -91,8 +91,8 @@ impl<'a> Checker<'a> {
     pub(super) fn integer_of(&self, ty: Ty, value: &ConstValue) -> Option<i128> {
         let scalar = self.types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
         let bits = value.as_scalar()?;
-        Some(if scalar.is_signed_int() {
-            i128::from(eval::sign_extend(scalar.ir(), bits))
+        Some(if scalar.is_signed() {
+            i128::from(eval::sign_extend(scalar.into(), bits))
         } else {
             i128::from(bits)
         })
@@ -118,7 +118,7 @@ impl<'a> Checker<'a> {
 
 /// The IR's operation for arithmetic on a scalar type.
 pub(super) fn ir_binary(op: BinaryOp, scalar: ScalarTy) -> BinOp {
-    let signed = scalar.is_signed_int();
+    let signed = scalar.is_signed();
     if scalar.is_float() {
         return match op {
             BinaryOp::Sub => BinOp::FSub,
@@ -156,7 +156,7 @@ pub(super) fn ir_unary(op: UnaryOp, scalar: ScalarTy) -> UnOp {
 
 /// The IR's operation for a comparison of a scalar type.
 pub(super) fn ir_compare(op: CompareOp, scalar: ScalarTy) -> CmpOp {
-    let (float, signed) = (scalar.is_float(), scalar.is_signed_int());
+    let (float, signed) = (scalar.is_float(), scalar.is_signed());
     match op {
         CompareOp::Eq if float => CmpOp::FEq,
         CompareOp::Ne if float => CmpOp::FNe,
@@ -182,7 +182,7 @@ pub(super) fn convert_scalar(from: ScalarTy, to: ScalarTy, bits: u64) -> u64 {
     if from == to {
         return bits;
     }
-    let (a, b) = (from.ir(), to.ir());
+    let (a, b) = (from.into(), to.into());
     if to == ScalarTy::Bool {
         return u64::from(if from.is_float() {
             eval::eval_compare(CmpOp::FNe, a, bits, 0)
@@ -192,12 +192,12 @@ pub(super) fn convert_scalar(from: ScalarTy, to: ScalarTy, bits: u64) -> u64 {
     }
     let op = match (from.is_float(), to.is_float()) {
         (true, true) => CastOp::FCast,
-        (true, false) if to.is_signed_int() => CastOp::FToS,
+        (true, false) if to.is_signed() => CastOp::FToS,
         (true, false) => CastOp::FToU,
-        (false, true) if from.is_signed_int() => CastOp::SToF,
+        (false, true) if from.is_signed() => CastOp::SToF,
         (false, true) => CastOp::UToF,
         (false, false) => {
-            let value = if from.is_signed_int() { eval::sign_extend(a, bits) as u64 } else { bits };
+            let value = if from.is_signed() { eval::sign_extend(a, bits) as u64 } else { bits };
             return value & eval::mask(b);
         }
     };
@@ -217,7 +217,7 @@ pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<Co
         TyKind::Vector { elem, len, .. } => {
             let size = elem.size() as usize;
             (0..usize::from(len))
-                .map(|n| read(bytes, n * size, elem.ir()))
+                .map(|n| read(bytes, n * size, elem.into()))
                 .collect::<Option<_>>()
                 .map(ConstValue::Vector)
         }
@@ -225,7 +225,7 @@ pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<Co
             (read(bytes, 0, Scalar::I64)? == 0).then_some(ConstValue::Null)
         }
         _ => match types.memory_scalar(ty) {
-            Some(scalar) => read(bytes, 0, scalar.ir()).map(ConstValue::Scalar),
+            Some(scalar) => read(bytes, 0, scalar.into()).map(ConstValue::Scalar),
             None => {
                 bytes.get(..types.layout(ty).size as usize).map(|bytes| ConstValue::Bytes(bytes.to_vec()))
             }

@@ -254,9 +254,9 @@ impl<'a> Checker<'a> {
 
     fn float_literal(&mut self, value: f64, suffix: FloatSuffix, span: Span) -> Expr {
         let (scalar, ir) = match suffix {
-            FloatSuffix::None | FloatSuffix::Float | FloatSuffix::Long => (ScalarTy::Float, Scalar::F32),
-            FloatSuffix::Half => (ScalarTy::Half, Scalar::F16),
-            FloatSuffix::Bfloat => (ScalarTy::Bfloat, Scalar::Bf16),
+            FloatSuffix::None | FloatSuffix::Float | FloatSuffix::Long => (ScalarTy::F32, Scalar::F32),
+            FloatSuffix::Half => (ScalarTy::F16, Scalar::F16),
+            FloatSuffix::Bfloat => (ScalarTy::BF16, Scalar::Bf16),
         };
         let bits = match ir {
             Scalar::F16 => u64::from(half::f16::from_f64(value).to_bits()),
@@ -364,7 +364,7 @@ impl<'a> Checker<'a> {
             let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem) && scalar.is_integral() && *y == 0;
             if !by_zero {
                 let ir = super::evaluate::ir_binary(op, scalar);
-                let bits = eval::eval_binary(ir, scalar.ir(), *x, *y);
+                let bits = eval::eval_binary(ir, scalar.into(), *x, *y);
                 return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span);
             }
         }

@@ -186,7 +186,7 @@ impl<'a> Checker<'a> {
         }
         let signed = matches!(conversion.kind, ConversionKind::Signed | ConversionKind::Character);
         let target = match (conversion.kind.is_float(), conversion.bits, signed) {
-            (true, ..) => ScalarTy::Float,
+            (true, ..) => ScalarTy::F32,
             (_, 64, true) => ScalarTy::I64,
             (_, 64, false) => ScalarTy::U64,
             (_, _, true) => ScalarTy::I32,

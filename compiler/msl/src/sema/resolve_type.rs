@@ -109,9 +109,9 @@ impl<'a> Checker<'a> {
             BuiltinType::UInt => ScalarTy::U32,
             BuiltinType::Long => ScalarTy::I64,
             BuiltinType::ULong => ScalarTy::U64,
-            BuiltinType::Half => ScalarTy::Half,
-            BuiltinType::Bfloat => ScalarTy::Bfloat,
-            BuiltinType::Float => ScalarTy::Float,
+            BuiltinType::Half => ScalarTy::F16,
+            BuiltinType::Bfloat => ScalarTy::BF16,
+            BuiltinType::Float => ScalarTy::F32,
             BuiltinType::Double => {
                 self.error("no-double", span, "`double` is not supported in Metal");
                 return Ty::ERROR;

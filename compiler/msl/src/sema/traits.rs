@@ -122,8 +122,8 @@ impl<'a> Checker<'a> {
             // Metal's are true of vectors, too.
             "__is_integral" => element.is_some_and(ScalarTy::is_integral),
             "__is_floating_point" => element.is_some_and(ScalarTy::is_float),
-            "__is_signed" => scalar.is_some_and(|s| s.is_float() || s.is_signed_int()),
-            "__is_unsigned" => scalar.is_some_and(ScalarTy::is_unsigned),
+            "__is_signed" => scalar.is_some_and(|s| s.is_float() || s.is_signed()),
+            "__is_unsigned" => scalar.is_some_and(|scalar| scalar.is_integral() && !scalar.is_signed()),
             "__is_scalar" => {
                 scalar.is_some() || matches!(kind, TyKind::Enum(_) | TyKind::Pointer(_) | TyKind::Nullptr)
             }

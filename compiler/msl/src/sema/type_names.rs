@@ -21,9 +21,9 @@ fn scalar(name: &str) -> Option<ScalarTy> {
         "uint" | "uint32_t" => ScalarTy::U32,
         "long" | "int64_t" | "ptrdiff_t" | "intptr_t" => ScalarTy::I64,
         "ulong" | "uint64_t" | "size_t" | "uintptr_t" => ScalarTy::U64,
-        "half" | "float16_t" => ScalarTy::Half,
-        "bfloat" | "bfloat16_t" => ScalarTy::Bfloat,
-        "float" | "float32_t" => ScalarTy::Float,
+        "half" | "float16_t" => ScalarTy::F16,
+        "bfloat" | "bfloat16_t" => ScalarTy::BF16,
+        "float" | "float32_t" => ScalarTy::F32,
         _ => return None,
     })
 }

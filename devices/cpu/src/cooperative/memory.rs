@@ -1,8 +1,8 @@
 //! What each threadgroup of a cooperative launch has to itself: a stack, threadgroup memory, scratch.
 //!
-//! Owns [`GroupMemory`], and [`Kept`], which keeps that of a kernel's last launch for its next. Invariants:
-//! an inaccessible page lies below each stack, no two threadgroups share a byte, and threadgroups begin
-//! with threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
+//! Owns [`GroupMemory`], and [`CachedGroupMemory`], which caches that of a kernel's last launch for its next.
+//! Invariants: an inaccessible page is below each stack, no two threadgroups share a byte, and threadgroups
+//! begin with threadgroup memory and scratch that are zero ([`GroupMemory::to_clear`]).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -97,9 +97,9 @@ fn stride(needs: WorkerNeeds) -> u64 {
 
 /// The memory of a kernel's last cooperative launch.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Option<GroupMemory>>);
+pub(crate) struct CachedGroupMemory(Mutex<Option<GroupMemory>>);
 
-impl Kept {
+impl CachedGroupMemory {
     /// Memory for a launch; on failure the bytes that were requested.
     pub(super) fn take(
         &self,

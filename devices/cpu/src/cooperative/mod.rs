@@ -24,8 +24,8 @@ use crate::pool::{HelperPanicked, Pool};
 use crate::simdgroups::{Code, OutOfStacks};
 use crate::stacks::Stacks;
 use crate::worker_memory::WorkerNeeds;
+pub(crate) use memory::CachedGroupMemory;
 use memory::GroupMemory;
-pub(crate) use memory::Kept;
 use rounds::Rounds;
 
 /// The most stacks of a cooperative launch: each has two ranges of pages, of which a process may have 65530
@@ -119,7 +119,7 @@ pub(crate) struct Cooperative<'a> {
     pub(crate) stack_bytes: usize,
     pub(crate) guard: Option<Guard>,
     /// Memory of launches before.
-    pub(crate) kept: &'a Kept,
+    pub(crate) group_memory: &'a CachedGroupMemory,
 }
 
 /// Why a cooperative launch failed.
@@ -148,7 +148,7 @@ impl<'a> Cooperative<'a> {
     /// The entry may be called with `launch`, by the rules of [`anymetal_hal::launch`], for each threadgroup
     /// once, and uses no more than `stack_bytes` of stack.
     pub(crate) unsafe fn run(self, pool: &Pool, priority: Priority) -> Result<(), Failure> {
-        let memory = self.kept.take(self.groups, self.needs, self.stack_bytes, self.guard);
+        let memory = self.group_memory.take(self.groups, self.needs, self.stack_bytes, self.guard);
         let memory = memory.map_err(|requested| Failure::OutOfMemory { requested })?;
         // SAFETY: the table outlives the call, and is constant during it.
         let launch = unsafe { &*self.launch };
@@ -171,7 +171,7 @@ impl<'a> Cooperative<'a> {
         for member in members.0 {
             self.code.keep(member.into_inner().stacks);
         }
-        self.kept.keep(memory);
+        self.group_memory.keep(memory);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ unsafe extern "C" fn count(launch: *const CpuLaunch, worker: *const CpuWorker, f
             // SAFETY: as above.
             unsafe { at.cast::<[u64; 8]>().write([first * 1000 + round; 8]) };
         }
-        // Kept in registers or on the stack.
+        // CachedGroupMemory in registers or on the stack.
         let sums = std::hint::black_box([first as f64 + round as f64; 4]);
         shared.reached[first as usize].store(round, Ordering::Relaxed);
         // SAFETY: with the worker of this call.
@@ -62,7 +62,7 @@ unsafe extern "C" fn count(launch: *const CpuLaunch, worker: *const CpuWorker, f
     }
 }
 
-fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
+fn run(shared: &Shared, threads: usize, guard: Option<Guard>, group_memory: &CachedGroupMemory) {
     let pool = Pool::start(PoolOptions { threads, pinned: false }).unwrap();
     let (stop, fault) = (AtomicU32::new(0), FaultRecord::default());
     let groups = shared.reached.len() as u64;
@@ -79,7 +79,7 @@ fn run(shared: &Shared, threads: usize, guard: Option<Guard>, kept: &Kept) {
         needs,
         stack_bytes: STACK_BYTES,
         guard,
-        kept,
+        group_memory,
     };
     // SAFETY: `count` is made for this table and needs little stack.
     unsafe { cooperative.run(&pool, Priority::Normal) }.unwrap();
@@ -91,7 +91,7 @@ fn shared_of(groups: usize, ends_apart: bool) -> Shared {
 
 #[test]
 fn all_threadgroups_meet_at_each_barrier() {
-    let kept = Kept::default();
+    let kept = CachedGroupMemory::default();
     for threads in [1, 2, 4] {
         for groups in [1, 2, 3, 40, 300] {
             let shared = shared_of(groups, false);
@@ -106,7 +106,7 @@ fn all_threadgroups_meet_at_each_barrier() {
 fn those_that_have_ended_are_not_waited_for() {
     for guard in [None, Some(Guard::Behind), Some(Guard::Before)] {
         let shared = shared_of(20, true);
-        run(&shared, 3, guard, &Kept::default());
+        run(&shared, 3, guard, &CachedGroupMemory::default());
         assert_eq!(shared.mistakes.load(Ordering::Relaxed), 0);
         let reached: Vec<u64> =
             shared.reached.iter().map(|reached| reached.load(Ordering::Relaxed)).collect();
@@ -117,7 +117,7 @@ fn those_that_have_ended_are_not_waited_for() {
 #[test]
 fn memory_is_apart_aligned_and_kept() {
     let needs = WorkerNeeds { threadgroup_bytes: 100, scratch_bytes: 1 };
-    let kept = Kept::default();
+    let kept = CachedGroupMemory::default();
     let memory = kept.take(5, needs, STACK_BYTES, None).unwrap();
     let mut places: Vec<usize> = (0..5)
         .map(|group| memory.worker(group))

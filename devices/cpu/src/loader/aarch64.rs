@@ -30,11 +30,11 @@ pub(super) fn apply(kind: u32, bytes: &mut [u8], operands: Operands) -> Result<(
         elf::R_AARCH64_ABS64 => *field(bytes)? = operands.target.to_le_bytes(),
         elf::R_AARCH64_PREL64 => *field(bytes)? = operands.distance().to_le_bytes(),
         elf::R_AARCH64_ABS32 => {
-            let value = u32::try_from(operands.target).map_err(|_| Misfit::Reach)?;
+            let value = u32::try_from(operands.target).map_err(|_| Misfit::ResidentMemory)?;
             *field(bytes)? = value.to_le_bytes();
         }
         elf::R_AARCH64_PREL32 => {
-            let value = i32::try_from(operands.distance()).map_err(|_| Misfit::Reach)?;
+            let value = i32::try_from(operands.distance()).map_err(|_| Misfit::ResidentMemory)?;
             *field(bytes)? = value.to_le_bytes();
         }
         elf::R_AARCH64_ADR_PREL_LO21 => set_adr(bytes, operands.distance())?,
@@ -55,7 +55,7 @@ pub(super) fn apply(kind: u32, bytes: &mut [u8], operands: Operands) -> Result<(
         elf::R_AARCH64_CALL26 | elf::R_AARCH64_JUMP26 => {
             let distance = operands.distance();
             if distance & 3 != 0 {
-                return Err(Misfit::Reach);
+                return Err(Misfit::ResidentMemory);
             }
             let words = signed_field(distance >> 2, 26)?;
             patch(bytes, 0x03ff_ffff, words)?;
@@ -69,7 +69,7 @@ pub(super) fn apply(kind: u32, bytes: &mut [u8], operands: Operands) -> Result<(
 fn signed_field(value: i64, bits: u32) -> Result<u32, Misfit> {
     let limit = 1i64 << (bits - 1);
     if !(-limit..limit).contains(&value) {
-        return Err(Misfit::Reach);
+        return Err(Misfit::ResidentMemory);
     }
     Ok(value as u32 & ((1 << bits) - 1))
 }
@@ -92,7 +92,7 @@ fn set_adr(bytes: &mut [u8], value: i64) -> Result<(), Misfit> {
 fn set_page_offset(bytes: &mut [u8], target: u64, scale: u32) -> Result<(), Misfit> {
     let offset = (target & 0xfff) as u32;
     if offset & ((1 << scale) - 1) != 0 {
-        return Err(Misfit::Reach);
+        return Err(Misfit::ResidentMemory);
     }
     patch(bytes, 0x003f_fc00, (offset >> scale) << 10)
 }
@@ -123,8 +123,8 @@ mod tests {
         // bl .+8 and b .-4
         assert_eq!(applied(elf::R_AARCH64_CALL26, 0x9400_0000, 0x1008, 0x1000), Ok(0x9400_0002));
         assert_eq!(applied(elf::R_AARCH64_JUMP26, 0x1400_0000, 0x0ffc, 0x1000), Ok(0x17ff_ffff));
-        assert_eq!(applied(elf::R_AARCH64_CALL26, 0x9400_0000, 1 << 27, 0), Err(Misfit::Reach));
-        assert_eq!(applied(elf::R_AARCH64_CALL26, 0x9400_0000, 2, 0), Err(Misfit::Reach));
+        assert_eq!(applied(elf::R_AARCH64_CALL26, 0x9400_0000, 1 << 27, 0), Err(Misfit::ResidentMemory));
+        assert_eq!(applied(elf::R_AARCH64_CALL26, 0x9400_0000, 2, 0), Err(Misfit::ResidentMemory));
     }
 
     #[test]
@@ -135,6 +135,9 @@ mod tests {
         // add x0, x0, #0x123 and ldr q0, [x0, #0x120]
         assert_eq!(applied(elf::R_AARCH64_ADD_ABS_LO12_NC, 0x9100_0000, 0x5123, 0), Ok(0x9104_8c00));
         assert_eq!(applied(elf::R_AARCH64_LDST128_ABS_LO12_NC, 0x3dc0_0000, 0x5120, 0), Ok(0x3dc0_4800));
-        assert_eq!(applied(elf::R_AARCH64_LDST128_ABS_LO12_NC, 0x3dc0_0000, 0x5128, 0), Err(Misfit::Reach));
+        assert_eq!(
+            applied(elf::R_AARCH64_LDST128_ABS_LO12_NC, 0x3dc0_0000, 0x5128, 0),
+            Err(Misfit::ResidentMemory)
+        );
     }
 }

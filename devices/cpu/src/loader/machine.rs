@@ -41,7 +41,7 @@ pub(super) enum Misfit {
     /// The place lies outside its section.
     Outside,
     /// The value does not fit the field.
-    Reach,
+    ResidentMemory,
     /// The type is none of ours.
     Kind,
 }

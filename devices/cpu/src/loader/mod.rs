@@ -207,7 +207,7 @@ impl Link<'_, '_> {
         machine.apply(kind, place, operands).map_err(|misfit| match misfit {
             Misfit::Outside => outside(),
             Misfit::Kind => LoadError::UnsupportedRelocation { machine, kind },
-            Misfit::Reach => LoadError::OutOfReach { machine, kind, target: self.name_of(symbol) },
+            Misfit::ResidentMemory => LoadError::OutOfReach { machine, kind, target: self.name_of(symbol) },
         })
     }
 

@@ -24,11 +24,11 @@ pub(super) fn apply(kind: u32, bytes: &mut [u8], operands: Operands) -> Result<(
         elf::R_X86_64_64 => *field(bytes)? = operands.target.to_le_bytes(),
         elf::R_X86_64_PC64 => *field(bytes)? = operands.distance().to_le_bytes(),
         elf::R_X86_64_32 => {
-            let value = u32::try_from(operands.target).map_err(|_| Misfit::Reach)?;
+            let value = u32::try_from(operands.target).map_err(|_| Misfit::ResidentMemory)?;
             *field(bytes)? = value.to_le_bytes();
         }
         elf::R_X86_64_32S => {
-            let value = i32::try_from(operands.target.cast_signed()).map_err(|_| Misfit::Reach)?;
+            let value = i32::try_from(operands.target.cast_signed()).map_err(|_| Misfit::ResidentMemory)?;
             *field(bytes)? = value.to_le_bytes();
         }
         elf::R_X86_64_PC32
@@ -37,7 +37,7 @@ pub(super) fn apply(kind: u32, bytes: &mut [u8], operands: Operands) -> Result<(
         | elf::R_X86_64_GOTPCRELX
         | elf::R_X86_64_REX_GOTPCRELX
         | elf::R_X86_64_CODE_4_GOTPCRELX => {
-            let value = i32::try_from(operands.distance()).map_err(|_| Misfit::Reach)?;
+            let value = i32::try_from(operands.distance()).map_err(|_| Misfit::ResidentMemory)?;
             *field(bytes)? = value.to_le_bytes();
         }
         _ => return Err(Misfit::Kind),
@@ -64,8 +64,8 @@ mod tests {
         apply(elf::R_X86_64_PC32, &mut bytes, near).expect("fits");
         assert_eq!(bytes[..4], (-16i32).to_le_bytes());
         let far = Operands { target: 0x1_0000_0000, place: 0 };
-        assert_eq!(apply(elf::R_X86_64_PLT32, &mut bytes, far), Err(Misfit::Reach));
-        assert_eq!(apply(elf::R_X86_64_32, &mut bytes, far), Err(Misfit::Reach));
+        assert_eq!(apply(elf::R_X86_64_PLT32, &mut bytes, far), Err(Misfit::ResidentMemory));
+        assert_eq!(apply(elf::R_X86_64_32, &mut bytes, far), Err(Misfit::ResidentMemory));
         assert_eq!(apply(elf::R_X86_64_64, &mut bytes[..7], far), Err(Misfit::Outside));
         assert_eq!(apply(elf::R_X86_64_TPOFF32, &mut bytes, near), Err(Misfit::Kind));
         assert_eq!(need(elf::R_X86_64_TPOFF32), None);

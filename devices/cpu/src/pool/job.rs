@@ -12,7 +12,7 @@ use std::time::Instant;
 use anymetal_hal::queue::Priority;
 use anymetal_hal::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, SPIN};
 
-use super::{Body, HelperPanicked, Mode, Pool, PoolShared, Seat, Share, Work};
+use super::{Body, HelperPanicked, Mode, Pool, PoolShared, PoolWork, Seat, Share};
 use crate::affinity;
 
 /// A claim is this share of what is left per participant: coarse at first, fine at the end.
@@ -174,7 +174,7 @@ impl<'a> Visit<'a> {
     /// Joins the most urgent job that a worker on this processor is of use to.
     pub(super) fn of_an_open_job(
         shared: &'a PoolShared,
-        work: &Work,
+        work: &PoolWork,
         processor: Option<usize>,
     ) -> Option<Self> {
         let mut best: Option<(ListedJob, &Job<'_>)> = None;

@@ -19,7 +19,7 @@ use anymetal_hal::error::DeviceError;
 use super::execution::{deadline_exceeded, panicked};
 use super::{QueueCore, Role};
 use crate::command_buffer::{CommandStep, LaunchTables, each_buffer};
-use crate::execute::{Ended, Executor, Reach};
+use crate::execute::{Ended, Executor, ResidentMemory};
 use crate::inline_policy;
 use crate::pipeline::cpu_pipeline;
 use crate::pool::SchedulePlace;
@@ -117,7 +117,7 @@ impl<'a> Lead<'a> {
         };
         let pipeline =
             cpu_pipeline(dispatch.pipeline()).expect("a prepared dispatch has a pipeline of this device");
-        let reach = Reach { submission, residency: &tables.residency };
+        let reach = ResidentMemory { submission, residency: &tables.residency };
         match executor.dispatch(pipeline, dispatch.bindings(), prepared, tables, reach)? {
             Ended::Completely => Ok(()),
             Ended::Stopped => {

@@ -12,24 +12,24 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::WhenFull;
 use anymetal_hal::sync::MutexGuard;
 
-use super::{QueueCore, Role, State};
+use super::{QueueCore, QueueState, Role};
 
 /// After work that took longer, waking whoever waits for its place costs little in comparison.
 const WORTH_WAKING: Duration = Duration::from_micros(100);
 
-impl State {
+impl QueueState {
     /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for
     /// each free place would cost more than brief work, for a quarter of the places it is worth it. While the
     /// queue waits for an event each place counts: the event may be what the submitter would do next.
     pub(super) fn frees_enough(&self, limit: usize, took: Duration) -> bool {
         let each_counts = self.role == Role::Blocked || took > WORTH_WAKING;
         let enough = if each_counts { limit - 1 } else { limit - limit / 4 };
-        self.crowding > 0 && self.in_flight <= enough
+        self.waiting_submitters > 0 && self.in_flight <= enough
     }
 }
 
 impl QueueCore {
-    pub(super) fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, State>, DeviceError> {
+    pub(super) fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, QueueState>, DeviceError> {
         let limit = self.limit();
         let state = self.lock();
         let until = match self.descriptor.when_full {
@@ -43,10 +43,10 @@ impl QueueCore {
         let waker = || Waker::from(Arc::new(SpaceAlarm(Arc::clone(self))));
         let _alarm = by_alarm.then(|| AlarmGuard::set(clock, until, waker()));
         let mut state = self.lock();
-        state.crowding += 1;
+        state.waiting_submitters += 1;
         while state.in_flight >= limit {
             if clock.now() >= until {
-                state.crowding -= 1;
+                state.waiting_submitters -= 1;
                 return Err(DeviceError::QueueFull { limit });
             }
             state = match clock.real_time_until(until) {
@@ -54,12 +54,12 @@ impl QueueCore {
                 None => self.space.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
-        state.crowding -= 1;
+        state.waiting_submitters -= 1;
         Ok(state)
     }
 
     /// The place of what took so long is free.
-    pub(super) fn give_place_back(&self, took: Duration) {
+    pub(super) fn release_slot(&self, took: Duration) {
         let mut state = self.lock();
         state.in_flight -= 1;
         self.device.serial_submissions.end();

@@ -20,7 +20,7 @@ use anymetal_hal::queue::Priority;
 use super::QueueCore;
 use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
 use crate::device::DeviceShared;
-use crate::execute::{Ended, Executor, Reach};
+use crate::execute::{Ended, Executor, ResidentMemory};
 use crate::indirect::cpu_indirect;
 use crate::inline_policy::{self, Expected};
 use crate::pipeline::cpu_pipeline;
@@ -190,7 +190,7 @@ impl CommandBuffer {
         step: &CommandStep,
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
-        let reach = Reach { submission: &self.submission, residency: &self.tables.residency };
+        let reach = ResidentMemory { submission: &self.submission, residency: &self.tables.residency };
         let launch = |dispatch: &Dispatch, prepared: &PreparedDispatch| {
             let pipeline = cpu_pipeline(dispatch.pipeline());
             let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");

@@ -61,7 +61,7 @@ impl Modelled {
         self.ended.store(true, Ordering::Release);
         self.worker.join().unwrap();
         let state = self.queue.core.lock();
-        assert_eq!((state.in_flight, state.pending.len(), state.crowding), (0, 0, 0));
+        assert_eq!((state.in_flight, state.pending.len(), state.waiting_submitters), (0, 0, 0));
         assert!(matches!(state.role, Role::Idle | Role::Scheduled), "{:?}", state.role);
     }
 }

@@ -10,7 +10,7 @@ use crate::launch_memory::LaunchMemory;
 const STACK_BYTES: usize = 64 << 10;
 const LANES: u32 = 32;
 
-/// State that the code below shares through the first buffer.
+/// MemberState that the code below shares through the first buffer.
 #[derive(Default)]
 struct Shared {
     turn: AtomicU32,
@@ -37,7 +37,7 @@ unsafe extern "C" fn wait_downwards(
     // SAFETY: as the device promises.
     let threads = threads_of(unsafe { &*launch }, first);
     let count = threads.div_ceil(LANES);
-    // Kept in registers or on the stack.
+    // CachedGroupMemory in registers or on the stack.
     let kept = std::hint::black_box([f64::from(own); 8]);
     for round in 0..2 {
         while shared.turn.load(Ordering::Relaxed) != round * count + (count - 1 - own) {
@@ -111,12 +111,12 @@ fn simdgroups_wait_for_later_ones_and_meet_at_barriers() {
 fn stacks_are_kept_for_the_next_launch() {
     let simdgroups = simdgroups();
     run(&Shared::default(), &simdgroups, [64, 1, 1], [64, 1, 1]);
-    let first = simdgroups.kept()[0].end(0);
+    let first = simdgroups.group_memory()[0].end(0);
     run(&Shared::default(), &simdgroups, [64, 1, 1], [64, 1, 1]);
-    assert_eq!(simdgroups.kept()[0].end(0), first);
+    assert_eq!(simdgroups.group_memory()[0].end(0), first);
     // Too few for a larger threadgroup.
     run(&Shared::default(), &simdgroups, [96, 1, 1], [96, 1, 1]);
-    assert_eq!(simdgroups.kept().iter().map(Stacks::count).collect::<Vec<_>>(), [3]);
+    assert_eq!(simdgroups.group_memory().iter().map(Stacks::count).collect::<Vec<_>>(), [3]);
 }
 
 #[test]

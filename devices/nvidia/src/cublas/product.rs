@@ -3,7 +3,10 @@
 //! Owns [`Product`]: sizes and places of matrices in rows. Invariant: plain data; cuBLAS counts in columns,
 //! so a product is computed as its transpose, which [`crate::cublas::Handle::multiply`] does.
 
-/// The type of a matrix's elements.
+use anymetal_hal::artifact::ScalarType;
+
+/// The type of a matrix's elements: those scalar types that the products take. A type of its own, so that a
+/// [`Product`] cannot name another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Element {
     /// `half`.
@@ -12,6 +15,18 @@ pub enum Element {
     BF16,
     /// `float`.
     F32,
+}
+
+impl Element {
+    /// The type, if there are products of it.
+    pub fn of(scalar: ScalarType) -> Option<Self> {
+        match scalar {
+            ScalarType::F16 => Some(Element::F16),
+            ScalarType::BF16 => Some(Element::BF16),
+            ScalarType::F32 => Some(Element::F32),
+            _ => None,
+        }
+    }
 }
 
 /// A matrix in the card's memory.

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cublas::product::{Element, Matrix, Product};
 use crate::cublas::{Cublas, CublasError, Handle};
-use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 
 use crate::driver::DriverError;
@@ -83,12 +82,8 @@ impl Products {
 
 fn addressed(product: &MatrixProduct<u64>) -> Result<Product, DriverError> {
     let matrix = |operand: &MatrixOperand<u64>| {
-        let element = match operand.element {
-            ScalarType::F16 => Element::F16,
-            ScalarType::BF16 => Element::BF16,
-            ScalarType::F32 => Element::F32,
-            other => return Err(DriverError::Refused(format!("products of {other:?} elements"))),
-        };
+        let refused = || DriverError::Refused(format!("products of {} elements", operand.element));
+        let element = Element::of(operand.element).ok_or_else(refused)?;
         let (row_stride, batch_stride) = (operand.row_stride, operand.batch_stride);
         let address = operand.buffer + operand.offset;
         Ok(Matrix { address, element, row_stride, batch_stride, transposed: operand.transposed })

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::CompileArgs;
 use crate::failure::Failure;
 use crate::output;
-use crate::scalar;
 
 /// Reflects the kernels.
 pub(crate) fn reflect(args: &CompileArgs, library: &Library, kernels: &[String]) -> Result<(), Failure> {
@@ -191,7 +190,7 @@ fn access(access: Access) -> &'static str {
 /// The command line's name of the scalar that the element is made of, if it is.
 fn element_scalar(element: &ElementType) -> Option<&'static str> {
     match element {
-        ElementType::Scalar(kind) | ElementType::Vector(kind, _) => Some(scalar::name_of(*kind)),
+        ElementType::Scalar(kind) | ElementType::Vector(kind, _) => Some(kind.name()),
         ElementType::Struct(_) | ElementType::Other => None,
     }
 }

@@ -10,7 +10,6 @@ use anymetal::{Buffer, Device};
 use super::contents::Contents;
 use super::spec::{ArgumentSpec, Spec};
 use crate::failure::Failure;
-use crate::scalar;
 
 /// An argument with its buffer.
 #[derive(Debug)]
@@ -126,7 +125,7 @@ fn padded_values(argument: &ArgumentInfo, spec: &Spec) -> Option<Spec> {
     let (ElementType::Vector(_, 3), Spec::Values(scalar, values)) = (&argument.element, spec) else {
         return None;
     };
-    let is_padded = values.len() == 3 && argument.element_size == 4 * scalar.size();
+    let is_padded = values.len() == 3 && argument.element_size == u64::from(4 * scalar.size());
     is_padded.then(|| Spec::Values(*scalar, values.iter().copied().chain([0]).collect()))
 }
 
@@ -137,7 +136,7 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
         // The layout is the caller's, the size is not.
         return match spec {
             Spec::Values(scalar, values) if argument.is_reference => {
-                check_count(argument, values.len() as u64, argument.element_size / scalar.size())
+                check_count(argument, values.len() as u64, argument.element_size / u64::from(scalar.size()))
             }
             _ => Ok(()),
         };
@@ -150,16 +149,16 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
             return Err(format!(
                 "its elements are `{}` ({}), but {} was given",
                 argument.type_name,
-                scalar::name_of(declared),
-                scalar::name_of(given)
+                declared.name(),
+                given.name()
             ));
         }
     }
     if let Spec::Values(scalar, values) = spec {
-        check_count(argument, values.len() as u64, argument.element_size / scalar.size())?;
+        check_count(argument, values.len() as u64, argument.element_size / u64::from(scalar.size()))?;
     }
     if let ElementType::Vector(_, lanes) = argument.element {
-        let padded = lanes == 3 && argument.element_size == 4 * declared.size();
+        let padded = lanes == 3 && argument.element_size == u64::from(4 * declared.size());
         if padded && contents.shape().is_some_and(|shape| shape.len() > 1 && shape.last() == Some(&3)) {
             return Err(format!(
                 "a `{}` takes the room of four elements: give the array a last dimension of 4, or declare \

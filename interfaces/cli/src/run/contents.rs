@@ -68,8 +68,8 @@ impl Contents {
             Contents::Npy { header, .. } => header.data_bytes,
             Contents::Binary { bytes, .. } => *bytes,
             // The product was checked when the specification was parsed.
-            Contents::Generated { scalar, count, .. } => count.saturating_mul(scalar.size()),
-            Contents::Values { scalar, values } => scalar.size() * values.len() as u64,
+            Contents::Generated { scalar, count, .. } => count.saturating_mul(scalar.size().into()),
+            Contents::Values { scalar, values } => u64::from(scalar.size()) * values.len() as u64,
             Contents::Bytes(bytes) => bytes.len() as u64,
         }
     }
@@ -151,7 +151,7 @@ fn generate(
     count: u64,
     buffer: &Buffer<u8>,
 ) -> Result<(), Failure> {
-    let per_piece = PIECE_BYTES as u64 / scalar.size();
+    let per_piece = PIECE_BYTES as u64 / u64::from(scalar.size());
     let mut random = match generator {
         Generator::Random(seed) => SplitMix64::new(seed),
         Generator::Zeros | Generator::Iota => SplitMix64::new(0),
@@ -162,13 +162,13 @@ fn generate(
         let end = count.min(done + per_piece);
         piece.clear();
         match generator {
-            Generator::Zeros => piece.resize(((end - done) * scalar.size()) as usize, 0),
+            Generator::Zeros => piece.resize((end - done) as usize * scalar.size() as usize, 0),
             Generator::Iota => (done..end).for_each(|index| scalar::push_iota(scalar, index, &mut piece)),
             Generator::Random(_) => {
                 (done..end).for_each(|_| scalar::push_random(scalar, random.next_number(), &mut piece));
             }
         }
-        buffer.write_at((done * scalar.size()) as usize, &piece)?;
+        buffer.write_at(done as usize * scalar.size() as usize, &piece)?;
         done = end;
     }
     Ok(())

@@ -107,10 +107,10 @@ impl<'a> Output<'a> {
 
 /// One dimension of scalars, two of vectors and structures. Bytes beyond the last whole element are left out.
 fn shape_of(argument: &ArgumentInfo, scalar: ScalarType, bytes: u64) -> Vec<u64> {
-    let per_element = argument.element_size / scalar.size();
+    let per_element = argument.element_size / u64::from(scalar.size());
     let is_scalar = matches!(argument.element, ElementType::Scalar(_));
     if is_scalar || per_element <= 1 || bytes < argument.element_size {
-        return vec![bytes / scalar.size()];
+        return vec![bytes / u64::from(scalar.size())];
     }
     vec![bytes / argument.element_size, per_element]
 }
@@ -173,7 +173,7 @@ impl PendingSave<'_> {
         let failed =
             |error: std::io::Error| Failure::Input(format!("cannot write {}: {error}", self.path.display()));
         let Output { buffer, scalar, shape, .. } = &self.output;
-        let bytes = (shape.iter().product::<u64>() * scalar.size()) as usize;
+        let bytes = shape.iter().product::<u64>() as usize * scalar.size() as usize;
         let mut file = BufWriter::new(File::create(&self.path).map_err(failed)?);
         file.write_all(&npy::header_bytes(*scalar, shape)).map_err(failed)?;
         let mut piece = vec![0; PIECE_BYTES.min(bytes)];
@@ -221,8 +221,8 @@ impl PendingPrint<'_> {
     /// Reads the elements.
     pub(crate) fn read(&self) -> Result<Printed, Failure> {
         let Output { argument, buffer, scalar, .. } = &self.output;
-        let all = buffer.len() as u64 / scalar.size();
-        let mut bytes = vec![0; (self.count.min(all) * scalar.size()) as usize];
+        let all = buffer.len() as u64 / u64::from(scalar.size());
+        let mut bytes = vec![0; self.count.min(all) as usize * scalar.size() as usize];
         buffer.read_into(0, &mut bytes)?;
         let values = bytes.chunks_exact(scalar.size() as usize).map(|bytes| scalar::show(*scalar, bytes));
         Ok(Printed {
@@ -239,13 +239,7 @@ impl Printed {
     /// One line of text output.
     pub(crate) fn to_text(&self) -> String {
         let more = if self.all > self.values.len() as u64 { " …" } else { "" };
-        format!(
-            "{} ({} {}): {}{more}",
-            self.name,
-            self.all,
-            scalar::name_of(self.scalar),
-            self.values.join(" ")
-        )
+        format!("{} ({} {}): {}{more}", self.name, self.all, self.scalar.name(), self.values.join(" "))
     }
 
     /// For programs: numbers where JSON has them, strings for infinities and NaNs.
@@ -255,7 +249,7 @@ impl Printed {
         json!({
             "index": self.index,
             "name": self.name,
-            "type": scalar::name_of(self.scalar),
+            "type": self.scalar.name(),
             "count": self.all,
             "values": self.values.iter().map(value).collect::<Vec<Value>>(),
         })

@@ -87,7 +87,7 @@ impl Spec {
                 "sampler" => return parse_sampler(rest).map(Spec::Sampler),
                 _ => {}
             }
-            if let Some(declared) = scalar::type_named(head) {
+            if let Some(declared) = ScalarType::named(head) {
                 let values = rest.split(',').map(|value| scalar::parse(declared, value.trim()));
                 return Ok(Spec::Values(declared, values.collect::<Result<_, _>>()?));
             }
@@ -160,10 +160,10 @@ fn generated(
     if parts.len() > most_parts {
         return Err(format!("`{}` is one part too many", parts[most_parts]));
     }
-    let declared = scalar::type_named(name)
+    let declared = ScalarType::named(name)
         .ok_or_else(|| format!("`{name}` is no type; there are {}", scalar::all_names()))?;
     let count: u64 = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
-    if count.checked_mul(declared.size()).is_none() {
+    if count.checked_mul(declared.size().into()).is_none() {
         return Err(format!("{count} elements are too many"));
     }
     Ok(Spec::Generated(generator(parts.get(2).copied())?, declared, count))

@@ -1,5 +1,6 @@
 //! `MPSMatrix` and `MPSVector`, with their descriptors: shapes of what lies in a buffer.
 
+use anymetal::reflection::ScalarType;
 use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
@@ -15,50 +16,25 @@ const FLOAT_16: u32 = 0x1000_0000 | 16;
 /// Rows that a descriptor recommends begin on multiples of that many bytes.
 const ROW_ALIGNMENT: usize = 16;
 
-/// The type of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Element {
-    /// `float`.
-    Float,
-    /// `half`.
-    Half,
+/// The type of elements that a data type stands for: one of the types that products are computed in.
+fn scalar_of(data_type: u32) -> ScalarType {
+    match data_type {
+        FLOAT_32 => ScalarType::F32,
+        FLOAT_16 => ScalarType::F16,
+        other => violation(
+            "MPSMatrixDescriptor dataType",
+            format_args!(
+                "anymetal multiplies matrices of MPSDataTypeFloat32 and MPSDataTypeFloat16, not {other:#x}"
+            ),
+        ),
+    }
 }
 
-impl Element {
-    fn of(data_type: u32) -> Element {
-        match data_type {
-            FLOAT_32 => Element::Float,
-            FLOAT_16 => Element::Half,
-            other => violation(
-                "MPSMatrixDescriptor dataType",
-                format_args!(
-                    "anymetal multiplies matrices of MPSDataTypeFloat32 and MPSDataTypeFloat16, not {other:#x}"
-                ),
-            ),
-        }
-    }
-
-    fn number(self) -> u32 {
-        match self {
-            Element::Float => FLOAT_32,
-            Element::Half => FLOAT_16,
-        }
-    }
-
-    /// Its bytes.
-    pub(crate) fn size(self) -> usize {
-        match self {
-            Element::Float => 4,
-            Element::Half => 2,
-        }
-    }
-
-    /// Its name in MSL.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Element::Float => "float",
-            Element::Half => "half",
-        }
+fn data_type(element: ScalarType) -> u32 {
+    match element {
+        ScalarType::F32 => FLOAT_32,
+        ScalarType::F16 => FLOAT_16,
+        other => unreachable!("`scalar_of` makes no matrix of {other}"),
     }
 }
 
@@ -70,7 +46,7 @@ pub(crate) struct Layout {
     pub(crate) matrices: usize,
     pub(crate) row_bytes: usize,
     pub(crate) matrix_bytes: usize,
-    pub(crate) element: Element,
+    pub(crate) element: ScalarType,
 }
 
 impl Layout {
@@ -78,13 +54,13 @@ impl Layout {
     fn bytes(&self) -> Option<usize> {
         let rows = self.rows.checked_sub(1)?.checked_mul(self.row_bytes)?;
         let matrices = self.matrices.checked_sub(1)?.checked_mul(self.matrix_bytes)?;
-        let row = self.columns.checked_mul(self.element.size())?;
+        let row = self.columns.checked_mul(self.element.size() as usize)?;
         rows.checked_add(matrices)?.checked_add(row)
     }
 
     /// Checks rows and matrices, for a method that takes them.
     fn check(&self, method: &str) {
-        let size = self.element.size();
+        let size = self.element.size() as usize;
         let fits = self.columns.checked_mul(size).is_some_and(|row| self.row_bytes >= row);
         if !fits || !self.row_bytes.is_multiple_of(size) || !self.matrix_bytes.is_multiple_of(size) {
             violation(
@@ -99,7 +75,7 @@ impl Layout {
 }
 
 fn recommended_row(columns: usize, data_type: u32) -> usize {
-    let bytes = columns.saturating_mul(Element::of(data_type).size());
+    let bytes = columns.saturating_mul(scalar_of(data_type).size() as usize);
     bytes.checked_next_multiple_of(ROW_ALIGNMENT).unwrap_or(usize::MAX)
 }
 
@@ -114,17 +90,17 @@ define_class!(
     impl MatrixDescriptor {
         #[unsafe(method_id(matrixDescriptorWithRows:columns:rowBytes:dataType:))]
         fn with_rows(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
-            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: Element::of(data_type) })
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: scalar_of(data_type) })
         }
 
         #[unsafe(method_id(matrixDescriptorWithDimensions:columns:rowBytes:dataType:))]
         fn with_dimensions(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
-            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: Element::of(data_type) })
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows.saturating_mul(row_bytes), element: scalar_of(data_type) })
         }
 
         #[unsafe(method_id(matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:))]
         fn with_matrices(rows: usize, columns: usize, matrices: usize, row_bytes: usize, matrix_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
-            Self::make(Layout { rows, columns, matrices, row_bytes, matrix_bytes, element: Element::of(data_type) })
+            Self::make(Layout { rows, columns, matrices, row_bytes, matrix_bytes, element: scalar_of(data_type) })
         }
 
         #[unsafe(method(rowBytesFromColumns:dataType:))]
@@ -144,7 +120,7 @@ define_class!(
         #[unsafe(method(matrices))]
         fn matrices(&self) -> usize { self.ivars().matrices }
         #[unsafe(method(dataType))]
-        fn data_type(&self) -> u32 { self.ivars().element.number() }
+        fn data_type(&self) -> u32 { data_type(self.ivars().element) }
         #[unsafe(method(rowBytes))]
         fn row_bytes(&self) -> usize { self.ivars().row_bytes }
         #[unsafe(method(matrixBytes))]
@@ -231,7 +207,7 @@ macro_rules! placed_class {
                 #[unsafe(method(offset))]
                 fn offset(&self) -> usize { self.ivars().offset }
                 #[unsafe(method(dataType))]
-                fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
+                fn data_type(&self) -> u32 { data_type(self.ivars().layout.element) }
                 $($own)*
             }
         );
@@ -263,12 +239,12 @@ placed_class!("MPSMatrix", Matrix, MatrixDescriptor, {
 
 /// The layout of vectors, as matrices of one column.
 fn vectors(length: usize, vectors: usize, vector_bytes: usize, data_type: u32) -> Layout {
-    let element = Element::of(data_type);
+    let element = scalar_of(data_type);
     Layout {
         rows: length,
         columns: 1,
         matrices: vectors,
-        row_bytes: element.size(),
+        row_bytes: element.size() as usize,
         matrix_bytes: vector_bytes,
         element,
     }
@@ -303,7 +279,7 @@ define_class!(
         #[unsafe(method(vectors))]
         fn vectors(&self) -> usize { self.ivars().matrices }
         #[unsafe(method(dataType))]
-        fn data_type(&self) -> u32 { self.ivars().element.number() }
+        fn data_type(&self) -> u32 { data_type(self.ivars().element) }
         #[unsafe(method(vectorBytes))]
         fn vector_bytes(&self) -> usize { self.ivars().matrix_bytes }
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Mutex;
 
+use anymetal::reflection::ScalarType;
 use anymetal::Pipeline;
 use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;
 
-use super::matrix::{Element, Matrix, Placed, Vector};
+use super::matrix::{Matrix, Placed, Vector};
 use super::product::{Batch, Product, pipeline};
 use crate::foundation::NSString;
 use crate::metal::command_buffer::CommandBuffer;
@@ -24,7 +25,7 @@ pub(crate) struct KernelIvars {
     label: Label,
     product: Product,
     batch: Mutex<Batch>,
-    pipelines: Mutex<Vec<([Element; 3], Pipeline)>>,
+    pipelines: Mutex<Vec<([ScalarType; 3], Pipeline)>>,
 }
 
 impl KernelIvars {
@@ -44,7 +45,7 @@ impl KernelIvars {
         self.product.encode(method, commands, &pipeline, matrices, batch);
     }
 
-    fn pipeline(&self, method: &str, elements: [Element; 3]) -> Pipeline {
+    fn pipeline(&self, method: &str, elements: [ScalarType; 3]) -> Pipeline {
         let mut pipelines = locked(&self.pipelines);
         if let Some((_, known)) = pipelines.iter().find(|(of, _)| *of == elements) {
             return known.clone();

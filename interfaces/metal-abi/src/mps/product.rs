@@ -1,9 +1,10 @@
 //! One product of matrices: what it is of, its kernel, its dispatch.
 
+use anymetal::reflection::ScalarType;
 use anymetal::{LibraryDescriptor, Pipeline};
 use objc2::rc::Retained;
 
-use super::matrix::{Element, Placed};
+use super::matrix::Placed;
 use crate::foundation::NSError;
 use crate::metal::command_buffer::CommandBuffer;
 use crate::metal::compile_options::default_options;
@@ -36,9 +37,9 @@ pub(crate) struct Batch {
 }
 
 /// The kernel for elements of those types: of the left and right factor and the result.
-pub(crate) fn pipeline(device: &Device, elements: [Element; 3]) -> Result<Pipeline, Retained<NSError>> {
+pub(crate) fn pipeline(device: &Device, elements: [ScalarType; 3]) -> Result<Pipeline, Retained<NSError>> {
     let names = ["LEFT", "RIGHT", "RESULT"].into_iter().zip(elements);
-    let defines = names.map(|(name, element)| (name.to_owned(), Some(element.name().to_owned())));
+    let defines = names.map(|(name, element)| (name.to_owned(), Some(element.msl_name().to_owned())));
     let options = default_options().defines(defines).file_name("product.metal");
     let library = device.inner().create_library(&LibraryDescriptor::from_source(SOURCE).options(&options));
     library.and_then(|library| library.pipeline("product")).map_err(|error| errors::of_library(&error))
@@ -81,8 +82,9 @@ impl Product {
 
     /// The kernel's `Shape`.
     fn shape(&self, method: &str, matrices: [&Placed; 3]) -> Vec<u8> {
-        let elements =
-            |bytes: fn(&Placed) -> usize| matrices.map(|matrix| bytes(matrix) / matrix.layout.element.size());
+        let elements = |bytes: fn(&Placed) -> usize| {
+            matrices.map(|matrix| bytes(matrix) / matrix.layout.element.size() as usize)
+        };
         let rows = elements(|matrix| matrix.layout.row_bytes);
         let strides = elements(|matrix| matrix.layout.matrix_bytes);
         let sizes = [self.rows, self.columns, self.interior];

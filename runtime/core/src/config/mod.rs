@@ -80,7 +80,7 @@ impl Sections for Layer {
             memory::VARIABLES,
             streams::VARIABLES,
             history::VARIABLES,
-            service::VARIABLES,
+            &service::variables(),
         ];
         sections.concat()
     }

@@ -39,29 +39,45 @@ impl RawSection {
     }
 }
 
-/// The variables that request an exporter.
-pub(super) const VARIABLES: &[(&str, Setter)] = &[
-    ("ANYMETAL_TELEMETRY_PROMETHEUS", |layer, text| layer.telemetry.set("prometheus", text)),
-    ("ANYMETAL_TELEMETRY_OTLP", |layer, text| layer.telemetry.set("otlp", text)),
-    ("ANYMETAL_HEALTH_WEBHOOK", |layer, text| layer.health.set("webhook", text)),
-    ("ANYMETAL_HEALTH_ENABLED", |layer, text| layer.health.set("enabled", text)),
+/// A setting that requests an exporter.
+struct Request {
+    setting: &'static str,
+    variable: &'static str,
+    set: Setter,
+    /// Whether the layer requests the exporter; `None` if it does not have the setting.
+    is_requested: fn(&Layer) -> Option<bool>,
+}
+
+macro_rules! request {
+    ($variable:literal, $section:ident, $key:literal) => {
+        Request {
+            setting: concat!(stringify!($section), ".", $key),
+            variable: $variable,
+            set: |layer, text| layer.$section.set($key, text),
+            is_requested: |layer| layer.$section.requests($key),
+        }
+    };
+}
+
+const REQUESTS: [Request; 4] = [
+    request!("ANYMETAL_TELEMETRY_PROMETHEUS", telemetry, "prometheus"),
+    request!("ANYMETAL_TELEMETRY_OTLP", telemetry, "otlp"),
+    request!("ANYMETAL_HEALTH_WEBHOOK", health, "webhook"),
+    request!("ANYMETAL_HEALTH_ENABLED", health, "enabled"),
 ];
 
-/// The settings of [`VARIABLES`].
-const REQUESTS: [(&str, &str, fn(&Layer) -> Option<bool>); 4] = [
-    ("telemetry.prometheus", "ANYMETAL_TELEMETRY_PROMETHEUS", |layer| layer.telemetry.requests("prometheus")),
-    ("telemetry.otlp", "ANYMETAL_TELEMETRY_OTLP", |layer| layer.telemetry.requests("otlp")),
-    ("health.webhook", "ANYMETAL_HEALTH_WEBHOOK", |layer| layer.health.requests("webhook")),
-    ("health.enabled", "ANYMETAL_HEALTH_ENABLED", |layer| layer.health.requests("enabled")),
-];
+/// The variables of the settings that request an exporter.
+pub(super) fn variables() -> [(&'static str, Setter); 4] {
+    REQUESTS.map(|request| (request.variable, request.set))
+}
 
 /// Refuses requests for exporters in a process without the service.
 pub(super) fn check(layers: &Layers) -> Result<(), ConfigError> {
     if IS_STARTED.load(Ordering::Acquire) {
         return Ok(());
     }
-    for (setting, variable, requests) in REQUESTS {
-        if let Some((true, origin)) = layers.find_with(variable, requests) {
+    for Request { setting, variable, is_requested, .. } in REQUESTS {
+        if let Some((true, origin)) = layers.find_with(variable, is_requested) {
             return Err(ConfigError::NeedsService { setting, origin });
         }
     }

@@ -169,7 +169,7 @@ impl Kind {
                 true => operation.compare(left.number(i), right.number(i)),
                 false => operation.compare(left.integer(i), right.integer(i)),
             });
-            return Data::from_integers(Dtype::Bool, outcomes.map(i128::from));
+            return Data::from_integers(Dtype::BOOL, outcomes.map(i128::from));
         }
         match dtype.is_float() {
             true => {
@@ -186,7 +186,7 @@ impl Kind {
     fn tolerance(self) -> Tolerance {
         match (self.operation, self.dtype) {
             (Operation::Div, Dtype::F32) => Tolerance::Ulps(2.5),
-            (Operation::Div, Dtype::F16 | Dtype::Bf16) => Tolerance::Ulps(1.0),
+            (Operation::Div, Dtype::F16 | Dtype::BF16) => Tolerance::Ulps(1.0),
             _ => Tolerance::Exact,
         }
     }

@@ -47,7 +47,7 @@ impl Kind {
     /// The index that means "nothing".
     fn nothing(self) -> i128 {
         let bits = self.index.size() as u32 * 8;
-        if self.index.is_signed() { (1 << (bits - 1)) - 1 } else { (1 << bits) - 1 }
+        if self.index.0.is_signed() { (1 << (bits - 1)) - 1 } else { (1 << bits) - 1 }
     }
 
     /// Indices below `bound`, every seventh "nothing"; with `beyond`, some just past the end.

@@ -39,7 +39,7 @@ impl Inputs {
 
     /// Numbers between two bounds, in a type; for integer types they are whole.
     pub fn numbers(&mut self, dtype: Dtype, count: usize, low: f64, high: f64) -> Data {
-        let low = if dtype.is_float() || dtype.is_signed() { low } else { low.max(0.0) };
+        let low = if dtype.is_float() || dtype.0.is_signed() { low } else { low.max(0.0) };
         Data::from_numbers(dtype, (0..count).map(|_| self.between(low, high)))
     }
 

@@ -142,7 +142,7 @@ impl Gemv {
         let dtype = match parts.next()? {
             "float32" => Dtype::F32,
             "float16" => Dtype::F16,
-            "bfloat16" => Dtype::Bf16,
+            "bfloat16" => Dtype::BF16,
             _ => return None,
         };
         let mut number = |name: &str| parts.next()?.strip_prefix(name)?.parse::<usize>().ok();

@@ -45,7 +45,7 @@ fn mlx_type(name: &str) -> Option<Dtype> {
         "uint32" => Dtype::U32,
         "int64" => Dtype::I64,
         "float16" => Dtype::F16,
-        "bfloat16" => Dtype::Bf16,
+        "bfloat16" => Dtype::BF16,
         "float32" => Dtype::F32,
         _ => return None,
     })
@@ -87,7 +87,7 @@ impl Rows {
         let dtype = self.dtype;
         match dtype {
             // The next bit pattern is the next number.
-            Dtype::Bf16 | Dtype::F16 => (0x2000 + rank as u16).to_le_bytes().to_vec(),
+            Dtype::BF16 | Dtype::F16 => (0x2000 + rank as u16).to_le_bytes().to_vec(),
             Dtype::F32 => Data::from_numbers(dtype, [(rank as f64 - 100.0) / 4.0]).bytes,
             Dtype::I64 => Data::from_integers(dtype, [(rank as i128 - 500) << 32]).bytes,
             Dtype::U32 => Data::from_integers(dtype, [rank as i128 * 300_000]).bytes,

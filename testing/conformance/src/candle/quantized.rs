@@ -108,7 +108,7 @@ fn product(kernel: &str, format: Format, shape: Shape, vector: Option<([u32; 2],
     // Sums of floats; `mul_mm` rounds the weights to 16 bits.
     let rounding = match (vector, format.name) {
         (Some(_), _) => 2e-6,
-        (None, "bf16") => Dtype::Bf16.epsilon() / 2.0,
+        (None, "bf16") => Dtype::BF16.epsilon() / 2.0,
         (None, _) => Dtype::F16.epsilon(),
     };
     let tolerance = Tolerance::Near { relative: 0.0, absolute: rounding * magnitude };

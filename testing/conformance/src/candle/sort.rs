@@ -55,7 +55,7 @@ fn case(kernel: &str, dtype: Dtype, ascending: bool, rows: usize, columns: usize
 fn ranked(dtype: Dtype, rank: usize) -> Data {
     match dtype {
         // The next bit pattern is the next number.
-        Dtype::Bf16 => Data { dtype, bytes: (0x3f80 + rank as u16).to_le_bytes().to_vec() },
+        Dtype::BF16 => Data { dtype, bytes: (0x3f80 + rank as u16).to_le_bytes().to_vec() },
         Dtype::F16 | Dtype::F32 => Data::from_numbers(dtype, [(rank as f64 - 100.0) / 4.0]),
         Dtype::I64 => Data::from_integers(dtype, [(rank as i128 - 500) << 32]),
         Dtype::U32 => Data::from_integers(dtype, [(rank as i128) << 22]),

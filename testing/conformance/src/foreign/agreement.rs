@@ -87,9 +87,9 @@ fn value(leaf: Leaf, element: &[u8]) -> Value {
     word[..size].copy_from_slice(&element[leaf.offset..leaf.offset + size]);
     let bits = u64::from_le_bytes(word);
     match leaf.scalar {
-        ScalarTy::Half => Value::Float(f16::from_bits(bits as u16).to_f64()),
-        ScalarTy::Bfloat => Value::Float(bf16::from_bits(bits as u16).to_f64()),
-        ScalarTy::Float => Value::Float(f64::from(f32::from_bits(bits as u32))),
+        ScalarTy::F16 => Value::Float(f16::from_bits(bits as u16).to_f64()),
+        ScalarTy::BF16 => Value::Float(bf16::from_bits(bits as u16).to_f64()),
+        ScalarTy::F32 => Value::Float(f64::from(f32::from_bits(bits as u32))),
         _ => Value::Integer(bits),
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn differences_are_reported_with_their_index() {
         let leaf = |offset, scalar| Leaf { offset, scalar };
-        let layout = Layout { size: 8, leaves: vec![leaf(0, ScalarTy::Float), leaf(4, ScalarTy::U32)] };
+        let layout = Layout { size: 8, leaves: vec![leaf(0, ScalarTy::F32), leaf(4, ScalarTy::U32)] };
         let bytes = |float: f32, word: u32| [float.to_le_bytes(), word.to_le_bytes()].concat();
         let differs = |a: &[u8], b: &[u8], closeness| difference(&layout, a, b, closeness);
         let (one, near) = (bytes(1.0, 5), bytes(1.0 + f32::EPSILON, 5));

@@ -178,7 +178,7 @@ fn contents(layout: &Layout, count: usize, mut bits: impl FnMut(ScalarTy) -> u64
 fn parameter_bits(scalar: ScalarTy, seed: u64, random: &mut Random) -> u64 {
     match scalar {
         ScalarTy::Bool => random.below(2),
-        ScalarTy::Half | ScalarTy::Bfloat | ScalarTy::Float => float_bits(scalar, random.between(0.25, 1.5)),
+        ScalarTy::F16 | ScalarTy::BF16 | ScalarTy::F32 => float_bits(scalar, random.between(0.25, 1.5)),
         ScalarTy::I64 | ScalarTy::U64 if seed % 4 < 3 => random.of(&DISTANCES),
         _ if seed % 2 == 1 => random.of(&ROUND_SIZES),
         _ => random.of(&SIZES),
@@ -190,7 +190,7 @@ fn parameter_bits(scalar: ScalarTy, seed: u64, random: &mut Random) -> u64 {
 fn bits(scalar: ScalarTy, seed: u64, random: &mut Random) -> u64 {
     match scalar {
         ScalarTy::Bool => random.below(2),
-        ScalarTy::Half | ScalarTy::Bfloat | ScalarTy::Float => float_bits(scalar, random.between(-2.0, 2.0)),
+        ScalarTy::F16 | ScalarTy::BF16 | ScalarTy::F32 => float_bits(scalar, random.between(-2.0, 2.0)),
         ScalarTy::I8 | ScalarTy::U8 => random.word(),
         _ if seed % 8 == 7 => random.word(),
         ScalarTy::I64 | ScalarTy::U64 => random.below(8),
@@ -200,8 +200,8 @@ fn bits(scalar: ScalarTy, seed: u64, random: &mut Random) -> u64 {
 
 fn float_bits(scalar: ScalarTy, value: f64) -> u64 {
     match scalar {
-        ScalarTy::Half => u64::from(f16::from_f64(value).to_bits()),
-        ScalarTy::Bfloat => u64::from(bf16::from_f64(value).to_bits()),
+        ScalarTy::F16 => u64::from(f16::from_f64(value).to_bits()),
+        ScalarTy::BF16 => u64::from(bf16::from_f64(value).to_bits()),
         _ => u64::from((value as f32).to_bits()),
     }
 }

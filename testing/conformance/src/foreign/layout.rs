@@ -40,7 +40,7 @@ impl Layout {
     /// Of bytes that are accessed as one type only.
     pub(super) fn of_bytes(scalars: &BTreeSet<Scalar>) -> Option<Self> {
         let only = scalars.iter().next().filter(|_| scalars.len() == 1)?;
-        let scalar = ScalarTy::ALL.into_iter().find(|scalar| scalar.ir() == *only)?;
+        let scalar = ScalarTy::ALL.into_iter().find(|scalar| anymetal_ir::Scalar::from(*scalar) == *only)?;
         Some(Self { size: scalar.size() as usize, leaves: vec![Leaf { offset: 0, scalar }] })
     }
 

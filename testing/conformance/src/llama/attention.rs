@@ -176,7 +176,7 @@ impl Attention {
 
     /// Queries, weights and the running result are rounded to 16 bits, some of them per block of keys.
     pub(super) fn rounding(format: Format) -> f64 {
-        8.0 * if format.name == "bf16" { Dtype::Bf16.epsilon() } else { Dtype::F16.epsilon() }
+        8.0 * if format.name == "bf16" { Dtype::BF16.epsilon() } else { Dtype::F16.epsilon() }
     }
 
     /// Whether the last block of that many keys is not full.

@@ -108,7 +108,7 @@ fn product(kernel: &str, is_vector: bool, first: Format, second: Format, shape: 
     let of = |name| Kargs::new(name).tensor("0", &a).tensor("1", &b).tensor("2", &ids).tensor("", &out);
     let rounding = match first.name {
         _ if is_vector => 2e-6,
-        "bf16" | "mxfp4" => Dtype::Bf16.epsilon(),
+        "bf16" | "mxfp4" => Dtype::BF16.epsilon(),
         _ => 1.5 * Dtype::F16.epsilon(),
     };
     let tolerance = Tolerance::Near { relative: 0.0, absolute: rounding * magnitude };

@@ -177,11 +177,11 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     };
     // Sums of floats; `mul_mm` rounds both operands to 16 bits.
     let rounding = match (kind, first.name, second.name) {
-        (Kind::Matrix | Kind::Tensors, "bf16" | "mxfp4", _) => Dtype::Bf16.epsilon(),
+        (Kind::Matrix | Kind::Tensors, "bf16" | "mxfp4", _) => Dtype::BF16.epsilon(),
         (Kind::Matrix | Kind::Tensors, ..) => 1.5 * Dtype::F16.epsilon(),
         // Products are of the operands' type there.
         (_, "f16", "f16") => Dtype::F16.epsilon(),
-        (_, "bf16", "bf16") => Dtype::Bf16.epsilon(),
+        (_, "bf16", "bf16") => Dtype::BF16.epsilon(),
         _ => 2e-6,
     };
     let tolerance = Tolerance::Near { relative: 0.0, absolute: rounding * magnitude };

@@ -77,7 +77,7 @@ impl Checker<'_> {
                 let value = self.rvalue(expr);
                 self.cast_value(CastKind::Convert, value, to, span)
             }
-            (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_int() => {
+            (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_integer() => {
                 known_constant(expr, ConstValue::Null, to)
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { elem, len, packed }) => {

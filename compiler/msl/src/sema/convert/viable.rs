@@ -113,7 +113,7 @@ impl Checker<'_> {
             }
             (TyKind::Pointer(a), TyKind::Pointer(b)) => self.pointer_conversion(a, b),
             (TyKind::Nullptr, TyKind::Pointer(_)) => Some(Conversion::new(Rank::Conversion, 0)),
-            (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_int() && is_zero_literal(expr) => {
+            (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_integer() && is_zero_literal(expr) => {
                 Some(Conversion::new(Rank::Conversion, 1))
             }
             (TyKind::Pointer(_) | TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => {
@@ -165,11 +165,10 @@ fn scalar_conversion(from: ScalarTy, to: ScalarTy) -> Conversion {
     if from.is_integral() && promote(from) == to {
         return Conversion::new(Rank::Promotion, 0);
     }
-    if from == ScalarTy::Bfloat && to == ScalarTy::Float {
+    if from == ScalarTy::BF16 && to == ScalarTy::F32 {
         // Where the library has no function for bfloat, the one for float is meant, not one for integers.
         return Conversion::new(Rank::Promotion, 0);
     }
-    let bfloat =
-        (to == ScalarTy::Bfloat && from.is_float()) || (from == ScalarTy::Bfloat && to == ScalarTy::Half);
+    let bfloat = (to == ScalarTy::BF16 && from.is_float()) || (from == ScalarTy::BF16 && to == ScalarTy::F16);
     Conversion::new(if bfloat { Rank::Lenient } else { Rank::Conversion }, 0)
 }

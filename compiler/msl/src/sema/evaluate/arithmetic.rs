@@ -39,7 +39,7 @@ impl Machine<'_, '_> {
         let elem = self.element_type(ty, a.span)?;
         let op = ir_unary(op, elem);
         let elements =
-            self.elements(a)?.into_iter().map(|bits| eval::eval_unary(op, elem.ir(), bits)).collect();
+            self.elements(a)?.into_iter().map(|bits| eval::eval_unary(op, elem.into(), bits)).collect();
         Ok(self.pack(ty, elements))
     }
 
@@ -51,7 +51,7 @@ impl Machine<'_, '_> {
             return Err(self.fail(span, "division by zero"));
         }
         let ir = ir_binary(op, elem);
-        let elements = x.iter().zip(&y).map(|(&x, &y)| eval::eval_binary(ir, elem.ir(), x, y)).collect();
+        let elements = x.iter().zip(&y).map(|(&x, &y)| eval::eval_binary(ir, elem.into(), x, y)).collect();
         Ok(self.pack(ty, elements))
     }
 
@@ -64,7 +64,7 @@ impl Machine<'_, '_> {
         let is_vector = self.checker.types.as_vector(a.ty.ty).is_some();
         let (x, y) = (self.elements(a)?, self.elements(b)?);
         let flags: Vec<u64> =
-            x.iter().zip(&y).map(|(&x, &y)| u64::from(eval::eval_compare(ir, elem.ir(), x, y))).collect();
+            x.iter().zip(&y).map(|(&x, &y)| u64::from(eval::eval_compare(ir, elem.into(), x, y))).collect();
         Ok(if is_vector { Val::Vector(flags) } else { Val::Scalar(flags.first().copied().unwrap_or(0)) })
     }
 
@@ -144,7 +144,7 @@ impl Machine<'_, '_> {
     pub(super) fn bitcast(&mut self, from: Ty, elements: Vec<u64>, to: Ty, span: Span) -> Result<Val, Fail> {
         let (a, b) = (self.element_type(from, span)?, self.element_type(to, span)?);
         let len = self.checker.types.as_vector(to).map_or(1, |(_, len)| usize::from(len));
-        let mut elements = eval::eval_bitcast(a.ir(), &elements, b.ir());
+        let mut elements = eval::eval_bitcast(a.into(), &elements, b.into());
         elements.truncate(len);
         Ok(self.pack(to, elements))
     }

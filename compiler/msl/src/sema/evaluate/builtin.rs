@@ -11,7 +11,7 @@ impl Machine<'_, '_> {
     pub(super) fn builtin(&mut self, id: BuiltinId, args: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
         match id.get().op {
             BuiltinOp::Math(function, _) => self.elementwise(args, ty, span, |elem, operands| {
-                eval::eval_math(function, elem.ir(), operands)
+                eval::eval_math(function, elem.into(), operands)
                     .ok_or("this library function has no exact value at compile time")
             }),
             BuiltinOp::Arith(function) => self.elementwise(args, ty, span, |elem, operands| {
@@ -66,8 +66,8 @@ impl Machine<'_, '_> {
 }
 
 fn arith_scalar(function: ArithFn, elem: ScalarTy, a: u64, b: u64) -> Option<u64> {
-    let ir = elem.ir();
-    let signed = elem.is_signed_int();
+    let ir = elem.into();
+    let signed = elem.is_signed();
     let pick = |s: BinOp, u: BinOp| Some(eval::eval_binary(if signed { s } else { u }, ir, a, b));
     match function {
         ArithFn::Min if elem.is_float() => eval::eval_math(MathFn::FMin, ir, &[a, b]),

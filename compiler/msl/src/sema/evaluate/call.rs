@@ -141,7 +141,7 @@ impl Machine<'_, '_> {
     ) -> Result<Option<&'s SwitchCase>, Fail> {
         let bits = self.scalar(selector)?;
         let scalar = self.checker.types.scalar_repr(selector.ty.ty).unwrap_or(ScalarTy::I64);
-        let wanted = eval::sign_extend(scalar.ir(), bits);
+        let wanted = eval::sign_extend(scalar.into(), bits);
         let case = cases.iter().find(|case| case.values.contains(&wanted));
         Ok(case.or_else(|| cases.iter().find(|case| case.is_default)))
     }

@@ -120,7 +120,7 @@ impl Machine<'_, '_> {
                 let size = i64::from(elem.size());
                 let mut elements = Vec::with_capacity(picks.len());
                 for &pick in picks {
-                    elements.push(self.read_scalar(at.plus(i64::from(pick) * size), elem.ir(), span)?);
+                    elements.push(self.read_scalar(at.plus(i64::from(pick) * size), (*elem).into(), span)?);
                 }
                 Ok(if let [one] = elements.as_slice() { Val::Scalar(*one) } else { Val::Vector(elements) })
             }
@@ -133,7 +133,7 @@ impl Machine<'_, '_> {
                 let size = i64::from(elem.size());
                 let mut elements = Vec::with_capacity(usize::from(len));
                 for n in 0..i64::from(len) {
-                    elements.push(self.read_scalar(at.plus(n * size), elem.ir(), span)?);
+                    elements.push(self.read_scalar(at.plus(n * size), elem.into(), span)?);
                 }
                 Ok(Val::Vector(elements))
             }
@@ -143,7 +143,7 @@ impl Machine<'_, '_> {
                 Ok(Val::Pointer(Address::from_bits(self.read_scalar(at, Scalar::I64, span)?)))
             }
             _ => match self.checker.types.memory_scalar(ty) {
-                Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.ir(), span)?)),
+                Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.into(), span)?)),
                 None => {
                     let size = self.checker.types.layout(ty).size as usize;
                     Ok(Val::Bytes(self.slice(at, size, span)?.to_vec()))
@@ -164,7 +164,7 @@ impl Machine<'_, '_> {
                     _ => return Err(self.fail(span, "an unexpected value")),
                 };
                 for (&pick, bits) in picks.iter().zip(elements) {
-                    self.write_scalar(at.plus(i64::from(pick) * size), elem.ir(), bits, span)?;
+                    self.write_scalar(at.plus(i64::from(pick) * size), (*elem).into(), bits, span)?;
                 }
                 Ok(())
             }
@@ -182,8 +182,8 @@ impl Machine<'_, '_> {
         let unused = 64 - bits.width;
         let raw = ((window >> bits.shift) as u64) << unused;
         let scalar = self.checker.types.scalar_repr(ty).unwrap_or(ScalarTy::U64);
-        let value = if scalar.is_signed_int() { (raw as i64 >> unused) as u64 } else { raw >> unused };
-        Ok(Val::Scalar(value & anymetal_ir::eval::mask(scalar.ir())))
+        let value = if scalar.is_signed() { (raw as i64 >> unused) as u64 } else { raw >> unused };
+        Ok(Val::Scalar(value & anymetal_ir::eval::mask(scalar.into())))
     }
 
     fn store_bits(
@@ -226,7 +226,7 @@ impl Machine<'_, '_> {
         match value {
             Val::Void => Ok(()),
             Val::Scalar(bits) => match self.checker.types.memory_scalar(ty) {
-                Some(scalar) => self.write_scalar(at, scalar.ir(), *bits, span),
+                Some(scalar) => self.write_scalar(at, scalar.into(), *bits, span),
                 None => Err(self.fail(span, "an unexpected value")),
             },
             Val::Vector(elements) => {
@@ -235,7 +235,7 @@ impl Machine<'_, '_> {
                 };
                 let size = i64::from(elem.size());
                 for (n, &bits) in elements.iter().enumerate() {
-                    self.write_scalar(at.plus(n as i64 * size), elem.ir(), bits, span)?;
+                    self.write_scalar(at.plus(n as i64 * size), elem.into(), bits, span)?;
                 }
                 Ok(())
             }

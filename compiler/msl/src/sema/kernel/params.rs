@@ -200,7 +200,7 @@ impl<'a> Checker<'a> {
         let (elem, len) = match *self.types.kind(ty.ty) {
             TyKind::Scalar(elem) => (elem, 1),
             TyKind::Vector { elem, len, .. } => (elem, len),
-            _ => (ScalarTy::Float, 1),
+            _ => (ScalarTy::F32, 1),
         };
         let fits = matches!(elem, ScalarTy::U16 | ScalarTy::U32 | ScalarTy::I16 | ScalarTy::I32)
             && len <= components;

@@ -91,14 +91,14 @@ impl<'a> Checker<'a> {
 
     /// The scalar or vector that a member is.
     fn stage_in_type(&mut self, field: &FieldInfo, span: Span) -> Option<(ScalarTy, u8)> {
-        use ScalarTy::{Bfloat, Bool, I64, U64};
+        use ScalarTy::{BF16, Bool, I64, U64};
         let found = match *self.types.kind(field.ty.ty) {
             _ if field.is_reference || field.bits.is_some() => None,
             TyKind::Scalar(elem) => Some((elem, 1)),
             TyKind::Vector { elem, len: len @ 2..=4, packed: false } => Some((elem, len)),
             _ => None,
         };
-        let found = found.filter(|(elem, _)| !matches!(elem, Bool | I64 | U64 | Bfloat));
+        let found = found.filter(|(elem, _)| !matches!(elem, Bool | I64 | U64 | BF16));
         if found.is_none() {
             let shown = self.show(field.ty);
             let message = format!("member `{}` of type `{shown}` cannot be stage-in data", field.name);
@@ -118,7 +118,7 @@ impl<'a> Checker<'a> {
             ScalarTy::U16 => "__lib_stage_in_ushort",
             ScalarTy::I32 => "__lib_stage_in_int",
             ScalarTy::U32 => "__lib_stage_in_uint",
-            ScalarTy::Half => "__lib_stage_in_half",
+            ScalarTy::F16 => "__lib_stage_in_half",
             _ => "__lib_stage_in_float",
         };
         let metal = self.metal_namespace()?;

@@ -71,7 +71,7 @@ impl Checker<'_> {
         if let (ExprKind::Const(ConstValue::Scalar(bits)), Some(scalar)) =
             (&value.kind, self.types.as_scalar(ty))
         {
-            let bits = eval::eval_unary(evaluate::ir_unary(op, scalar), scalar.ir(), *bits);
+            let bits = eval::eval_unary(evaluate::ir_unary(op, scalar), scalar.into(), *bits);
             return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span);
         }
         Expr::value(ExprKind::Unary(op, Box::new(value)), ty, span)

@@ -37,7 +37,7 @@ impl Checker<'_> {
             && let Some(scalar) = self.types.as_scalar(a.ty.ty)
         {
             let ir = evaluate::ir_compare(op, scalar);
-            let result = eval::eval_compare(ir, scalar.ir(), *x, *y);
+            let result = eval::eval_compare(ir, scalar.into(), *x, *y);
             return Some(self.bool_const(result, span));
         }
         Some(Expr::value(ExprKind::Compare(op, Box::new(a), Box::new(b)), ty, span))

@@ -12,7 +12,7 @@ impl Checker<'_> {
                 (true, false) => a,
                 (false, true) => b,
                 _ if a == b => a,
-                _ => ScalarTy::Float,
+                _ => ScalarTy::F32,
             };
         }
         let (a, b) = (promote(a), promote(b));
@@ -21,7 +21,7 @@ impl Checker<'_> {
         } else if a.size() != b.size() {
             // The wider one can hold the narrower one's values, signed or not.
             if a.size() > b.size() { a } else { b }
-        } else if a.is_unsigned() {
+        } else if !a.is_signed() {
             a
         } else {
             b

@@ -43,7 +43,7 @@ impl Cases {
     /// Whether a value comes after another in the selector's type. Values are sign-extended, which keeps the
     /// order of unsigned ones.
     fn is_after(&self, a: i64, b: i64) -> bool {
-        if self.scalar.is_unsigned() { a as u64 > b as u64 } else { a > b }
+        if self.scalar.is_signed() { a > b } else { a as u64 > b as u64 }
     }
 
     /// A value as the selector's type shows it.
@@ -259,7 +259,7 @@ impl<'a> Checker<'a> {
             value
         };
         let bits = self.constant_integer(value)? as u64;
-        Some(eval::sign_extend(scalar.ir(), bits & eval::mask(scalar.ir())))
+        Some(eval::sign_extend(scalar.into(), bits & eval::mask(scalar.into())))
     }
 
     /// A case that runs on into the next gets a copy of the next one's code.

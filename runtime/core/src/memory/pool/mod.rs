@@ -28,6 +28,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
+use anymetal_hal::caches::{self, CacheLimit, CacheOwner, CacheUsage};
 use anymetal_hal::clock::Clock;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
@@ -43,7 +44,7 @@ use crate::memory::size_class::SizeClasses;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::tenant::MemoryCharge;
 use series::PoolSeries;
-use state::{Block, Owner, Renter, Shelf, Shortage, SlotId, State, Taken};
+use state::{Block, Owner, PoolState, Renter, Shelf, Shortage, SlotId, Taken};
 
 pub use options::{Contents, PoolLimits, PoolOptions, RentRequest};
 pub use rented::PooledBuffer;
@@ -63,7 +64,7 @@ struct PoolShared {
     clock: Arc<dyn Clock>,
     options: PoolOptions,
     classes: SizeClasses,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Signalled when a block comes back while someone waits.
     returned: Condvar,
     /// What rents record in; empty while there is no recorder.
@@ -85,11 +86,13 @@ impl Pool {
     pub fn new(device: Arc<dyn Device>, clock: Arc<dyn Clock>, options: PoolOptions) -> Self {
         let classes = SizeClasses { largest: device.capabilities().max_buffer_bytes };
         let budget = options.budget.clone();
-        let state = Mutex::new(State::default());
+        let state = Mutex::new(PoolState::default());
         let (returned, series) = (Condvar::new(), OnceLock::new());
         let shared = Arc::new(PoolShared { device, clock, options, classes, state, returned, series });
         let collector: Arc<dyn Collect> = Arc::<PoolShared>::clone(&shared);
         add_collector(Arc::downgrade(&collector));
+        let caches: Arc<dyn CacheOwner> = Arc::<PoolShared>::clone(&shared);
+        caches::register(Arc::downgrade(&caches));
         if let Some(budget) = budget {
             let trimmer: Arc<dyn Trim> = Arc::<PoolShared>::clone(&shared);
             budget.add_trimmer(Arc::downgrade(&trimmer));
@@ -206,9 +209,7 @@ impl Pool {
 
     /// The figures, after a look at which blocks have become free.
     pub fn stats(&self) -> PoolStats {
-        let mut state = lock(&self.shared.state);
-        state.sweep();
-        state.stats()
+        self.shared.swept_stats()
     }
 
     /// For a registry to list what is rented.
@@ -234,6 +235,13 @@ impl PoolShared {
             });
         }
         Ok(Shelf::new(request.mode, self.classes.class_of(request.length)))
+    }
+
+    /// The figures, after a look at which blocks have become free.
+    fn swept_stats(&self) -> PoolStats {
+        let mut state = lock(&self.state);
+        state.sweep();
+        state.stats()
     }
 
     /// What to record in, if there is a recorder.
@@ -367,17 +375,31 @@ impl PoolShared {
 
 impl Collect for PoolShared {
     fn collect(&self, sums: &mut Sums) {
-        let stats = {
-            let mut state = lock(&self.state);
-            state.sweep();
-            state.stats()
-        };
+        let stats = self.swept_stats();
         let device = self.device.name();
         let used = stats.bytes.saturating_sub(stats.idle_bytes);
         sums.add(&names::POOL_BYTES, &[device, "used"], used as f64);
         sums.add(&names::POOL_BYTES, &[device, "free"], stats.idle_bytes as f64);
         sums.add(&names::POOL_BUFFERS, &[device], stats.buffers as f64);
         sums.add(&names::BUFFERS, &[device], stats.buffers as f64);
+    }
+}
+
+impl CacheOwner for PoolShared {
+    fn usage(&self, into: &mut Vec<CacheUsage>) {
+        let mut state = lock(&self.state);
+        state.sweep();
+        into.push(CacheUsage {
+            name: "idle buffers",
+            owner: self.device.name().to_owned(),
+            entries: state.idle_buffers() as u64,
+            bytes: state.stats().idle_bytes,
+            limit: CacheLimit::Bytes(self.options.limits.max_idle_bytes),
+        });
+    }
+
+    fn trim(&self) {
+        self.trim(None, u64::MAX);
     }
 }
 

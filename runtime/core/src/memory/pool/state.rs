@@ -1,7 +1,7 @@
 //! The books of a pool: which block is in which hands, by class, and the totals.
 //!
-//! Owns [`State`], which the pool keeps behind one lock. It does no allocation, asks no clock and drops no
-//! device memory: blocks that leave are handed to the caller, who drops them outside the lock.
+//! Owns [`PoolState`], which one lock of the pool guards. It allocates nothing, reads no clock and drops no
+//! device memory: blocks that leave are handed to the caller, which drops them outside the lock.
 //!
 //! Invariant: each slot is in exactly one [`Hands`]; `idle` blocks have no handle but the one here and no
 //! submitted work that uses them, so whoever takes one has it alone; the totals are the sums over the slots.
@@ -99,7 +99,7 @@ impl Owner {
 
 /// One block's entry.
 #[derive(Debug)]
-struct Slot {
+struct BlockSlot {
     shelf: Shelf,
     /// Whose data the block may hold: its last renter's.
     owner: Owner,
@@ -110,7 +110,7 @@ struct Slot {
     hands: Hands,
 }
 
-impl Slot {
+impl BlockSlot {
     /// Whether the renter may have the block, if need be after the pool has cleared it.
     fn may_go_to(&self, renter: Owner) -> bool {
         !self.shelf.is_private() || !self.owner.is_hidden_from(renter)
@@ -176,8 +176,8 @@ pub(crate) enum Shortage {
 
 /// The books.
 #[derive(Debug)]
-pub(crate) struct State {
-    slots: Vec<Slot>,
+pub(crate) struct PoolState {
+    slots: Vec<BlockSlot>,
     vacant: Vec<SlotId>,
     lists: Box<[Lists]>,
     totals: Totals,
@@ -185,9 +185,9 @@ pub(crate) struct State {
     pub(crate) waiting: usize,
 }
 
-impl Default for State {
+impl Default for PoolState {
     fn default() -> Self {
-        State {
+        PoolState {
             slots: Vec::new(),
             vacant: Vec::new(),
             lists: vec![Lists::default(); SHELF_COUNT].into(),
@@ -197,7 +197,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl PoolState {
     /// Takes a block from the shelf, or from one of the next few larger ones. Private ones are only taken of
     /// the same owner.
     pub(crate) fn take(&mut self, shelf: Shelf, larger_steps: u32, renter: Renter) -> Result<Taken, Renter> {
@@ -275,8 +275,13 @@ impl State {
             }
         }
         let Renter { owner, length, label, backtrace, now } = renter;
-        let slot =
-            Slot { shelf, owner, capacity, since: now, hands: Hands::Rented { length, label, backtrace } };
+        let slot = BlockSlot {
+            shelf,
+            owner,
+            capacity,
+            since: now,
+            hands: Hands::Rented { length, label, backtrace },
+        };
         self.totals.add_rented(capacity, length);
         self.totals.add_block(capacity);
         match self.vacant.pop() {
@@ -440,6 +445,11 @@ impl State {
         self.totals.stats()
     }
 
+    /// The number of idle blocks.
+    pub(crate) fn idle_buffers(&self) -> usize {
+        self.lists.iter().map(|lists| lists.idle.len()).sum()
+    }
+
     /// Recounts everything from the slots and compares: for tests.
     #[cfg(test)]
     pub(crate) fn check(&self) {
@@ -455,7 +465,7 @@ impl State {
         }
         self.totals.assert_same_now(&counted);
         let listed: usize = self.lists.iter().map(|lists| lists.idle.len() + lists.busy.len()).sum();
-        let shelved = |slot: &&Slot| matches!(slot.hands, Hands::Busy(_) | Hands::Idle(_));
+        let shelved = |slot: &&BlockSlot| matches!(slot.hands, Hands::Busy(_) | Hands::Idle(_));
         assert_eq!(listed, self.slots.iter().filter(shelved).count());
     }
 }

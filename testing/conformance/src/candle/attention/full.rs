@@ -49,9 +49,9 @@ pub(super) fn cases(kernel: &str) -> Option<Vec<Case>> {
 fn mlx_type(name: &str) -> Option<Dtype> {
     Some(match name {
         "float16" => Dtype::F16,
-        "bfloat16" => Dtype::Bf16,
+        "bfloat16" => Dtype::BF16,
         "float32" => Dtype::F32,
-        "bool" => Dtype::Bool,
+        "bool" => Dtype::BOOL,
         _ => return None,
     })
 }
@@ -86,8 +86,8 @@ fn case(kernel: &str, kind: Kind, variant: Variant) -> Case {
             match kind.mask {
                 _ if variant.causal && key > query + keys - queries => f64::NEG_INFINITY,
                 _ if !variant.masked => score,
-                Dtype::Bool if mask.bits(query * keys + key) == 0 => f64::NEG_INFINITY,
-                Dtype::Bool => score,
+                Dtype::BOOL if mask.bits(query * keys + key) == 0 => f64::NEG_INFINITY,
+                Dtype::BOOL => score,
                 _ => score + mask.number(query * keys + key),
             }
         };
@@ -113,9 +113,9 @@ fn case(kernel: &str, kind: Kind, variant: Variant) -> Case {
 /// One mask for all heads: numbers to add, or which keys a query sees; each sees one.
 fn mask(kind: Kind, queries: usize, keys: usize) -> Data {
     match kind.mask {
-        Dtype::Bool => {
+        Dtype::BOOL => {
             let is_on = |i: usize| i.is_multiple_of(keys) || i % 7 != 3;
-            Data::from_integers(Dtype::Bool, (0..queries * keys).map(|i| i128::from(is_on(i))))
+            Data::from_integers(Dtype::BOOL, (0..queries * keys).map(|i| i128::from(is_on(i))))
         }
         dtype => Inputs::new(34).numbers(dtype, queries * keys, -2.0, 2.0),
     }

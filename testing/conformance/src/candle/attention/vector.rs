@@ -48,7 +48,7 @@ pub(super) fn cases(kernel: &str, name: &str) -> Option<Vec<Case>> {
     let dtype = match dtype {
         "float" => Dtype::F32,
         "float16_t" => Dtype::F16,
-        "bfloat16_t" => Dtype::Bf16,
+        "bfloat16_t" => Dtype::BF16,
         _ => return None,
     };
     let size: usize = size.parse().ok()?;
@@ -83,7 +83,7 @@ impl Problem {
             queries: Rows::new(dtype, 11, HEADS, 1, size),
             keys: Rows::new(dtype, 12, key_heads, variant.keys, size),
             values: Rows::new(dtype, 13, key_heads, variant.keys, size),
-            mask: Data::from_integers(Dtype::Bool, mask),
+            mask: Data::from_integers(Dtype::BOOL, mask),
             scale: 1.0 / (size as f32).sqrt() / if variant.softcap == 1.0 { 1.0 } else { variant.softcap },
         }
     }

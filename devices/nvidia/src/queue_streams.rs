@@ -1,7 +1,7 @@
 //! What a queue has in the card: a stream, and for each command buffer that is in it a stop flag, fault
 //! records, room for inline bytes and for a table of resident buffers, and events.
 //!
-//! Owns [`Lane`] and [`Slot`].
+//! Owns [`QueueStreams`] and [`CommandSlot`].
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use std::sync::Arc;
 use anymetal_hal::error::DeviceError;
 
 use crate::arena::Arena;
-use crate::device::DeviceShared;
+use crate::device_shared::DeviceShared;
 use crate::driver::{DriverError, Place};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
 use crate::residency::TableMemory;
 
 /// Dispatches between two looks at their records.
 pub(crate) const MAX_RECORDS: usize = 256;
-/// Room for inline bytes between two waits.
+/// ArenaUse for inline bytes between two waits.
 const INLINE_BYTES: u64 = 1 << 18;
 /// Command buffers that are in the stream at once: the host prepares the next ones while one runs.
 pub(crate) const IN_FLIGHT: usize = 4;
@@ -25,11 +25,11 @@ const STOP_BYTES: u64 = 64;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct QueueStreams {
     pub(crate) device: Arc<DeviceShared>,
     /// The queue's number.
     pub(crate) number: NonZero<usize>,
-    slots: Vec<Slot>,
+    slots: Vec<CommandSlot>,
     stream: OwnedStream,
     /// For the stop flags while the other is busy.
     side: OwnedStream,
@@ -37,7 +37,7 @@ pub(crate) struct Lane {
 
 /// What a command buffer has while it is in the stream.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct CommandSlot {
     stop: OwnedMemory,
     pub(crate) arena: Arena,
     /// What pointers in memory may lead to.
@@ -46,7 +46,7 @@ pub(crate) struct Slot {
     timers: [OwnedEvent; 2],
 }
 
-impl Lane {
+impl QueueStreams {
     pub(crate) fn new(
         device: &Arc<DeviceShared>,
         number: NonZero<usize>,
@@ -55,10 +55,10 @@ impl Lane {
         let make = || {
             let stream = OwnedStream::new(device, priority)?;
             let side = OwnedStream::new(device, -1)?;
-            let slots = (0..IN_FLIGHT).map(|_| Slot::new(device, stream.number));
+            let slots = (0..IN_FLIGHT).map(|_| CommandSlot::new(device, stream.number));
             let slots = slots.collect::<Result<Vec<_>, DriverError>>()?;
             device.driver.synchronise(stream.number)?;
-            Ok(Lane { device: Arc::clone(device), number, slots, stream, side })
+            Ok(QueueStreams { device: Arc::clone(device), number, slots, stream, side })
         };
         make().map_err(|error: DriverError| error.of(&device.name, INLINE_BYTES))
     }
@@ -74,18 +74,18 @@ impl Lane {
     }
 
     /// The slot of that number, below [`IN_FLIGHT`].
-    pub(crate) fn slot(&self, number: usize) -> &Slot {
+    pub(crate) fn slot(&self, number: usize) -> &CommandSlot {
         &self.slots[number]
     }
 }
 
-impl Slot {
+impl CommandSlot {
     fn new(device: &Arc<DeviceShared>, stream: u64) -> Result<Self, DriverError> {
         let stop = OwnedMemory::new(device, STOP_BYTES, Place::Device)?;
         device.driver.fill(stop.address(), 0, STOP_BYTES, stream)?;
         let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream)?;
         let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];
-        Ok(Slot { stop, arena, table: TableMemory::default(), timers })
+        Ok(CommandSlot { stop, arena, table: TableMemory::default(), timers })
     }
 
     /// The address of the stop flag.
