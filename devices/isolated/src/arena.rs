@@ -18,6 +18,9 @@ use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
 };
 
+/// Bytes after each range that no range has: the address of the end of a buffer is of no other buffer, so a
+/// fault there is not attributed to a neighbour.
+const GAP: u64 = 1;
 /// A multiple of each page size: freed memory is given back to the system in these units.
 const PAGE: u64 = 64 << 10;
 
@@ -106,7 +109,7 @@ impl Arena {
 
     /// Takes a range, all zero.
     pub(crate) fn range(self: &Arc<Self>, length: u64) -> Result<Range, DeviceError> {
-        let offset = lock(&self.ranges).allocate(length);
+        let offset = lock(&self.ranges).allocate(length.saturating_add(GAP));
         let offset = offset.map_err(|_full| DeviceError::OutOfMemory { requested: length })?;
         Ok(Range { arena: Arc::clone(self), offset, length })
     }
@@ -167,12 +170,45 @@ impl Range {
 impl Drop for Range {
     fn drop(&mut self) {
         self.zero(0, self.length);
-        lock(&self.arena.ranges).release(self.offset, self.length);
+        lock(&self.arena.ranges).release(self.offset, self.length.saturating_add(GAP));
     }
 }
 
 impl fmt::Debug for Arena {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Arena").field("used", &lock(&self.ranges).used()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_begin_with_zeros_and_never_touch() {
+        let arena = Arc::new(Arena::new(64 << 20).unwrap());
+        for length in [0, 1, 64, 4096, 3 << 20] {
+            let (one, other) = (arena.range(length).unwrap(), arena.range(length).unwrap());
+            assert!(one.offset() + length < other.offset(), "{length}");
+            let mut bytes = vec![9; length as usize];
+            for range in [&one, &other] {
+                range.read(0, &mut bytes);
+                assert!(bytes.iter().all(|byte| *byte == 0), "{length}");
+                range.write(0, &vec![7; length as usize]);
+            }
+            other.read(0, &mut bytes);
+            assert!(bytes.iter().all(|byte| *byte == 7), "{length}");
+        }
+        assert_eq!(lock(&arena.ranges).used(), 0);
+        assert_eq!(arena.range(65 << 20).map(drop), Err(DeviceError::OutOfMemory { requested: 65 << 20 }));
+    }
+
+    #[test]
+    fn the_file_keeps_its_length() {
+        let arena = Arena::new(1 << 20).unwrap();
+        let file = arena.file().unwrap();
+        assert!(ftruncate(&file, 0).is_err() && ftruncate(&file, 2 << 20).is_err());
+        let mapped_twice = Mapping::new(file.as_fd(), 1 << 20, 0).unwrap();
+        assert_ne!(mapped_twice.start(), arena.mapping.start());
     }
 }
