@@ -32,7 +32,7 @@ def results(text):
     return [Number(number) for line in lines for number in NUMBER.findall(line)]
 
 
-def agree(ours, theirs, is_rounded=False):
+def agree(ours, theirs, is_rounded=False, tolerance=TOLERANCE):
     """"right" or "wrong" with the reason; `None` if there is nothing to compare. Numbers that the program rounded to
     integers may differ by one."""
     if not theirs or not ours:
@@ -40,13 +40,13 @@ def agree(ours, theirs, is_rounded=False):
     if len(ours) != len(theirs):
         return "wrong", f"{len(ours)} numbers, the other has {len(theirs)}"
     largest = max((abs(number) for number in theirs if number == number and abs(number) != float("inf")), default=0)
-    wrong = [(a, b) for a, b in zip(ours, theirs) if not (is_near(a, b, largest) or is_rounded and abs(a - b) <= 1)]
+    wrong = [(a, b) for a, b in zip(ours, theirs) if not (is_near(a, b, largest, tolerance) or is_rounded and abs(a - b) <= 1)]
     if len(wrong) > MAX_WRONG_PART * len(theirs):
         return "wrong", f"{len(wrong)} of {len(theirs)} numbers differ, {wrong[0][0]} and {wrong[0][1]} first"
     return "right", f"{len(theirs)} numbers"
 
 
-def is_near(a, b, largest):
+def is_near(a, b, largest, tolerance):
     if a == b or (a != a and b != b):
         return True
-    return abs(a - b) <= max(TOLERANCE * max(abs(a), abs(b), 0.01 * largest), 1.01 * b.unit)
+    return abs(a - b) <= max(tolerance * max(abs(a), abs(b), 0.01 * largest), 1.01 * b.unit)

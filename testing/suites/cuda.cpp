@@ -374,6 +374,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int) {
     out->multiProcessorCount = 2;
     out->memoryBusWidth = 64;
     out->canMapHostMemory = out->unifiedAddressing = out->managedMemory = out->concurrentManagedAccess = 1;
+    // Every GPU since 2010 copies and computes at the same time; programs refuse to run on others.
+    out->deviceOverlap = out->asyncEngineCount = out->concurrentKernels = 1;
+    out->memPitch = 2147483647;
+    out->textureAlignment = 512;
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *out, cudaDeviceAttr attribute, int device) {
@@ -386,6 +390,26 @@ cudaError_t cudaDeviceGetAttribute(int *out, cudaDeviceAttr attribute, int devic
         case cudaDevAttrWarpSize: *out = 32; break;
         case cudaDevAttrMultiProcessorCount: *out = all.multiProcessorCount; break;
         case cudaDevAttrComputeCapabilityMajor: *out = all.major; break;
+        case cudaDevAttrComputeCapabilityMinor: *out = all.minor; break;
+        case cudaDevAttrMaxBlockDimX: *out = all.maxThreadsDim[0]; break;
+        case cudaDevAttrMaxBlockDimY: *out = all.maxThreadsDim[1]; break;
+        case cudaDevAttrMaxBlockDimZ: *out = all.maxThreadsDim[2]; break;
+        case cudaDevAttrMaxGridDimX: *out = all.maxGridSize[0]; break;
+        case cudaDevAttrMaxGridDimY: *out = all.maxGridSize[1]; break;
+        case cudaDevAttrMaxGridDimZ: *out = all.maxGridSize[2]; break;
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *out = int(all.sharedMemPerMultiprocessor); break;
+        case cudaDevAttrMaxRegistersPerBlock: *out = all.regsPerBlock; break;
+        case cudaDevAttrTotalConstantMemory: *out = int(all.totalConstMem); break;
+        case cudaDevAttrClockRate: *out = all.clockRate; break;
+        case cudaDevAttrMemoryClockRate: *out = all.memoryClockRate; break;
+        case cudaDevAttrGlobalMemoryBusWidth: *out = all.memoryBusWidth; break;
+        case cudaDevAttrAsyncEngineCount: *out = all.asyncEngineCount; break;
+        case cudaDevAttrGpuOverlap: *out = all.deviceOverlap; break;
+        case cudaDevAttrConcurrentKernels: *out = all.concurrentKernels; break;
+        case cudaDevAttrManagedMemory: *out = all.managedMemory; break;
+        case cudaDevAttrConcurrentManagedAccess: *out = all.concurrentManagedAccess; break;
+        case cudaDevAttrUnifiedAddressing: *out = all.unifiedAddressing; break;
+        case cudaDevAttrCanMapHostMemory: *out = all.canMapHostMemory; break;
         default: *out = 0;
     }
     return cudaSuccess;
@@ -400,6 +424,13 @@ cudaError_t cudaDriverGetVersion(int *version) {
 cudaError_t cudaRuntimeGetVersion(int *version) { return cudaDriverGetVersion(version); }
 cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
     *can = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return failed(cudaErrorPeerAccessUnsupported); }
+cudaError_t cudaDeviceDisablePeerAccess(int) { return failed(cudaErrorPeerAccessNotEnabled); }
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    // One priority only, as of devices that do not support them.
+    *least = *greatest = 0;
     return cudaSuccess;
 }
 cudaError_t cudaFuncSetCacheConfig(const void *, cudaFuncCache) { return cudaSuccess; }
@@ -428,6 +459,10 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamGetPriority(cudaStream_t, int *priority) {
+    *priority = 0;
+    return cudaSuccess;
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     delete (char *)stream;
     return cudaSuccess;

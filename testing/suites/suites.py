@@ -3,7 +3,7 @@
 
     suites.py get GIT_DIRECTORY FOLDER [PATH...]     takes files out of a clone or mirror
     suites.py setup HOME --build TARGET --cuda INCLUDE --opencl INCLUDE
-    suites.py run SUITE FOLDER -o RESULTS.jsonl [--only REGEX] [--most N] [--reference FOLDER]
+    suites.py run SUITE FOLDER -o RESULTS.jsonl [--only REGEX] [--lines N] [--most N] [--reference FOLDER]
     suites.py table RESULTS.jsonl...
 
 `suites.toml` lists the suites, with their repositories and commits. README.md beside this file has the whole order of
@@ -27,6 +27,13 @@ import tomllib
 import compare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Headers and linker options of libraries that the stand-ins do not replace.
+LIBRARY = re.compile(
+    r'#\s*include\s*[<"](thrust/|cub/|cublas|cusparse|curand|cufft|cusolver|cudnn|nccl|mpi|nvrtc|nvml|npp|cutensor|cutlass|boost|gsl'
+    r'|opencv|nvjpeg|cuda/std|mma\.h)|-l(cublas|cusparse|curand|cufft|cusolver|mpi|nccl)')
+# Files that `make run` names.
+DATA = re.compile(r"\.\./|\.(txt|bmp|ppm|dat|csv|bin|mtx|egr|hdr|tsp|in)\b")
 
 
 def get(git, folder, paths):
@@ -164,6 +171,14 @@ class Program:
                 with open(os.path.join(self.folder, path), errors="replace") as file:
                     yield file.read()
 
+    def stands_alone(self, lines):
+        """Whether its sources have at most `lines` lines, and it needs no library and no data file."""
+        with open(os.path.join(self.folder, "Makefile"), errors="replace") as file:
+            makefile = file.read()
+        text = "\n".join(self.sources())
+        command = "".join(re.findall(r"^run:.*\n(?:\t.*\n?)+", makefile, re.M))
+        return text.count("\n") <= lines and not LIBRARY.search(text + makefile) and not DATA.search(command)
+
     def checks_itself(self):
         """Whether the program compares its results with those of the host."""
         wanted = re.compile(self.suite["right"])
@@ -201,13 +216,13 @@ class Program:
         built = self.build()
         result = {"suite": self.suite["name"], "program": self.name, "units": lines_of(self.log)}
         command = self.command()
-        launchable = [one for unit in result["units"] for one in unit["kernels"]
-                      if not one["error"] and not one["doubles"]]
+        kernels = [one for unit in result["units"] for one in unit["kernels"]]
+        launchable = [one for one in kernels if not one["error"] and not one["doubles"]]
         is_made = command and os.path.exists(os.path.join(self.folder, command[0]))
         if not is_made if "run" in self.own else built.returncode != 0 or command is None:
             result["outcome"] = "not built"
             result["why"] = first_error(built.stderr)
-        elif result["units"] and not launchable:
+        elif kernels and not launchable:
             result["outcome"] = "not run"
         elif "run" in self.own:
             ended, ours = self.results(command, self.home)
@@ -275,7 +290,8 @@ class Program:
 
     def agreement(self, ours, theirs):
         is_rounded = self.own.get("rounded", False)
-        outcome, why = compare.agree(compare.results(ours), compare.results(theirs), is_rounded)
+        tolerance = self.own.get("tolerance", compare.TOLERANCE)
+        outcome, why = compare.agree(compare.results(ours), compare.results(theirs), is_rounded, tolerance)
         return outcome or "no verdict", why
 
     def keep(self, record):
@@ -347,6 +363,8 @@ def run(options):
         if options.only and not re.search(options.only, program.name) or program.name in done:
             continue
         if suite.get("self_checking") and not program.checks_itself():
+            continue
+        if options.lines and not program.stands_alone(options.lines):
             continue
         if options.most and count >= options.most:
             break
@@ -431,6 +449,7 @@ def main():
     one = commands.add_parser("run")
     one.add_argument("suite"), one.add_argument("folder"), one.add_argument("-o", "--output", required=True)
     one.add_argument("--home", required=True), one.add_argument("--only"), one.add_argument("--most", type=int)
+    one.add_argument("--lines", type=int, help="only programs without libraries and data, of at most N lines")
     one.add_argument("--reference", help="folder of another libOpenCL.so, to compare with")
     one = commands.add_parser("table")
     one.add_argument("results", nargs="+")
