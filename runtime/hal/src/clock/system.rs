@@ -4,8 +4,8 @@
 //! code that ships by hand. Invariant: an alarm whose time has come goes off without anything else happening.
 //!
 //! Concurrency: one mutex guards all of [`AlarmThreadState`]; the thread sleeps on `earlier` until the time it
-//! left in `sleeps_until`, or without limit. Whoever sets an alarm for an earlier time, or ends the clock, notifies
-//! it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
+//! left in `sleeps_until`, or without limit. A thread that sets an alarm for an earlier time, or ends the
+//! clock, notifies it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
