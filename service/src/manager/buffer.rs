@@ -8,9 +8,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_core::submission::argument::{Argument, ArgumentTarget};
+use anymetal::{Argument, ArgumentTarget, BoundResource, DeviceError, Error, ErrorClass};
 use anymetal_hal::clock::wait_for;
-use anymetal_hal::error::{DeviceError, ErrorClass};
 use bytemuck::Pod;
 
 use super::core::Core;
@@ -18,9 +17,7 @@ use super::error::ManagerError;
 use super::gate::{BufferUses, Pass};
 use super::host_bytes::HostBytes;
 use super::memory::{CopyError, Durability, Memory};
-use anymetal::Error;
 use anymetal::call::fits;
-use anymetal_hal::command::BoundResource;
 
 /// Elements of one type that every device of a manager can use. Clones are the same buffer.
 ///

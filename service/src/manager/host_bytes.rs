@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::host_pages::HostPages;
-
-use anymetal::Buffer;
-use anymetal::Device;
-use anymetal::Error;
+use anymetal::{Buffer, Device, DeviceError, Error, ErrorClass, HostPages};
 
 /// From this length on a new copy is made by importing host pages, where the device can: a shorter
 /// one would waste more by whole pages than the copy costs.

@@ -6,8 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{Access, ArgumentInfo, ArgumentKind};
-use anymetal_hal::command::{BoundResource, Deadline, Grid};
+use anymetal::{Access, ArgumentInfo, ArgumentKind, BoundResource, Deadline, Error, Grid, Queue, Submission};
 use anymetal_policy::idempotence::BoundArgument;
 
 use super::buffer::{Bound, ManagedBinding};
@@ -19,9 +18,6 @@ use super::graph::{GraphShared, Placed, undeclared};
 use super::kernel::KernelShared;
 use super::launch::{Piece, Split};
 use super::memory::Memory;
-use anymetal::Error;
-use anymetal::Queue;
-use anymetal::Submission;
 use anymetal::call::FinishedCall;
 use anymetal::call::Signature;
 

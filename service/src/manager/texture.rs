@@ -8,8 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal::types::texture::{Description, LevelLayout, TextureDescriptor, TextureLayout};
-use anymetal_core::submission::argument::ArgumentTarget;
-use anymetal_hal::error::DeviceError;
+use anymetal::{ArgumentTarget, DeviceError, Error};
 use bytemuck::Pod;
 
 use super::buffer::{Bound, ManagedArgument, ManagedBinding, overwrite, read_bytes, turn};
@@ -17,7 +16,6 @@ use super::core::Core;
 use super::error::ManagerError;
 use super::host_bytes::HostBytes;
 use super::memory::{Durability, Memory};
-use anymetal::Error;
 use anymetal::call::{check_texel_bytes, elements_of, slices_at};
 
 /// A texture that every device of a manager can use, for [`super::ManagedLaunch::texture`]. Clones are the

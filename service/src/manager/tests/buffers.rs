@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::manager::Durability;
-use anymetal::Buffer;
-use anymetal::Executable;
-use anymetal::GraphBuilder;
-use anymetal_core::graph::PlanOptions;
+use anymetal::{Buffer, Executable, GraphBuilder, PlanOptions};
 
 #[test]
 fn hosts_read_and_write_parts() {
