@@ -30,7 +30,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// ArenaUse for that many records, which are cleared in the stream, and inline bytes.
+    /// Space for that many records, which are cleared in the stream, and inline bytes.
     pub(crate) fn new(
         device: &Arc<DeviceShared>,
         records: usize,

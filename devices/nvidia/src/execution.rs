@@ -76,7 +76,7 @@ pub(crate) struct Measured {
 }
 
 impl Execution {
-    /// In that slot of the streams, which nothing else uses until the end. `deadline` counts from
+    /// In that slot, which nothing else uses until the end. `deadline` counts from
     /// [`Self::count_deadline`].
     pub(crate) fn new(
         streams: &Arc<QueueStreams>,

@@ -1,8 +1,8 @@
 //! Queues: command buffers in order, on a thread of the queue or on one that waits for them.
 //!
-//! Owns [`NvidiaQueue`]. Whoever holds the streams takes one command buffer after the other; those that need
+//! Owns [`NvidiaQueue`]. Whoever holds the lock takes one command buffer after the other; those that need
 //! nothing of the host are put into the stream while others run, at most [`IN_FLIGHT`]. A thread that waits
-//! for a command buffer takes the streams if it is free, because waking the queue's thread, and being woken by
+//! for a command buffer takes the lock if it is free, because waking the queue's thread, and being woken by
 //! it, takes longer than many a kernel. Before that thread sleeps it looks for the next command buffer for
 //! [`SPIN`]. Concurrency: `state` guards the list; only who holds `holder` takes from its front. The thread
 //! ends after the last handle is gone and the list is empty.

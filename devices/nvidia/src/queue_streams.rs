@@ -16,7 +16,7 @@ use crate::residency::TableMemory;
 
 /// Dispatches between two looks at their records.
 pub(crate) const MAX_RECORDS: usize = 256;
-/// ArenaUse for inline bytes between two waits.
+/// Space for inline bytes between two waits.
 const INLINE_BYTES: u64 = 1 << 18;
 /// Command buffers that are in the stream at once: the host prepares the next ones while one runs.
 pub(crate) const IN_FLIGHT: usize = 4;

@@ -86,9 +86,9 @@ impl Roots {
                 found_in = Some(position.clone());
             }
             match step {
-                Step::Start(start) => position.push(start),
-                Step::Up => drop(position.pop()),
-                Step::Down(name) => {
+                PathStep::Start(start) => position.push(start),
+                PathStep::Up => drop(position.pop()),
+                PathStep::Down(name) => {
                     let next = position.join(name);
                     if !self.contains(&position) {
                         // Outside of the roots by text only: nothing there is looked up.
@@ -124,7 +124,7 @@ impl Roots {
     }
 }
 
-enum Step {
+enum PathStep {
     /// The root of the file system.
     Start(OsString),
     Up,
@@ -132,14 +132,14 @@ enum Step {
 }
 
 /// The components of a path, the last one first.
-fn steps_of(path: &Path) -> Vec<Step> {
+fn steps_of(path: &Path) -> Vec<PathStep> {
     let step = |component: Component<'_>| match component {
-        Component::Prefix(_) | Component::RootDir => Some(Step::Start(component.as_os_str().to_owned())),
+        Component::Prefix(_) | Component::RootDir => Some(PathStep::Start(component.as_os_str().to_owned())),
         Component::CurDir => None,
-        Component::ParentDir => Some(Step::Up),
-        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::ParentDir => Some(PathStep::Up),
+        Component::Normal(name) => Some(PathStep::Down(name.to_owned())),
     };
-    let mut steps: Vec<Step> = path.components().filter_map(step).collect();
+    let mut steps: Vec<PathStep> = path.components().filter_map(step).collect();
     steps.reverse();
     steps
 }

@@ -82,12 +82,12 @@ pub struct CompletionSource {
 
 struct CompletionShared {
     done: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<CompletionState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CompletionState {
     outcome: Option<Outcome>,
     commands: Option<Arc<[CommandTiming]>>,
     wakers: Vec<Waker>,
@@ -98,7 +98,7 @@ struct State {
 impl CompletionSource {
     /// A completion that has not ended; `assist` is asked for help by blocking waiters.
     pub fn new(assist: Option<Arc<dyn WaitAssist>>) -> Self {
-        let state = State { assist, ..State::default() };
+        let state = CompletionState { assist, ..CompletionState::default() };
         let shared = CompletionShared {
             done: AtomicBool::new(false),
             state: Mutex::new(state),
@@ -266,7 +266,7 @@ impl Completion {
         drop(assist);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CompletionState> {
         crate::sync::lock(&self.shared.state)
     }
 }

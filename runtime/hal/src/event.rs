@@ -51,12 +51,12 @@ pub struct Subscription {
 /// An event in host memory.
 #[derive(Default)]
 pub struct HostEvent {
-    state: Mutex<State>,
+    state: Mutex<EventState>,
     raised: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct EventState {
     value: u64,
     subscribers: BTreeMap<Subscription, Waker>,
     subscribed: u64,
@@ -70,7 +70,7 @@ impl HostEvent {
         self.lock().subscribers.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, EventState> {
         crate::sync::lock(&self.state)
     }
 }

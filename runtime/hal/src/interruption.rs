@@ -18,18 +18,18 @@ pub const POLL: Duration = Duration::from_millis(20);
 pub type Check = fn() -> bool;
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum Interruptibility {
     Uninterruptible,
     Checked(Check),
     Interrupted,
 }
 
 thread_local! {
-    static STATE: Cell<State> = const { Cell::new(State::Uninterruptible) };
+    static STATE: Cell<Interruptibility> = const { Cell::new(Interruptibility::Uninterruptible) };
 }
 
 /// Restores the state of an outer scope.
-struct Restore(State);
+struct Restore(Interruptibility);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -39,19 +39,19 @@ impl Drop for Restore {
 
 /// Runs `work`, whose waits end with [`DeviceError::WaitInterrupted`] once `check` returns true.
 pub fn interruptible<T>(check: Check, work: impl FnOnce() -> T) -> T {
-    let _restore = Restore(STATE.replace(State::Checked(check)));
+    let _restore = Restore(STATE.replace(Interruptibility::Checked(check)));
     work()
 }
 
 /// Whether this thread's waits are to end.
 fn is_interrupted() -> bool {
     match STATE.get() {
-        State::Uninterruptible => false,
-        State::Interrupted => true,
-        State::Checked(check) => {
+        Interruptibility::Uninterruptible => false,
+        Interruptibility::Interrupted => true,
+        Interruptibility::Checked(check) => {
             let interrupted = check();
             if interrupted {
-                STATE.set(State::Interrupted);
+                STATE.set(Interruptibility::Interrupted);
             }
             interrupted
         }
@@ -60,7 +60,7 @@ fn is_interrupted() -> bool {
 
 /// Whether this thread's waits can be interrupted.
 pub fn is_interruptible() -> bool {
-    !matches!(STATE.get(), State::Uninterruptible)
+    !matches!(STATE.get(), Interruptibility::Uninterruptible)
 }
 
 /// Waits by `attempt`, which waits as long as it is given and returns `None` when the time is over; it is

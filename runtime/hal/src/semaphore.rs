@@ -18,11 +18,11 @@ use crate::sync::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub struct Semaphore {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<PermitState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     free: usize,
     waiters: VecDeque<Waiter>,
     next_number: u64,
@@ -40,7 +40,7 @@ impl Semaphore {
         let capacity = capacity.max(1);
         Semaphore {
             capacity,
-            state: Mutex::new(State { free: capacity, waiters: VecDeque::new(), next_number: 0 }),
+            state: Mutex::new(PermitState { free: capacity, waiters: VecDeque::new(), next_number: 0 }),
         }
     }
 
@@ -80,12 +80,12 @@ impl Semaphore {
         state.first_to_wake().into_iter().for_each(Waker::wake);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PermitState> {
         crate::sync::lock(&self.state)
     }
 }
 
-impl State {
+impl PermitState {
     /// The waker of the first waiter, if a permit is free.
     fn first_to_wake(&self) -> Option<Waker> {
         let first = self.waiters.front().filter(|_| self.free > 0);

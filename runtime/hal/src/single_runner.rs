@@ -8,11 +8,11 @@ use crate::sync::{Mutex, lock};
 /// Serialises a task that several threads request.
 #[derive(Debug, Default)]
 pub struct SingleRunner {
-    state: Mutex<State>,
+    state: Mutex<RunnerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RunnerState {
     running: bool,
     requested_again: bool,
 }

@@ -24,7 +24,7 @@ use crate::event::Event;
 use crate::folder::{self, Head};
 use crate::verify;
 pub use options::{AuditOptions, Durability, WhenFailing};
-use queue::Shared;
+use queue::QueueShared;
 use storage::{FolderStorage, Storage};
 use writer::Writer;
 
@@ -32,7 +32,7 @@ use writer::Writer;
 pub struct AuditLog {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
-    shared: Arc<Shared>,
+    shared: Arc<QueueShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Held until the thread has ended.
     _lock: Option<File>,
@@ -77,7 +77,7 @@ impl AuditLog {
             |error: std::io::Error| AuditError::Unusable { path: folder.clone(), reason: error.to_string() };
         let mut writer = Writer::new(storage, &options, Arc::clone(&clock), tail);
         writer.begin(options.unix_time_at_zero).map_err(unusable)?;
-        let shared = Arc::new(Shared::new(options.queue, options.when_failing, writer.head()));
+        let shared = Arc::new(QueueShared::new(options.queue, options.when_failing, writer.head()));
         let thread = std::thread::Builder::new().name("anymetal-audit".to_owned()).spawn({
             let shared = Arc::clone(&shared);
             move || writer.run(&shared)

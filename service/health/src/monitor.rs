@@ -139,7 +139,7 @@ impl Monitor {
             }
         }
         if self.before.is_none() {
-            self.tell_first_states();
+            self.report_first_states();
         }
         self.before = Some((now, snapshot));
         for alert in &alerts {
@@ -149,7 +149,7 @@ impl Monitor {
     }
 
     /// A gauge says that a component is healthy before anything has happened to it.
-    fn tell_first_states(&self) {
+    fn report_first_states(&self) {
         if metrics_on() {
             for ComponentState { component, state, .. } in self.components() {
                 let gauge = Gauge::new(&HEALTH_STATE, &[("component", component.as_str())]);

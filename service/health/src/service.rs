@@ -69,8 +69,8 @@ impl HealthService {
 
     /// Tells a component's state, as a policy knows it; it is entered at the next tick.
     pub fn report(&self, component: &str, state: Health, reason: &str) {
-        let at_once = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
-        self.shared.monitor().report(component, state, reason, true, at_once);
+        let immediately = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
+        self.shared.monitor().report(component, state, reason, true, immediately);
     }
 
     /// Whether the program wants no more work: `/readyz` then says no.

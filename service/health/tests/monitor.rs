@@ -136,13 +136,13 @@ fn memory_that_grows_is_told_before_it_is_full_with_the_time_that_is_left() {
 #[test]
 fn a_component_that_a_policy_reports_counts_and_watched_ones_have_no_state() {
     let mut bench = bench(vec![check::latency(), check::breakers()]);
-    let at_once = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
-    bench.monitor.report("gpu", Health::Unhealthy, "lost", false, at_once);
+    let immediately = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
+    bench.monitor.report("gpu", Health::Unhealthy, "lost", false, immediately);
     bench.tick();
     assert_eq!(bench.state("gpu"), Health::Unhealthy);
     assert_eq!(bench.monitor.overall(), Health::Degraded, "it is not needed");
     assert_eq!(bench.monitor.components().len(), 2);
-    bench.monitor.report("gpu", Health::Healthy, "", false, at_once);
+    bench.monitor.report("gpu", Health::Healthy, "", false, immediately);
     bench.tick();
     assert_eq!(bench.monitor.overall(), Health::Healthy);
 }
@@ -151,8 +151,8 @@ fn a_component_that_a_policy_reports_counts_and_watched_ones_have_no_state() {
 fn probes_are_answered_by_state_by_draining_and_by_the_time_of_the_last_tick() {
     let (clock, store) = (ManualClock::new(), Store::new());
     let thresholds = Thresholds::above(0.85, 0.95).unwrap();
-    let at_once = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
-    let memory = check::Check { hysteresis: at_once, ..check::memory(thresholds) };
+    let immediately = Hysteresis { worse_for: Duration::ZERO, better_for: Duration::ZERO };
+    let memory = check::Check { hysteresis: immediately, ..check::memory(thresholds) };
     let monitor = Monitor::new(MonitorOptions::default(), vec![memory]);
     let hour = Duration::from_secs(3600);
     let service = HealthService::start(monitor, store.clone(), clock.clone(), hour).unwrap();

@@ -15,15 +15,15 @@ use anymetal_health::webhook::{ATTEMPTS, Webhook};
 fn target(statuses: &'static [&'static str]) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/alerts", listener.local_addr().unwrap());
-    let (told, bodies) = channel();
+    let (sender, bodies) = channel();
     std::thread::spawn(move || {
         for (turn, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
             let body = body(&mut stream);
             let status = statuses[turn.min(statuses.len() - 1)];
             let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            // Before the answer: whoever has that finds the body told.
-            if told.send(body).is_err() {
+            // Before the answer: then the test finds the body.
+            if sender.send(body).is_err() {
                 return;
             }
             stream.write_all(answer.as_bytes()).unwrap();

@@ -152,12 +152,12 @@ impl Bulkhead {
     }
 
     /// A place, if there is one at once.
-    pub fn try_enter(&self) -> Option<Place> {
+    pub fn try_enter(&self) -> Option<BulkheadPermit> {
         self.shared.places.try_acquire().then(|| self.place())
     }
 
     /// A place; blocks until there is one, at most for the policy's wait and to the deadline.
-    pub fn enter(&self, deadline: Deadline) -> Result<Place, BulkheadFull> {
+    pub fn enter(&self, deadline: Deadline) -> Result<BulkheadPermit, BulkheadFull> {
         let clock = Arc::clone(&self.shared.clock);
         match wait_for(&*clock, None, self.enter_async(deadline)) {
             Some(entered) => entered,
@@ -169,7 +169,7 @@ impl Bulkhead {
     pub fn enter_async(
         &self,
         deadline: Deadline,
-    ) -> impl Future<Output = Result<Place, BulkheadFull>> + Send + 'static {
+    ) -> impl Future<Output = Result<BulkheadPermit, BulkheadFull>> + Send + 'static {
         let bulkhead = self.clone();
         async move {
             if let Some(place) = bulkhead.try_enter() {
@@ -189,8 +189,8 @@ impl Bulkhead {
         }
     }
 
-    fn place(&self) -> Place {
-        Place { bulkhead: self.clone() }
+    fn place(&self) -> BulkheadPermit {
+        BulkheadPermit { bulkhead: self.clone() }
     }
 
     fn queue_up(&self) -> Result<Queued, BulkheadFull> {
@@ -210,11 +210,11 @@ impl Bulkhead {
 
 /// A place in a bulkhead, given back when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct BulkheadPermit {
     bulkhead: Bulkhead,
 }
 
-impl Drop for Place {
+impl Drop for BulkheadPermit {
     fn drop(&mut self) {
         self.bulkhead.shared.places.release();
     }

@@ -68,7 +68,7 @@ pub enum Declaration {
 
 /// Work that may have to run again.
 #[derive(Debug, Clone, Default)]
-pub struct Work<'a> {
+pub struct RetryableWork<'a> {
     /// What the caller says.
     pub declaration: Declaration,
     /// All arguments of all its kernels.
@@ -174,7 +174,7 @@ pub enum Replay {
 ///
 /// An argument that is only written needs no copy unless it shares bytes with one that is read: the
 /// next attempt writes the same values to the same places.
-pub fn decide(work: &Work<'_>, limit: u64) -> Replay {
+pub fn decide(work: &RetryableWork<'_>, limit: u64) -> Replay {
     match work.declaration {
         Declaration::Idempotent => return Replay::Idempotent,
         Declaration::Once => return Replay::NotRetryable(NotRetryable::Declared),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn replay(arguments: &[BoundArgument]) -> Replay {
-        decide(&Work { arguments, ..Work::default() }, LIMIT)
+        decide(&RetryableWork { arguments, ..RetryableWork::default() }, LIMIT)
     }
 
     fn restored(replay: Replay) -> Vec<(u64, Range<u64>)> {
@@ -287,11 +287,12 @@ mod tests {
         let private = BoundArgument { can_snapshot: false, bytes: 0..4, ..in_place.clone() };
         let Replay::NotRetryable(why) = replay(&[private]) else { panic!() };
         assert_eq!(why.to_string(), "argument 3 `a3` is changed in place and the host cannot copy it");
-        let work = Work { other_effect: Some("event `done` is signalled"), ..Work::default() };
+        let work = RetryableWork { other_effect: Some("event `done` is signalled"), ..RetryableWork::default() };
         let Replay::NotRetryable(why) = decide(&work, LIMIT) else { panic!() };
         assert!(why.to_string().ends_with("event `done` is signalled"));
         let arguments = [in_place];
-        let declared = |declaration| decide(&Work { declaration, arguments: &arguments, ..work.clone() }, 0);
+        let declared =
+            |declaration| decide(&RetryableWork { declaration, arguments: &arguments, ..work.clone() }, 0);
         assert_eq!(declared(Declaration::Idempotent), Replay::Idempotent);
         assert_eq!(declared(Declaration::Once), Replay::NotRetryable(NotRetryable::Declared));
     }

@@ -64,8 +64,8 @@
 //! use anymetal_hal::error::DeviceError;
 //! use anymetal_policy::breaker::Breakers;
 //! use anymetal_policy::deadline::Deadline;
-//! use anymetal_policy::idempotence::{Work, decide};
-//! use anymetal_policy::ladder::{Failure, Ladder, Outcome, Request, Step};
+//! use anymetal_policy::idempotence::{RetryableWork, decide};
+//! use anymetal_policy::ladder::{Failure, Ladder, Outcome, NextStep, Request};
 //! use anymetal_policy::policies::Policies;
 //!
 //! let (policies, clock) = (Policies::default(), ManualClock::new());
@@ -80,14 +80,14 @@
 //!
 //! let request = Request {
 //!     devices: devices.clone(),
-//!     replay: decide(&Work::default(), policies.snapshot_limit),
+//!     replay: decide(&RetryableWork::default(), policies.snapshot_limit),
 //!     most_degraded: 0,
 //!     budget: policies.deadline.start(clock.now(), Deadline::NEVER),
 //!     call: 0,
 //! };
 //! let mut ladder = Ladder::new(&policies.ladder, &policies.retry, request)?;
 //! let mut result = None;
-//! while let Step::Run(next) = ladder.step() {
+//! while let NextStep::Run(next) = ladder.step() {
 //!     if let Some(left) = next.open_breaker {
 //!         breakers.get(&devices[left])?.trip();
 //!     }
@@ -109,7 +109,7 @@
 //!     };
 //!     ladder.ended(clock.now(), outcome);
 //! }
-//! assert_eq!((ladder.step(), result), (Step::Done, Some(42)));
+//! assert_eq!((ladder.step(), result), (NextStep::Done, Some(42)));
 //! assert_eq!(ladder.path().to_string(), "gpu lost @0ns+0ns, fallback cpu ok @0ns+0ns");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -14,7 +14,7 @@ use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_policy::breaker::{Breaker, BreakerOpen, BreakerPolicy, BreakerState, Breakers};
 use anymetal_policy::deadline::TimeBudget;
 use anymetal_policy::idempotence::Replay;
-use anymetal_policy::ladder::{Failure, Ladder, LadderPolicy, Outcome, Path, Request, Step};
+use anymetal_policy::ladder::{Failure, Ladder, LadderPolicy, NextStep, Outcome, Path, Request};
 use anymetal_policy::retry::RetryPolicy;
 use anymetal_policy::stack::{CallError, Ended, Stack};
 use anymetal_policy::virtual_time::{Simulated, run, run_all};
@@ -106,7 +106,7 @@ async fn climb(
     queues: &[Arc<dyn Queue>],
     breakers: &Breakers<usize>,
     call: u64,
-) -> (Step, Path) {
+) -> (NextStep, Path) {
     let request = Request {
         devices: vec!["gpu".into(), "cpu".into()],
         replay: Replay::Idempotent,
@@ -116,7 +116,7 @@ async fn climb(
     };
     let retry = RetryPolicy::default();
     let mut ladder = Ladder::new(&LadderPolicy::default(), &retry, request).unwrap();
-    while let Step::Run(next) = ladder.step() {
+    while let NextStep::Run(next) = ladder.step() {
         if let Some(left) = next.open_breaker {
             breakers.get(&left).unwrap().trip();
         }
@@ -155,7 +155,7 @@ fn with_a_second_device_no_call_is_lost_though_the_first_one_is() {
             gpu.lose();
         }
         let (end, path) = run(&clock, climb(&clock, &queues, &breakers, call)).unwrap();
-        assert_eq!(end, Step::Done, "{path}");
+        assert_eq!(end, NextStep::Done, "{path}");
         assert_eq!(path.fell_back(), path.device() == Some("cpu"));
         assert!(call < 200 || path.fell_back(), "it was lost: {path}");
         on_cpu += u32::from(path.fell_back());

@@ -12,13 +12,14 @@ mod telemetry;
 
 use std::path::Path;
 
+use anymetal::config::ConfigError;
+use anymetal_core::config::Origin;
 use anymetal_core::config::layers::{self, LayersOf, Sections, check, flag, parse, value};
-use anymetal_core::config::{ConfigError, Origin};
 use anymetal_policy::policies::Policies;
 use serde::Deserialize;
 
 /// Quantities with units, as settings have them.
-pub use anymetal_core::config::{Size, Span};
+pub use anymetal::config::{Size, Span};
 pub use audit::{AuditConfig, AuditDurability, AuditFailing, AuditLayer};
 pub use health::{HealthConfig, HealthLayer, Share};
 pub use policy::{

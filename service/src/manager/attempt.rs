@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_hal::command::Deadline as CommandDeadline;
-use anymetal_hal::completion::Timing;
-use anymetal_hal::error::ErrorClass;
-use anymetal_hal::queue::Cancellation;
+use anymetal::command::{Cancellation, Deadline as CommandDeadline};
+use anymetal::error::ErrorClass;
+use anymetal::profile::Timing;
+use anymetal::{Error, Outcome, Submission};
 use anymetal_policy::deadline::Deadline;
 use anymetal_policy::ladder::{Effects, NextAttempt, Path};
 use anymetal_policy::timeout::within;
@@ -28,8 +28,6 @@ use super::launch::Produced;
 use super::memory::{CopyError, Durability, Memory};
 use super::run::Options;
 use super::snapshot::Snapshot;
-use anymetal::Error;
-use anymetal::{Outcome, Submission};
 
 /// The turn of an execution on its buffers, which abandoned work keeps until its end.
 #[derive(Clone)]
@@ -143,8 +141,9 @@ impl Attempt<'_> {
         let (mut device_time, mut timing, mut effects) = (Duration::ZERO, Timing::default(), Effects::None);
         let mut lease = Some(lease);
         for piece in &pieces {
-            let Some(held) = lease.take() else { break };
-            let running = self.commit(piece, site, held, &placed).map_err(|stop| stop.after(effects))?;
+            let Some(stream_lease) = lease.take() else { break };
+            let running =
+                self.commit(piece, site, stream_lease, &placed).map_err(|stop| stop.after(effects))?;
             let (outcome, back) = self.wait(running).await;
             match outcome {
                 Ok(ended) => (timing, device_time) = (ended, device_time + ended.device_time()),
@@ -200,7 +199,10 @@ impl Attempt<'_> {
         let written: Vec<Arc<Memory>> = self.job.written().cloned().collect();
         written.iter().for_each(|memory| memory.begin_write(site));
         let (turn, snapshot) = (self.turn.clone(), Arc::clone(self.snapshot));
-        Ok(Running { submission, held: Some(Held { _turn: turn, lease, written, snapshot }) })
+        Ok(Running {
+            submission,
+            resources: Some(AttemptResources { _turn: turn, lease, written, snapshot }),
+        })
     }
 
     /// Waits for a piece; gives its stream back if it has ended.
@@ -209,7 +211,7 @@ impl Attempt<'_> {
         let outcome = outcome.unwrap_or_else(|| match running.submission.cancel() {
             Cancellation::Removed => Err((AttemptError::NotStarted, Effects::None)),
             Cancellation::TooLate | Cancellation::Ended => match running.submission.outcome() {
-                Some(outcome) => told(outcome),
+                Some(outcome) => result_of(outcome),
                 None => Err((self.hang(), Effects::Possible)),
             },
         });
@@ -219,13 +221,13 @@ impl Attempt<'_> {
     /// How it ended; `None`: it has not, and its time is over.
     async fn outcome(&self, submission: &Submission) -> Option<Result<Timing, (AttemptError, Effects)>> {
         let Some(at) = self.deadline.time() else {
-            return Some(told(match self.options.blocking {
+            return Some(result_of(match self.options.blocking {
                 true => submission.wait(),
                 false => submission.clone().await,
             }));
         };
         let until = Deadline::after(at, self.core.hang_grace);
-        within(&self.core.clock, until, submission.clone()).await.map(told)
+        within(&self.core.clock, until, submission.clone()).await.map(result_of)
     }
 
     fn hang(&self) -> AttemptError {
@@ -268,7 +270,7 @@ impl Stop {
     }
 }
 
-fn told(outcome: Outcome) -> Result<Timing, (AttemptError, Effects)> {
+fn result_of(outcome: Outcome) -> Result<Timing, (AttemptError, Effects)> {
     outcome.map_err(|error| (AttemptError::from(error), Effects::Possible))
 }
 
@@ -276,10 +278,10 @@ fn told(outcome: Outcome) -> Result<Timing, (AttemptError, Effects)> {
 /// dropped, it is taken back, or keeps what it uses until it has ended.
 struct Running {
     submission: Submission,
-    held: Option<Held>,
+    resources: Option<AttemptResources>,
 }
 
-struct Held {
+struct AttemptResources {
     _turn: Turn,
     lease: StreamLease,
     written: Vec<Arc<Memory>>,
@@ -288,19 +290,19 @@ struct Held {
 
 impl Running {
     fn take_lease(&mut self) -> StreamLease {
-        self.held.take().expect("taken once, at the end").lease
+        self.resources.take().expect("taken once, at the end").lease
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let Some(held) = self.held.take() else { return };
+        let Some(resources) = self.resources.take() else { return };
         let _answer = self.submission.cancel();
         self.submission.on_done(move |_outcome| {
-            for memory in &held.written {
-                let _is_restored = memory.settle(held.snapshot.whole_patches(memory));
+            for memory in &resources.written {
+                let _is_restored = memory.settle(resources.snapshot.whole_patches(memory));
             }
-            drop(held);
+            drop(resources);
         });
     }
 }

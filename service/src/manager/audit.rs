@@ -1,6 +1,6 @@
 //! The manager's audit log: what is recorded, and when nothing new may run.
 //!
-//! Owns [`Audit`], which is told the manager's events and records those that a reader of the log
+//! Owns [`Audit`], which receives the manager's events and records those that a reader of the log
 //! wants, by names that do not change. Invariants: an execution is recorded before anything of it
 //! runs; if the log cannot be written and the choice is to stop, nothing new begins. A record is
 //! taken with no lock held, since it may wait for a place in the log's queue.
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
+use anymetal::notice::{self, NoticeKind};
+use anymetal::profile::Clock;
 use anymetal_audit::{AuditError, AuditLog, AuditOptions, Durability, Event, Outcome, WhenFailing};
-use anymetal_hal::clock::Clock;
 use anymetal_hal::sync::lock;
 use anymetal_policy::ladder::Ending;
 use anymetal_telemetry::record;
 
 use super::observe::{EndedExecution, ManagerEvent, Observe};
 use crate::config::{AuditConfig, AuditDurability, AuditFailing};
-use anymetal::notice::{self, NoticeKind};
 
 /// How often a log that stopped is tried again at most.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
@@ -31,14 +31,14 @@ pub(super) struct Audit {
     clock: Arc<dyn Clock>,
     /// When a stopped log was last tried again.
     retried: Mutex<Option<Duration>>,
-    /// Of the records that the log gave up: those that were told.
-    told_lost: AtomicU64,
+    /// Dropped records that were reported.
+    reported_lost: AtomicU64,
 }
 
 impl Audit {
     pub(super) fn new(log: Arc<AuditLog>, clock: Arc<dyn Clock>) -> Self {
-        let told_lost = AtomicU64::new(log.lost());
-        Audit { log, clock, retried: Mutex::default(), told_lost }
+        let reported_lost = AtomicU64::new(log.lost());
+        Audit { log, clock, retried: Mutex::default(), reported_lost }
     }
 
     pub(super) fn log(&self) -> &Arc<AuditLog> {
@@ -77,17 +77,17 @@ impl Audit {
     fn count(&self, taken: Result<(), AuditError>) -> Result<(), AuditError> {
         match &taken {
             Ok(()) => record::audit_records("ok", 1),
-            Err(error) => self.tell_lost(1, &error.to_string()),
+            Err(error) => self.report_lost(1, &error.to_string()),
         }
         let lost = self.log.lost();
-        let told = self.told_lost.fetch_max(lost, Ordering::Relaxed);
-        if lost > told {
-            self.tell_lost(lost - told, "records could not be written and were given up");
+        let reported = self.reported_lost.fetch_max(lost, Ordering::Relaxed);
+        if lost > reported {
+            self.report_lost(lost - reported, "records could not be written and were given up");
         }
         taken
     }
 
-    fn tell_lost(&self, count: u64, reason: &str) {
+    fn report_lost(&self, count: u64, reason: &str) {
         record::audit_records("lost", count);
         notice::emit(NoticeKind::Audit, format!("audit log {}: {reason}", self.log.folder().display()));
     }
@@ -96,7 +96,7 @@ impl Audit {
 impl Observe for Audit {
     fn observe(&self, event: &ManagerEvent<'_>) {
         if let Some(event) = event_of(event) {
-            // What is over cannot be stopped. The loss is counted and told, and if the choice is to stop
+            // What is over cannot be stopped. The loss is counted and reported, and if the choice is to stop
             // the next execution does not begin.
             let _counted = self.count(self.log.record(event));
         }
@@ -168,7 +168,7 @@ fn device_event(device: &str, change: &str, generation: u64, reason: &str) -> Ev
 }
 
 /// The log that the settings name. `Ok(None)`: they name none, or it cannot be opened and the choice
-/// is to go on, which is told as a notice.
+/// is to go on, which is reported as a notice.
 pub(super) fn open(
     config: &AuditConfig,
     clock: &Arc<dyn Clock>,

@@ -8,9 +8,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_core::submission::argument::{Argument, ArgumentTarget};
+use anymetal::argument::{ArgumentTarget, BoundResource};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::{Argument, Error};
 use anymetal_hal::clock::wait_for;
-use anymetal_hal::error::{DeviceError, ErrorClass};
 use bytemuck::Pod;
 
 use super::core::Core;
@@ -18,9 +19,7 @@ use super::error::ManagerError;
 use super::gate::{BufferUses, Pass};
 use super::host_bytes::HostBytes;
 use super::memory::{CopyError, Durability, Memory};
-use anymetal::Error;
 use anymetal::call::fits;
-use anymetal_hal::command::BoundResource;
 
 /// Elements of one type that every device of a manager can use. Clones are the same buffer.
 ///

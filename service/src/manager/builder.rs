@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal::profile::{Clock, SystemClock};
+use anymetal::{Device, Error};
 use anymetal_audit::AuditLog;
-use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_policy::adapt::{PowerSource, ThermalSource};
 use anymetal_policy::breaker::Breakers;
 use anymetal_policy::policies::Policies;
@@ -17,12 +18,11 @@ use super::Manager;
 use super::audit::{self, Audit};
 use super::core::{Core, CoreParts};
 use super::error::ManagerError;
-use super::kept::Kept;
+use super::kept::SessionStore;
 use super::observe::{Both, BreakersTold, Observe, Recorded};
-use super::slot::{Factory, Slot};
-use super::strain::Strain;
+use super::slot::{DeviceSlot, Factory};
+use super::strain::LoadMonitor;
 use crate::config::{AuditConfig, ServiceConfig};
-use anymetal::{Device, Error};
 
 /// The most breakers, one for each device and kernel or graph.
 const MAX_BREAKERS: usize = 4096;
@@ -151,14 +151,14 @@ impl ManagerBuilder {
             None => audit::open(&self.audit_config, &clock)?,
         };
         let audit = log.map(|log| Arc::new(Audit::new(log, Arc::clone(&clock))));
-        let kept = self.session_file.map(Kept::open).transpose()?;
-        let mut slots: Vec<Slot> = Vec::new();
+        let kept = self.session_file.map(SessionStore::open).transpose()?;
+        let mut slots: Vec<DeviceSlot> = Vec::new();
         for (index, (name, device, factory)) in devices.into_iter().enumerate() {
             if slots.iter().any(|slot| **slot.name() == *name) {
                 return Err(ManagerError::DuplicateDevice { name });
             }
             let streams = kept.as_ref().and_then(|kept| kept.streams(&name));
-            slots.push(Slot::new(index, device, factory, &policies, &clock, Arc::from(name), streams));
+            slots.push(DeviceSlot::new(index, device, factory, &policies, &clock, Arc::from(name), streams));
         }
         let observer = match &audit {
             Some(audit) => Arc::new(Both(self.observer, Arc::clone(audit))),
@@ -171,7 +171,7 @@ impl ManagerBuilder {
             }
             None => None,
         };
-        let strain = Strain::new(policies.adapt, self.thermal, self.power);
+        let strain = LoadMonitor::new(policies.adapt, self.thermal, self.power);
         let hang_grace = self.hang_grace;
         let core = Core::new(CoreParts {
             clock,

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use anymetal_hal::clock::Clock;
+use anymetal::notice::{self, NoticeKind};
+use anymetal::profile::Clock;
 use anymetal_hal::sync::lock;
 use anymetal_policy::breaker::{Breaker, BreakerState, Breakers};
 use anymetal_policy::policies::Policies;
@@ -17,27 +18,26 @@ use anymetal_telemetry::collect::{Collect, Sums, add_collector};
 use anymetal_telemetry::names::metrics as names;
 
 use super::audit::Audit;
-use super::gate::{BufferUses, Gate};
+use super::gate::{AdmissionQueue, BufferUses};
 use super::generation::Generation;
-use super::kept::Kept;
+use super::kept::SessionStore;
 use super::memory::Memory;
 use super::observe::{BreakerKey, ManagerEvent, Observe};
-use super::slot::{Acquired, Slot};
-use super::strain::Strain;
-use anymetal::notice::{self, NoticeKind};
+use super::slot::{Acquired, DeviceSlot};
+use super::strain::LoadMonitor;
 
 pub(super) struct Core {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) policies: Policies,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<DeviceSlot>,
     pub(super) breakers: Option<Breakers<BreakerKey>>,
-    pub(super) gate: Arc<Gate<BufferUses>>,
-    pub(super) strain: Strain,
+    pub(super) gate: Arc<AdmissionQueue<BufferUses>>,
+    pub(super) strain: LoadMonitor,
     pub(super) observer: Arc<dyn Observe>,
     /// How long after its deadline an attempt may take to end.
     pub(super) hang_grace: Duration,
     pub(super) audit: Option<Arc<Audit>>,
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<SessionStore>,
     memories: Mutex<BTreeMap<u64, Weak<Memory>>>,
     ids: AtomicU64,
     calls: AtomicU64,
@@ -47,13 +47,13 @@ pub(super) struct Core {
 pub(super) struct CoreParts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) policies: Policies,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<DeviceSlot>,
     pub(super) breakers: Option<Breakers<BreakerKey>>,
-    pub(super) strain: Strain,
+    pub(super) strain: LoadMonitor,
     pub(super) observer: Arc<dyn Observe>,
     pub(super) hang_grace: Duration,
     pub(super) audit: Option<Arc<Audit>>,
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<SessionStore>,
 }
 
 impl Core {
@@ -63,7 +63,7 @@ impl Core {
             policies: parts.policies,
             slots: parts.slots,
             breakers: parts.breakers,
-            gate: Gate::new(usize::MAX),
+            gate: AdmissionQueue::new(usize::MAX),
             strain: parts.strain,
             observer: parts.observer,
             hang_grace: parts.hang_grace,
@@ -108,10 +108,10 @@ impl Core {
     /// Forgets a kernel or graph that is gone.
     pub(super) fn forget_work(&self, number: u64) {
         if let Some(kept) = &self.kept {
-            let alive = self.slots.iter().filter_map(Slot::alive);
+            let alive = self.slots.iter().filter_map(DeviceSlot::alive);
             alive.for_each(|generation| kept.note_sizes(number, &generation.group_sizes(number)));
         }
-        let alive = self.slots.iter().filter_map(Slot::alive);
+        let alive = self.slots.iter().filter_map(DeviceSlot::alive);
         alive.for_each(|generation| generation.forget(number));
     }
 
@@ -141,11 +141,11 @@ impl Core {
                 let breakers = self.breakers.iter().flat_map(|breakers| breakers.matching(of_device));
                 breakers.for_each(|(_, breaker)| breaker.reset());
                 let generation_number = generation.number();
-                self.tell(&ManagerEvent::DeviceRebuilt { device, generation: generation_number });
+                self.notify(&ManagerEvent::DeviceRebuilt { device, generation: generation_number });
                 Some(generation)
             }
             Acquired::RebuildFailed(error) => {
-                self.tell(&ManagerEvent::RebuildFailed { device, reason: &error.to_string() });
+                self.notify(&ManagerEvent::RebuildFailed { device, reason: &error.to_string() });
                 None
             }
             Acquired::Unavailable => None,
@@ -158,10 +158,10 @@ impl Core {
             return;
         };
         let device = ended.name();
-        self.tell(&ManagerEvent::DeviceLost { device, generation, reason });
+        self.notify(&ManagerEvent::DeviceLost { device, generation, reason });
         for memory in self.memories() {
             if memory.forget(slot, generation) {
-                self.tell(&ManagerEvent::ContentsLost { label: memory.label(), device });
+                self.notify(&ManagerEvent::ContentsLost { label: memory.label(), device });
             }
         }
     }
@@ -182,12 +182,12 @@ impl Core {
     pub(super) fn poll_strain(&self) {
         if let Some(state) = self.strain.poll(self.clock.now(), &*self.observer) {
             self.slots.iter().for_each(|slot| slot.set_strain(state));
-            self.tell(&ManagerEvent::Strain { state });
+            self.notify(&ManagerEvent::Strain { state });
         }
     }
 
     /// Notes what a session has of the present moment.
-    pub(super) fn note_session(&self, kept: &Kept) {
+    pub(super) fn note_session(&self, kept: &SessionStore) {
         for slot in &self.slots {
             kept.note_streams(slot.name(), slot.stream_count());
             let Some(generation) = slot.alive() else { continue };
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    pub(super) fn tell(&self, event: &ManagerEvent<'_>) {
+    pub(super) fn notify(&self, event: &ManagerEvent<'_>) {
         self.observer.observe(event);
     }
 }

@@ -7,17 +7,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use anymetal::config::ConfigError;
+use anymetal::error::{DeviceError, ErrorClass, ExecError};
+use anymetal::memory::MemoryError;
+use anymetal::Error;
 use anymetal_audit::AuditError;
 use anymetal_audit::session::SessionError;
-use anymetal_core::config::ConfigError;
-use anymetal_core::memory::MemoryError;
-use anymetal_core::submission::ExecError;
-use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_policy::bulkhead::BulkheadFull;
 use anymetal_policy::invalid::InvalidPolicy;
 use anymetal_policy::ladder::{Effects, Failure, GiveUp, Path, Resource};
-
-use anymetal::Error;
 
 /// Why a call of the manager failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_hal::completion::Timing;
+use anymetal::profile::Timing;
 use anymetal_policy::ladder::Path;
 
 /// A successful execution: where it ran, how long, and what it took to get there.

@@ -1,7 +1,7 @@
 //! A gate: requests enter together unless they conflict, and none overtakes an earlier one that it
 //! conflicts with.
 //!
-//! Owns [`Gate`], which orders executions that share buffers, and attempts on the streams of a
+//! Owns [`AdmissionQueue`], which orders executions that share buffers, and attempts on the streams of a
 //! device. A request is admitted as a whole or not at all, so holders never wait for one another.
 //! Invariant: no two requests inside conflict, and never more than `capacity` are inside, except
 //! after the capacity was lowered. Concurrency: one mutex guards all state; wakers run outside it.
@@ -21,11 +21,11 @@ pub(super) trait Request {
     fn conflicts(&self, other: &Self) -> bool;
 }
 
-pub(super) struct Gate<R> {
-    state: Mutex<State<R>>,
+pub(super) struct AdmissionQueue<R> {
+    state: Mutex<AdmissionState<R>>,
 }
 
-struct State<R> {
+struct AdmissionState<R> {
     capacity: usize,
     inside: Vec<(u64, R)>,
     waiting: VecDeque<Waiting<R>>,
@@ -38,10 +38,10 @@ struct Waiting<R> {
     waker: Waker,
 }
 
-impl<R: Request> Gate<R> {
+impl<R: Request> AdmissionQueue<R> {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
-        let state = State { capacity, inside: Vec::new(), waiting: VecDeque::new(), numbers: 0 };
-        Arc::new(Gate { state: Mutex::new(state) })
+        let state = AdmissionState { capacity, inside: Vec::new(), waiting: VecDeque::new(), numbers: 0 };
+        Arc::new(AdmissionQueue { state: Mutex::new(state) })
     }
 
     /// Ready when the request is inside. Dropping the future takes the request back.
@@ -90,7 +90,7 @@ impl<R: Request> Gate<R> {
     }
 }
 
-impl<R: Request> State<R> {
+impl<R: Request> AdmissionState<R> {
     /// Lets in whoever may enter now; gives their wakers.
     fn admit(&mut self) -> Vec<Waker> {
         let mut admitted = Vec::new();
@@ -130,7 +130,7 @@ impl<R: Request> State<R> {
 
 /// A request on its way in.
 pub(super) struct Enter<R: Request> {
-    gate: Arc<Gate<R>>,
+    gate: Arc<AdmissionQueue<R>>,
     request: Option<R>,
     /// Its number once it waits, until it is inside.
     number: Option<u64>,
@@ -139,7 +139,7 @@ pub(super) struct Enter<R: Request> {
 /// A request inside; it leaves when this is dropped.
 #[must_use = "the request leaves when this is dropped"]
 pub(super) struct Pass<R: Request> {
-    gate: Arc<Gate<R>>,
+    gate: Arc<AdmissionQueue<R>>,
     number: u64,
 }
 
@@ -185,10 +185,10 @@ impl<R: Request> Drop for Pass<R> {
     }
 }
 
-impl<R: Request> fmt::Debug for Gate<R> {
+impl<R: Request> fmt::Debug for AdmissionQueue<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inside, waiting) = self.load();
-        formatter.debug_struct("Gate").field("inside", &inside).field("waiting", &waiting).finish()
+        formatter.debug_struct("AdmissionQueue").field("inside", &inside).field("waiting", &waiting).finish()
     }
 }
 
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn readers_enter_together_and_writers_alone_in_the_order_of_asking() {
-        let gate = Gate::<BufferUses>::new(usize::MAX);
+        let gate = AdmissionQueue::<BufferUses>::new(usize::MAX);
         let uses = |uses: &[(u64, bool)]| BufferUses::new(uses.iter().copied());
         let mut first = pin!(gate.enter(uses(&[(1, false), (2, false)])));
         let mut second = pin!(gate.enter(uses(&[(2, false)])));
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_request_that_gives_up_lets_those_behind_it_in() {
-        let gate = Gate::<StreamUse>::new(2);
+        let gate = AdmissionQueue::<StreamUse>::new(2);
         let mut one = pin!(gate.enter(StreamUse::One));
         let one = poll(one.as_mut()).unwrap();
         let mut alone = Box::pin(gate.enter(StreamUse::Alone));

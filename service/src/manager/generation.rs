@@ -7,16 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use anymetal_hal::error::DeviceError;
+use anymetal::error::DeviceError;
+use anymetal::{Device, Error, Pipeline, Queue};
 use anymetal_hal::sync::lock;
 
 use super::error::ManagerError;
-use super::gate::{Gate, Pass, StreamUse};
+use super::gate::{AdmissionQueue, Pass, StreamUse};
 use super::graph::BuiltGraph;
-use anymetal::Device;
-use anymetal::Error;
-use anymetal::Pipeline;
-use anymetal::Queue;
 
 #[derive(Debug)]
 pub(super) struct Generation {
@@ -28,7 +25,7 @@ pub(super) struct Generation {
     /// Locked while results are noted, so that a loss is before or after all of them.
     noting: Mutex<()>,
     /// As many enter as there are streams.
-    streams: Arc<Gate<StreamUse>>,
+    streams: Arc<AdmissionQueue<StreamUse>>,
     /// The queues that nothing runs on.
     idle: Mutex<Vec<Queue>>,
     /// By the numbers of their kernels.
@@ -52,7 +49,7 @@ impl Generation {
             device,
             ended: AtomicBool::new(false),
             noting: Mutex::default(),
-            streams: Gate::new(streams),
+            streams: AdmissionQueue::new(streams),
             idle: Mutex::default(),
             pipelines: Mutex::default(),
             graphs: Mutex::default(),
@@ -76,7 +73,7 @@ impl Generation {
         &self.device
     }
 
-    pub(super) fn streams(&self) -> &Arc<Gate<StreamUse>> {
+    pub(super) fn streams(&self) -> &Arc<AdmissionQueue<StreamUse>> {
         &self.streams
     }
 

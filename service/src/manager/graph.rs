@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use anymetal_core::memory::view::BufferView as Region;
-use anymetal_hal::artifact::Access;
+use anymetal::graph::Executable;
+use anymetal::reflection::Access;
+use anymetal::{Buffer, BufferSlice, Device, Error, Pipeline};
 use bytemuck::Pod;
 
 use super::buffer::ManagedBuffer;
@@ -18,11 +19,6 @@ use super::error::ManagerError;
 use super::generation::Generation;
 use super::kernel::ManagedKernel;
 use super::memory::Memory;
-use anymetal::Buffer;
-use anymetal::Device;
-use anymetal::Error;
-use anymetal::Pipeline;
-use anymetal::graph::Executable;
 
 /// The buffers of one execution on one device, by the numbers of their memories.
 pub(super) type Placed = BTreeMap<u64, Buffer<u8>>;

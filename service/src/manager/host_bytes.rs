@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::error::{DeviceError, ErrorClass};
-use anymetal_hal::host_pages::HostPages;
-
-use anymetal::Device;
-use anymetal::Error;
-use anymetal::{Buffer, BufferDescriptor};
+use anymetal::error::{DeviceError, ErrorClass};
+use anymetal::memory::HostPages;
+use anymetal::{Buffer, Device, Error};
 
 /// From this length on a new copy is made by importing host pages, where the device can: a shorter
 /// one would waste more by whole pages than the copy costs.

@@ -6,8 +6,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{Access, ArgumentInfo, ArgumentKind};
-use anymetal_hal::command::{BoundResource, Deadline, Grid};
+use anymetal::argument::BoundResource;
+use anymetal::command::{Deadline, Grid};
+use anymetal::reflection::{Access, ArgumentInfo, ArgumentKind};
+use anymetal::{Error, Queue, Submission};
 use anymetal_policy::idempotence::BoundArgument;
 
 use super::buffer::{Bound, ManagedBinding};
@@ -19,9 +21,6 @@ use super::graph::{GraphShared, Placed, undeclared};
 use super::kernel::KernelShared;
 use super::launch::{Piece, Split};
 use super::memory::Memory;
-use anymetal::Error;
-use anymetal::Queue;
-use anymetal::Submission;
 use anymetal::call::FinishedCall;
 use anymetal::call::Signature;
 

@@ -1,6 +1,6 @@
 //! What a manager keeps in a file for its next start: a session.
 //!
-//! Owns [`Kept`]: the session as it was found, and what this process adds to it. Invariants: a file
+//! Owns [`SessionStore`]: the session as it was found, and what this process adds to it. Invariants: a file
 //! that cannot be used is set aside and told, and everything starts as without one; nothing in a
 //! file makes a call fail.
 
@@ -19,14 +19,14 @@ use anymetal::notice::{self, NoticeKind};
 const MAX_KEPT: usize = 4096;
 
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct SessionStore {
     path: PathBuf,
     found: Restored,
-    state: Mutex<KeptState>,
+    state: Mutex<SessionStoreState>,
 }
 
 #[derive(Debug, Default)]
-struct KeptState {
+struct SessionStoreState {
     /// Of this process, by the numbers of their kernels.
     made: BTreeMap<u64, PipelineState>,
     /// Of the process before, not made in this one so far.
@@ -36,7 +36,7 @@ struct KeptState {
     buffers: BTreeMap<String, BufferState>,
 }
 
-impl Kept {
+impl SessionStore {
     /// Reads the file, if there is one.
     pub(super) fn open(path: PathBuf) -> Result<Self, SessionError> {
         let found = Session::restore(&path)?;
@@ -45,8 +45,8 @@ impl Kept {
         }
         let Session { pipelines, tuning, buffers } = found.session.clone();
         let buffers = buffers.into_iter().map(|buffer| (buffer.label.clone(), buffer)).collect();
-        let state = KeptState { made: BTreeMap::new(), waiting: pipelines, tuning, buffers };
-        Ok(Kept { path, found, state: Mutex::new(state) })
+        let state = SessionStoreState { made: BTreeMap::new(), waiting: pipelines, tuning, buffers };
+        Ok(SessionStore { path, found, state: Mutex::new(state) })
     }
 
     pub(super) fn path(&self) -> &Path {

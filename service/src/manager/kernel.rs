@@ -6,19 +6,15 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use anymetal_hal::artifact::KernelInfo;
+use anymetal::reflection::KernelInfo;
+use anymetal::{CompileOptions, Device, Error, Pipeline, PipelineDescriptor};
 
 use super::core::Core;
 use super::error::ManagerError;
 use super::generation::Generation;
 use super::observe::ManagerEvent;
-use super::recipe::Recipe;
-use super::slot::Slot;
-use anymetal::CompileOptions;
-use anymetal::Device;
-use anymetal::Error;
-use anymetal::Pipeline;
-use anymetal::PipelineDescriptor;
+use super::recipe::KernelSpec;
+use super::slot::DeviceSlot;
 use anymetal::call::Signature;
 
 /// A kernel for all devices of a manager. Clones are the same kernel.
@@ -31,7 +27,7 @@ pub(super) struct KernelShared {
     core: Weak<Core>,
     number: u64,
     name: Arc<str>,
-    recipe: Recipe,
+    recipe: KernelSpec,
     /// Threadgroup sizes that an earlier process had code for.
     warm: Vec<[u32; 3]>,
     signature: Arc<Signature>,
@@ -44,12 +40,12 @@ impl ManagedKernel {
         options: &CompileOptions,
         descriptor: PipelineDescriptor,
     ) -> Result<Self, ManagerError> {
-        ManagedKernel::of_recipe(core, Recipe::new(source, options, descriptor))
+        ManagedKernel::of_recipe(core, KernelSpec::new(source, options, descriptor))
     }
 
-    pub(super) fn of_recipe(core: &Arc<Core>, recipe: Recipe) -> Result<Self, ManagerError> {
+    pub(super) fn of_recipe(core: &Arc<Core>, recipe: KernelSpec) -> Result<Self, ManagerError> {
         // Mistakes in the source are told now, by whichever device is there.
-        let alive = core.slots.iter().find_map(Slot::alive).ok_or(ManagerError::NoDevice)?;
+        let alive = core.slots.iter().find_map(DeviceSlot::alive).ok_or(ManagerError::NoDevice)?;
         let number = core.next_id();
         let state = core.kept.as_ref().and_then(|kept| Some((kept, recipe.state()?)));
         let warm = state.as_ref().map_or_else(Vec::new, |(kept, state)| kept.sizes(state));
@@ -77,7 +73,7 @@ impl ManagedKernel {
     pub fn compile_ahead(&self) -> Result<(), ManagerError> {
         let core = self.shared.core.upgrade();
         let slots = core.iter().flat_map(|core| &core.slots);
-        for generation in slots.filter_map(Slot::alive) {
+        for generation in slots.filter_map(DeviceSlot::alive) {
             self.shared.pipeline(&generation)?;
         }
         Ok(())
@@ -88,13 +84,13 @@ impl ManagedKernel {
 fn compile(
     core: &Core,
     site: &Generation,
-    recipe: &Recipe,
+    recipe: &KernelSpec,
     warm: &[[u32; 3]],
     device: &Device,
 ) -> Result<Pipeline, Error> {
     let made = recipe.pipeline(device, warm);
     let (work, source, failure) = (recipe.kernel(), recipe.source_hash(), made.as_ref().err());
-    core.tell(&ManagerEvent::Compiled { device: site.name(), work, source, failure });
+    core.notify(&ManagerEvent::Compiled { device: site.name(), work, source, failure });
     made
 }
 

@@ -67,10 +67,8 @@ use anymetal_audit::AuditLog;
 use anymetal_policy::adapt::{LinuxThermal, Rapl};
 use bytemuck::Pod;
 
-use anymetal::CompileOptions;
-use anymetal::Device;
-use anymetal::PipelineDescriptor;
 use anymetal::call::bytes_of;
+use anymetal::{CompileOptions, Device, PipelineDescriptor};
 
 use crate::config::ServiceLayers;
 
@@ -271,6 +269,6 @@ impl Manager {
 
     /// All devices in the order in which the builder was given them.
     pub fn devices(&self) -> Vec<DeviceStatus> {
-        self.core.slots.iter().map(slot::Slot::status).collect()
+        self.core.slots.iter().map(slot::DeviceSlot::status).collect()
     }
 }

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_hal::error::ErrorClass;
+use anymetal::error::ErrorClass;
+use anymetal::Error;
 use anymetal_policy::adapt::ThermalState;
 use anymetal_policy::breaker::{BreakerState, KeyedListener, Transition};
 use anymetal_policy::ladder::{AttemptRecord, Ending, GiveUp, Rung};
@@ -15,7 +16,6 @@ use anymetal_telemetry::record;
 
 use super::audit::Audit;
 use super::error::AttemptError;
-use anymetal::Error;
 
 /// A breaker's key: device and kernel or graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,34 +1,28 @@
 //! What a pipeline is made of, on any device, and the same as a session's file has it.
 //!
-//! Owns [`Recipe`]. Invariant: a recipe and its state are converted into each other without loss, or
+//! Owns [`KernelSpec`]. Invariant: a recipe and its state are converted into each other without loss, or
 //! not at all.
 
 use std::collections::BTreeMap;
 
-use anymetal_audit::session::{PipelineState, TuningValue, source_hash};
-use anymetal_core::submission::argument::Scalar;
-
-use anymetal::Device;
-use anymetal::Error;
-use anymetal::FunctionConstants;
-use anymetal::Pipeline;
-use anymetal::PipelineDescriptor;
+use anymetal::argument::Scalar;
 use anymetal::notice::{self, NoticeKind};
 use anymetal::reflection::ConstantKey;
-use anymetal::{CheckMode, CompileOptions, LibraryDescriptor, MathMode};
+use anymetal::{CheckMode, CompileOptions, Device, Error, FunctionConstants, MathMode, Pipeline, PipelineDescriptor};
+use anymetal_audit::session::{PipelineState, TuningValue, source_hash};
 
 #[derive(Debug)]
-pub(super) struct Recipe {
+pub(super) struct KernelSpec {
     source: String,
     source_hash: String,
     options: CompileOptions,
     descriptor: PipelineDescriptor,
 }
 
-impl Recipe {
+impl KernelSpec {
     pub(super) fn new(source: &str, options: &CompileOptions, descriptor: PipelineDescriptor) -> Self {
         let (source_hash, source) = (source_hash(source), source.to_owned());
-        Recipe { source, source_hash, options: options.clone(), descriptor }
+        KernelSpec { source, source_hash, options: options.clone(), descriptor }
     }
 
     pub(super) fn source_hash(&self) -> &str {
@@ -80,7 +74,7 @@ impl Recipe {
         }
         let descriptor =
             PipelineDescriptor::new(state.kernel.as_str()).label(state.label.as_str()).constants(constants);
-        Some(Recipe::new(source, &compile_options(state)?, descriptor))
+        Some(KernelSpec::new(source, &compile_options(state)?, descriptor))
     }
 }
 
@@ -195,14 +189,14 @@ mod tests {
             .language_version(310);
         let constants = FunctionConstants::new().with(3, 7).with("scale", 0.5).with("on", true);
         let descriptor = PipelineDescriptor::new("run").label("a run").constants(constants);
-        let recipe = Recipe::new("source", &options, descriptor);
+        let recipe = KernelSpec::new("source", &options, descriptor);
         let state = recipe.state().unwrap();
-        let again = Recipe::of(&state, "source").unwrap();
+        let again = KernelSpec::of(&state, "source").unwrap();
         assert_eq!(again.state().unwrap(), state);
         assert_eq!(again.options, options);
         assert_eq!(again.descriptor.label, "a run");
         let unknown = PipelineState { options: [("later".to_owned(), "1".to_owned())].into(), ..state };
-        assert!(Recipe::of(&unknown, "source").is_none());
+        assert!(KernelSpec::of(&unknown, "source").is_none());
     }
 
     #[test]
@@ -216,6 +210,6 @@ mod tests {
     fn a_constant_that_a_file_cannot_hold_keeps_its_pipeline_out() {
         let constants = FunctionConstants::new().with(0, f64::INFINITY);
         let descriptor = PipelineDescriptor::new("run").constants(constants);
-        assert!(Recipe::new("source", &CompileOptions::default(), descriptor).state().is_none());
+        assert!(KernelSpec::new("source", &CompileOptions::default(), descriptor).state().is_none());
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anymetal_hal::clock::Sleep;
 use anymetal_policy::deadline::Deadline;
-use anymetal_policy::idempotence::{Declaration, Work, decide};
-use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
+use anymetal_policy::idempotence::{Declaration, RetryableWork, decide};
+use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, NextStep, Outcome, Path, Request, Rung};
 use anymetal_policy::timeout::within;
 use anymetal_telemetry::record;
 use anymetal_telemetry::span::{self, Span};
@@ -63,7 +63,7 @@ pub(super) async fn run(
         (path.and_then(Path::device).unwrap_or_default(), path.map_or(0, |path| path.attempts().len()));
     let ended = EndedExecution { execution, work: job.name(), device, failure, took, attempts };
     span.executed(u32::try_from(attempts).unwrap_or(u32::MAX), ended.outcome());
-    core.tell(&ManagerEvent::Ended(ended));
+    core.notify(&ManagerEvent::Ended(ended));
     result
 }
 
@@ -85,7 +85,8 @@ async fn recover(
     if let Some((memory, device)) = needed().find_map(|used| Some((&used.memory, used.memory.lost_with()?))) {
         return Err(contents_lost(memory, &device));
     }
-    let work = Work { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
+    let work =
+        RetryableWork { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
     let replay = decide(&work, core.policies.snapshot_limit);
     let snapshot = Arc::new(Snapshot::take(core, job, &replay)?);
     let order = device_order(core, job);
@@ -138,7 +139,7 @@ impl Climb<'_> {
         let mut succeeded = None;
         loop {
             match (self.ladder.step(), succeeded.take()) {
-                (Step::Run(next), _) => {
+                (NextStep::Run(next), _) => {
                     self.before(&next).await;
                     let outcome = match self.attempt(&next).await {
                         Ended::Succeeded(execution) => {
@@ -154,14 +155,14 @@ impl Climb<'_> {
                         Ended::Stopped(error) => return Err(error),
                     };
                     self.ladder.ended(self.core.clock.now(), outcome);
-                    self.tell_attempt();
+                    self.report_attempt();
                 }
-                (Step::Done, Some(execution)) => {
+                (NextStep::Done, Some(execution)) => {
                     return Ok(Execution { path: self.ladder.path().clone(), ..execution });
                 }
-                (Step::Done, None) => unreachable!("a ladder is done after a success only"),
-                (Step::GiveUp(why), _) => {
-                    self.core.tell(&ManagerEvent::GaveUp { work: self.job.name(), why: &why });
+                (NextStep::Done, None) => unreachable!("a ladder is done after a success only"),
+                (NextStep::GiveUp(why), _) => {
+                    self.core.notify(&ManagerEvent::GaveUp { work: self.job.name(), why: &why });
                     let unspecified = self.settle();
                     let (path, cause) = (self.ladder.path().clone(), self.cause.take());
                     return Err(failed(self.job, path, why, cause, unspecified));
@@ -182,7 +183,7 @@ impl Climb<'_> {
             });
             let from = before.map_or("", |attempt| &*attempt.device);
             let (device, level, delay) = (slot.name(), next.level, next.delay);
-            core.tell(&ManagerEvent::Rung(RungTaken { work, rung, from, reason, device, level, delay }));
+            core.notify(&ManagerEvent::Rung(RungTaken { work, rung, from, reason, device, level, delay }));
         }
         if let Some(left) = next.open_breaker
             && let Some(breaker) = core.breaker(self.order[left], work)
@@ -199,7 +200,7 @@ impl Climb<'_> {
             Sleep::until(Arc::clone(&core.clock), at).await;
         }
         if next.restore {
-            core.tell(&ManagerEvent::Restored { work, buffers: self.snapshot.buffers() });
+            core.notify(&ManagerEvent::Restored { work, buffers: self.snapshot.buffers() });
         }
     }
 
@@ -214,10 +215,10 @@ impl Climb<'_> {
         attempt.on(self.order[next.device]).await
     }
 
-    fn tell_attempt(&self) {
+    fn report_attempt(&self) {
         if let Some(record) = self.ladder.path().attempts().last() {
             let (execution, work, cause) = (self.execution, self.job.name(), self.cause.as_ref());
-            self.core.tell(&ManagerEvent::Attempt { execution, work, record, cause });
+            self.core.notify(&ManagerEvent::Attempt { execution, work, record, cause });
         }
     }
 

@@ -9,9 +9,9 @@ use anymetal_audit::session::{Session, SessionError, SetAside, TuningValue, sour
 
 use super::core::Core;
 use super::error::ManagerError;
-use super::kept::Kept;
+use super::kept::SessionStore;
 use super::kernel::ManagedKernel;
-use super::recipe::Recipe;
+use super::recipe::KernelSpec;
 
 /// What a manager keeps for its next start, in a file: its pipelines with the threadgroup sizes that
 /// have code, tuning values, and the labels and sizes of its buffers.
@@ -23,11 +23,11 @@ use super::recipe::Recipe;
 #[derive(Debug, Clone, Copy)]
 pub struct ManagerSession<'a> {
     core: &'a Arc<Core>,
-    kept: &'a Kept,
+    kept: &'a SessionStore,
 }
 
 impl<'a> ManagerSession<'a> {
-    pub(super) fn new(core: &'a Arc<Core>, kept: &'a Kept) -> Self {
+    pub(super) fn new(core: &'a Arc<Core>, kept: &'a SessionStore) -> Self {
         ManagerSession { core, kept }
     }
 
@@ -52,7 +52,7 @@ impl<'a> ManagerSession<'a> {
         let hash = source_hash(source);
         let of_source = self.found().pipelines.iter().filter(|pipeline| pipeline.source_hash == hash);
         let mut kernels = Vec::new();
-        for recipe in of_source.filter_map(|pipeline| Recipe::of(pipeline, source)) {
+        for recipe in of_source.filter_map(|pipeline| KernelSpec::of(pipeline, source)) {
             let kernel = ManagedKernel::of_recipe(self.core, recipe)?;
             kernel.compile_ahead()?;
             kernels.push(kernel);

@@ -1,6 +1,6 @@
 //! A place for a device, which is filled anew when the device is lost.
 //!
-//! Owns [`Slot`]. Invariant: at most one generation of a slot is in use; a lost device is rebuilt at
+//! Owns [`DeviceSlot`]. Invariant: at most one generation of a slot is in use; a lost device is rebuilt at
 //! most as often as the slot's breaker lets a probe through. Concurrency: `state` is not held while
 //! a factory runs; the breaker lets one through at a time.
 
@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anymetal_hal::clock::Clock;
-use anymetal_hal::error::ErrorClass;
+use anymetal::error::ErrorClass;
+use anymetal::profile::Clock;
+use anymetal::{Device, Error};
 use anymetal_hal::sync::lock;
 use anymetal_policy::adapt::{AdaptiveStreams, Load, ThermalState};
 use anymetal_policy::breaker::{Breaker, BreakerState};
@@ -18,13 +19,11 @@ use anymetal_policy::bulkhead::Bulkhead;
 use anymetal_policy::policies::Policies;
 
 use super::generation::Generation;
-use anymetal::Device;
-use anymetal::Error;
 
 /// Makes a device anew after a loss.
 pub(super) type Factory = Box<dyn Fn() -> Result<Device, Error> + Send + Sync>;
 
-pub(super) struct Slot {
+pub(super) struct DeviceSlot {
     index: usize,
     name: Arc<str>,
     /// `None`: a lost device stays lost.
@@ -32,13 +31,13 @@ pub(super) struct Slot {
     rebuild: Breaker,
     bulkhead: Option<Bulkhead>,
     state: Mutex<SlotState>,
-    pace: Mutex<Pace>,
+    stream_load: Mutex<StreamLoad>,
     /// Attempts in a degraded mode that have begun and not ended.
     degraded: AtomicUsize,
 }
 
 /// An attempt in a degraded mode, until it is dropped.
-pub(super) struct DegradedAttempt<'a>(&'a Slot);
+pub(super) struct DegradedAttempt<'a>(&'a DeviceSlot);
 
 impl Drop for DegradedAttempt<'_> {
     fn drop(&mut self) {
@@ -59,7 +58,7 @@ struct Loss {
 }
 
 /// The number of streams, and the load since it was last decided.
-struct Pace {
+struct StreamLoad {
     streams: AdaptiveStreams,
     latencies: Vec<Duration>,
     exhausted: bool,
@@ -96,7 +95,7 @@ pub struct DeviceStatus {
     pub waiting: usize,
 }
 
-impl Slot {
+impl DeviceSlot {
     pub(super) fn new(
         index: usize,
         device: Device,
@@ -112,15 +111,16 @@ impl Slot {
             None => AdaptiveStreams::new(policies.adapt),
         };
         let generation = Generation::new(index, &name, 1, device, streams.streams());
-        let pace = Pace { streams, latencies: Vec::new(), exhausted: false, decide_at: Duration::ZERO };
-        Slot {
+        let stream_load =
+            StreamLoad { streams, latencies: Vec::new(), exhausted: false, decide_at: Duration::ZERO };
+        DeviceSlot {
             index,
             name,
             factory,
             rebuild: Breaker::new(rebuild, Arc::clone(clock)),
             bulkhead: policies.bulkhead.map(|policy| Bulkhead::new(policy, Arc::clone(clock))),
             state: Mutex::new(SlotState { generation: Some(generation), number: 1, lost: None }),
-            pace: Mutex::new(pace),
+            stream_load: Mutex::new(stream_load),
             degraded: AtomicUsize::new(0),
         }
     }
@@ -138,7 +138,7 @@ impl Slot {
         lock(&self.state).generation.clone()
     }
 
-    /// Whether [`Slot::acquire`] may give a device at that time.
+    /// Whether [`DeviceSlot::acquire`] may give a device at that time.
     pub(super) fn may_be_available(&self, now: Duration) -> bool {
         let may_rebuild = || {
             let snapshot = self.rebuild.snapshot();
@@ -148,7 +148,7 @@ impl Slot {
         lock(&self.state).generation.is_some() || may_rebuild()
     }
 
-    /// From when on [`Slot::acquire`] may give a device; `None`: the device is lost for ever.
+    /// From when on [`DeviceSlot::acquire`] may give a device; `None`: the device is lost for ever.
     pub(super) fn available_from(&self, now: Duration) -> Option<Duration> {
         let is_alive = lock(&self.state).generation.is_some();
         let rebuilt = || self.factory.is_some().then(|| self.rebuild.snapshot().open_until.unwrap_or(now));
@@ -173,7 +173,7 @@ impl Slot {
         }
         match factory() {
             Ok(device) => {
-                let streams = lock(&self.pace).streams.streams();
+                let streams = lock(&self.stream_load).streams.streams();
                 let mut state = lock(&self.state);
                 state.number += 1;
                 let made = Generation::new(self.index, &self.name, state.number, device, streams);
@@ -210,7 +210,7 @@ impl Slot {
     }
 
     pub(super) fn stream_count(&self) -> usize {
-        lock(&self.pace).streams.streams()
+        lock(&self.stream_load).streams.streams()
     }
 
     /// An attempt in a degraded mode begins.
@@ -227,24 +227,24 @@ impl Slot {
     pub(super) fn note_end(&self, now: Duration, latency: Option<Duration>, exhausted: bool) {
         let (running, waiting) = self.load();
         let streams = {
-            let mut pace = lock(&self.pace);
-            pace.latencies.extend(latency);
-            pace.exhausted |= exhausted;
-            if now < pace.decide_at {
+            let mut stream_load = lock(&self.stream_load);
+            stream_load.latencies.extend(latency);
+            stream_load.exhausted |= exhausted;
+            if now < stream_load.decide_at {
                 return;
             }
-            pace.decide_at = now.saturating_add(DECIDE_EVERY);
-            let latency = median(&mut pace.latencies);
-            let load = Load { waiting, running, latency, exhausted: pace.exhausted };
-            (pace.exhausted, _) = (false, pace.latencies.clear());
-            pace.streams.observe(now, load)
+            stream_load.decide_at = now.saturating_add(DECIDE_EVERY);
+            let latency = median(&mut stream_load.latencies);
+            let load = Load { waiting, running, latency, exhausted: stream_load.exhausted };
+            (stream_load.exhausted, _) = (false, stream_load.latencies.clear());
+            stream_load.streams.observe(now, load)
         };
         self.set_streams(streams);
     }
 
     /// How strained the machine is: hotter, or above its power budget, it runs less at once.
     pub(super) fn set_strain(&self, state: ThermalState) {
-        let streams = lock(&self.pace).streams.set_heat(state);
+        let streams = lock(&self.stream_load).streams.set_heat(state);
         self.set_streams(streams);
     }
 
@@ -273,8 +273,8 @@ fn median(latencies: &mut [Duration]) -> Option<Duration> {
     (!latencies.is_empty()).then(|| *latencies.select_nth_unstable(middle).1)
 }
 
-impl fmt::Debug for Slot {
+impl fmt::Debug for DeviceSlot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Slot").field("status", &self.status()).finish_non_exhaustive()
+        formatter.debug_struct("DeviceSlot").field("status", &self.status()).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@ use super::core::Core;
 use super::error::ManagerError;
 use super::job::Job;
 use super::memory::{Memory, Patch};
-use anymetal_hal::artifact::Access;
+use anymetal::reflection::Access;
 
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {

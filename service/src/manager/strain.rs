@@ -1,6 +1,6 @@
 //! How strained the machine is, by heat and power.
 //!
-//! Owns [`Strain`]. Invariant: sources are read at most once a second of the clock, and one that
+//! Owns [`LoadMonitor`]. Invariant: sources are read at most once a second of the clock, and one that
 //! cannot be read is told once and not asked again.
 
 use std::sync::Mutex;
@@ -14,26 +14,26 @@ use super::observe::{ManagerEvent, Observe};
 /// How often sources are read at most.
 const READ_EVERY: Duration = Duration::from_secs(1);
 
-pub(super) struct Strain {
+pub(super) struct LoadMonitor {
     policy: AdaptivePolicy,
-    state: Mutex<StrainState>,
+    state: Mutex<LoadSources>,
 }
 
-struct StrainState {
+struct LoadSources {
     thermal: Option<Box<dyn ThermalSource>>,
     power: Option<Box<dyn PowerSource>>,
     read_at: Option<Duration>,
     last: ThermalState,
 }
 
-impl Strain {
+impl LoadMonitor {
     pub(super) fn new(
         policy: AdaptivePolicy,
         thermal: Option<Box<dyn ThermalSource>>,
         power: Option<Box<dyn PowerSource>>,
     ) -> Self {
-        let state = StrainState { thermal, power, read_at: None, last: ThermalState::Nominal };
-        Strain { policy, state: Mutex::new(state) }
+        let state = LoadSources { thermal, power, read_at: None, last: ThermalState::Nominal };
+        LoadMonitor { policy, state: Mutex::new(state) }
     }
 
     /// Reads the sources if the time has come; gives the state if it changed.
@@ -82,8 +82,8 @@ impl Strain {
     }
 }
 
-impl std::fmt::Debug for Strain {
+impl std::fmt::Debug for LoadMonitor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Strain").field("policy", &self.policy).finish_non_exhaustive()
+        formatter.debug_struct("LoadMonitor").field("policy", &self.policy).finish_non_exhaustive()
     }
 }

@@ -7,9 +7,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal::argument::ArgumentTarget;
+use anymetal::error::DeviceError;
+use anymetal::Error;
 use anymetal::texture::{TextureDescriptor, TextureLayout};
-use anymetal_core::submission::argument::ArgumentTarget;
-use anymetal_hal::error::DeviceError;
 use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;
 
@@ -18,7 +19,6 @@ use super::core::Core;
 use super::error::ManagerError;
 use super::host_bytes::HostBytes;
 use super::memory::{Durability, Memory};
-use anymetal::Error;
 use anymetal::call::{check_texel_bytes, elements_of, slices_at};
 
 /// A texture that every device of a manager can use, for [`super::ManagedLaunch::texture`]. Clones are the

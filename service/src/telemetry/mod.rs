@@ -37,7 +37,8 @@ mod webhook;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use anymetal_hal::clock::{Clock, SystemClock};
+use anymetal::notice::{self, NoticeKind};
+use anymetal::profile::{Clock, SystemClock};
 use anymetal_health::alert::AlertSink;
 use anymetal_health::check::{self, BadThresholds, Check, Thresholds};
 use anymetal_health::monitor::{Monitor, MonitorOptions};
@@ -48,8 +49,6 @@ use anymetal_telemetry_export::exposition;
 use anymetal_telemetry_export::server::{Response, Routes, Server};
 use anymetal_telemetry_export::snapshot::Snapshot;
 use anymetal_telemetry_export::store::Store;
-
-use anymetal::notice::{self, NoticeKind};
 
 use crate::config::{HealthConfig, ServiceConfig, Share};
 use otlp::OtlpExport;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::clock::Clock;
+use anymetal::profile::Clock;
 use anymetal_telemetry::span::sample_submissions;
 use anymetal_telemetry_export::otlp::layer::OtlpLayer;
 use anymetal_telemetry_export::otlp::{Otlp, OtlpOptions};

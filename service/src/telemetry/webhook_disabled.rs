@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::clock::Clock;
+use anymetal::profile::Clock;
 use anymetal_health::alert::AlertSink;
 
 use super::TelemetryError;

@@ -21,12 +21,12 @@ pub struct Background {
 
 #[derive(Debug, Default)]
 struct Signal {
-    state: Mutex<State>,
+    state: Mutex<BackgroundState>,
     done: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BackgroundState {
     woken: bool,
     stopped: bool,
     waker: Option<Waker>,
@@ -114,11 +114,11 @@ impl Drop for Ended {
 }
 
 impl Signal {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BackgroundState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake(&self, change: impl FnOnce(&mut State)) {
+    fn wake(&self, change: impl FnOnce(&mut BackgroundState)) {
         let waker = {
             let mut state = self.lock();
             change(&mut state);

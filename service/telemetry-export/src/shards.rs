@@ -14,22 +14,22 @@ const PLACES: usize = 16;
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// A thread's place; given back when the thread ends.
-struct Place(Option<usize>);
+struct ShardIndex(Option<usize>);
 
 thread_local! {
-    static PLACE: Place = Place::take();
+    static SHARD: ShardIndex = ShardIndex::take();
 }
 
-impl Place {
+impl ShardIndex {
     fn take() -> Self {
         let free = |taken: u32| (taken.trailing_ones() < PLACES as u32).then(|| taken | (taken + 1));
         // Sees all that the owner before has added.
         let before = TAKEN.try_update(Ordering::Acquire, Ordering::Relaxed, free);
-        Place(before.ok().map(|taken| taken.trailing_ones() as usize))
+        ShardIndex(before.ok().map(|taken| taken.trailing_ones() as usize))
     }
 }
 
-impl Drop for Place {
+impl Drop for ShardIndex {
     fn drop(&mut self) {
         if let Some(place) = self.0 {
             TAKEN.fetch_and(!(1 << place), Ordering::Release);
@@ -40,7 +40,7 @@ impl Drop for Place {
 /// This thread's place; `None`: it shares, as it also does while it ends.
 #[inline]
 fn place() -> Option<usize> {
-    PLACE.try_with(|place| place.0).unwrap_or_default()
+    SHARD.try_with(|place| place.0).unwrap_or_default()
 }
 
 /// Something to add to, apart from that of other threads.

@@ -33,13 +33,13 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct StoreShared {
-    state: Mutex<State>,
+    state: Mutex<StoreState>,
     /// Series that were refused.
     refused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StoreState {
     families: BTreeMap<String, FamilyState>,
     helps: BTreeMap<String, String>,
     series: usize,
@@ -48,31 +48,31 @@ struct State {
 #[derive(Debug)]
 struct FamilyState {
     kind: MetricKind,
-    series: BTreeMap<Vec<(String, String)>, Slot>,
+    series: BTreeMap<Vec<(String, String)>, SeriesValue>,
 }
 
 #[derive(Debug, Clone)]
-enum Slot {
+enum SeriesValue {
     Counter(Arc<SummedCounter>),
     /// The bits of the value.
     Gauge(Arc<AtomicU64>),
     Histogram(Arc<FixedHistogram>),
 }
 
-impl Slot {
+impl SeriesValue {
     fn new(kind: MetricKind, name: &str) -> Self {
         match kind {
-            MetricKind::Counter => Slot::Counter(Arc::default()),
-            MetricKind::Gauge => Slot::Gauge(Arc::new(AtomicU64::new(0f64.to_bits()))),
-            MetricKind::Histogram => Slot::Histogram(Arc::new(FixedHistogram::new(bounds_of(name)))),
+            MetricKind::Counter => SeriesValue::Counter(Arc::default()),
+            MetricKind::Gauge => SeriesValue::Gauge(Arc::new(AtomicU64::new(0f64.to_bits()))),
+            MetricKind::Histogram => SeriesValue::Histogram(Arc::new(FixedHistogram::new(bounds_of(name)))),
         }
     }
 
     fn value(&self) -> Value {
         match self {
-            Slot::Counter(value) => Value::Counter(value.value()),
-            Slot::Gauge(bits) => Value::Gauge(f64::from_bits(bits.load(Ordering::Relaxed))),
-            Slot::Histogram(histogram) => Value::Histogram(histogram.value()),
+            SeriesValue::Counter(value) => Value::Counter(value.value()),
+            SeriesValue::Gauge(bits) => Value::Gauge(f64::from_bits(bits.load(Ordering::Relaxed))),
+            SeriesValue::Histogram(histogram) => Value::Histogram(histogram.value()),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Store {
     }
 
     /// The series, made if there is room for it.
-    fn slot(&self, kind: MetricKind, key: &Key) -> Option<Slot> {
+    fn slot(&self, kind: MetricKind, key: &Key) -> Option<SeriesValue> {
         let mut labels: Vec<(String, String)> =
             key.labels().map(|label| (label.key().to_owned(), label.value().to_owned())).collect();
         labels.sort();
@@ -148,7 +148,12 @@ impl Store {
         found
     }
 
-    fn find_or_make(&self, kind: MetricKind, name: &str, labels: Vec<(String, String)>) -> Option<Slot> {
+    fn find_or_make(
+        &self,
+        kind: MetricKind,
+        name: &str,
+        labels: Vec<(String, String)>,
+    ) -> Option<SeriesValue> {
         let mut state = self.lock();
         let full = state.series >= MAX_SERIES;
         let known = state.families.get(name);
@@ -164,14 +169,14 @@ impl Store {
         state.series += 1;
         let family = state.families.entry(name.to_owned());
         let family = family.or_insert_with(|| FamilyState { kind, series: BTreeMap::new() });
-        Some(family.series.entry(labels).or_insert_with(|| Slot::new(kind, name)).clone())
+        Some(family.series.entry(labels).or_insert_with(|| SeriesValue::new(kind, name)).clone())
     }
 
     fn describe(&self, name: &KeyName, help: SharedString) {
         self.lock().helps.insert(name.as_str().to_owned(), help.into_owned());
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -191,21 +196,21 @@ impl Recorder for Store {
 
     fn register_counter(&self, key: &Key, _metadata: &Metadata<'_>) -> Counter {
         match self.slot(MetricKind::Counter, key) {
-            Some(Slot::Counter(value)) => Counter::from_arc(value),
+            Some(SeriesValue::Counter(value)) => Counter::from_arc(value),
             _ => Counter::noop(),
         }
     }
 
     fn register_gauge(&self, key: &Key, _metadata: &Metadata<'_>) -> Gauge {
         match self.slot(MetricKind::Gauge, key) {
-            Some(Slot::Gauge(bits)) => Gauge::from_arc(bits),
+            Some(SeriesValue::Gauge(bits)) => Gauge::from_arc(bits),
             _ => Gauge::noop(),
         }
     }
 
     fn register_histogram(&self, key: &Key, _metadata: &Metadata<'_>) -> Histogram {
         match self.slot(MetricKind::Histogram, key) {
-            Some(Slot::Histogram(histogram)) => Histogram::from_arc(histogram),
+            Some(SeriesValue::Histogram(histogram)) => Histogram::from_arc(histogram),
             _ => Histogram::noop(),
         }
     }

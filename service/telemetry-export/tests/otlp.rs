@@ -25,18 +25,18 @@ type Request = (String, Vec<u8>);
 fn collector(status: &'static str) -> (String, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let (told, requests) = channel();
-    let told = Arc::new(Mutex::new(told));
+    let (sender, requests) = channel();
+    let sender = Arc::new(Mutex::new(sender));
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let told = Arc::clone(&told);
+            let sender = Arc::clone(&sender);
             std::thread::spawn(move || {
                 let mut stream = stream.unwrap();
                 if let Some(request) = request(&mut stream) {
                     let answer =
                         format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
                     stream.write_all(answer.as_bytes()).unwrap();
-                    let _gone = told.lock().unwrap().send(request);
+                    let _gone = sender.lock().unwrap().send(request);
                 }
             });
         }

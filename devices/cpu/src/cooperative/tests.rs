@@ -43,7 +43,7 @@ unsafe extern "C" fn count(launch: *const CpuLaunch, worker: *const CpuWorker, f
             // SAFETY: as above.
             unsafe { at.cast::<[u64; 8]>().write([first * 1000 + round; 8]) };
         }
-        // CachedGroupMemory in registers or on the stack.
+        // Kept in registers or on the stack.
         let sums = std::hint::black_box([first as f64 + round as f64; 4]);
         shared.reached[first as usize].store(round, Ordering::Relaxed);
         // SAFETY: with the worker of this call.

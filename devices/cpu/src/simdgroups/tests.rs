@@ -10,7 +10,7 @@ use crate::launch_memory::LaunchMemory;
 const STACK_BYTES: usize = 64 << 10;
 const LANES: u32 = 32;
 
-/// MemberState that the code below shares through the first buffer.
+/// State that the code below shares through the first buffer.
 #[derive(Default)]
 struct Shared {
     turn: AtomicU32,
@@ -37,7 +37,7 @@ unsafe extern "C" fn wait_downwards(
     // SAFETY: as the device promises.
     let threads = threads_of(unsafe { &*launch }, first);
     let count = threads.div_ceil(LANES);
-    // CachedGroupMemory in registers or on the stack.
+    // Kept in registers or on the stack.
     let kept = std::hint::black_box([f64::from(own); 8]);
     for round in 0..2 {
         while shared.turn.load(Ordering::Relaxed) != round * count + (count - 1 - own) {

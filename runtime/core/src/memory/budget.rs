@@ -41,10 +41,10 @@ pub struct Budget {
 }
 
 struct BudgetShared {
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
-struct State {
+struct BudgetState {
     limit: u64,
     reserved: u64,
     peak: u64,
@@ -72,7 +72,7 @@ pub struct BudgetStats {
 impl Budget {
     /// A budget of that many bytes.
     pub fn new(limit: u64) -> Self {
-        let state = State { limit, reserved: 0, peak: 0, trimmers: Vec::new() };
+        let state = BudgetState { limit, reserved: 0, peak: 0, trimmers: Vec::new() };
         Budget { shared: Arc::new(BudgetShared { state: Mutex::new(state) }) }
     }
 

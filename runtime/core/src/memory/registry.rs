@@ -106,19 +106,19 @@ pub struct Registry {
 struct RegistryShared {
     clock: Arc<dyn Clock>,
     backtraces: bool,
-    state: Mutex<State>,
+    state: Mutex<RegistryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RegistryState {
     /// By the order of registration.
-    entries: BTreeMap<u64, Entry>,
+    entries: BTreeMap<u64, RegistryEntry>,
     next: u64,
     totals: RegistryTotals,
     inventories: Vec<Weak<dyn Inventory>>,
 }
 
-struct Entry {
+struct RegistryEntry {
     kind: ResourceKind,
     label: String,
     bytes: u64,
@@ -136,13 +136,17 @@ impl Registry {
     /// An empty listing; `backtraces` says whether to keep where resources were made.
     pub fn new(clock: Arc<dyn Clock>, backtraces: bool) -> Self {
         Registry {
-            shared: Arc::new(RegistryShared { clock, backtraces, state: Mutex::new(State::default()) }),
+            shared: Arc::new(RegistryShared {
+                clock,
+                backtraces,
+                state: Mutex::new(RegistryState::default()),
+            }),
         }
     }
 
     /// Lists a resource.
     pub fn register(&self, kind: ResourceKind, label: impl Into<String>, bytes: u64) -> Registration {
-        let entry = Entry {
+        let entry = RegistryEntry {
             kind,
             label: label.into(),
             bytes,

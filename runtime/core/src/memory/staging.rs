@@ -5,8 +5,8 @@
 //! has ended. A batch that is dropped gives its bytes back at once: its commands go with it, so nothing can
 //! read them any more. On a device with memory of its own the ring is page-locked, since shared storage is.
 //!
-//! Invariant: the bytes of pieces that are being filled or in flight never overlap. Concurrency: `state` is
-//! behind one lock; bytes are written outside it, into a piece that only its batch knows.
+//! Invariant: the bytes of chunks that are being filled or in flight never overlap. Concurrency: `state` is
+//! behind one lock; bytes are written outside it, into a chunk that only its batch knows.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::stream::Stream;
 use crate::submission::{CommittedCommands, ExecError, Outcome};
 use crate::sync::{Mutex, lock};
 
-/// Each piece starts at a multiple of this: what the strictest copy engines want.
+/// Each chunk starts at a multiple of this: what the strictest copy engines want.
 const ALIGNMENT: u64 = 256;
 
 /// A ring of host-visible memory. Clones are handles to the same ring.
@@ -36,22 +36,22 @@ pub struct StagingRing {
 
 struct RingShared {
     buffer: Arc<dyn Buffer>,
-    state: Mutex<State>,
+    state: Mutex<RingState>,
     /// What counts the ring's memory.
     _allocated: Option<AllocatedBuffer>,
 }
 
 #[derive(Default)]
-struct State {
-    /// The pieces in the order of their making; the oldest is at the front.
-    pieces: VecDeque<Piece>,
-    /// The number of the piece at the front.
+struct RingState {
+    /// The chunks in the order of their making; the oldest is at the front.
+    chunks: VecDeque<RingChunk>,
+    /// The number of the chunk at the front.
     first: u64,
-    /// Where the next piece starts.
+    /// Where the next chunk starts.
     next: u64,
 }
 
-struct Piece {
+struct RingChunk {
     start: u64,
     end: u64,
     stage: Stage,
@@ -76,27 +76,27 @@ impl Stage {
     }
 }
 
-impl State {
-    /// Takes a piece of that many bytes, at least one; without room, says how many bytes are free.
+impl RingState {
+    /// Takes a chunk of that many bytes, at least one; without room, says how many bytes are free.
     fn take(&mut self, length: u64, capacity: u64) -> Result<(u64, u64), u64> {
-        while self.pieces.front().is_some_and(|piece| piece.stage.is_over()) {
-            self.pieces.pop_front();
+        while self.chunks.front().is_some_and(|chunk| chunk.stage.is_over()) {
+            self.chunks.pop_front();
             self.first += 1;
         }
         let start = self.place(length, capacity).ok_or_else(|| self.free(capacity))?;
         let end = start + length;
         self.next = end.next_multiple_of(ALIGNMENT);
-        self.pieces.push_back(Piece { start, end, stage: Stage::Filling });
-        Ok((self.first + self.pieces.len() as u64 - 1, start))
+        self.chunks.push_back(RingChunk { start, end, stage: Stage::Filling });
+        Ok((self.first + self.chunks.len() as u64 - 1, start))
     }
 
-    /// Where a piece fits: behind the newest, or at the start again, never over the oldest.
+    /// Where a chunk fits: behind the newest, or at the start again, never over the oldest.
     fn place(&self, length: u64, capacity: u64) -> Option<u64> {
         let fits = |start: u64, end: u64| start.checked_add(length).is_some_and(|last| last <= end);
-        let (Some(oldest), Some(newest)) = (self.pieces.front(), self.pieces.back()) else {
+        let (Some(oldest), Some(newest)) = (self.chunks.front(), self.chunks.back()) else {
             return fits(0, capacity).then_some(0);
         };
-        // No piece is empty, so only a piece that began again at the start is before the oldest.
+        // No chunk is empty, so only a chunk that began again at the start is before the oldest.
         if newest.start < oldest.start {
             return fits(self.next, oldest.start).then_some(self.next);
         }
@@ -107,13 +107,13 @@ impl State {
     }
 
     fn free(&self, capacity: u64) -> u64 {
-        capacity - self.pieces.iter().map(|piece| piece.end - piece.start).sum::<u64>()
+        capacity - self.chunks.iter().map(|chunk| chunk.end - chunk.start).sum::<u64>()
     }
 
     fn set(&mut self, number: u64, stage: Stage) {
         let position = number.checked_sub(self.first).and_then(|position| usize::try_from(position).ok());
-        if let Some(piece) = position.and_then(|position| self.pieces.get_mut(position)) {
-            piece.stage = stage;
+        if let Some(chunk) = position.and_then(|position| self.chunks.get_mut(position)) {
+            chunk.stage = stage;
         }
     }
 }
@@ -134,7 +134,7 @@ impl StagingRing {
 
     /// Begins a batch of uploads that are submitted together.
     pub fn batch(&self) -> UploadBatch {
-        UploadBatch { shared: Arc::clone(&self.shared), commands: Vec::new(), pieces: Vec::new(), bytes: 0 }
+        UploadBatch { shared: Arc::clone(&self.shared), commands: Vec::new(), chunks: Vec::new(), bytes: 0 }
     }
 
     /// The ring's bytes.
@@ -145,7 +145,7 @@ impl StagingRing {
     /// The submission that must end before the oldest bytes are free; to wait for when the ring is full.
     pub fn oldest_in_flight(&self) -> Option<Completion> {
         let state = lock(&self.shared.state);
-        state.pieces.iter().find_map(|piece| match &piece.stage {
+        state.chunks.iter().find_map(|chunk| match &chunk.stage {
             Stage::InFlight(completion) if !completion.is_done() => Some(completion.clone()),
             Stage::InFlight(_) | Stage::Filling | Stage::Over => None,
         })
@@ -156,7 +156,7 @@ impl StagingRing {
 pub struct UploadBatch {
     shared: Arc<RingShared>,
     commands: Vec<Command>,
-    pieces: Vec<u64>,
+    chunks: Vec<u64>,
     /// The bytes of the ring that it takes.
     bytes: u64,
 }
@@ -175,10 +175,10 @@ impl UploadBatch {
         if bytes.is_empty() {
             return Ok(());
         }
-        let (piece, source_offset) = lock(&self.shared.state)
+        let (chunk, source_offset) = lock(&self.shared.state)
             .take(length, capacity)
             .map_err(|free| MemoryError::RingFull { requested: length, free, capacity })?;
-        self.pieces.push(piece);
+        self.chunks.push(chunk);
         self.bytes += length;
         self.shared.buffer.write(source_offset, bytes)?;
         let (source, target) = (Arc::clone(&self.shared.buffer), Arc::clone(destination.buffer()));
@@ -196,8 +196,8 @@ impl UploadBatch {
     ) -> Result<Completion, MemoryError> {
         let completion = submit(std::mem::take(&mut self.commands))?;
         let mut state = lock(&self.shared.state);
-        for piece in std::mem::take(&mut self.pieces) {
-            state.set(piece, Stage::InFlight(completion.clone()));
+        for chunk in std::mem::take(&mut self.chunks) {
+            state.set(chunk, Stage::InFlight(completion.clone()));
         }
         drop(state);
         Ok(completion)
@@ -221,8 +221,8 @@ impl UploadBatch {
         }
         let source = CompletionSource::new(None);
         let mut state = lock(&self.shared.state);
-        for piece in std::mem::take(&mut self.pieces) {
-            state.set(piece, Stage::InFlight(source.completion()));
+        for chunk in std::mem::take(&mut self.chunks) {
+            state.set(chunk, Stage::InFlight(source.completion()));
         }
         drop(state);
         // Dropped without a call it ends as well.
@@ -236,8 +236,8 @@ impl Drop for UploadBatch {
         // The commands first: nothing may read the bytes once they are given back.
         self.commands.clear();
         let mut state = lock(&self.shared.state);
-        for &piece in &self.pieces {
-            state.set(piece, Stage::Over);
+        for &chunk in &self.chunks {
+            state.set(chunk, Stage::Over);
         }
     }
 }
@@ -277,19 +277,19 @@ mod tests {
         fn pieces_never_overlap_and_the_ring_empties(
             steps in proptest::collection::vec(step(), 0..200),
         ) {
-            let mut state = State::default();
+            let mut state = RingState::default();
             let mut held: Vec<(u64, std::ops::Range<u64>)> = Vec::new();
             for step in steps {
                 match step {
                     RingStep::Take(length) => {
                         if let Ok((number, start)) = state.take(length, CAPACITY) {
-                            let piece = start..start + length;
-                            prop_assert!(piece.end <= CAPACITY && start.is_multiple_of(ALIGNMENT));
+                            let chunk = start..start + length;
+                            prop_assert!(chunk.end <= CAPACITY && start.is_multiple_of(ALIGNMENT));
                             let apart = |other: &std::ops::Range<u64>| {
-                                piece.end <= other.start || other.end <= piece.start
+                                chunk.end <= other.start || other.end <= chunk.start
                             };
-                            prop_assert!(held.iter().all(|(_, other)| apart(other)), "{piece:?} in {held:?}");
-                            held.push((number, piece));
+                            prop_assert!(held.iter().all(|(_, other)| apart(other)), "{chunk:?} in {held:?}");
+                            held.push((number, chunk));
                         } else {
                             prop_assert!(!held.is_empty(), "an empty ring has room");
                         }

@@ -52,7 +52,7 @@ impl RecorderOptions {
 #[derive(Debug)]
 pub struct Recorder {
     options: RecorderOptions,
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
 }
 
 /// Names a recorded submission.
@@ -60,7 +60,7 @@ pub struct Recorder {
 pub struct EntryId(u64);
 
 #[derive(Debug, Default)]
-struct State {
+struct RecorderState {
     ring: VecDeque<Entry>,
     /// By number: the ends that are still to be noted.
     running: BTreeMap<u64, Completion>,
@@ -220,12 +220,12 @@ impl Recorder {
         submission.buffers().into_iter().map(|buffer| (buffer, read(buffer.as_ref()))).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RecorderState {
     fn pipeline(&mut self, pipeline: &Arc<dyn Pipeline>) -> u32 {
         let (number, new) = self.pipelines.of(pipeline);
         if new {

@@ -37,7 +37,7 @@ const MEASURED_ROUNDS: usize = 5;
 const ALMOST_BEST: f64 = 1.1;
 
 /// A queue of the measurement, and what it fills.
-type Lane = (Arc<dyn Queue>, Arc<dyn Buffer>);
+type MeasuredQueue = (Arc<dyn Queue>, Arc<dyn Buffer>);
 
 /// What the streams of a device share. Clones are the same context.
 #[derive(Debug, Clone)]
@@ -185,16 +185,16 @@ impl Context {
             return Ok(*measured);
         }
         let device = &self.inner.device;
-        let lanes = (0..TRIED_STREAMS[TRIED_STREAMS.len() - 1]).map(|_| {
+        let queues = (0..TRIED_STREAMS[TRIED_STREAMS.len() - 1]).map(|_| {
             let queue = device.queue(&QueueDescriptor::default())?;
             Ok((queue, device.buffer(&BufferDescriptor::shared(MEASURED_BYTES))?))
         });
-        let lanes = lanes.collect::<Result<Vec<Lane>, DeviceError>>()?;
+        let queues = queues.collect::<Result<Vec<MeasuredQueue>, DeviceError>>()?;
         let mut least = TRIED_STREAMS.map(|_| Duration::MAX);
         // In turns, so that a busy moment of the machine hits all alike.
         for _ in 0..MEASURED_ROUNDS {
             for (streams, least) in TRIED_STREAMS.into_iter().zip(&mut least) {
-                *least = (*least).min(self.time_of(&lanes, streams)?);
+                *least = (*least).min(self.time_of(&queues, streams)?);
             }
         }
         let best = least.iter().min().copied().unwrap_or_default().mul_f64(ALMOST_BEST);
@@ -203,12 +203,12 @@ impl Context {
         Ok(*self.inner.measured.get_or_init(|| fewest))
     }
 
-    /// The time of the same work on the first so many lanes.
-    fn time_of(&self, lanes: &[Lane], streams: usize) -> Result<Duration, DeviceError> {
+    /// The time of the same work on the first so many queues.
+    fn time_of(&self, queues: &[MeasuredQueue], streams: usize) -> Result<Duration, DeviceError> {
         let start = self.inner.clock.now();
         let mut ends = Vec::new();
-        for turn in 0..lanes.len() {
-            let (queue, buffer) = &lanes[turn % streams];
+        for turn in 0..queues.len() {
+            let (queue, buffer) = &queues[turn % streams];
             let fill = || BufferFill::new(Arc::clone(buffer), 0..MEASURED_BYTES, 0).map(Command::Fill);
             let commands = (0..MEASURED_FILLS).map(|_| fill()).collect::<Result<_, _>>()?;
             ends.push(queue.submit(CommandList { commands, ..CommandList::default() })?);

@@ -142,12 +142,12 @@ pub(crate) struct StreamCore {
     queue: Arc<dyn Queue>,
     pub(crate) permits: Semaphore,
     pub(crate) uncommitted: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     runner: SingleRunner,
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     waiting: VecDeque<Arc<SubmissionCore>>,
     in_flight: usize,
     /// Committed and not ended.
@@ -429,7 +429,7 @@ impl StreamCore {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -37,11 +37,11 @@ struct TraceShared {
     next: AtomicU64,
     /// The most commands that it keeps.
     most_commands: usize,
-    state: Mutex<State>,
+    state: Mutex<TraceState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TraceState {
     submissions: VecDeque<Arc<TracedSubmission>>,
     commands: usize,
     left_out: usize,
@@ -174,7 +174,7 @@ impl Trace {
         chrome::write(&*self.shared.device, &submissions, left_out, out)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TraceState> {
         crate::sync::lock(&self.shared.state)
     }
 }

@@ -173,7 +173,7 @@ fn random_work_under_faults_ends_right() {
 }
 
 #[test]
-#[ignore = "takes ten minutes (issue 4): run by hand before a release; the short one above runs always"]
+#[ignore = "takes ten minutes and a machine without other load: run it before a release; the short one above always runs"]
 fn soak_for_ten_minutes() {
     let until = Instant::now() + Duration::from_secs(600);
     let tally = soak(12, move |_| Instant::now() < until);

@@ -3,9 +3,9 @@
 //! Owns [`SystemClock`] and [`AlarmThread`], which is the same over any [`Time`], so that a model drives the
 //! code that ships by hand. Invariant: an alarm whose time has come goes off without anything else happening.
 //!
-//! Concurrency: one mutex guards all of [`State`]; the thread sleeps on `earlier` until the time it left in
-//! `sleeps_until`, or without limit. Whoever sets an alarm for an earlier time, or ends the clock, notifies
-//! it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
+//! Concurrency: one mutex guards all of [`AlarmThreadState`]; the thread sleeps on `earlier` until the time it
+//! left in `sleeps_until`, or without limit. A thread that sets an alarm for an earlier time, or ends the
+//! clock, notifies it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -41,9 +41,9 @@ trait Time: Send + Sync + 'static {
     fn wait<'a>(
         &self,
         woken: &Condvar,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, AlarmThreadState>,
         until: Duration,
-    ) -> MutexGuard<'a, State>;
+    ) -> MutexGuard<'a, AlarmThreadState>;
 }
 
 impl Time for Start {
@@ -54,9 +54,9 @@ impl Time for Start {
     fn wait<'a>(
         &self,
         woken: &Condvar,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, AlarmThreadState>,
         until: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, AlarmThreadState> {
         let left = until.saturating_sub(self.now());
         woken.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
@@ -71,12 +71,12 @@ struct AlarmThread<T: Time> {
 #[derive(Default)]
 struct ClockShared<T> {
     time: T,
-    state: Mutex<State>,
+    state: Mutex<AlarmThreadState>,
     earlier: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct AlarmThreadState {
     alarms: Alarms,
     thread_runs: bool,
     /// Until when the thread sleeps; `None`: without limit.
@@ -214,9 +214,9 @@ mod models {
         fn wait<'a>(
             &self,
             woken: &Condvar,
-            state: MutexGuard<'a, State>,
+            state: MutexGuard<'a, AlarmThreadState>,
             until: Duration,
-        ) -> MutexGuard<'a, State> {
+        ) -> MutexGuard<'a, AlarmThreadState> {
             if self.now() >= until {
                 return state;
             }

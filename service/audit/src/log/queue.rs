@@ -1,6 +1,6 @@
 //! What callers and the writer's thread share: records that wait, and how writing goes.
 //!
-//! Owns [`Shared`]. Invariant: `settled` counts records that are written or lost, in the order in which
+//! Owns [`QueueShared`]. Invariant: `settled` counts records that are written or lost, in the order in which
 //! `taken` counted them; while `stopped` is set nothing is taken.
 
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ struct Queue {
 
 /// The queue, and who waits for it.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct QueueShared {
     queue: Mutex<Queue>,
     /// The thread waits for records.
     work: Condvar,
@@ -60,10 +60,10 @@ pub(super) enum Task {
     End(VecDeque<Waiting>),
 }
 
-impl Shared {
+impl QueueShared {
     pub(super) fn new(places: usize, when_failing: WhenFailing, head: Option<Head>) -> Self {
         let queue = Mutex::new(Queue { head, ..Queue::default() });
-        Shared { queue, work: Condvar::new(), progress: Condvar::new(), places, when_failing }
+        QueueShared { queue, work: Condvar::new(), progress: Condvar::new(), places, when_failing }
     }
 
     pub(super) fn push(&self, time: Duration, event: Event) -> Result<(), AuditError> {

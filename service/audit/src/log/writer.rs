@@ -13,7 +13,7 @@ use anymetal_hal::clock::Clock;
 use serde::Serialize;
 
 use super::options::{AuditOptions, MAX_TEXT_BYTES};
-use super::queue::{Shared, Task, Waiting};
+use super::queue::{QueueShared, Task, Waiting};
 use super::storage::Storage;
 use crate::event::{ChainEvent, Event, Outcome};
 use crate::folder::Head;
@@ -90,7 +90,7 @@ impl<S: Storage> Writer<S> {
     }
 
     /// The thread.
-    pub(super) fn run(mut self, shared: &Shared) {
+    pub(super) fn run(mut self, shared: &QueueShared) {
         loop {
             match shared.next_task() {
                 Task::Write(batch) => {
@@ -107,7 +107,7 @@ impl<S: Storage> Writer<S> {
     }
 
     /// Writes what it can; the rest is the queue's again, or lost. Whether nothing waits.
-    fn settle(&mut self, shared: &Shared, mut batch: VecDeque<Waiting>) -> bool {
+    fn settle(&mut self, shared: &QueueShared, mut batch: VecDeque<Waiting>) -> bool {
         loop {
             let lost = shared.lost_in_all();
             match self.write_some(&mut batch, lost) {
@@ -151,7 +151,7 @@ impl<S: Storage> Writer<S> {
         }
     }
 
-    fn finish(&mut self, shared: &Shared) {
+    fn finish(&mut self, shared: &QueueShared) {
         match self.close(shared.lost_in_all()) {
             Ok(()) => shared.ended(self.head),
             Err(error) => drop(shared.failed(VecDeque::new(), error.to_string())),

@@ -107,7 +107,7 @@ impl Breaker {
             guarded.counts.refused += u64::from(admitted.is_err());
             (admitted, transition)
         };
-        self.shared.tell(transition);
+        self.shared.notify(transition);
         admitted.map(|admission| Permit::new(Arc::clone(&self.shared), admission))
     }
 
@@ -116,14 +116,14 @@ impl Breaker {
     pub fn trip(&self) {
         let now = self.shared.clock.now();
         let transition = lock(&self.shared.guarded).machine.trip(now);
-        self.shared.tell(transition);
+        self.shared.notify(transition);
     }
 
     /// Closes it and forgets its failures, as after a device was rebuilt.
     pub fn reset(&self) {
         let now = self.shared.clock.now();
         let transition = lock(&self.shared.guarded).machine.close(now, Cause::Reset);
-        self.shared.tell(Some(transition));
+        self.shared.notify(Some(transition));
     }
 
     /// Its state and counts.
@@ -162,10 +162,10 @@ impl BreakerShared {
             } += 1;
             guarded.machine.report(now, admission, report)
         };
-        self.tell(transition);
+        self.notify(transition);
     }
 
-    fn tell(&self, transition: Option<Transition>) {
+    fn notify(&self, transition: Option<Transition>) {
         if let (Some(listener), Some(transition)) = (&self.listener, transition) {
             listener.changed(&transition);
         }

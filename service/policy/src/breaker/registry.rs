@@ -27,11 +27,11 @@ pub struct Breakers<K> {
 }
 
 struct Registry<K> {
-    entries: BTreeMap<K, Entry>,
+    entries: BTreeMap<K, BreakerEntry>,
     uses: u64,
 }
 
-struct Entry {
+struct BreakerEntry {
     breaker: Breaker,
     /// The number of its last use.
     last_use: u64,
@@ -86,7 +86,7 @@ impl<K: Ord + Clone + Send + Sync + 'static> Breakers<K> {
             false => Some(registry.evict().ok_or(BreakersFull { capacity: self.capacity })?),
         };
         let breaker = Breaker::with(self.policy, Arc::clone(&self.clock), self.listener_of(key));
-        registry.entries.insert(key.clone(), Entry { breaker: breaker.clone(), last_use });
+        registry.entries.insert(key.clone(), BreakerEntry { breaker: breaker.clone(), last_use });
         drop(registry);
         // It may hold the last handle of a listener, whose end is not for under the lock.
         drop(evicted);
@@ -123,7 +123,7 @@ impl<K: Ord + Clone + Send + Sync + 'static> Breakers<K> {
 }
 
 impl<K: Ord + Clone> Registry<K> {
-    fn evict(&mut self) -> Option<Entry> {
+    fn evict(&mut self) -> Option<BreakerEntry> {
         let unused = self.entries.iter().filter(|(_, entry)| entry.breaker.is_unused());
         let closed = unused.filter_map(|(key, entry)| {
             let snapshot = entry.breaker.snapshot();

@@ -30,7 +30,7 @@ pub(super) enum Report {
 }
 
 #[derive(Debug)]
-enum State {
+enum MachineState {
     Closed { consecutive: u32 },
     Open { until: Duration },
     HalfOpen { in_flight: u32, succeeded: u32 },
@@ -39,7 +39,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Machine {
     policy: BreakerPolicy,
-    state: State,
+    state: MachineState,
     /// The calls since it was last closed.
     window: Window,
     sequence: u64,
@@ -48,7 +48,7 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn new(policy: BreakerPolicy) -> Self {
         let window = Window::new(policy.window);
-        Machine { policy, state: State::Closed { consecutive: 0 }, window, sequence: 0 }
+        Machine { policy, state: MachineState::Closed { consecutive: 0 }, window, sequence: 0 }
     }
 
     pub(super) fn policy(&self) -> &BreakerPolicy {
@@ -57,17 +57,19 @@ impl Machine {
 
     /// Lets a call through or refuses it; an open breaker whose time is over becomes half-open.
     pub(super) fn admit(&mut self, now: Duration) -> (Result<Admission, BreakerOpen>, Option<Transition>) {
-        let is_over = matches!(self.state, State::Open { until } if until <= now);
-        let half_open = State::HalfOpen { in_flight: 0, succeeded: 0 };
+        let is_over = matches!(self.state, MachineState::Open { until } if until <= now);
+        let half_open = MachineState::HalfOpen { in_flight: 0, succeeded: 0 };
         let transition = is_over.then(|| self.change(half_open, now, Cause::OpenTimeOver));
         let admitted = match &mut self.state {
-            State::Closed { .. } => Ok(()),
-            State::Open { until } => Err(BreakerOpen::Until(*until)),
-            State::HalfOpen { in_flight, succeeded } if *in_flight + *succeeded < self.policy.probes => {
+            MachineState::Closed { .. } => Ok(()),
+            MachineState::Open { until } => Err(BreakerOpen::Until(*until)),
+            MachineState::HalfOpen { in_flight, succeeded }
+                if *in_flight + *succeeded < self.policy.probes =>
+            {
                 *in_flight += 1;
                 Ok(())
             }
-            State::HalfOpen { .. } => Err(BreakerOpen::Probing { probes: self.policy.probes }),
+            MachineState::HalfOpen { .. } => Err(BreakerOpen::Probing { probes: self.policy.probes }),
         };
         (admitted.map(|()| Admission { sequence: self.sequence }), transition)
     }
@@ -91,19 +93,19 @@ impl Machine {
 
     /// Opens it by hand; one that is open stays so until its time is over.
     pub(super) fn trip(&mut self, now: Duration) -> Option<Transition> {
-        let is_open = matches!(self.state, State::Open { until } if until > now);
+        let is_open = matches!(self.state, MachineState::Open { until } if until > now);
         (!is_open).then(|| self.open(now, Cause::Tripped))
     }
 
     fn open(&mut self, now: Duration, cause: Cause) -> Transition {
         let until = now.saturating_add(self.policy.open_for);
-        self.change(State::Open { until }, now, cause)
+        self.change(MachineState::Open { until }, now, cause)
     }
 
     /// Closes it and forgets all calls, whatever it was.
     pub(super) fn close(&mut self, now: Duration, cause: Cause) -> Transition {
         self.window = Window::new(self.policy.window);
-        self.change(State::Closed { consecutive: 0 }, now, cause)
+        self.change(MachineState::Closed { consecutive: 0 }, now, cause)
     }
 
     pub(super) fn state(&self) -> BreakerState {
@@ -113,38 +115,38 @@ impl Machine {
     /// The number of failures in a row; 0 unless closed.
     pub(super) fn consecutive(&self) -> u32 {
         match &self.state {
-            State::Closed { consecutive } => *consecutive,
-            State::Open { .. } | State::HalfOpen { .. } => 0,
+            MachineState::Closed { consecutive } => *consecutive,
+            MachineState::Open { .. } | MachineState::HalfOpen { .. } => 0,
         }
     }
 
     /// When an open breaker lets probes through.
     pub(super) fn open_until(&self) -> Option<Duration> {
         match &self.state {
-            State::Open { until } => Some(*until),
-            State::Closed { .. } | State::HalfOpen { .. } => None,
+            MachineState::Open { until } => Some(*until),
+            MachineState::Closed { .. } | MachineState::HalfOpen { .. } => None,
         }
     }
 
     fn succeeded(&mut self, now: Duration) -> Option<Transition> {
         match &mut self.state {
-            State::Closed { consecutive } => {
+            MachineState::Closed { consecutive } => {
                 *consecutive = 0;
                 self.window.record(now, false);
                 None
             }
-            State::HalfOpen { in_flight, succeeded } => {
+            MachineState::HalfOpen { in_flight, succeeded } => {
                 *in_flight = in_flight.saturating_sub(1);
                 *succeeded += 1;
                 let all = *succeeded >= self.policy.probes;
                 all.then(|| self.close(now, Cause::ProbesSucceeded))
             }
-            State::Open { .. } => None,
+            MachineState::Open { .. } => None,
         }
     }
 
     fn told_nothing(&mut self) -> Option<Transition> {
-        if let State::HalfOpen { in_flight, .. } = &mut self.state {
+        if let MachineState::HalfOpen { in_flight, .. } = &mut self.state {
             *in_flight = in_flight.saturating_sub(1);
         }
         None
@@ -152,18 +154,18 @@ impl Machine {
 
     fn failed(&mut self, now: Duration, class: ErrorClass) -> Option<Transition> {
         let cause = match &mut self.state {
-            State::Closed { consecutive } => {
+            MachineState::Closed { consecutive } => {
                 *consecutive = consecutive.saturating_add(1);
                 self.window.record(now, true);
                 cause_to_open(&self.policy, class, *consecutive, self.window.totals(now))
             }
-            State::HalfOpen { .. } => Some(Cause::ProbeFailed(class)),
-            State::Open { .. } => None,
+            MachineState::HalfOpen { .. } => Some(Cause::ProbeFailed(class)),
+            MachineState::Open { .. } => None,
         };
         cause.map(|cause| self.open(now, cause))
     }
 
-    fn change(&mut self, state: State, now: Duration, cause: Cause) -> Transition {
+    fn change(&mut self, state: MachineState, now: Duration, cause: Cause) -> Transition {
         let from = self.state.kind();
         self.state = state;
         self.sequence += 1;
@@ -188,12 +190,12 @@ fn cause_to_open(
     reached.then_some(Cause::FailureRate { failures: totals.failures, calls: totals.calls })
 }
 
-impl State {
+impl MachineState {
     fn kind(&self) -> BreakerState {
         match self {
-            State::Closed { .. } => BreakerState::Closed,
-            State::Open { .. } => BreakerState::Open,
-            State::HalfOpen { .. } => BreakerState::HalfOpen,
+            MachineState::Closed { .. } => BreakerState::Closed,
+            MachineState::Open { .. } => BreakerState::Open,
+            MachineState::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 }

@@ -158,7 +158,7 @@ fn a_registry_tells_changes_with_key_cause_and_time() {
     clock.advance(seconds(10));
     breakers.get(&"gpu saxpy").unwrap().permit().unwrap().success();
     let notes = lock(&notes.0);
-    let told = notes.iter().map(|(key, change)| {
+    let changes = notes.iter().map(|(key, change)| {
         let Transition { sequence, from, to, at, cause } = change;
         format!("{sequence} {key} {} -> {} at {} s: {cause}", from.word(), to.word(), at.as_secs())
     });
@@ -167,7 +167,7 @@ fn a_registry_tells_changes_with_key_cause_and_time() {
         "2 gpu saxpy open -> half-open at 11 s: it was open for long enough",
         "3 gpu saxpy half-open -> closed at 11 s: all probes succeeded",
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(changes.collect::<Vec<_>>(), expected);
 }
 
 #[test]

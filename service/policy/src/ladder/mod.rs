@@ -1,7 +1,7 @@
 //! The recovery ladder: what to try next after a failed attempt (REL-3).
 //!
 //! Owns [`Ladder`], a state machine of one call that runs nothing itself: it is told how each
-//! attempt ended and answers with the next [`Step`]. Its rungs are in `policy`, what it is told in
+//! attempt ended and answers with the next [`NextStep`]. Its rungs are in `policy`, what it is told in
 //! `outcome`, what it tells of all attempts in `path`.
 //!
 //! Invariants: a ladder ends, after at most `rounds × devices × (attempts + 1 + levels)` attempts, where
@@ -63,7 +63,7 @@ pub struct NextAttempt {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum NextStep {
     /// Run the work: [`Ladder::started`], then [`Ladder::ended`].
     Run(NextAttempt),
     /// It succeeded.
@@ -117,7 +117,7 @@ impl Round {
 enum Phase {
     Before(NextAttempt),
     Running { attempt: NextAttempt, since: Duration },
-    Ended(Step),
+    Ended(NextStep),
 }
 
 impl Ladder {
@@ -147,9 +147,9 @@ impl Ladder {
     }
 
     /// The step to take now.
-    pub fn step(&self) -> Step {
+    pub fn step(&self) -> NextStep {
         match &self.phase {
-            Phase::Before(attempt) | Phase::Running { attempt, .. } => Step::Run(attempt.clone()),
+            Phase::Before(attempt) | Phase::Running { attempt, .. } => NextStep::Run(attempt.clone()),
             Phase::Ended(step) => step.clone(),
         }
     }
@@ -165,7 +165,7 @@ impl Ladder {
 
     /// The attempt ended; gives the step to take now. One that was not told to begin began now. Has
     /// no effect after the end of the ladder.
-    pub fn ended(&mut self, now: Duration, outcome: Outcome) -> Step {
+    pub fn ended(&mut self, now: Duration, outcome: Outcome) -> NextStep {
         let (attempt, since) = match &self.phase {
             Phase::Before(attempt) => (attempt, now),
             Phase::Running { attempt, since } => (attempt, *since),
@@ -174,7 +174,7 @@ impl Ladder {
         let record = self.record(attempt, since, now, outcome);
         self.path.push(record);
         self.phase = match self.next(now, outcome) {
-            Step::Run(attempt) => Phase::Before(attempt),
+            NextStep::Run(attempt) => Phase::Before(attempt),
             end => Phase::Ended(end),
         };
         self.step()
@@ -212,9 +212,9 @@ impl Ladder {
         }
     }
 
-    fn next(&mut self, now: Duration, outcome: Outcome) -> Step {
+    fn next(&mut self, now: Duration, outcome: Outcome) -> NextStep {
         let failure = match outcome {
-            Outcome::Success => return Step::Done,
+            Outcome::Success => return NextStep::Done,
             Outcome::BreakerOpen { until } => {
                 self.round.refused.extend(until.map(|until| (self.climb.device, until)));
                 None
@@ -223,19 +223,19 @@ impl Ladder {
         };
         self.dirty |= failure.is_some_and(|failure| failure.effects == Effects::Possible);
         if failure.is_some_and(|failure| failure.class == ErrorClass::Caller) {
-            return Step::GiveUp(GiveUp::Caller);
+            return NextStep::GiveUp(GiveUp::Caller);
         }
         if let Some(why) = self.forbids_replay() {
-            return Step::GiveUp(GiveUp::NotRetryable(why));
+            return NextStep::GiveUp(GiveUp::NotRetryable(why));
         }
         if self.request.budget.total().has_passed(now) {
-            return Step::GiveUp(GiveUp::Deadline);
+            return NextStep::GiveUp(GiveUp::Deadline);
         }
         let on_same_device = failure.filter(|failure| is_retried(failure.class));
         let climbed = on_same_device.and_then(|failure| self.climb(now, failure));
         let class = failure.map(|failure| failure.class);
         let elsewhere = climbed.or_else(|| self.fall_back(class)).or_else(|| self.wait(now, class));
-        elsewhere.unwrap_or(Step::GiveUp(match class {
+        elsewhere.unwrap_or(NextStep::GiveUp(match class {
             Some(class) => GiveUp::NoRungLeft(class),
             None => GiveUp::BreakerOpen,
         }))
@@ -249,7 +249,7 @@ impl Ladder {
     }
 
     /// The next attempt on the same device, if a rung is left.
-    fn climb(&mut self, now: Duration, failure: Failure) -> Option<Step> {
+    fn climb(&mut self, now: Duration, failure: Failure) -> Option<NextStep> {
         while let Some(rung) = self.policy.rungs().get(self.climb.rung).copied() {
             match rung {
                 Rung::Retry => {
@@ -280,7 +280,7 @@ impl Ladder {
     }
 
     /// The first attempt on the next device, if there is one in this round.
-    fn fall_back(&mut self, class: Option<ErrorClass>) -> Option<Step> {
+    fn fall_back(&mut self, class: Option<ErrorClass>) -> Option<NextStep> {
         let devices = self.request.devices.len();
         if !self.policy.rungs().contains(&Rung::Fallback) || self.round.begun >= devices {
             return None;
@@ -292,7 +292,7 @@ impl Ladder {
 
     /// The first attempt of another round, on the device that refused and first lets a call through, if
     /// the time allows to wait for it.
-    fn wait(&mut self, now: Duration, class: Option<ErrorClass>) -> Option<Step> {
+    fn wait(&mut self, now: Duration, class: Option<ErrorClass>) -> Option<NextStep> {
         if !self.policy.rungs().contains(&Rung::Wait) {
             return None;
         }
@@ -307,7 +307,7 @@ impl Ladder {
 
     /// The first attempt on another device; the breaker of a device that fails is opened. One that ran
     /// out of something is not broken.
-    fn go_to(&mut self, next: usize, class: Option<ErrorClass>, rung: Rung, delay: Duration) -> Step {
+    fn go_to(&mut self, next: usize, class: Option<ErrorClass>, rung: Rung, delay: Duration) -> NextStep {
         let fails = matches!(class, Some(ErrorClass::Transient | ErrorClass::Lost));
         let open_breaker = (fails && next != self.climb.device).then_some(self.climb.device);
         // Another number than that of the call, so that two devices do not have the same jitter.
@@ -316,10 +316,10 @@ impl Ladder {
         self.attempt(rung, delay, open_breaker)
     }
 
-    fn attempt(&self, rung: Rung, delay: Duration, open_breaker: Option<usize>) -> Step {
+    fn attempt(&self, rung: Rung, delay: Duration, open_breaker: Option<usize>) -> NextStep {
         let restore = self.dirty && matches!(self.request.replay, Replay::Restore(_));
         let Climb { device, level, .. } = self.climb;
-        Step::Run(NextAttempt { rung: Some(rung), open_breaker, delay, restore, device, level })
+        NextStep::Run(NextAttempt { rung: Some(rung), open_breaker, delay, restore, device, level })
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::deadline::DeadlinePolicy;
-use crate::idempotence::{SnapshotPlan, Work, decide};
+use crate::idempotence::{RetryableWork, SnapshotPlan, decide};
 use crate::retry::Jitter;
 
 fn ms(count: u64) -> Duration {
@@ -36,12 +36,12 @@ fn ladder(request: Request) -> Ladder {
     Ladder::new(&LadderPolicy::default(), &retry(3), request).unwrap()
 }
 
-/// Ends each attempt as told, in virtual time; gives the steps as text.
+/// Ends each attempt as the script says, in virtual time; returns the steps as text.
 fn climb(ladder: &mut Ladder, mut outcome: impl FnMut(&NextAttempt) -> Outcome) -> Vec<String> {
     let (mut now, mut steps) = (Duration::ZERO, Vec::new());
     loop {
         match ladder.step() {
-            Step::Run(next) => {
+            NextStep::Run(next) => {
                 let NextAttempt { rung, open_breaker, delay, restore, device, level } = &next;
                 let rung = rung.map_or("first", Rung::word);
                 let opens = open_breaker.map_or(String::new(), |device| format!(" open {device}"));
@@ -51,11 +51,11 @@ fn climb(ladder: &mut Ladder, mut outcome: impl FnMut(&NextAttempt) -> Outcome) 
                 ladder.started(now);
                 ladder.ended(now, outcome(&next));
             }
-            Step::Done => {
+            NextStep::Done => {
                 steps.push("done".to_owned());
                 return steps;
             }
-            Step::GiveUp(why) => {
+            NextStep::GiveUp(why) => {
                 steps.push(format!("give up: {why}"));
                 return steps;
             }
@@ -189,7 +189,7 @@ fn what_may_have_been_written_is_restored_or_not_run_again() {
     let steps = climb(&mut ladder(request(1, restore)), |_| outcomes.next().unwrap());
     assert_eq!(steps, ["first 0ns on 0/0", "retry 100ms on 0/0", "retry 200ms restore on 0/0", "done"]);
 
-    let work = Work { other_effect: Some("a callback"), ..Work::default() };
+    let work = RetryableWork { other_effect: Some("a callback"), ..RetryableWork::default() };
     let mut outcomes = [refused(ErrorClass::Transient), failed(ErrorClass::Transient)].into_iter();
     let steps = climb(&mut ladder(request(3, decide(&work, 0))), |_| outcomes.next().unwrap());
     let expected = "give up: it may not run again: it has an effect beyond its arguments: a callback";
@@ -202,13 +202,13 @@ fn delays_that_leave_no_time_are_skipped_and_the_deadline_ends_it() {
     let budget = policy.start(Duration::ZERO, Deadline::NEVER);
     let mut ladder = ladder(Request { budget, ..request(2, Replay::Idempotent) });
     assert_eq!(ladder.started(ms(0)), Deadline::at(ms(40)));
-    let Step::Run(next) = ladder.ended(ms(40), failed(ErrorClass::Transient)) else { panic!() };
+    let NextStep::Run(next) = ladder.ended(ms(40), failed(ErrorClass::Transient)) else { panic!() };
     assert_eq!((next.rung, next.delay), (Some(Rung::Retry), ms(100)));
     assert_eq!(ladder.started(ms(140)), Deadline::at(ms(150)));
-    let Step::Run(next) = ladder.ended(ms(145), failed(ErrorClass::Transient)) else { panic!() };
+    let NextStep::Run(next) = ladder.ended(ms(145), failed(ErrorClass::Transient)) else { panic!() };
     assert_eq!(next.rung, Some(Rung::Degrade), "a delay of 200 ms would leave no time");
     ladder.started(ms(145));
-    assert_eq!(ladder.ended(ms(150), failed(ErrorClass::Transient)), Step::GiveUp(GiveUp::Deadline));
+    assert_eq!(ladder.ended(ms(150), failed(ErrorClass::Transient)), NextStep::GiveUp(GiveUp::Deadline));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn outcome((kind, ran, memory): (u8, bool, bool)) -> Outcome {
 }
 
 proptest! {
-    /// A ladder ends within its bound, and nothing runs after its end, whatever it is told then.
+    /// A ladder ends within its bound, and nothing runs after its end, whatever is reported then.
     #[test]
     fn nothing_runs_after_the_end(
         outcomes in outcomes(), devices in 1_usize..4, attempts in 1_u32..5, levels in 1_u8..4, replay in 0..3,
@@ -272,10 +272,10 @@ proptest! {
         let rounds = if waits { attempts as usize } else { 1 };
         let bound = rounds * devices * (attempts as usize + 1 + levels as usize);
         let (mut end, mut wrote) = (None, false);
-        for told in outcomes.iter().cycle().take(outcomes.len().max(bound + 5)) {
-            let outcome = outcome(*told);
+        for ending in outcomes.iter().cycle().take(outcomes.len().max(bound + 5)) {
+            let outcome = outcome(*ending);
             ladder.started(ms(0));
-            if let Step::Run(next) = ladder.step() {
+            if let NextStep::Run(next) = ladder.step() {
                 prop_assert!(end.is_none(), "an attempt after the end");
                 prop_assert_eq!(next.restore, wrote && matches!(replay, Replay::Restore(_)));
                 prop_assert!(!wrote || !matches!(replay, Replay::NotRetryable(_)), "run twice");
@@ -284,7 +284,7 @@ proptest! {
             let step = ladder.ended(ms(0), outcome);
             if let Some(end) = &end {
                 prop_assert_eq!(&step, end);
-            } else if !matches!(step, Step::Run(_)) {
+            } else if !matches!(step, NextStep::Run(_)) {
                 end = Some(step);
             }
             prop_assert!(ladder.path().attempts().len() <= bound);

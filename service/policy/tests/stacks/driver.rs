@@ -15,7 +15,7 @@ use anymetal_policy::bulkhead::Bulkhead;
 use anymetal_policy::deadline::Deadline;
 use anymetal_policy::idempotence::{NotRetryable, Replay, SnapshotPlan};
 use anymetal_policy::ladder::{
-    Effects, Failure, GiveUp, Ladder, NextAttempt, Outcome, Request, Resource, Rung, Step,
+    Effects, Failure, GiveUp, Ladder, NextAttempt, NextStep, Outcome, Request, Resource, Rung,
 };
 use anymetal_policy::policies::Policies;
 use anymetal_policy::virtual_time::{Simulated, run_all};
@@ -70,16 +70,16 @@ impl<'a> World<'a> {
 
     async fn call(&self) -> String {
         let (mut ladder, memory) = (self.ladder(), Memory::default());
-        while let Step::Run(next) = ladder.step() {
+        while let NextStep::Run(next) = ladder.step() {
             self.prepare(&next, &memory).await;
             let deadline = ladder.started(self.clock.now());
             let outcome = self.attempt(&next, deadline, &memory).await;
             ladder.ended(self.clock.now(), outcome);
         }
         let end = match ladder.step() {
-            Step::GiveUp(GiveUp::NoRungLeft(_)) | Step::Done => String::new(),
-            Step::GiveUp(why) => format!("; {}", why.word()),
-            Step::Run(_) => unreachable!("the ladder has ended"),
+            NextStep::GiveUp(GiveUp::NoRungLeft(_)) | NextStep::Done => String::new(),
+            NextStep::GiveUp(why) => format!("; {}", why.word()),
+            NextStep::Run(_) => unreachable!("the ladder has ended"),
         };
         format!("{}{end}", ladder.path())
     }

@@ -36,7 +36,7 @@ fn records(folder: &Path) -> Vec<String> {
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let fields = ["event", "execution", "device", "change", "policy", "decision", "outcome", "label"];
-    let told = lines.map(|line| {
+    let events = lines.map(|line| {
         let record: Value = serde_json::from_str(&line).unwrap();
         let word = |value: &Value| match value {
             Value::String(text) => text.clone(),
@@ -46,7 +46,7 @@ fn records(folder: &Path) -> Vec<String> {
         let words = fields.iter().filter_map(|field| record.get(field)).map(word);
         words.collect::<Vec<_>>().join(" ")
     });
-    told.collect()
+    events.collect()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn executions_failures_losses_and_decisions_are_recorded() {
     bench.faults[0].lose();
     assert!(matches!(run(), Err(ManagerError::ContentsLost { .. })));
     bench.manager.audit().unwrap().flush().unwrap();
-    let told = records(folder.path());
+    let events = records(folder.path());
     let expected = [
         "opened",
         "compile a ok",
@@ -76,9 +76,9 @@ fn executions_failures_losses_and_decisions_are_recorded() {
         "end 1  lost",
     ];
     for line in expected {
-        assert!(told.iter().any(|told| told == line), "`{line}` is missing in {told:#?}");
+        assert!(events.iter().any(|event| event == line), "`{line}` is missing in {events:#?}");
     }
-    let place = |line: &str| told.iter().position(|told| told == line);
+    let place = |line: &str| events.iter().position(|event| event == line);
     assert!(
         place("begin 0") < place("attempt 0 a transient") && place("policy retry a/0") < place("end 0 a ok")
     );

@@ -112,9 +112,9 @@ fn a_lost_device_is_rebuilt_when_its_breaker_lets_a_probe_through() {
     assert_eq!(path(run()), "a ok @20s+0ns");
     assert_eq!(y.read().unwrap(), [5; 40]);
     assert_eq!((bench.manager.devices()[0].generation, &bench.manager.devices()[0].lost), (2, &None));
-    let told = bench.events();
+    let events = bench.events();
     let devices: Vec<_> =
-        told.iter().filter(|told| told.contains("lost") || told.contains("rebuilt")).collect();
+        events.iter().filter(|event| event.contains("lost") || event.contains("rebuilt")).collect();
     assert_eq!(devices, ["lost a 1", "not rebuilt a", "rebuilt a 2"]);
 }
 

@@ -15,9 +15,10 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anymetal_core::config::RuntimeConfig;
-use anymetal_hal::clock::Clock;
-use anymetal_hal::error::ErrorClass;
+use anymetal::config::RuntimeConfig;
+use anymetal::error::ErrorClass;
+use anymetal::profile::Clock;
+use anymetal::{Device, Error};
 use anymetal_hal::sync::lock;
 use anymetal_policy::deadline::DeadlinePolicy;
 use anymetal_policy::policies::Policies;
@@ -26,8 +27,6 @@ use anymetal_policy::virtual_time;
 
 use super::observe::{ManagerEvent, Observe, RungTaken};
 use super::{Execution, Failed, ManagedKernel, Manager, ManagerBuilder, ManagerError};
-use anymetal::Device;
-use anymetal::Error;
 use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults, ManualClock};
 
 const SOURCE: &str = "
@@ -40,7 +39,7 @@ struct Recorder(Mutex<Vec<String>>);
 
 impl Observe for Recorder {
     fn observe(&self, event: &ManagerEvent<'_>) {
-        let told = match event {
+        let line = match event {
             ManagerEvent::Restored { buffers, .. } => format!("restored {buffers}"),
             ManagerEvent::GaveUp { why, .. } => format!("gave up: {}", why.word()),
             ManagerEvent::Breaker { key, transition } => {
@@ -61,7 +60,7 @@ impl Observe for Recorder {
             }
             ManagerEvent::Attempt { .. } => return,
         };
-        lock(&self.0).push(told);
+        lock(&self.0).push(line);
     }
 }
 

@@ -8,8 +8,8 @@ use anymetal_audit::session::{SetAsideReason, TuningValue};
 use super::notices::seen;
 use super::*;
 use crate::manager::Durability;
-use anymetal::PipelineDescriptor;
 use anymetal::notice::{Notice, NoticeKind};
+use anymetal::PipelineDescriptor;
 
 fn with_session(path: &Path) -> Bench {
     Bench::with(&[("a", no_faults())], policies(), |builder| builder.session_file(path))
@@ -69,8 +69,9 @@ fn pipelines_of_changed_sources_go_and_those_not_made_yet_stay() {
     let _add = bench.manager.kernel(&changed, "add").unwrap();
     let _labelled = bench.manager.kernel(&changed, described).unwrap();
     let now = bench.manager.session().unwrap().now();
-    let told: Vec<_> = now.pipelines.iter().map(|one| (one.kernel.as_str(), one.label.as_str())).collect();
-    assert_eq!(told, [("add", ""), ("add", "a label of its own"), ("increment", "")]);
+    let pipelines: Vec<_> =
+        now.pipelines.iter().map(|one| (one.kernel.as_str(), one.label.as_str())).collect();
+    assert_eq!(pipelines, [("add", ""), ("add", "a label of its own"), ("increment", "")]);
     assert_eq!(now.pipelines[0].source_hash, anymetal_audit::session::source_hash(&changed));
 }
 

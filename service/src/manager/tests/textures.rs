@@ -123,8 +123,8 @@ fn samplers_values_and_checks_of_results_go_with_textures() {
     let float = counted(&bench, Durability::Uploaded);
     let wrong = bench.manager.launch(&halve).texture(0, &float).texture(1, &y);
     let wrong = wrong.sampler(0, &SamplerDescriptor::default()).arg(0.5f32).threads((4, 1));
-    let told = bench.run(wrong.execute_async()).unwrap_err().to_string();
-    assert!(told.contains("`from` is a `texture2d<float") && told.contains("r32uint"), "{told}");
+    let message = bench.run(wrong.execute_async()).unwrap_err().to_string();
+    assert!(message.contains("`from` is a `texture2d<float") && message.contains("r32uint"), "{message}");
 }
 
 #[test]

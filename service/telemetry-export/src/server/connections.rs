@@ -57,10 +57,10 @@ struct Connection {
     stream: TcpStream,
     opened: Instant,
     deadline: Option<Instant>,
-    state: State,
+    state: ConnectionState,
 }
 
-enum State {
+enum ConnectionState {
     /// The request's head so far.
     Reading(Vec<u8>),
     /// A thread computes the response.
@@ -156,7 +156,7 @@ impl Connections {
         if self.poll.registry().register(&mut stream, Token(number), interest).is_err() {
             return;
         }
-        let (deadline, state) = (Some(now + READ_TIME), State::Reading(Vec::new()));
+        let (deadline, state) = (Some(now + READ_TIME), ConnectionState::Reading(Vec::new()));
         self.open.insert(number, Connection { stream, opened: now, deadline, state });
         self.advance(number);
     }
@@ -165,8 +165,8 @@ impl Connections {
     /// send one; says whether there was one.
     fn close_oldest_idle(&mut self) -> bool {
         let is_idle = |connection: &Connection| match connection.state {
-            State::Reading(_) | State::Closing => connection.opened.elapsed() >= GRACE,
-            State::Answering | State::Writing(..) => false,
+            ConnectionState::Reading(_) | ConnectionState::Closing => connection.opened.elapsed() >= GRACE,
+            ConnectionState::Answering | ConnectionState::Writing(..) => false,
         };
         let oldest = self.open.iter().find(|(_, connection)| is_idle(connection)).map(|(number, _)| *number);
         oldest.is_some_and(|number| self.open.remove(&number).is_some())
@@ -185,7 +185,7 @@ impl Connections {
 
     fn respond(&mut self, number: usize, request: Request) {
         if let Some(connection) = self.open.get_mut(&number) {
-            (connection.state, connection.deadline) = (State::Answering, None);
+            (connection.state, connection.deadline) = (ConnectionState::Answering, None);
         }
         let job = Job { connection: Token(number), request };
         // The queue has room for one request of each connection. Those of connections that were closed
@@ -199,10 +199,10 @@ impl Connections {
     fn write(&mut self, number: usize, bytes: Vec<u8>) {
         // The client of a response may be gone.
         let Some(connection) = self.open.get_mut(&number) else { return };
-        connection.state = State::Writing(bytes, 0);
+        connection.state = ConnectionState::Writing(bytes, 0);
         connection.deadline = Some(Instant::now() + WRITE_TIME);
         self.advance(number);
-        let is_writing = |connection: &Connection| matches!(connection.state, State::Writing(..));
+        let is_writing = |connection: &Connection| matches!(connection.state, ConnectionState::Writing(..));
         let writing = || self.open.iter().filter(|(_, connection)| is_writing(connection));
         if writing().count() > MAX_RESPONSES {
             let oldest = writing().map(|(number, _)| *number).next();
@@ -221,7 +221,7 @@ impl Connections {
             .collect();
         for number in late {
             match self.open.get(&number).map(|connection| &connection.state) {
-                Some(State::Reading(_)) => {
+                Some(ConnectionState::Reading(_)) => {
                     self.write(number, Response::text(408, "not understood\n").to_bytes(true));
                 }
                 _ => drop(self.open.remove(&number)),
@@ -233,7 +233,7 @@ impl Connections {
 impl Connection {
     fn advance(&mut self) -> Next {
         match &mut self.state {
-            State::Reading(head) => loop {
+            ConnectionState::Reading(head) => loop {
                 let mut piece = [0; 1024];
                 match self.stream.read(&mut piece) {
                     Ok(0) => return Next::Close,
@@ -246,8 +246,8 @@ impl Connection {
                 }
             },
             // Whether the client left shows when the response is sent.
-            State::Answering => Next::Wait,
-            State::Writing(bytes, sent) => {
+            ConnectionState::Answering => Next::Wait,
+            ConnectionState::Writing(bytes, sent) => {
                 while *sent < bytes.len() {
                     match self.stream.write(&bytes[*sent..]) {
                         Ok(0) => return Next::Close,
@@ -259,10 +259,10 @@ impl Connection {
                 if self.stream.shutdown(Shutdown::Write).is_err() {
                     return Next::Close;
                 }
-                (self.state, self.deadline) = (State::Closing, Some(Instant::now() + CLOSE_TIME));
+                (self.state, self.deadline) = (ConnectionState::Closing, Some(Instant::now() + CLOSE_TIME));
                 self.drain()
             }
-            State::Closing => self.drain(),
+            ConnectionState::Closing => self.drain(),
         }
     }
 

@@ -59,7 +59,7 @@ impl Executable {
     fn prepare(&self, stream: &Stream, way: Way) -> Prepared {
         let divide = || match way {
             Way::Whole => vec![Part::alone(self.order().collect())],
-            Way::Over(lanes) => parts(&self.plan, lanes),
+            Way::Over(streams) => parts(&self.plan, streams),
             Way::BetweenHostNodes => self.device_pieces(),
         };
         let commands = |nodes: &[usize]| self.commands(nodes.iter().copied()).ok();
@@ -99,7 +99,7 @@ impl Executable {
         let parts = &prepared.parts;
         let mut command_buffers = Vec::with_capacity(parts.len());
         for (number, part) in parts.iter().enumerate() {
-            command_buffers.push(self.part(streams[part.lane], &prepared, number)?);
+            command_buffers.push(self.part(streams[part.stream], &prepared, number)?);
         }
         let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
         let mut submitted: Vec<stream::CommittedCommands> = Vec::with_capacity(parts.len());
@@ -146,7 +146,7 @@ impl Executable {
         let (mut device_time, mut next) = (Duration::ZERO, 0);
         self.each_piece(|piece| {
             device_time += match piece {
-                Piece::Host(node) => self.on_host(Lane::Stream(stream), node)?,
+                Piece::Host(node) => self.on_host(GraphRunner::Stream(stream), node)?,
                 Piece::Device(_) => {
                     next += 1;
                     self.part(stream, &prepared, next - 1)?.commit().wait()?.device_time()
@@ -209,7 +209,7 @@ impl Executable {
             }
             device_time += self.finish(queue, &mut waiting)?;
             for node in nodes {
-                device_time += self.on_host(Lane::Queue(queue), node)?;
+                device_time += self.on_host(GraphRunner::Queue(queue), node)?;
             }
         }
         Ok(device_time + self.finish(queue, &mut waiting)?)
@@ -226,7 +226,7 @@ impl Executable {
         Ok(ended.device_time())
     }
 
-    fn on_host(&self, lane: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
+    fn on_host(&self, runner: GraphRunner<'_>, number: usize) -> Result<Duration, GraphError> {
         let planned = &self.plan.nodes[number];
         match &planned.node.work {
             Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
@@ -234,9 +234,9 @@ impl Executable {
                 let taken = usize::from(!self.holds(conditional)?);
                 let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
                 match origin {
-                    Some(Some(branch)) => match lane {
-                        Lane::Queue(queue) => branch.run(queue),
-                        Lane::Stream(stream) => branch.run_on(stream),
+                    Some(Some(branch)) => match runner {
+                        GraphRunner::Queue(queue) => branch.run(queue),
+                        GraphRunner::Stream(stream) => branch.run_on(stream),
                     },
                     _ => Ok(Duration::ZERO),
                 }
@@ -267,9 +267,9 @@ impl Executable {
     }
 }
 
-/// What runs a graph piece by piece.
+/// What runs the pieces of a graph.
 #[derive(Clone, Copy)]
-enum Lane<'a> {
+enum GraphRunner<'a> {
     Queue(&'a dyn Queue),
     Stream(&'a Stream),
 }
