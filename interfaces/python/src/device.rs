@@ -171,6 +171,6 @@ pub(crate) fn device_names(py: Python<'_>) -> PyResult<Vec<String>> {
 
 /// What a user should know although nothing failed, told once.
 #[pyfunction]
-pub(crate) fn notice::take() -> Vec<String> {
+pub(crate) fn take_notices() -> Vec<String> {
     anymetal::notice::take().iter().map(ToString::to_string).collect()
 }
