@@ -1,8 +1,8 @@
 //! The device's memory beside the program's buffers: fault records and inline bytes of dispatches.
 //!
-//! Owns [`Arena`], [`ArenaUse`], which hands out parts of one, and [`Inline`], which gathers what goes to one.
-//! A kernel that writes a record sets a flag in locked host memory, so that records are copied to the host
-//! after a fault only.
+//! Owns [`Arena`], [`ArenaUse`], which hands out parts of one, and [`Inline`], which gathers what goes to
+//! one. A kernel that writes a record sets a flag in locked host memory, so that records are copied to the
+//! host after a fault only.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

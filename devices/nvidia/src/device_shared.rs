@@ -1,7 +1,7 @@
 //! The state that everything made from a device shares.
 //!
-//! Owns [`DeviceShared`] and [`NvidiaOptions`]. Invariant: a device that was lost stays lost. This module uses no
-//! buffer, queue or pipeline, so that those can use it.
+//! Owns [`DeviceShared`] and [`NvidiaOptions`]. Invariant: a device that was lost stays lost. This module
+//! uses no buffer, queue or pipeline, so that those can use it.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};

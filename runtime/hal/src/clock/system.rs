@@ -3,8 +3,8 @@
 //! Owns [`SystemClock`] and [`AlarmThread`], which is the same over any [`Time`], so that a model drives the
 //! code that ships by hand. Invariant: an alarm whose time has come goes off without anything else happening.
 //!
-//! Concurrency: one mutex guards all of [`AlarmThreadState`]; the thread sleeps on `earlier` until the time it
-//! left in `sleeps_until`, or without limit. A thread that sets an alarm for an earlier time, or ends the
+//! Concurrency: one mutex guards all of [`AlarmThreadState`]; the thread sleeps on `earlier` until the time
+//! it left in `sleeps_until`, or without limit. A thread that sets an alarm for an earlier time, or ends the
 //! clock, notifies it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
 
 use std::fmt;
