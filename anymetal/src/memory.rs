@@ -18,15 +18,15 @@ pub use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeError, M
 pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_hal::buffer::StorageMode;
-/// The usage of all caches of this process, by owner and name: compiled kernels, code on devices, pools.
-pub use anymetal_hal::caches::usage as cache_usage;
 /// Empties all caches of this process as far as nothing uses their entries.
 pub use anymetal_hal::caches::trim as trim_caches;
+/// The usage of all caches of this process, by owner and name: compiled kernels, code on devices, pools.
+pub use anymetal_hal::caches::usage as cache_usage;
 pub use anymetal_hal::caches::{CacheLimit, CacheUsage};
 pub use anymetal_hal::device::LentMemory;
 pub use anymetal_hal::heap::HEAP_ALIGNMENT;
-pub use anymetal_hal::lru::LruMap;
 pub use anymetal_hal::host_pages::{HOST_PAGE_BYTES, HostMemory, HostPages, MIN_MEMORY_ALIGNMENT};
+pub use anymetal_hal::lru::LruMap;
 pub use anymetal_hal::peer::{CopyPath, PeerCopied, PeerTotals};
 
 pub use crate::buffer_descriptor::{BufferDescriptor, HeapDescriptor, ResourceOptions};

@@ -256,7 +256,7 @@ mod tests {
                 assert_eq!(bytes.len() % 64, 0);
                 let header = read_header(&mut bytes.as_slice(), 1 << 20).unwrap();
                 assert_eq!((header.scalar, &header.shape), (scalar, &shape));
-                assert_eq!(header.data_bytes, shape.iter().product::<u64>() * scalar.size());
+                assert_eq!(header.data_bytes, shape.iter().product::<u64>() * u64::from(scalar.size()));
             }
         }
     }

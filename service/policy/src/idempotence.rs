@@ -287,7 +287,8 @@ mod tests {
         let private = BoundArgument { can_snapshot: false, bytes: 0..4, ..in_place.clone() };
         let Replay::NotRetryable(why) = replay(&[private]) else { panic!() };
         assert_eq!(why.to_string(), "argument 3 `a3` is changed in place and the host cannot copy it");
-        let work = RetryableWork { other_effect: Some("event `done` is signalled"), ..RetryableWork::default() };
+        let work =
+            RetryableWork { other_effect: Some("event `done` is signalled"), ..RetryableWork::default() };
         let Replay::NotRetryable(why) = decide(&work, LIMIT) else { panic!() };
         assert!(why.to_string().ends_with("event `done` is signalled"));
         let arguments = [in_place];

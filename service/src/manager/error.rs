@@ -7,10 +7,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use anymetal::Error;
 use anymetal::config::ConfigError;
 use anymetal::error::{DeviceError, ErrorClass, ExecError};
 use anymetal::memory::MemoryError;
-use anymetal::Error;
 use anymetal_audit::AuditError;
 use anymetal_audit::session::SessionError;
 use anymetal_policy::bulkhead::BulkheadFull;

@@ -50,7 +50,7 @@ pub(super) struct DeclaredBuffer {
 #[derive(Debug)]
 pub(super) struct BuiltGraph {
     executable: Executable,
-    buffers: Vec<Region>,
+    buffers: Vec<BufferSlice>,
 }
 
 /// Where a graph is built: a device, with the buffers that the graph declares.

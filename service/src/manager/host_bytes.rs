@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::memory::HostPages;
-use anymetal::{Buffer, Device, Error};
+use anymetal::{Buffer, BufferDescriptor, Device, Error};
 
 /// From this length on a new copy is made by importing host pages, where the device can: a shorter
 /// one would waste more by whole pages than the copy costs.

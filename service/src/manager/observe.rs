@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::error::ErrorClass;
 use anymetal::Error;
+use anymetal::error::ErrorClass;
 use anymetal_policy::adapt::ThermalState;
 use anymetal_policy::breaker::{BreakerState, KeyedListener, Transition};
 use anymetal_policy::ladder::{AttemptRecord, Ending, GiveUp, Rung};

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use anymetal::argument::Scalar;
 use anymetal::notice::{self, NoticeKind};
 use anymetal::reflection::ConstantKey;
-use anymetal::{CheckMode, CompileOptions, Device, Error, FunctionConstants, MathMode, Pipeline, PipelineDescriptor};
+use anymetal::{
+    CheckMode, CompileOptions, Device, Error, FunctionConstants, LibraryDescriptor, MathMode, Pipeline,
+    PipelineDescriptor,
+};
 use anymetal_audit::session::{PipelineState, TuningValue, source_hash};
 
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use anymetal::Error;
 use anymetal::argument::ArgumentTarget;
 use anymetal::error::DeviceError;
-use anymetal::Error;
 use anymetal::texture::{TextureDescriptor, TextureLayout};
 use anymetal_types::texture::{Description, LevelLayout};
 use bytemuck::Pod;

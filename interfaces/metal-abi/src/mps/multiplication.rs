@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use anymetal::reflection::ScalarType;
 use anymetal::Pipeline;
+use anymetal::reflection::ScalarType;
 use objc2::Message;
 use objc2::rc::{Allocated, Retained};
 use objc2::runtime::NSObject;

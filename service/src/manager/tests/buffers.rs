@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::manager::Durability;
-use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 use anymetal::Buffer;
+use anymetal::graph::{Executable, GraphBuilder, PlanOptions};
 
 #[test]
 fn hosts_read_and_write_parts() {

@@ -8,8 +8,8 @@ use anymetal_audit::session::{SetAsideReason, TuningValue};
 use super::notices::seen;
 use super::*;
 use crate::manager::Durability;
-use anymetal::notice::{Notice, NoticeKind};
 use anymetal::PipelineDescriptor;
+use anymetal::notice::{Notice, NoticeKind};
 
 fn with_session(path: &Path) -> Bench {
     Bench::with(&[("a", no_faults())], policies(), |builder| builder.session_file(path))
