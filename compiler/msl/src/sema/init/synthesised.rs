@@ -1,4 +1,4 @@
-//! Functions that a class has without declaring them: default constructors, inherited constructors, and copies,
+//! Functions that a class has without declaring them: default and inherited constructors, and copies,
 //! moves and assignments of its members.
 //!
 //! Invariant: each is made once, and only where it does more than copy bytes.
