@@ -121,3 +121,48 @@ fn constant_expressions_without_an_end() {
                    constant constexpr uint c = f();";
     ends(&kernel(counted, "y[t] = c;"), "not-constant");
 }
+
+#[test]
+fn classes_with_exponentially_many_paths_to_their_bases() {
+    let classes = "struct A0 { uint x; }; struct C0 { uint z; };\n".to_owned()
+        + &levels(24, |n, before| {
+            let head = format!("A{before}, C{before} {{ using A{before}::x; using C{before}::z; }}");
+            format!("struct A{n} : {head}; struct C{n} : {head};")
+        });
+    ends(&kernel(&classes, "A24 a; y[t] = a.nothing;"), "unknown-member");
+}
+
+#[test]
+fn copies_of_records_that_contain_others_twice() {
+    let records = "struct S0 { uint x; S0(uint a = 0) : x(a) {} S0(const thread S0& o) : x(o.x + 1) {} \
+                   thread S0& operator=(const thread S0& o) { x = o.x; return *this; } };\n"
+        .to_owned()
+        + &levels(12, |n, before| format!("struct S{n} {{ S{before} a, b; }};"));
+    let copied = "S12 s; S12 u = s; s = u; y[t] = ((thread uint*)&s)[t & 3];";
+    ends(&kernel(&records, copied), "code");
+}
+
+#[test]
+fn switches_of_many_labels() {
+    let ranges: String =
+        (0..4_000).map(|n| format!("case {} ... {}: y[t] = {n}; break;\n", 3 * n, 3 * n + 1)).collect();
+    ends(&kernel("", &format!("switch (t) {{ {ranges} }}")), "code");
+    let labels: String = (0..100_000).map(|n| format!("case {n}:\n")).collect();
+    ends(&kernel("", &format!("switch (t) {{ {labels} y[t] = 1; }}")), "code");
+}
+
+#[test]
+fn many_lambdas() {
+    let lambdas: String = (0..4_000).map(|n| format!("y[t] += [=]() {{ return t + {n}; }}();\n")).collect();
+    ends(&kernel("", &lambdas), "code");
+}
+
+#[test]
+fn namespaces_that_nominate_one_another() {
+    let namespaces: String = (0..60).map(|n| format!("namespace n{n} {{}}\n")).collect();
+    let pairs = (0..60).flat_map(|n| (0..60).filter(move |m| *m != n).map(move |m| (n, m)));
+    let directives: String =
+        pairs.map(|(n, m)| format!("namespace n{n} {{ using namespace n{m}; }}\n")).collect();
+    let source = kernel(&(namespaces + &directives), "y[t] = n5::missing;");
+    ends(&source, "unknown-member");
+}

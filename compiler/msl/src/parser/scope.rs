@@ -4,7 +4,7 @@
 //! starts from a clone of the library's scopes.
 
 use crate::token::Name;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What a name is to the grammar.
@@ -188,6 +188,7 @@ impl Scopes {
             return found;
         }
         let mut pending = direct.clone();
+        let mut seen: FxHashSet<ScopeId> = pending.iter().copied().collect();
         let mut next = 0;
         while next < pending.len() {
             let used = self.get(pending[next]);
@@ -195,7 +196,7 @@ impl Scopes {
                 return Some(entry);
             }
             for &further in &used.using {
-                if !pending.contains(&further) {
+                if seen.insert(further) {
                     pending.push(further);
                 }
             }

@@ -2,18 +2,14 @@
 //! with their packs expanded.
 
 use crate::ast::{Function, InitClause, TemplateParams};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 /// An append-only list whose elements never move.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
-    first: OnceCell<Box<Node>>,
-}
-
-#[derive(Debug)]
-struct Node {
-    kept: Kept,
-    next: OnceCell<Box<Node>>,
+    /// Each chunk has twice the capacity of the previous chunk.
+    chunks: [OnceCell<Box<[OnceCell<Kept>]>>; 32],
+    len: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -44,20 +40,11 @@ impl Arena {
     }
 
     fn push(&self, kept: Kept) -> &Kept {
-        let mut slot = &self.first;
-        while let Some(node) = slot.get() {
-            slot = &node.next;
-        }
-        &slot.get_or_init(|| Box::new(Node { kept, next: OnceCell::new() })).kept
-    }
-}
-
-impl Drop for Arena {
-    fn drop(&mut self) {
-        // One by one, since the list may be long.
-        let mut next = self.first.take();
-        while let Some(mut node) = next {
-            next = node.next.take();
-        }
+        let position = self.len.get() + 1;
+        let chunk = position.ilog2() as usize;
+        let first = 1 << chunk;
+        self.len.set(position);
+        let slots = self.chunks[chunk].get_or_init(|| (0..first).map(|_| OnceCell::new()).collect());
+        slots[position - first].get_or_init(|| kept)
     }
 }

@@ -5,7 +5,7 @@ mod ordering;
 use super::checker::{Checker, TArg, space_of};
 use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template};
 use crate::ast::Qualifiers;
-use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, Ty, TyKind};
+use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_ir::Space;
 use ordering::is_const_pattern;
 
@@ -135,13 +135,7 @@ impl<'a> Checker<'a> {
         };
         let inst = self.record_inst(id);
         if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
-            let have = inst.args.clone();
-            let mut attempt = deduced.clone();
-            if self.deduce_args(args, &have, &mut attempt) {
-                *deduced = attempt;
-                return true;
-            }
-            return false;
+            return self.deduce_class_args(template, args, id, deduced);
         }
         if inst.ast.is_none_or(|ast| ast.bases.is_empty()) {
             return false;
@@ -149,11 +143,26 @@ impl<'a> Checker<'a> {
         self.base_path(id, id);
         let span = self.record_inst(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
         let _ = self.quietly(|s| s.complete_record(id, span));
-        let bases = self.record_inst(id).bases.clone();
-        bases.iter().any(|&(base, _)| {
-            let ty = self.record_inst(base).ty;
-            self.deduce_class(template, args, ty, deduced)
-        })
+        self.bases_of(id).into_iter().any(|base| self.deduce_class_args(template, args, base, deduced))
+    }
+
+    /// Deduces from the arguments of a class, if it is made from the template.
+    fn deduce_class_args(
+        &mut self,
+        template: &super::lookup::ClassTemplate<'a>,
+        args: &[ArgPat<'a>],
+        id: RecordId,
+        deduced: &mut Deduced,
+    ) -> bool {
+        let inst = self.record_inst(id);
+        let have = inst.args.clone();
+        let mut attempt = deduced.clone();
+        let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
+            && self.deduce_args(args, &have, &mut attempt);
+        if fits {
+            *deduced = attempt;
+        }
+        fits
     }
 
     fn deduce_applied(
@@ -163,21 +172,20 @@ impl<'a> Checker<'a> {
         ty: Ty,
         deduced: &mut Deduced,
     ) -> bool {
-        if let Some((id, have)) = self.template_of_type(ty) {
-            let mut attempt = deduced.clone();
-            if self.bind_deduced(&mut attempt, template, TArg::Template(id))
-                && self.deduce_args(args, &have, &mut attempt)
-            {
-                *deduced = attempt;
-                return true;
-            }
+        let mut types = vec![ty];
+        if let Some(record) = self.types.as_record(ty) {
+            let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
+            types.extend(self.bases_of(record).into_iter().map(|base| self.record_inst(base).ty));
         }
-        let Some(record) = self.types.as_record(ty) else { return false };
-        let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
-        let bases = self.record_inst(record).bases.clone();
-        bases.iter().any(|&(base, _)| {
-            let ty = self.record_inst(base).ty;
-            self.deduce_applied(template, args, ty, deduced)
+        types.into_iter().any(|ty| {
+            let Some((id, have)) = self.template_of_type(ty) else { return false };
+            let mut attempt = deduced.clone();
+            let fits = self.bind_deduced(&mut attempt, template, TArg::Template(id))
+                && self.deduce_args(args, &have, &mut attempt);
+            if fits {
+                *deduced = attempt;
+            }
+            fits
         })
     }
 

@@ -74,6 +74,8 @@ pub(super) struct Layer {
     items: Vec<Entry>,
     namespaces: Vec<NsInfo>,
     members: FxHashMap<NsId, Members>,
+    /// This layer's namespaces by name.
+    named: FxHashMap<Name, Vec<NsId>>,
     specialisations: FxHashMap<Name, Vec<ItemId>>,
     out_of_line: FxHashMap<Name, Vec<ItemId>>,
 }
@@ -211,6 +213,8 @@ impl Layer {
         }
         let mut ns = if path.global {
             namespace_among(&self.qualified_decls(NsId::GLOBAL, first.name))?
+        } else if let Some(only) = self.only_namespace(from, first.name) {
+            only
         } else {
             let levels = self.levels(from, &[]);
             levels.iter().find_map(|level| namespace_among(&level.decls(self, first.name)))?

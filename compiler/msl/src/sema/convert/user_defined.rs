@@ -137,8 +137,11 @@ impl<'a> Checker<'a> {
         to: Ty,
         is_explicit: bool,
     ) -> Option<(FuncId, Conversion)> {
-        let mut operators = Vec::new();
-        self.conversions_of(from, &mut operators);
+        self.declare_members(from);
+        let mut operators = self.record_inst(from).conversions.clone();
+        for base in self.bases_of(from) {
+            operators.extend(self.record_inst(base).conversions.iter().copied());
+        }
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
             if self.decl(decl).ast.specifiers.is_explicit && !is_explicit {
@@ -154,15 +157,6 @@ impl<'a> Checker<'a> {
             }
         }
         best.map(|(_, second, func)| (func, second))
-    }
-
-    /// The conversion operators of a class and its bases.
-    fn conversions_of(&mut self, record: RecordId, operators: &mut Vec<FnDeclId>) {
-        self.declare_members(record);
-        operators.extend(self.record_inst(record).conversions.iter().copied());
-        for (base, _) in self.record_inst(record).bases.clone() {
-            self.conversions_of(base, operators);
-        }
     }
 
     /// A conversion operator's instance; for a template, deduced from the wanted type.

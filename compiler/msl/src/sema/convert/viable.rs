@@ -3,9 +3,10 @@
 //! Invariant: asking reports nothing.
 
 use super::{Conversion, Rank, is_zero_literal, promote};
-use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, QualTy, RecordId, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
 use anymetal_ir::Space;
+use rustc_hash::FxHashSet;
 
 impl Checker<'_> {
     pub(super) fn reference_binding(
@@ -148,13 +149,18 @@ impl Checker<'_> {
         if derived == base || self.base_path(derived, base).is_none() {
             return None;
         }
-        let bases = self.record_inst(derived).bases.clone();
-        let ty = self.record_inst(base).ty;
-        let steps = bases.into_iter().filter_map(|(direct, _)| {
-            let between = self.record_inst(direct).ty;
-            if direct == base { Some(0) } else { self.steps_to_base(between, ty) }
-        });
-        Some(steps.min().unwrap_or(0).saturating_add(8).min(u8::MAX - 8))
+        // The nearest classes first.
+        let mut level = vec![derived];
+        let mut seen = FxHashSet::default();
+        for steps in 8_u8.. {
+            let direct = level.iter().flat_map(|&id| &self.record_inst(id).bases).map(|&(id, _)| id);
+            let next: Vec<RecordId> = direct.filter(|&id| seen.insert(id)).collect();
+            if next.contains(&base) || steps >= u8::MAX - 8 {
+                return Some(steps);
+            }
+            level = next;
+        }
+        None
     }
 }
 

@@ -1,4 +1,4 @@
-//! Functions that a class has without declaring them: default constructors, inherited constructors, and copies,
+//! Functions that a class has without declaring them: default and inherited constructors, and copies,
 //! moves and assignments of its members.
 //!
 //! Invariant: each is made once, and only where it does more than copy bytes.
@@ -44,24 +44,23 @@ impl<'a> Checker<'a> {
     }
 
     fn new_synthesised(&mut self, which: Synthesised, span: Span) -> FuncId {
-        let void = QualTy::plain(Ty::VOID);
-        let (what, this, params, ret): (_, _, Rc<[QualTy]>, _) = match which {
+        let (what, this, params): (_, _, Rc<[QualTy]>) = match which {
             Synthesised::DefaultConstructor(record) => {
-                ("(default constructor)", QualTy::plain(self.record_inst(record).ty), Rc::from([]), void)
+                ("(default constructor)", QualTy::plain(self.record_inst(record).ty), Rc::from([]))
             }
             Synthesised::Inherited(record, func) => {
                 let base = self.inst(func);
                 let this = base.this.expect("a constructor has an object");
                 let params = base.params.clone();
-                ("(inherited constructor)", this.with_ty(self.record_inst(record).ty), params, void)
+                ("(inherited constructor)", this.with_ty(self.record_inst(record).ty), params)
             }
             Synthesised::Parts { how, to, from, is_move } => {
                 let param = QualTy::plain(self.types.reference(from, is_move));
-                let (what, ret) = match how {
-                    Memberwise::Construct => ("(copy constructor)", void),
-                    Memberwise::Assign => ("(assignment)", QualTy::plain(self.types.reference(to, false))),
+                let what = match how {
+                    Memberwise::Construct => "(copy constructor)",
+                    Memberwise::Assign => "(assignment)",
                 };
-                (what, to, Rc::from([param]), ret)
+                (what, to, Rc::from([param]))
             }
         };
         let record = self.types.as_record(this.ty).map(|record| self.record_inst(record));
@@ -76,7 +75,7 @@ impl<'a> Checker<'a> {
             args: Rc::from([]),
             scope,
             params,
-            ret: Some(ret),
+            ret: Some(QualTy::plain(Ty::VOID)),
             this: Some(this),
             state: BodyState::Unchecked,
             hir: None,
@@ -91,9 +90,8 @@ impl<'a> Checker<'a> {
         let inst = self.inst(id);
         let (span, name, types) = (inst.span, inst.name.clone(), inst.params.clone());
         let this = inst.this.expect("a synthesised function has an object");
-        let ret = inst.ret.expect("the result type of a synthesised function is known");
         let serial = self.function.serial;
-        self.function = FnState::new(serial, Returns::Type(ret));
+        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
         let pointer = self.types.pointer(this);
         let mut params = vec![self.new_local(self.names.this, pointer, span)];
         self.function.this = Some((params[0], this));
@@ -106,7 +104,7 @@ impl<'a> Checker<'a> {
         hir::Function {
             name,
             params,
-            ret: self.value_repr(ret),
+            ret: Ty::VOID,
             locals: std::mem::take(&mut self.function.locals),
             body: hir::Block { stmts },
             fp: FpPragmas::default(),
@@ -139,11 +137,6 @@ impl<'a> Checker<'a> {
                 let source = if is_move { self.as_xvalue(source) } else { source };
                 let object = self.this_object(span).expect("the function has an object");
                 self.copy_parts(how, &object, &source, stmts);
-                if how == Memberwise::Assign {
-                    let pointer = self.types.pointer(object.ty);
-                    let result = Expr::value(ExprKind::AddressOf(Box::new(object)), pointer, span);
-                    stmts.push(Stmt { kind: StmtKind::Return(Some(result)), span });
-                }
             }
         }
     }
@@ -272,8 +265,14 @@ impl<'a> Checker<'a> {
         let (func, address) = self.parts_function(Memberwise::Assign, ty, from);
         let pointer = self.types.pointer(ty);
         let target = Expr::value(ExprKind::AddressOf(Box::new(to)), pointer, span);
-        let call = Expr::value(ExprKind::Call(func, vec![target, address]), pointer, span);
-        Expr::place(ExprKind::Deref(Box::new(call)), ty, span)
+        // The function returns nothing: calls of functions that return pointers are always inlined.
+        let local = self.new_local(Name::EMPTY, pointer, span);
+        let variable = Expr::place(ExprKind::Local(local), QualTy::plain(pointer), span);
+        let value = Expr::value(ExprKind::Load(Box::new(variable)), pointer, span);
+        let call = Expr::value(ExprKind::Call(func, vec![value.clone(), address]), Ty::VOID, span);
+        let rest = Expr::value(ExprKind::Comma(Box::new(call), Box::new(value)), pointer, span);
+        let kind = ExprKind::Let(local, Some(Box::new(target)), Box::new(rest));
+        Expr::place(ExprKind::Deref(Box::new(Expr::value(kind, pointer, span))), ty, span)
     }
 
     /// The function that copies or moves from a place to an object, and the place's address.

@@ -7,10 +7,19 @@ use crate::sema::checker::{Checker, FnDeclId, address};
 use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
+use rustc_hash::FxHashSet;
 
 impl<'a> Checker<'a> {
     /// Looks a name up in a class and its bases.
     pub(in crate::sema) fn lookup_in_record(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
+        if let Some(found) = self.lookup_in_class(id, name) {
+            return Some(found);
+        }
+        self.bases_of(id).into_iter().find_map(|base| self.lookup_in_class(base, name))
+    }
+
+    /// Looks a name up in a class alone.
+    fn lookup_in_class(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
         self.declare_members(id);
         if let Some(found) = self.own_member(id, name) {
             return Some(found);
@@ -23,15 +32,23 @@ impl<'a> Checker<'a> {
                 return Some(found);
             }
         }
-        if self.record_inst(id).name == Some(name) {
-            return Some(Found::Injected(id));
-        }
-        for (base, _) in self.record_inst(id).bases.clone() {
-            if let Some(found) = self.lookup_in_record(base, name) {
-                return Some(found);
+        (self.record_inst(id).name == Some(name)).then_some(Found::Injected(id))
+    }
+
+    /// The bases of a class and theirs, each once: of classes that are bases of two bases there are
+    /// exponentially many paths.
+    pub(in crate::sema) fn bases_of(&self, id: RecordId) -> Vec<RecordId> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let direct = |id: RecordId| self.record_inst(id).bases.iter().rev().map(|&(base, _)| base);
+        let mut pending: Vec<RecordId> = direct(id).collect();
+        while let Some(base) = pending.pop() {
+            if seen.insert(base) {
+                found.push(base);
+                pending.extend(direct(base));
             }
         }
-        None
+        found
     }
 
     /// Whether completing the class may bring a member of that name.
@@ -132,15 +149,29 @@ impl<'a> Checker<'a> {
         if self.record_inst(derived).state < RecordState::Completing {
             self.complete_record(derived, span);
         }
-        for (id, field) in self.record_inst(derived).bases.clone() {
-            if let Some(mut path) = self.base_path(id, base) {
-                if let Some(field) = field {
-                    path.insert(0, field);
-                }
-                return Some(path);
+        let mut path = Vec::new();
+        self.find_base(derived, base, &mut path, &mut FxHashSet::default()).then_some(path)
+    }
+
+    /// Extends the path to the base; `seen` are the classes that do not lead there.
+    fn find_base(
+        &self,
+        derived: RecordId,
+        base: RecordId,
+        path: &mut Vec<u32>,
+        seen: &mut FxHashSet<RecordId>,
+    ) -> bool {
+        for &(direct, field) in &self.record_inst(derived).bases {
+            if !seen.insert(direct) {
+                continue;
             }
+            path.extend(field);
+            if direct == base || self.find_base(direct, base, path, seen) {
+                return true;
+            }
+            path.truncate(path.len() - usize::from(field.is_some()));
         }
-        None
+        false
     }
 }
 

@@ -14,6 +14,7 @@ use crate::sema::convert;
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::eval;
+use std::collections::BTreeMap;
 
 /// The most statements that fall-through may duplicate in one switch.
 const MAX_DUPLICATED: usize = 10_000;
@@ -23,13 +24,17 @@ pub(super) struct Cases {
     /// The selector's type after promotion.
     scalar: ScalarTy,
     cases: Vec<SwitchCase>,
-    /// The values of all labels: first and last of each.
-    taken: Vec<(i64, i64)>,
+    /// The first and the last value of each label, by the first as the selector's type shows it.
+    taken: BTreeMap<i128, (i64, i64)>,
 }
 
 impl Cases {
     pub(super) fn new(scalar: ScalarTy) -> Self {
-        Self { scalar, cases: Vec::new(), taken: Vec::new() }
+        Self { scalar, cases: Vec::new(), taken: BTreeMap::new() }
+    }
+
+    fn take(&mut self, (first, last): (i64, i64)) {
+        self.taken.insert(self.shown(first), (first, last));
     }
 
     pub(super) fn push(&mut self, case: SwitchCase) {
@@ -56,7 +61,8 @@ impl Cases {
     }
 
     fn overlaps(&self, (first, last): (i64, i64)) -> bool {
-        self.taken.iter().any(|&(other, end)| !self.is_after(first, end) && !self.is_after(other, last))
+        let before = self.taken.range(..=self.shown(last)).next_back();
+        before.is_some_and(|(_, &(_, end))| self.shown(end) >= self.shown(first))
     }
 }
 
@@ -172,7 +178,7 @@ impl<'a> Checker<'a> {
                     );
                     return false;
                 }
-                cases.taken.push((n, n));
+                cases.take((n, n));
                 case.values.push(n);
             }
             SwitchLabel::Range(first, last) => {
@@ -207,35 +213,49 @@ impl<'a> Checker<'a> {
             self.error("duplicate-case", span, message);
             return false;
         }
-        cases.taken.push((first, last));
+        cases.take((first, last));
         case.values.push(first);
         true
     }
 
     /// The selector, but the first value of a range for all values of it.
-    fn first_of_range(&mut self, selector: Expr, labels: &[(i64, i64)]) -> Expr {
+    fn first_of_range(&mut self, selector: Expr, labels: &BTreeMap<i128, (i64, i64)>) -> Expr {
         let (ty, span) = (selector.ty.ty, selector.span);
-        if labels.iter().all(|(first, last)| first == last) {
+        if labels.values().all(|(first, last)| first == last) {
             return selector;
         }
+        let ranges: Vec<(i64, i64)> =
+            labels.values().filter(|(first, last)| first != last).copied().collect();
         let local = self.new_local(Name::EMPTY, ty, span);
-        let given = || {
-            let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
-            Expr::value(ExprKind::Load(Box::new(place)), ty, span)
-        };
-        let compare = |op, bound: Expr| {
-            Expr::value(ExprKind::Compare(op, Box::new(given()), Box::new(bound)), Ty::BOOL, span)
-        };
-        let mut chosen = given();
-        for &(first, last) in labels.iter().filter(|(first, last)| first != last) {
-            let number = |n: i64| self.selector_value(n, ty, span);
-            let from = Box::new(compare(CompareOp::Ge, number(first)));
-            let to = Box::new(compare(CompareOp::Le, number(last)));
-            let within = Expr::value(ExprKind::Logical(LogicalOp::And, from, to), Ty::BOOL, span);
-            let sides = (Box::new(number(first)), Box::new(chosen));
-            chosen = Expr::value(ExprKind::Conditional(Box::new(within), sides.0, sides.1), ty, span);
-        }
+        let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
+        let given = Expr::value(ExprKind::Load(Box::new(place)), ty, span);
+        let chosen = self.first_of_ranges(&given, &ranges);
         Expr::value(ExprKind::Let(local, Some(Box::new(selector)), Box::new(chosen)), ty, span)
+    }
+
+    /// The same for ranges in their order: a search, so that expressions nest little.
+    fn first_of_ranges(&self, given: &Expr, ranges: &[(i64, i64)]) -> Expr {
+        let (ty, span) = (given.ty.ty, given.span);
+        let compare = |op, bound: i64| {
+            let bound = Box::new(self.selector_value(bound, ty, span));
+            Expr::value(ExprKind::Compare(op, Box::new(given.clone()), bound), Ty::BOOL, span)
+        };
+        let (cond, then, otherwise) = match *ranges {
+            [] => return given.clone(),
+            [(first, last)] => {
+                let from = Box::new(compare(CompareOp::Ge, first));
+                let to = Box::new(compare(CompareOp::Le, last));
+                let within = Expr::value(ExprKind::Logical(LogicalOp::And, from, to), Ty::BOOL, span);
+                (within, self.selector_value(first, ty, span), given.clone())
+            }
+            _ => {
+                let (before, after) = ranges.split_at(ranges.len() / 2);
+                let is_before = compare(CompareOp::Lt, after[0].0);
+                (is_before, self.first_of_ranges(given, before), self.first_of_ranges(given, after))
+            }
+        };
+        let kind = ExprKind::Conditional(Box::new(cond), Box::new(then), Box::new(otherwise));
+        Expr::value(kind, ty, span)
     }
 
     /// A value of the selector's type, of 32 or 64 bits.

@@ -60,6 +60,7 @@ impl Layer {
         let id = NsId(self.first_ns + self.namespaces.len() as u32);
         self.namespaces.push(NsInfo { name, parent: Some(parent), is_inline });
         self.declare(parent, key, Decl::Namespace(id));
+        self.named.entry(key).or_default().push(id);
         if is_inline || name.is_none() {
             self.add_directive(parent, id);
         }

@@ -102,6 +102,15 @@ impl Layer {
         set
     }
 
+    /// The namespace of that name that encloses `from` or is in one that does, if no other has the name: then
+    /// directives need not be followed, which may be many.
+    pub(super) fn only_namespace(&self, from: NsId, name: Name) -> Option<NsId> {
+        let layers = std::iter::successors(Some(self), |layer| layer.below.as_deref());
+        let mut named = layers.filter_map(|layer| layer.named.get(&name)).flatten();
+        let (Some(&only), None) = (named.next(), named.next()) else { return None };
+        self.parent(only).filter(|&parent| self.encloses(parent, from)).map(|_| only)
+    }
+
     fn encloses(&self, outer: NsId, inner: NsId) -> bool {
         std::iter::successors(Some(inner), |&ns| self.parent(ns)).any(|ns| ns == outer)
     }
