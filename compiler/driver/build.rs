@@ -5,14 +5,35 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
-/// The crates whose sources decide what a compilation gives.
-const CRATES: &[&str] = &["diag", "files", "ir", "msl", "interp", "llvm", "codegen", "compiler", "hal"];
+/// The folders, from the root of the workspace, of the crates whose sources decide what a compilation gives and
+/// what host and worker processes say to each other.
+const CRATES: &[&str] = &[
+    "compiler/analysis",
+    "compiler/codegen",
+    "compiler/diagnostics",
+    "compiler/driver",
+    "compiler/interp",
+    "compiler/ir",
+    "compiler/llvm",
+    "compiler/msl",
+    "compiler/opt",
+    "compiler/sanitizer",
+    "devices/isolated",
+    "runtime/abi",
+    "runtime/files",
+    "runtime/hal",
+    "runtime/isolate",
+    "runtime/types",
+];
 
 fn main() {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let root = here.join("../..");
     let mut hasher = DefaultHasher::new();
     for name in CRATES {
-        let folder = here.join("..").join(name);
+        let folder = root.join(name);
+        // A crate that moved would silently leave the hash.
+        assert!(folder.join("Cargo.toml").exists(), "the compiler's identity needs the crate {name}");
         for part in ["src", "lib", "Cargo.toml"] {
             let path = folder.join(part);
             if path.exists() {

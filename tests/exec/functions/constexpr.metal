@@ -1,5 +1,6 @@
 // Constant expressions decide array bounds and template arguments.
 //! covers: C++ dcl.constexpr
+//! oracle: clang
 //! kernel: fold
 //! arg 0: u32 0*3
 //! expect 0: u32 120 5 3

@@ -1,6 +1,7 @@
 // Lambdas inside of lambdas: constants of the function around them as template arguments, its `this`, and
 // objects without members as constants.
 //! covers: C++ expr.prim.lambda
+//! oracle: clang
 //! kernel: nested
 //! threads: 6
 //! arg 0: f32 0*6

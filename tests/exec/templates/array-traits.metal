@@ -1,5 +1,6 @@
 // rank, extent and remove_all_extents of an array whose type a function deduces.
 //! covers: C++ temp.deduct
+//! oracle: clang
 //! kernel: k
 //! threads: 1
 //! arg 0: u32 0*5

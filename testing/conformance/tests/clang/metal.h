@@ -77,6 +77,8 @@ namespace metal {
 
 using std::array, std::conditional_t, std::enable_if_t, std::is_same, std::is_same_v, std::numeric_limits;
 using std::is_floating_point_v, std::is_integral, std::is_integral_v;
+using std::extent, std::extent_v, std::integral_constant, std::is_array, std::is_array_v, std::rank, std::rank_v;
+using std::remove_all_extents_t, std::remove_extent_t, std::true_type, std::false_type;
 
 template <typename T> T min(T a, T b) { return b < a ? b : a; }
 template <typename T> T max(T a, T b) { return a < b ? b : a; }
