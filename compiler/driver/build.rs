@@ -5,8 +5,8 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
-/// The folders, from the root of the workspace, of the crates whose sources decide what a compilation gives and
-/// what host and worker processes say to each other.
+/// The folders, from the root of the workspace, of the crates whose sources decide what a compilation gives
+/// and what host and worker processes say to each other.
 const CRATES: &[&str] = &[
     "compiler/analysis",
     "compiler/codegen",
