@@ -39,9 +39,10 @@ pub(super) fn difference(layout: &Layout, want: &[u8], have: &[u8], closeness: C
         wrong.retain(|&(at, ..)| !hides_nan(want, have, at));
     }
     let &(at, scalar, want, have) = wrong.first()?;
+    let scalar = scalar.msl_name();
     let total = whole / layout.size * layout.leaves.len();
     Some(format!(
-        "{} of {total} scalars differ: at byte {at} ({scalar:?}) {have} instead of {want}",
+        "{} of {total} scalars differ: at byte {at} ({scalar}) {have} instead of {want}",
         wrong.len()
     ))
 }
@@ -128,7 +129,7 @@ mod tests {
         let bytes = |float: f32, word: u32| [float.to_le_bytes(), word.to_le_bytes()].concat();
         let differs = |a: &[u8], b: &[u8], closeness| difference(&layout, a, b, closeness);
         let (one, near) = (bytes(1.0, 5), bytes(1.0 + f32::EPSILON, 5));
-        assert!(differs(&one, &near, Closeness::Bits).is_some_and(|text| text.contains("byte 0 (Float)")));
+        assert!(differs(&one, &near, Closeness::Bits).is_some_and(|text| text.contains("byte 0 (float)")));
         assert_eq!(differs(&one, &near, Closeness::Near(1e-5)), None);
         assert!(differs(&one, &bytes(1.0, 6), Closeness::Near(1.0)).is_some());
         assert_eq!(differs(&bytes(f32::NAN, 1), &bytes(-f32::NAN, 1), Closeness::Bits), None);
