@@ -16,9 +16,12 @@ use anymetal_ir::{
     ValueDef,
 };
 
-/// No function may grow beyond this many instructions, nor all of them together beyond four times
-/// as many.
+/// No function may grow beyond this many instructions.
 pub const MAX_INSTRUCTIONS: usize = 500_000;
+
+/// The instructions of all functions together: a chain of calls, each inlined into the next, makes a sum that
+/// is quadratic in its length.
+pub(super) const MAX_TOTAL_INSTRUCTIONS: usize = 4 * MAX_INSTRUCTIONS;
 
 /// Why a module cannot be inlined.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -62,7 +65,7 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
             function.name,
         );
         total += function.insts.len();
-        if function.insts.len() > MAX_INSTRUCTIONS || total > 4 * MAX_INSTRUCTIONS {
+        if function.insts.len() > MAX_INSTRUCTIONS || total > MAX_TOTAL_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name });
         }
         if nesting(&function) > MAX_NESTING {

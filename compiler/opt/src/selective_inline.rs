@@ -10,7 +10,7 @@
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
 use super::inline::{
-    Callee, InlineError, MAX_INSTRUCTIONS, Site, callee_of, inline_into, keep_functions, library_files,
+    Callee, InlineError, MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS, Site, callee_of, inline_into, keep_functions, library_files,
 };
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
@@ -66,11 +66,13 @@ pub fn inline_selectively(
         writes: vec![Vec::new(); module.functions.len()],
         unsimplified: vec![0; module.functions.len()],
     };
+    let mut total = 0_usize;
     for &id in &order {
         let is_root = roots.contains(&id);
         selection.inline_calls(module, id, manager, is_root || times[id.index()] >= kept_calls.min_copies)?;
         let function = module.function(id);
-        if function.insts.len() > MAX_INSTRUCTIONS {
+        total += function.insts.len();
+        if function.insts.len() > MAX_INSTRUCTIONS || total > MAX_TOTAL_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name.clone() });
         }
         if nesting(function) > MAX_NESTING {

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The most steps that all constant evaluations of one check may take.
-pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
+pub(super) const MAX_CONSTANT_STEPS: u64 = 1 << 22;
 
 /// A scope of this check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -218,6 +218,10 @@ pub(super) struct Checker<'a> {
     pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
     /// The using-declarations of classes that are being resolved.
     pub(super) using_stack: Vec<usize>,
+    /// How many using-declarations were found to lead to themselves.
+    pub(super) using_cycles: u64,
+    /// Functions that using-declarations of complete classes stand for, by class and path.
+    pub(super) used_functions: FxHashMap<(RecordId, usize), Rc<[FnDeclId]>>,
     /// The templates that are template arguments.
     pub(super) templates: Vec<super::lookup::Found<'a>>,
     pub(super) template_ids: FxHashMap<(usize, ScopeId), TemplateId>,
@@ -282,6 +286,8 @@ impl<'a> Checker<'a> {
             guide_templates: FxHashMap::default(),
             synthesised: FxHashMap::default(),
             using_stack: Vec::new(),
+            using_cycles: 0,
+            used_functions: FxHashMap::default(),
             templates: Vec::new(),
             template_ids: FxHashMap::default(),
             alias_stack: Vec::new(),

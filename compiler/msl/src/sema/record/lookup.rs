@@ -8,6 +8,7 @@ use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 impl<'a> Checker<'a> {
     /// Looks a name up in a class and its bases.
@@ -77,7 +78,10 @@ impl<'a> Checker<'a> {
             .collect();
         for path in usings {
             match self.used_member(id, path) {
-                Some(Found::Functions(decls)) => methods.extend(decls.iter()),
+                Some(Found::Functions(decls)) => {
+                    let known: FxHashSet<FnDeclId> = methods.iter().copied().collect();
+                    methods.extend(decls.iter().filter(|decl| !known.contains(decl)));
+                }
                 Some(found) if methods.is_empty() && first.is_none() => return Some(found),
                 // Another declaration hides it, or it leads nowhere, which is reported where the class is
                 // completed.
@@ -103,8 +107,14 @@ impl<'a> Checker<'a> {
         // `using f::f;` leads to itself.
         let key = address(path);
         if self.using_stack.contains(&key) {
+            self.using_cycles += 1;
             return None;
         }
+        // Classes with two bases that use the same name have exponentially many paths to it.
+        if let Some(known) = self.used_functions.get(&(id, key)) {
+            return Some(Found::Functions(Rc::clone(known)));
+        }
+        let cycles = self.using_cycles;
         self.using_stack.push(key);
         let scope = self.record_inst(id).scope;
         let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(path)));
@@ -113,6 +123,10 @@ impl<'a> Checker<'a> {
         if let Found::Functions(decls) = &found {
             let introduced = &mut self.records[id.0 as usize].introduced;
             introduced.extend(decls.iter().filter(|decl| !introduced.contains(decl)).collect::<Vec<_>>());
+            // What a cycle cut short, and what may still get declarations, is looked up again.
+            if self.using_cycles == cycles && self.record_inst(id).state == RecordState::Complete {
+                self.used_functions.insert((id, key), Rc::clone(decls));
+            }
         }
         Some(found)
     }
