@@ -10,7 +10,8 @@
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
 use super::inline::{
-    Callee, InlineError, MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS, Site, callee_of, inline_into, keep_functions, library_files,
+    Callee, InlineError, MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS, Site, callee_of, inline_into,
+    keep_functions, library_files,
 };
 use super::manager::PassManager;
 use super::pipeline::simplify_function;

@@ -166,3 +166,31 @@ fn namespaces_that_nominate_one_another() {
     let source = kernel(&(namespaces + &directives), "y[t] = n5::missing;");
     ends(&source, "unknown-member");
 }
+
+#[test]
+fn using_declarations_with_exponentially_many_paths() {
+    let classes =
+        "struct A0 { uint f(int) const { return 1; } }; struct C0 { uint f(float) const { return 2; } };\n"
+            .to_owned()
+            + &levels(24, |n, before| {
+                let using = format!("using A{before}::f; using C{before}::f;");
+                format!(
+                    "struct A{n} : A{before}, C{before} {{ {using} }}; struct C{n} : A{before}, C{before} {{ {using} }};"
+                )
+            });
+    ends(&kernel(&classes, "A24 a; y[t] = sizeof(a.f(1));"), "code");
+}
+
+#[test]
+fn long_chains_of_calls() {
+    let chain = |length: usize| {
+        let functions: String =
+            (1..length).map(|n| format!("uint f{n}(uint x) {{ return f{}(x) + {n}; }}\n", n - 1)).collect();
+        kernel(
+            &format!("uint f0(uint x) {{ return x; }}\n{functions}"),
+            &format!("y[t] = f{}(t);", length - 1),
+        )
+    };
+    ends(&chain(400), "code");
+    ends(&chain(20_000), "kernel-too-large");
+}

@@ -13,6 +13,8 @@ use crate::metal::{allocation, violation};
 /// `MPSDataTypeFloat32` and `MPSDataTypeFloat16`.
 const FLOAT_32: u32 = 0x1000_0000 | 32;
 const FLOAT_16: u32 = 0x1000_0000 | 16;
+/// `MPSDataTypeInvalid`.
+const INVALID: u32 = 0;
 /// Rows that a descriptor recommends begin on multiples of that many bytes.
 const ROW_ALIGNMENT: usize = 16;
 
@@ -34,7 +36,8 @@ fn data_type(element: ScalarType) -> u32 {
     match element {
         ScalarType::F32 => FLOAT_32,
         ScalarType::F16 => FLOAT_16,
-        other => unreachable!("`scalar_of` makes no matrix of {other}"),
+        // Of an object that was not initialized.
+        _ => INVALID,
     }
 }
 
