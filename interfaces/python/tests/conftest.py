@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import importlib.util
+import signal
 
 import numpy
 import pytest
@@ -8,6 +9,9 @@ import pytest
 import anymetal
 
 pytest_plugins = ["pytester"]
+
+# Shells start background jobs with SIGINT ignored, and Python then installs no handler for it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SAXPY = """
 kernel void saxpy(device const float* x, device float* y, constant float& a,
