@@ -54,7 +54,7 @@ impl Bench {
 
     fn with(options: &AppleOptions) -> Self {
         let device = AppleDevice::open(0, options).unwrap();
-        let queue = device.queue(&QueueDescriptor::default().label("tests")).unwrap();
+        let queue = device.queue(&QueueDescriptor { label: "tests".into(), ..Default::default() }).unwrap();
         Bench { device, queue }
     }
 

@@ -29,7 +29,7 @@ fn what_metal_cannot_promise_is_said_and_refused() {
     assert_eq!(refused.unwrap_err().to_string(), told);
     bench.queue.submit(submission(Deadline::Never)).unwrap().wait().unwrap();
     assert_eq!(values(&x), [2]);
-    let urgent = QueueDescriptor::default().priority(Priority::High);
+    let urgent = QueueDescriptor { priority: Priority::High, ..QueueDescriptor::default() };
     assert!(matches!(bench.device.queue(&urgent), Err(DeviceError::Unsupported { .. })));
 }
 

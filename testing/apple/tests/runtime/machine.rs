@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anymetal_hal::device::Device;
 
-pub(crate) use original::{artifact, faulty, read, slow, zeroed};
+pub(crate) use original::{artifact, bytes, faulty, read, slow, zeroed};
 
 /// Apple's device, under the name by which the tests ask for a real one.
 pub(crate) fn cpu() -> Arc<dyn Device> {
