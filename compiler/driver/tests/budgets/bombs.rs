@@ -120,6 +120,15 @@ fn constant_expressions_without_an_end() {
         "constexpr uint f() { uint s = 0; for (uint i = 0; i < 4000000000u; i++) s += i; return s; }
                    constant constexpr uint c = f();";
     ends(&kernel(counted, "y[t] = c;"), "not-constant");
+    for empty in [
+        "for (;;) {}",
+        "while (true) {}",
+        "do {} while (true);",
+        "for (;;) { switch (1) { default: continue; } }",
+    ] {
+        let source = format!("constexpr uint f() {{ {empty} return 1; }} constant constexpr uint c = f();");
+        ends(&kernel(&source, "y[t] = c;"), "not-constant");
+    }
 }
 
 #[test]

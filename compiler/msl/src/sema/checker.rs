@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The most steps that all constant evaluations of one check may take.
-pub(super) const MAX_CONSTANT_STEPS: u64 = 1 << 22;
+pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 
 /// A scope of this check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -103,7 +103,7 @@ impl Machine<'_, '_> {
                 self.block(branch, locals)
             }
             StmtKind::Loop { cond, post_test, step, body, .. } => {
-                self.run_loop(cond.as_ref(), *post_test, step.as_ref(), body, locals)
+                self.run_loop((cond.as_ref(), *post_test), step.as_ref(), body, locals, stmt.span)
             }
             StmtKind::Switch { selector, cases } => match self.chosen_case(selector, cases)? {
                 Some(case) => match self.block(&case.body, locals)? {
@@ -148,13 +148,15 @@ impl Machine<'_, '_> {
 
     fn run_loop(
         &mut self,
-        cond: Option<&Expr>,
-        post_test: bool,
+        (cond, post_test): (Option<&Expr>, bool),
         step: Option<&Expr>,
         body: &Block,
         locals: &[Local],
+        span: Span,
     ) -> Result<Flow, Fail> {
         loop {
+            // A round of `for (;;) {}` evaluates nothing.
+            self.step(span)?;
             if let (Some(cond), false) = (cond, post_test)
                 && !self.flag(cond)?
             {
