@@ -216,7 +216,7 @@ fn prepared_beside_llvm(
 fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let key = subject.key("interpreter");
     let make =
-        || big_stack::run("interpreter", || for_interpreter(subject, key, &*subject.prepared()?, None));
+        || big_stack::run("interpreter", || for_interpreter(subject, key, &subject.prepared()?, None));
     subject.shared().artifacts.get_or_make(key, |_| true, make)
 }
 
@@ -243,7 +243,7 @@ fn interpreted_past_budget(
 fn for_interpreter(
     subject: &impl Subject,
     key: Key,
-    prepared: &Prepared,
+    prepared: &Arc<Prepared>,
     reduced_effort: Option<ReducedEffort>,
 ) -> Result<Arc<Artifact>, CompileError> {
     let module = &prepared.module;
@@ -251,7 +251,7 @@ fn for_interpreter(
     let mut info = reflection::reflect(module, found, prepared.constants.clone());
     info.specialised_group = subject.specialisation().group_size;
     info.reduced_effort = reduced_effort;
-    let executor = Executor::new(module, found, subject.run_boundary())?;
+    let executor = Executor::new(prepared, found, subject.run_boundary())?;
     Ok(Arc::new(Artifact {
         target: ArtifactTarget::Interpreter,
         code: ArtifactCode::Interpreter(Arc::new(executor)),

@@ -5,6 +5,7 @@
 //! demands.
 
 use std::fmt;
+use std::sync::Arc;
 
 use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::error::LoadedPointer;
@@ -18,11 +19,12 @@ use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 use crate::bug::RunBoundary;
 use crate::error::CompileError;
 use crate::isolated::interpreter;
+use crate::prepared::Prepared;
 
 /// One kernel, ready to be interpreted.
 pub(crate) struct Executor {
     /// What `program` was made of, for another process.
-    module: Module,
+    prepared: Arc<Prepared>,
     program: Program,
     bindings: Bindings,
     boundary: RunBoundary,
@@ -91,10 +93,14 @@ impl fmt::Debug for Executor {
 }
 
 impl Executor {
-    /// Prepares a kernel of a verified and specialised module.
-    pub(crate) fn new(module: &Module, kernel: &Kernel, boundary: RunBoundary) -> Result<Self, CompileError> {
-        let program = program(module, &kernel.name)?;
-        Ok(Executor { module: module.clone(), program, bindings: Bindings::new(kernel), boundary })
+    /// Prepares a kernel of a module.
+    pub(crate) fn new(
+        prepared: &Arc<Prepared>,
+        kernel: &Kernel,
+        boundary: RunBoundary,
+    ) -> Result<Self, CompileError> {
+        let (program, bindings) = (program(&prepared.module, &kernel.name)?, Bindings::new(kernel));
+        Ok(Executor { prepared: Arc::clone(prepared), program, bindings, boundary })
     }
 
     fn run(&self, mut request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
@@ -175,6 +181,6 @@ impl DispatchInterpreter for Executor {
     }
 
     fn encoded(&self) -> Option<Vec<u8>> {
-        Some(interpreter::encode(&self.module, self.program.kernel()))
+        Some(interpreter::encode(&self.prepared.module, self.program.kernel()))
     }
 }

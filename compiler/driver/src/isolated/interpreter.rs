@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anymetal_hal::launch::DispatchInterpreter;
 use anymetal_ir::Module;
 use anymetal_isolate::IsolationError;
+use anymetal_opt::PassOptions;
 use serde::{Deserialize, Serialize};
 
 use super::module::{self, Positions};
@@ -15,6 +16,7 @@ use crate::big_stack;
 use crate::bug::RunBoundary;
 use crate::error::CompileError;
 use crate::executor::Executor;
+use crate::prepared::Prepared;
 
 #[derive(Serialize, Deserialize)]
 struct WireInterpreter {
@@ -39,6 +41,12 @@ pub fn decode_interpreter(bytes: &[u8]) -> Result<Arc<dyn DispatchInterpreter>, 
     let wire: WireInterpreter =
         serde_json::from_slice(bytes).map_err(|error| IsolationError::malformed(error.to_string()))?;
     let module = big_stack::run("reader", || Ok(module::read(&wire.text, wire.positions)?))?;
-    let kernel = kernel_of(&module, &wire.kernel)?;
-    Ok(Arc::new(Executor::new(&module, kernel, RunBoundary { source: None })?))
+    let prepared = Arc::new(Prepared {
+        module,
+        constants: Vec::new(),
+        depends_on_group_size: true,
+        passes: PassOptions::new(),
+    });
+    let kernel = kernel_of(&prepared.module, &wire.kernel)?;
+    Ok(Arc::new(Executor::new(&prepared, kernel, RunBoundary { source: None })?))
 }
