@@ -39,10 +39,15 @@ impl Expectations {
     }
 
     /// The reason why a case is known to fail on an executor of that name in rows; `checks`: it notices
-    /// accesses out of bounds.
+    /// accesses out of bounds. A row of an executor also holds for the executor with options: that of `cpu`
+    /// for `cpu -O0`.
     pub fn reason(&self, executor: &str, checks: bool, case: &str) -> Option<&str> {
+        let is_executor = |row: &Expectation| match executor.strip_prefix(&row.executor) {
+            Some(rest) => rest.is_empty() || rest.starts_with(" -"),
+            None => row.executor == "*",
+        };
         let fits = |row: &&Expectation| {
-            (row.executor == "*" || row.executor == executor)
+            is_executor(row)
                 && (checks || !row.checked)
                 && match row.case.strip_suffix('*') {
                     Some(start) => case.starts_with(start),
@@ -65,6 +70,8 @@ mod tests {
         assert_eq!(rows.reason("interpreter", true, "conv_f32"), None);
         assert_eq!(rows.reason("cpu", true, "cov"), None);
         assert_eq!(rows.reason("cpu", false, "conv_f32"), Some("r"));
+        assert_eq!(rows.reason("cpu -O0", true, "conv_f32"), Some("r"));
+        assert_eq!(rows.reason("cpus", true, "conv_f32"), None);
         let rows: Expectations =
             toml::from_str(&(text.to_owned() + "checked = true")).expect("it is well formed");
         assert_eq!(rows.reason("cpu", true, "conv_f32"), Some("r"));
