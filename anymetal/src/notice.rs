@@ -29,6 +29,8 @@ pub enum NoticeKind {
     /// A kernel is past a compile budget and was compiled with less effort, or is interpreted.
     /// [`crate::Pipeline::reduced_effort`] tells of each.
     ReducedEffort,
+    /// A kernel was compiled without optimisation, because of a bug of the compiler at the requested level.
+    CompilerBug,
     /// The sanitizer found something, for the first time at these places.
     Finding,
     /// The tuning database cannot be used as it is.
@@ -53,6 +55,7 @@ impl NoticeKind {
             NoticeKind::CacheUnusable => "cache-unusable",
             NoticeKind::NotSpecialised => "not-specialised",
             NoticeKind::ReducedEffort => "reduced-effort",
+            NoticeKind::CompilerBug => "compiler-bug",
             NoticeKind::Finding => "finding",
             NoticeKind::Tuning => "tuning",
             NoticeKind::Telemetry => "telemetry",
@@ -153,6 +156,7 @@ fn kind_of(note: &Note) -> NoticeKind {
         Note::NoLlvm(_) => NoticeKind::Interpreted,
         Note::CacheUnusable { .. } => NoticeKind::CacheUnusable,
         Note::ReducedEffort { .. } => NoticeKind::ReducedEffort,
+        Note::CompilerBug { .. } => NoticeKind::CompilerBug,
         _ => NoticeKind::Other,
     }
 }

@@ -24,8 +24,8 @@ use anymetal_hal::artifact::Artifact;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
-use anymetal_opt::PassManager;
 use anymetal_opt::group_size::depends_on_group_size;
+use anymetal_opt::{Level, PassManager};
 use anymetal_sanitizer::Session;
 use anymetal_telemetry::record::Stage;
 use anymetal_types::family::{Family, FamilyRefusal};
@@ -38,9 +38,11 @@ use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::family::{self, LibraryCalls};
 use crate::includes;
+use crate::injected_bug::panic_if_requested;
 use crate::isolated::{self, ModuleStage};
 use crate::key::{Key, KeyBuilder};
 use crate::metal;
+use crate::note::Note;
 use crate::observe::stage;
 use crate::pipeline::{Calls, prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
@@ -81,9 +83,37 @@ impl Library {
         target: Target,
     ) -> Result<Arc<Artifact>, CompileError> {
         self.check_name(kernel)?;
-        self.state.caught(kernel, Some(specialisation), Some(target), || {
+        self.or_unoptimised(kernel, specialisation, target, |specialisation| {
             artifacts::artifact_of_any_size(&OneKernel { library: self, kernel, specialisation }, target)
         })
+    }
+
+    /// Does work for a kernel. If it fails with a compiler bug, does it once more at level O0, and notes the
+    /// bug if that succeeds. A search for the bug ([`PassOptions::bisect_limit`]) sees it as an error.
+    ///
+    /// [`PassOptions::bisect_limit`]: anymetal_opt::PassOptions::bisect_limit
+    fn or_unoptimised<T>(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        target: Target,
+        work: impl Fn(&Specialisation) -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        let attempt = |specialisation: &Specialisation| {
+            self.state.caught(kernel, Some(specialisation), Some(target), || work(specialisation))
+        };
+        let passes = &specialisation.passes;
+        match attempt(specialisation) {
+            Err(CompileError::Internal(bug)) if passes.level > Level::O0 && passes.bisect_limit.is_none() => {
+                let passes = passes.clone().level(Level::O0);
+                let Ok(made) = attempt(&Specialisation { passes, ..specialisation.clone() }) else {
+                    return Err(CompileError::Internal(bug));
+                };
+                self.shared().notes.add(Note::CompilerBug { kernel: kernel.to_owned(), bug });
+                Ok(made)
+            }
+            other => other,
+        }
     }
 
     /// The kernel's module for the sanitizer: specialised and inlined, with memory flags and orders, and
@@ -248,6 +278,9 @@ impl Library {
         let made = self.state.module(kernel)?;
         self.shared().counts.add_prepared();
         let prepare = || {
+            if specialisation.passes.level > Level::O0 {
+                panic_if_requested("optimiser");
+            }
             let constants = made.constants(kernel).to_vec();
             let budget = &self.shared().budget;
             let manager = &mut PassManager::new(&specialisation.passes);

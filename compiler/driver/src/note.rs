@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use anymetal_hal::artifact::ReducedEffort;
 use anymetal_llvm::LlvmError;
 
+use crate::bug::CompilerBug;
+
 /// Something that went on in another way than wished.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -32,6 +34,14 @@ pub enum Note {
         /// The step that was taken, and why.
         reduced: ReducedEffort,
     },
+    /// A kernel was compiled at level O0, as a bug of the compiler shows at the requested level.
+    #[error("kernel `{kernel}` was compiled without optimisation: {bug}")]
+    CompilerBug {
+        /// The kernel.
+        kernel: String,
+        /// The bug, with its reproducer.
+        bug: Box<CompilerBug>,
+    },
 }
 
 impl Note {
@@ -39,7 +49,7 @@ impl Note {
     pub fn why_interpreted(&self) -> Option<String> {
         match self {
             Note::NoLlvm(error) => Some(why_no_llvm(error)),
-            Note::CacheUnusable { .. } | Note::ReducedEffort { .. } => None,
+            Note::CacheUnusable { .. } | Note::ReducedEffort { .. } | Note::CompilerBug { .. } => None,
         }
     }
 
@@ -47,6 +57,7 @@ impl Note {
     fn repeats(&self, other: &Note) -> bool {
         let kernel = |note: &Note| match note {
             Note::ReducedEffort { kernel, reduced } => Some((kernel.clone(), reduced.largest_line.clone())),
+            Note::CompilerBug { kernel, bug } => Some((kernel.clone(), bug.message.clone())),
             Note::NoLlvm(_) | Note::CacheUnusable { .. } => None,
         };
         std::mem::discriminant(self) == std::mem::discriminant(other) && kernel(self) == kernel(other)

@@ -168,7 +168,9 @@ pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
 pub(crate) fn report_notes() {
     for notice in anymetal::notice::take() {
         match notice.kind {
-            NoticeKind::ReducedEffort => eprintln!("warning[{}]: {notice}", notice.kind.id()),
+            NoticeKind::ReducedEffort | NoticeKind::CompilerBug => {
+                eprintln!("warning[{}]: {notice}", notice.kind.id())
+            }
             _ => eprintln!("note: {notice}"),
         }
     }

@@ -118,7 +118,7 @@ impl Library {
         }
         let description = match self.shared().llvm_disabled()? {
             Some(error) => Err(CompileError::NoLlvm(error)),
-            None => self.state.caught(kernel, Some(specialisation), Some(target), || {
+            None => self.or_unoptimised(kernel, specialisation, target, |specialisation| {
                 artifacts::described(&OneKernel { library: self, kernel, specialisation }, target)
             }),
         };

@@ -190,4 +190,12 @@ fn a_compiler_bug_is_reported_with_a_reproducer_that_replays() {
     let file = source("saxpy.metal");
     let json = bench.run(&["compile", file.as_str(), "-k", "saxpy", "--json"]).expect(4).json();
     assert!(json.to_string().contains("\"compiler-bug\""), "{json}");
+    // A bug that only optimisation shows: compiled without, unless the user searches for the pass.
+    bench.set("ANYMETAL_TEST_COMPILER_BUG", "optimiser");
+    saxpy(&bench).expect(0).says(&[
+        "warning[compiler-bug]: kernel `saxpy` was compiled without optimisation",
+        "anymetal-reproducers",
+    ]);
+    let bisected = ["compile", file.as_str(), "-k", "saxpy", "--opt-bisect-limit", "100"];
+    bench.run(&bisected).expect(4).says(&["compiler bug in stage `middle end`"]);
 }
