@@ -137,8 +137,8 @@ fn is_callable_op(function: &Function, pointers: &Pointers, op: &Op, ty: Option<
         | Op::Loop { .. }
         | Op::Switch { .. }
         | Op::Scope { .. }
-        | Op::Break(_)
-        | Op::Continue(_)
+        | Op::Break(..)
+        | Op::Continue(..)
         | Op::Return(_) => true,
         Op::Query(_) | Op::ThreadgroupAddr(_) | Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
             false

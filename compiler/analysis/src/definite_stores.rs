@@ -126,7 +126,7 @@ impl DefiniteStores<'_> {
                 let after_then = self.block(*then, state.clone());
                 return meet(after_then, self.block(*otherwise, state));
             }
-            &Op::Loop { label, body, continuing } => {
+            &Op::Loop { label, body, continuing, .. } => {
                 return self.endless(inst, (label, body, continuing), state);
             }
             Op::Switch { label, cases, default, .. } => {
@@ -136,16 +136,16 @@ impl DefiniteStores<'_> {
                 }
                 return meet(after, self.exits(*label).breaks);
             }
-            Op::Scope { label, body } => {
+            Op::Scope { label, body, .. } => {
                 let after = self.block(*body, state);
                 return meet(after, self.exits(*label).breaks);
             }
-            Op::Break(label) => {
+            Op::Break(label, _) => {
                 let exits = self.exits.entry(*label).or_default();
                 exits.breaks = meet(exits.breaks.take(), state);
                 return None;
             }
-            Op::Continue(label) => {
+            Op::Continue(label, _) => {
                 let exits = self.exits.entry(*label).or_default();
                 exits.continues = meet(exits.continues.take(), state);
                 return None;

@@ -23,6 +23,7 @@ pub use addresses::{function_loads_pointers, loads_pointers};
 pub use callable::{has_callable_arguments, is_callable, private_pointers};
 pub use counted_loops::{
     ComparedCounter, ConstantTrips, CountedLoop, CountedLoops, CounterRange, ExitTest, TripCounts,
+    constant_trips,
 };
 pub use definite_stores::definitely_stored;
 pub use linear::{Linear, TermClass, TermPolicy};

@@ -42,7 +42,7 @@ fn loops(function: &Function, observers: &BTreeSet<FuncId>) -> BTreeSet<Inst> {
         uses: local_uses(function),
     };
     walk_insts(function, function.body, &mut |inst| {
-        if let Op::Loop { label, body, continuing } = function.inst(inst).op
+        if let Op::Loop { label, body, continuing, .. } = function.inst(inst).op
             && Dependence::new(function, observers, &pointers, [body, continuing]).decides_end_of(label)
         {
             waiting.insert(inst);
@@ -197,12 +197,12 @@ impl<'a> Dependence<'a> {
             let is_dependent = is_dependent || !jumps.pending.is_empty();
             let op = &function.inst(inst).op;
             match op {
-                Op::If { cond, then, otherwise } => {
+                Op::If { cond, then, otherwise, .. } => {
                     let is_dependent = is_dependent || self.values[cond.index()];
                     self.block(*then, is_dependent, jumps);
                     self.block(*otherwise, is_dependent, jumps);
                 }
-                Op::Switch { label, selector, cases, default } => {
+                Op::Switch { label, selector, cases, default, .. } => {
                     let is_dependent = is_dependent || self.values[selector.index()];
                     jumps.inside.insert(*label);
                     for case in cases.iter().map(|case| case.body).chain([*default]) {
@@ -210,12 +210,12 @@ impl<'a> Dependence<'a> {
                     }
                     jumps.leave(*label);
                 }
-                Op::Scope { label, body } => {
+                Op::Scope { label, body, .. } => {
                     jumps.inside.insert(*label);
                     self.block(*body, is_dependent, jumps);
                     jumps.leave(*label);
                 }
-                Op::Loop { label, body, continuing } => {
+                Op::Loop { label, body, continuing, .. } => {
                     jumps.inside.insert(*label);
                     let is_dependent = is_dependent || self.inner_loops.contains(label);
                     for block in [*body, *continuing] {
@@ -225,8 +225,8 @@ impl<'a> Dependence<'a> {
                         self.has_changed |= self.inner_loops.insert(*label);
                     }
                 }
-                Op::Break(label) | Op::Continue(label) if is_dependent => {
-                    let continues = matches!(op, Op::Continue(_)) && *label == jumps.of;
+                Op::Break(label, _) | Op::Continue(label, _) if is_dependent => {
+                    let continues = matches!(op, Op::Continue(..)) && *label == jumps.of;
                     match continues || jumps.inside.contains(label) {
                         true => jumps.pending.insert(*label),
                         false => std::mem::replace(&mut jumps.leaves, true),

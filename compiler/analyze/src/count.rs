@@ -157,7 +157,7 @@ fn may_leave(function: &Function, construct: Inst) -> bool {
     for &block in &blocks {
         walk_insts(function, block, &mut |inst| match function.inst(inst).op {
             Op::Return(_) => leaves = true,
-            Op::Break(label) | Op::Continue(label) => leaves |= !own.contains(&label),
+            Op::Break(label, _) | Op::Continue(label, _) => leaves |= !own.contains(&label),
             _ => {}
         });
     }

@@ -91,7 +91,7 @@ impl<'f> Lanes<'f> {
                 return self.values[value.index()].as_ref().is_some_and(|shape| !shape.is_uniform())
                     && self.divergent.insert(place.inst);
             }
-            Op::Break(label) | Op::Continue(label) => return self.jump(place, *label),
+            Op::Break(label, _) | Op::Continue(label, _) => return self.jump(place, *label),
             _ => {}
         }
         let Some(result) = data.result else {
@@ -122,7 +122,7 @@ impl<'f> Lanes<'f> {
             return false;
         }
         let (construct, is_break) =
-            (place.within[target], matches!(self.function.inst(place.inst).op, Op::Break(_)));
+            (place.within[target], matches!(self.function.inst(place.inst).op, Op::Break(..)));
         let is_loop = matches!(self.function.inst(construct).op, Op::Loop { .. });
         if is_loop && is_break { self.left_apart.insert(construct) } else { self.divergent.insert(construct) }
     }

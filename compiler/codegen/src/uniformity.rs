@@ -88,8 +88,8 @@ impl Solver<'_> {
                 self.store(*dst, true);
             }
             Op::Call(_, args) => args.iter().for_each(|arg| self.store(*arg, true)),
-            Op::Break(label) | Op::Continue(label) => self.exit(*label, divergent),
-            Op::If { cond, then, otherwise } => {
+            Op::Break(label, _) | Op::Continue(label, _) => self.exit(*label, divergent),
+            Op::If { cond, then, otherwise, .. } => {
                 let varies = !self.uniform(*cond);
                 self.nest(None, varies, divergent, &[*then, *otherwise]);
             }

@@ -98,7 +98,7 @@ fn repeat(b: &mut Builder<'_>, body: impl FnOnce(&mut Builder<'_>)) {
             let i = b.load(ptr, Type::I32, 4);
             let end = b.i32(ITERATIONS);
             let done = b.compare(CmpOp::UGe, i, end);
-            b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+            b.if_else(done, |b| b.push(Op::break_(label)), |_| {});
             body(b);
         },
         |b, _| {

@@ -50,11 +50,11 @@ fn loops_break_and_continue_per_lane() {
             |b, label| {
                 let i = b.load(i_ptr, Type::I32, 4);
                 let goes_on = b.compare(anymetal_ir::CmpOp::ULt, i, x);
-                b.if_else(goes_on, |_| {}, |b| b.push(Op::Break(label)));
+                b.if_else(goes_on, |_| {}, |b| b.push(Op::break_(label)));
                 let at_limit = equal(b, i, 20);
-                b.if_else(at_limit, |b| b.push(Op::Break(label)), |_| {});
+                b.if_else(at_limit, |b| b.push(Op::break_(label)), |_| {});
                 let odd = has_bits(b, i, 1);
-                b.if_else(odd, |b| b.push(Op::Continue(label)), |_| {});
+                b.if_else(odd, |b| b.push(Op::continue_(label)), |_| {});
                 let sum = b.load(sum_ptr, Type::I32, 4);
                 let sum = add(b, sum, i);
                 b.store(sum_ptr, sum, 4);
@@ -86,7 +86,7 @@ fn a_loop_may_end_in_its_continuing_block() {
             |b, label| {
                 let now = load_i32(b, p[0], x);
                 let done = b.compare(anymetal_ir::CmpOp::SGe, now, x);
-                b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+                b.if_else(done, |b| b.push(Op::break_(label)), |_| {});
             },
         );
         let now = load_i32(b, p[0], x);
@@ -116,7 +116,7 @@ fn switches_pick_one_case_break_early_and_have_a_default() {
         let second = b.nested(|b| {
             store(20)(b, p[0], x);
             let low = less(b, x, 16);
-            b.if_else(low, |b| b.push(Op::Break(label)), |_| {});
+            b.if_else(low, |b| b.push(Op::break_(label)), |_| {});
             store(21)(b, p[0], x);
         });
         let default = b.nested(|b| store(30)(b, p[0], x));
@@ -124,7 +124,7 @@ fn switches_pick_one_case_break_early_and_have_a_default() {
             SwitchCase { values: vec![-3, 0], body: first },
             SwitchCase { values: vec![-1], body: second },
         ];
-        b.push(Op::Switch { label, selector, cases, default });
+        b.push(Op::switch(label, selector, cases, default));
         let value = load_i32(b, p[0], x);
         let value = add_const(b, value, 1000);
         store_at(b, p[0], x, value);
@@ -154,16 +154,16 @@ fn breaks_leave_outer_scopes_and_loops() {
             b.endless_loop(
                 |b, inner| {
                     let low = less(b, x, 5);
-                    b.if_else(low, |b| b.push(Op::Break(outer)), |_| {});
+                    b.if_else(low, |b| b.push(Op::break_(outer)), |_| {});
                     let middle = less(b, x, 9);
-                    b.if_else(middle, |b| b.push(Op::Break(inner)), |b| b.push(Op::Return(None)));
+                    b.if_else(middle, |b| b.push(Op::break_(inner)), |b| b.push(Op::Return(None)));
                 },
                 |_, _| {},
             );
             let value = b.i32(1);
             store_at(b, p[0], x, value);
         });
-        b.push(Op::Scope { label: outer, body });
+        b.push(Op::scope(outer, body));
         let old = load_i32(b, p[0], x);
         let new = add_const(b, old, 10);
         store_at(b, p[0], x, new);
@@ -194,7 +194,7 @@ fn nested_calls_return_early_per_lane() {
             |b, label| {
                 let odd = has_bits(b, p[0], 1);
                 b.if_else(odd, |b| b.push(Op::Return(Some(p[0]))), |_| {});
-                b.push(Op::Break(label));
+                b.push(Op::break_(label));
             },
             |_, _| {},
         );

@@ -103,7 +103,7 @@ fn a_tree_reduction_with_barriers_in_a_loop() {
             |b, label| {
                 let distance = b.load(distance_ptr, Type::I32, 4);
                 let done = equal(b, distance, 0);
-                b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+                b.if_else(done, |b| b.push(Op::break_(label)), |_| {});
                 let takes_part = b.compare(CmpOp::ULt, t, distance);
                 b.if_else(
                     takes_part,
@@ -276,7 +276,7 @@ fn a_simd_group_may_wait_for_another_through_memory() {
                     |b, label| {
                         let flag = b.value(Op::AtomicLoad(p[0]), Type::I32);
                         let set = equal(b, flag, 1);
-                        b.if_else(set, |b| b.push(Op::Break(label)), |_| {});
+                        b.if_else(set, |b| b.push(Op::break_(label)), |_| {});
                     },
                     |_, _| {},
                 );

@@ -76,7 +76,7 @@ impl Generator<'_> {
                         self.block(b, visible, depth - 1);
                     }
                 });
-                b.push(Op::If { cond, then, otherwise });
+                b.push(Op::branch(cond, then, otherwise));
             }
             10 | 11 => self.endless(b, visible, depth),
             12 => self.switch(b, visible, depth),
@@ -85,7 +85,7 @@ impl Generator<'_> {
                 self.labels.push((label, false));
                 let body = b.nested(|b| self.block(b, visible, depth - 1));
                 self.labels.pop();
-                b.push(Op::Scope { label, body });
+                b.push(Op::scope(label, body));
             }
             _ => {
                 if !self.callees.is_empty() {
@@ -151,8 +151,8 @@ impl Generator<'_> {
             0 => Op::Return(self.returns_value.then(|| self.pick(visible))),
             _ if self.labels.is_empty() => return,
             n => match self.labels[self.random.below(self.labels.len())] {
-                (label, true) if n < 3 => Op::Continue(label),
-                (label, _) => Op::Break(label),
+                (label, true) if n < 3 => Op::continue_(label),
+                (label, _) => Op::break_(label),
             },
         };
         if self.random.below(8) == 0 {
@@ -179,7 +179,7 @@ impl Generator<'_> {
             b.store(ptr, next, 4);
             let limit = b.i32(limit);
             let done = b.compare(CmpOp::SGe, count, limit);
-            b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+            b.if_else(done, |b| b.push(Op::break_(label)), |_| {});
             visible.push(count);
             self.block(b, visible, depth - 1);
             visible.pop();
@@ -193,7 +193,7 @@ impl Generator<'_> {
             }
         });
         self.labels.pop();
-        b.push(Op::Loop { label, body, continuing });
+        b.push(Op::endless(label, body, continuing));
     }
 
     fn switch(&mut self, b: &mut Builder<'_>, visible: &mut Vec<Value>, depth: usize) {
@@ -210,7 +210,7 @@ impl Generator<'_> {
             .collect();
         let default = b.nested(|b| self.block(b, visible, depth - 1));
         self.labels.pop();
-        b.push(Op::Switch { label, selector, cases: distinct(cases), default });
+        b.push(Op::switch(label, selector, distinct(cases), default));
     }
 }
 
@@ -381,11 +381,11 @@ impl<'m> Thread<'m> {
 
     fn control(&mut self, a: &mut Activation<'m>, op: &Op) -> Flow {
         match op {
-            Op::If { cond, then, otherwise } => {
+            Op::If { cond, then, otherwise, .. } => {
                 let taken = if a.bits(*cond) != 0 { *then } else { *otherwise };
                 self.block(a, taken)
             }
-            Op::Loop { label, body, continuing } => loop {
+            Op::Loop { label, body, continuing, .. } => loop {
                 match self.block(a, *body) {
                     Flow::Break(to) if to == *label => break Flow::On,
                     Flow::Continue(to) if to == *label => {}
@@ -398,7 +398,7 @@ impl<'m> Thread<'m> {
                     flow => break flow,
                 }
             },
-            Op::Switch { label, selector, cases, default } => {
+            Op::Switch { label, selector, cases, default, .. } => {
                 let selector = sign_extend(Scalar::I32, a.bits(*selector));
                 let case = cases.iter().find(|case| case.values.contains(&selector));
                 match self.block(a, case.map_or(*default, |case| case.body)) {
@@ -406,12 +406,12 @@ impl<'m> Thread<'m> {
                     flow => flow,
                 }
             }
-            Op::Scope { label, body } => match self.block(a, *body) {
+            Op::Scope { label, body, .. } => match self.block(a, *body) {
                 Flow::Break(to) if to == *label => Flow::On,
                 flow => flow,
             },
-            Op::Break(label) => Flow::Break(*label),
-            Op::Continue(label) => Flow::Continue(*label),
+            Op::Break(label, _) => Flow::Break(*label),
+            Op::Continue(label, _) => Flow::Continue(*label),
             Op::Return(value) => Flow::Return(value.map_or(0, |value| a.bits(value))),
             _ => panic!("not generated: {op:?}"),
         }

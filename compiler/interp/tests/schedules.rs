@@ -124,7 +124,7 @@ fn waits_for_the_other(waiting: i32) -> Module {
                     |b, label| {
                         let flag = b.value(Op::AtomicLoad(p[0]), Type::I32);
                         let set = equal(b, flag, 1);
-                        b.if_else(set, |b| b.push(Op::Break(label)), |_| {});
+                        b.if_else(set, |b| b.push(Op::break_(label)), |_| {});
                     },
                     |_, _| {},
                 );

@@ -5,8 +5,8 @@
 
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    BinOp, Block, FpMode, Function, Label, Loc, Local, MathFn, Op, Pieces, Query, Scalar, Space, Type, UnOp,
-    Value,
+    BinOp, Block, FpMode, Function, Inst, Label, Loc, Local, MathFn, Op, Pieces, Query, Scalar, Space, Type,
+    UnOp, Value,
 };
 
 /// Builds one function.
@@ -42,15 +42,15 @@ impl<'f> Builder<'f> {
         std::mem::replace(&mut self.block, block)
     }
 
-    /// Whether the current block has ended with a break, continue or return.
+    /// Whether the current block has ended with a break, continue, yield or return.
     pub fn is_terminated(&self) -> bool {
-        self.func.block(self.block).last().is_some_and(|&inst| self.func.inst(inst).op.is_terminator())
+        self.func.block(self.block).last().is_some_and(|&inst| self.func.inst(inst).op.ends_block())
     }
 
     /// Appends an instruction without result. Dropped when the block has ended: it cannot run.
     pub fn push(&mut self, op: Op) {
         if !self.is_terminated() {
-            if let Op::Break(label) | Op::Continue(label) = op {
+            if let Op::Break(label, _) | Op::Continue(label, _) = &op {
                 assert!(
                     label.0 < self.func.labels,
                     "a jump to {label}, which {} has not added",
@@ -215,7 +215,7 @@ impl<'f> Builder<'f> {
         assert_eq!(self.func.ty(cond), Type::BOOL, "the condition {cond} of a branch");
         let then = self.nested(then);
         let otherwise = self.nested(otherwise);
-        self.push(Op::If { cond, then, otherwise });
+        self.push(Op::branch(cond, then, otherwise));
     }
 
     /// Appends a loop; the closures get its label.
@@ -227,6 +227,40 @@ impl<'f> Builder<'f> {
         let label = self.func.add_label();
         let body = self.nested(|b| body(b, label));
         let continuing = self.nested(|b| continuing(b, label));
-        self.push(Op::Loop { label, body, continuing });
+        self.push(Op::endless(label, body, continuing));
+    }
+
+    /// Appends a loop that carries values, beginning with `inits`, and that has results of these types; the
+    /// closure gets its label and its parameters, and ends the body with a jump. Returns the results.
+    pub fn carried_loop(
+        &mut self,
+        inits: &[Value],
+        results: &[Type],
+        body: impl FnOnce(&mut Self, Label, &[Value]),
+    ) -> Vec<Value> {
+        let label = self.func.add_label();
+        let (block, continuing) = (self.func.add_block(), self.func.add_block());
+        let inst = self.func.add_inst(Op::endless(label, block, continuing), None, self.fp, self.loc);
+        let params: Vec<Value> = inits.iter().map(|&init| self.func.add_loop_param(inst, init)).collect();
+        let outer = self.switch_to(block);
+        body(self, label, &params);
+        let last = self.switch_to(outer);
+        assert_eq!(last, block, "a nested block is built until its end, without another one after it");
+        self.append_construct(inst, results)
+    }
+
+    /// Appends a construct whose blocks yield, and whose breaks pass, values of these types. Returns its
+    /// results.
+    pub fn construct(&mut self, op: Op, results: &[Type]) -> Vec<Value> {
+        let inst = self.func.add_inst(op, None, self.fp, self.loc);
+        self.append_construct(inst, results)
+    }
+
+    fn append_construct(&mut self, inst: Inst, results: &[Type]) -> Vec<Value> {
+        let results = results.iter().map(|&ty| self.func.add_construct_result(inst, ty)).collect();
+        if !self.is_terminated() {
+            self.func.blocks[self.block.index()].insts.push(inst);
+        }
+        results
     }
 }

@@ -53,8 +53,12 @@ pub struct MacroUse {
 pub enum ValueDef {
     /// The n-th parameter.
     Param(u32),
-    /// The result of an instruction.
+    /// The result of an instruction that is not a construct.
     Inst(Inst),
+    /// The n-th parameter of a loop.
+    LoopParam(Inst, u32),
+    /// The n-th result of a construct.
+    Result(Inst, u32),
 }
 
 /// Type and definition of a value.
@@ -151,22 +155,28 @@ impl Function {
         self.values[value.index()].ty
     }
 
-    /// The operation that defines the value, unless it is a parameter.
+    /// The operation that defines the value, unless it is a parameter, or of a construct.
     pub fn def(&self, value: Value) -> Option<&Op> {
         self.defining_inst(value).map(|inst| &self.insts[inst.index()].op)
     }
 
-    /// The instruction that defines the value, unless it is a parameter.
+    /// The instruction that defines the value, unless it is a parameter, or of a construct.
     pub fn defining_inst(&self, value: Value) -> Option<Inst> {
         match self.values[value.index()].def {
             ValueDef::Inst(inst) => Some(inst),
-            ValueDef::Param(_) => None,
+            ValueDef::Param(_) | ValueDef::LoopParam(..) | ValueDef::Result(..) => None,
         }
     }
 
     /// The instruction.
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst.index()]
+    }
+
+    /// The values that are visible after the instruction: its result, or the results of a construct.
+    pub fn results(&self, inst: Inst) -> impl Iterator<Item = Value> + '_ {
+        let data = self.inst(inst);
+        data.result.into_iter().chain(data.op.results().iter().copied())
     }
 
     /// The value that the instruction defines.
@@ -184,7 +194,7 @@ impl Function {
     /// The label, body and continuing block, if the instruction is a loop.
     pub fn as_loop(&self, inst: Inst) -> Option<(Label, Block, Block)> {
         match self.inst(inst).op {
-            Op::Loop { label, body, continuing } => Some((label, body, continuing)),
+            Op::Loop { label, body, continuing, .. } => Some((label, body, continuing)),
             _ => None,
         }
     }
@@ -228,6 +238,43 @@ impl Function {
         });
         self.insts.push(InstData { op, result, fp, loc });
         inst
+    }
+
+    /// Adds a parameter to a loop, with its value in the first iteration. The caller adds what the continues
+    /// pass.
+    pub fn add_loop_param(&mut self, inst: Inst, init: Value) -> Value {
+        let ty = self.ty(init);
+        let value = Value(self.values.len() as u32);
+        let Op::Loop { inits, params, .. } = &mut self.insts[inst.index()].op else {
+            panic!("{inst} of {} is not a loop", self.name);
+        };
+        self.values.push(ValueData { ty, def: ValueDef::LoopParam(inst, params.len() as u32) });
+        inits.push(init);
+        params.push(value);
+        value
+    }
+
+    /// Adds a result to a construct. The caller adds what its yields and breaks pass.
+    pub fn add_construct_result(&mut self, inst: Inst, ty: Type) -> Value {
+        let value = Value(self.values.len() as u32);
+        let Some(results) = self.insts[inst.index()].op.results_mut() else {
+            panic!("{inst} of {} is not a construct", self.name);
+        };
+        self.values.push(ValueData { ty, def: ValueDef::Result(inst, results.len() as u32) });
+        results.push(value);
+        value
+    }
+
+    /// Corrects the definitions of a construct's parameters and results after it was changed or copied.
+    pub fn number_definitions(&mut self, inst: Inst) {
+        let Self { insts, values, .. } = self;
+        let op = &insts[inst.index()].op;
+        for (n, param) in (0..).zip(op.params()) {
+            values[param.index()].def = ValueDef::LoopParam(inst, n);
+        }
+        for (n, result) in (0..).zip(op.results()) {
+            values[result.index()].def = ValueDef::Result(inst, n);
+        }
     }
 
     /// Replaces the operation of an instruction, whose users keep its result.

@@ -68,8 +68,15 @@
 //! `continuing`, for ever; [`Op::Break`] of its label leaves it, [`Op::Continue`] goes to
 //! `continuing` at once. `Switch` runs the one matching case (no fall-through) and ends after it;
 //! `Break` of its label ends it early. `Scope` runs its body once; `Break` of its label leaves it.
-//! [`Op::Break`], [`Op::Continue`] and [`Op::Return`] end their block. Control that reaches the end
-//! of a function with a result gives an arbitrary value.
+//! [`Op::Break`], [`Op::Continue`], [`Op::Yield`] and [`Op::Return`] end their block. Control that reaches
+//! the end of a function with a result gives an arbitrary value.
+//!
+//! Constructs define values. Their *results* are visible after them: a block of an `if`, switch or scope
+//! passes them in the `Yield` that ends it, a jump out of a loop, switch or scope in its `Break`. A loop's
+//! *parameters* are the values that it carries from one iteration to the next, visible in its body: the loop
+//! passes those of the first iteration, each `Continue` those of the next one. There is no continuing block
+//! in a loop with parameters. They are what phi nodes are in LLVM's IR and block parameters in MLIR's
+//! structured control flow; each thread gets the values that it passed itself.
 //!
 //! # Arithmetic
 //! Integer arithmetic wraps. A divisor of zero counts as one (`x / 0 = x`, `x % 0 = 0`), and
@@ -110,7 +117,7 @@ pub use module::{
 };
 pub use op::{
     AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Combination, Combine, CombinedLanes, Effect, FpMode,
-    MathFn, MatrixOp, Op, Pieces, PrefetchHint, Query, SimdOp, SwitchCase, UnOp,
+    MathFn, MatrixOp, Op, Pieces, PrefetchHint, Query, SimdOp, SwitchCase, UnOp, Values,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};

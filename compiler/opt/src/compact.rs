@@ -66,11 +66,15 @@ impl Renumbering {
             self.values[param.index()] = n;
             table.push(ValueData { ty: function.ty(*param), def: ValueDef::Param(n) });
         }
-        for (n, &inst) in (0u32..).zip(order) {
-            if let Some(result) = function.inst(inst).result {
-                assert_eq!(self.values[result.index()], REMOVED, "{result} is defined twice");
-                self.values[result.index()] = table.len() as u32;
-                table.push(ValueData { ty: function.ty(result), def: ValueDef::Inst(Inst(n)) });
+        for (n, &inst) in (0u32..).map(Inst).zip(order) {
+            let InstData { op, result, .. } = function.inst(inst);
+            let result = result.map(|value| (value, ValueDef::Inst(n)));
+            let params = (0..).zip(op.params()).map(|(at, &value)| (value, ValueDef::LoopParam(n, at)));
+            let results = (0..).zip(op.results()).map(|(at, &value)| (value, ValueDef::Result(n, at)));
+            for (value, def) in result.into_iter().chain(results).chain(params) {
+                assert_eq!(self.values[value.index()], REMOVED, "{value} is defined twice");
+                self.values[value.index()] = table.len() as u32;
+                table.push(ValueData { ty: function.ty(value), def });
             }
         }
         table
@@ -116,6 +120,7 @@ impl Renumbering {
 
     fn operation(&mut self, op: &mut Op) {
         op.for_each_operand_mut(|value| *value = self.value(*value));
+        op.for_each_definition_mut(|value| *value = self.value(*value));
         if let Op::LocalAddr(local) | Op::LocalStart(local) = op {
             *local = Local(self.locals[local.index()]);
         }

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Value, ValueData, ValueDef};
+use anymetal_ir::{Block, Function, Inst, Label, Local, Op, Value, ValueDef};
 
 /// Clones instructions; see the module.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub struct Cloner<'f> {
     locals: FxHashMap<Local, Local>,
     /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks
     /// and continues leave.
-    peeled: Option<(Label, Label, Label)>,
-    skipped: Option<Inst>,
+    peeled: Option<(Label, Label, Option<Label>)>,
+    skipped: FxHashSet<Inst>,
 }
 
 impl<'f> Cloner<'f> {
@@ -36,7 +36,7 @@ impl<'f> Cloner<'f> {
             labels: FxHashMap::default(),
             locals: FxHashMap::default(),
             peeled: None,
-            skipped: None,
+            skipped: FxHashSet::default(),
         }
     }
 
@@ -59,8 +59,8 @@ impl<'f> Cloner<'f> {
     }
 
     /// Prepares to clone one iteration of the loop `own`: a break becomes a break of the scope `break_to`, a
-    /// continue one of the scope `continue_to`.
-    pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Label) {
+    /// continue one of the scope `continue_to`. `None`: no continue is cloned.
+    pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Option<Label>) {
         assert!(self.peeled.is_none(), "a cloner peels one iteration of one loop");
         self.peeled = Some((own, break_to, continue_to));
     }
@@ -71,7 +71,7 @@ impl<'f> Cloner<'f> {
             self.function.inst(inst).result.is_none(),
             "{inst} is skipped, but clones may use its result"
         );
-        self.skipped = Some(inst);
+        self.skipped.insert(inst);
     }
 
     /// The value that clones use for `old`.
@@ -94,7 +94,7 @@ impl<'f> Cloner<'f> {
         for &inst in insts {
             let result = self.function.inst(inst).result;
             let is_replaced = result.is_some_and(|result| self.mapped.contains(&result));
-            if !is_replaced && self.skipped != Some(inst) {
+            if !is_replaced && !self.skipped.contains(&inst) {
                 copies.push(self.inst(inst));
             }
         }
@@ -107,8 +107,9 @@ impl<'f> Cloner<'f> {
         let local = |local: Local| self.locals.get(&local).copied().unwrap_or(local);
         match &mut data.op {
             Op::LocalAddr(of) | Op::LocalStart(of) => *of = local(*of),
-            Op::Break(_) | Op::Continue(_) => data.op = self.mapped_jump(&data.op),
+            Op::Break(..) | Op::Continue(..) => self.map_jump(&mut data.op),
             construct => {
+                construct.for_each_definition_mut(|value| *value = self.new_value(*value));
                 if let Some(label) = construct.label_mut() {
                     *label = self.new_label(*label);
                 }
@@ -116,27 +117,42 @@ impl<'f> Cloner<'f> {
             }
         }
         let new = Inst(self.function.insts.len() as u32);
-        if let Some(old) = data.result {
-            let ty = self.function.ty(old);
-            let value = Value(self.function.values.len() as u32);
-            self.function.values.push(ValueData { ty, def: ValueDef::Inst(new) });
-            self.copied.push((old, value));
-            let before = self.values.insert(old, value);
-            assert_eq!(before, None, "a cloner clones the definition of {old} a second time");
-            data.result = Some(value);
+        if let Some(result) = &mut data.result {
+            *result = self.new_value(*result);
+            self.function.values[result.index()].def = ValueDef::Inst(new);
         }
         self.function.insts.push(data);
+        self.function.number_definitions(new);
         new
     }
 
-    fn mapped_jump(&self, op: &Op) -> Op {
-        let other = |label: &Label| self.labels.get(label).copied().unwrap_or(*label);
-        match (op, self.peeled) {
-            (Op::Break(label), Some((own, break_to, _))) if *label == own => Op::Break(break_to),
-            (Op::Continue(label), Some((own, _, continue_to))) if *label == own => Op::Break(continue_to),
-            (Op::Break(label), _) => Op::Break(other(label)),
-            (Op::Continue(label), _) => Op::Continue(other(label)),
+    /// A clone of a value, whose definition the caller sets.
+    fn new_value(&mut self, old: Value) -> Value {
+        let data = self.function.values[old.index()];
+        let value = Value(self.function.values.len() as u32);
+        self.function.values.push(data);
+        self.copied.push((old, value));
+        let before = self.values.insert(old, value);
+        assert_eq!(before, None, "a cloner clones the definition of {old} a second time");
+        value
+    }
+
+    fn map_jump(&self, op: &mut Op) {
+        let (is_break, label) = match op {
+            Op::Break(label, _) => (true, *label),
+            Op::Continue(label, _) => (false, *label),
             _ => unreachable!("{op:?} is not a jump"),
+        };
+        match self.peeled {
+            Some((own, break_to, continue_to)) if label == own => {
+                let values = op.passed().iter().copied().collect();
+                let target = if is_break { Some(break_to) } else { continue_to };
+                *op = Op::Break(target.expect("a loop that is continued is peeled with a scope"), values);
+            }
+            _ => {
+                let other = self.labels.get(&label).copied().unwrap_or(label);
+                *op.label_mut().expect("a jump has a label") = other;
+            }
         }
     }
 

@@ -1,16 +1,18 @@
-//! Dead code and dead store elimination: removes unused results, stores to locals that are never read or that
-//! the next store overwrites, and empty constructs.
+//! Dead code and dead store elimination: removes unused results and loop parameters, stores to locals that
+//! are never read or that the next store overwrites, and empty constructs.
 //!
 //! An unused load is removed too, and with it the report of a fault that it might have caused. Loops
 //! are kept, because they may not terminate.
 
 use rustc_hash::FxHashSet;
 
+use super::block_values;
 use anymetal_analysis::{LocalPointers, Variables, local_uses, use_counts};
 use anymetal_ir::{Block, Function, Inst, Local, Op, Value};
 
 /// Eliminates dead code of one function; returns whether anything changed.
 pub fn dce(function: &mut Function) -> bool {
+    let changed = block_values::remove_dead(function);
     let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
     let variables = Variables::of(function);
     let mut cleaner = Cleaner {
@@ -20,7 +22,7 @@ pub fn dce(function: &mut Function) -> bool {
         overwritten: FxHashSet::default(),
         unread,
         function,
-        changed: false,
+        changed,
     };
     let body = cleaner.function.body;
     cleaner.block(body);
@@ -119,7 +121,7 @@ impl Cleaner<'_> {
                     self.overwritten.remove(&local);
                 }
             }
-            op if op.is_terminator() || !op.blocks().is_empty() => self.overwritten.clear(),
+            op if op.ends_block() || !op.blocks().is_empty() => self.overwritten.clear(),
             _ => {}
         }
         false

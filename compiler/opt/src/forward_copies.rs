@@ -271,7 +271,9 @@ struct Copy {
 fn defined_before(function: &Function, insts: &[Inst], at: usize, value: Value) -> bool {
     match function.values[value.index()].def {
         ValueDef::Param(_) => true,
-        ValueDef::Inst(def) => !insts[at..].contains(&def),
+        ValueDef::Inst(def) | ValueDef::LoopParam(def, _) | ValueDef::Result(def, _) => {
+            !insts[at..].contains(&def)
+        }
     }
 }
 

@@ -81,7 +81,7 @@ impl CommonCodeHoister<'_> {
         let insts = function.block(arm).iter().copied();
         let is_start = |inst: &Inst| {
             let op = &function.inst(*inst).op;
-            !may_change(function, op, Memory::Any) && !op.is_terminator() && op.blocks().is_empty()
+            !may_change(function, op, Memory::Any) && !op.ends_block() && op.blocks().is_empty()
         };
         let may_move = |inst: &Inst| match function.inst(*inst).op {
             Op::Load { ptr, volatile: false, .. } => Memory::Any.has(function, ptr),

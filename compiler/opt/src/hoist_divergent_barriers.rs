@@ -62,7 +62,7 @@ impl BlockRewriter for BarrierHoister<'_> {
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         match self.function.inst(inst).op {
-            Op::If { cond, then, otherwise }
+            Op::If { cond, then, otherwise, .. }
                 if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
             {
                 self.changed = true;
@@ -123,7 +123,7 @@ impl BarrierHoister<'_> {
                 self.function.blocks[block.index()].insts = std::mem::take(&mut arm[n]);
             }
             let [then, otherwise] = blocks;
-            out.push(self.add(Op::If { cond, then, otherwise }, None));
+            out.push(self.add(Op::branch(cond, then, otherwise), None));
         }
     }
 

@@ -307,7 +307,7 @@ impl<'a> BodyCloner<'a> {
         match self.callee.scope {
             Some(label) => {
                 let label = self.label(label);
-                out.push(self.caller.add_inst(Op::Scope { label, body }, None, call.fp, call.loc));
+                out.push(self.caller.add_inst(Op::scope(label, body), None, call.fp, call.loc));
             }
             None => out.append(&mut std::mem::take(&mut self.caller.blocks[body.index()].insts)),
         }
@@ -337,11 +337,12 @@ impl<'a> BodyCloner<'a> {
         let first_inst = self.caller.insts.len() as u32;
         let first_origin = self.copy_origins();
         // Definitions may come after uses in the table, so values are numbered first.
-        for (n, data) in (first_inst..).zip(&source.insts) {
-            if let Some(result) = data.result {
-                self.values[result.index()] = Value(self.caller.values.len() as u32);
-                let ty = source.ty(result);
-                self.caller.values.push(ValueData { ty, def: ValueDef::Inst(Inst(n)) });
+        for (n, data) in (first_inst..).map(Inst).zip(&source.insts) {
+            let definitions = data.op.results().iter().chain(data.op.params());
+            for &value in data.result.iter().chain(definitions) {
+                self.values[value.index()] = Value(self.caller.values.len() as u32);
+                // Those of constructs are numbered when the instruction exists.
+                self.caller.values.push(ValueData { ty: source.ty(value), def: ValueDef::Inst(n) });
             }
         }
         for data in &source.insts {
@@ -354,6 +355,7 @@ impl<'a> BodyCloner<'a> {
             }
             data.result = data.result.map(|value| self.value(value));
             self.caller.insts.push(data);
+            self.caller.number_definitions(Inst(self.caller.insts.len() as u32 - 1));
         }
         for block in &source.blocks {
             let insts = block.insts.iter().map(|inst| Inst(first_inst + inst.0)).collect();
@@ -391,6 +393,7 @@ impl<'a> BodyCloner<'a> {
 
     fn renumber(&self, op: &mut Op) {
         op.for_each_operand_mut(|value| *value = self.value(*value));
+        op.for_each_definition_mut(|value| *value = self.value(*value));
         if let Op::LocalAddr(local) | Op::LocalStart(local) = op {
             *local = Local(self.first_local + local.0);
         }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod block_values;
 pub mod bool_copies;
 pub mod compact;
 pub mod copy;
@@ -34,6 +35,7 @@ pub mod pass_options;
 pub mod pipeline;
 pub mod prefetch;
 pub mod reciprocal_root;
+pub mod reg2mem;
 mod returns;
 mod rewrite_blocks;
 pub mod schedule_long_latency;

@@ -39,11 +39,20 @@ impl BlockRewriter for Licm<'_> {
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         // Inner loops are done: what was hoisted out of them may be hoisted further.
-        if let Op::Loop { body, .. } = self.function.inst(inst).op {
+        if let Op::Loop { body, ref params, .. } = self.function.inst(inst).op {
+            for param in params {
+                self.visible[param.index()] = false;
+            }
             self.hoist_start(body, out);
         }
         self.set_visible(inst, true);
         out.push(inst);
+    }
+
+    fn enter(&mut self, inst: Inst) {
+        for &param in self.function.inst(inst).op.params() {
+            self.visible[param.index()] = true;
+        }
     }
 
     fn end_block(&mut self, insts: &[Inst]) {
@@ -55,7 +64,7 @@ impl BlockRewriter for Licm<'_> {
 
 impl Licm<'_> {
     fn set_visible(&mut self, inst: Inst, visible: bool) {
-        if let Some(result) = self.function.inst(inst).result {
+        for result in self.function.results(inst) {
             let before = std::mem::replace(&mut self.visible[result.index()], visible);
             assert_ne!(before, visible, "the scope of {result} begins once and ends once");
         }
@@ -67,7 +76,7 @@ impl Licm<'_> {
         let mut at_start = true;
         for inst in insts {
             let op = &self.function.inst(inst).op;
-            at_start &= !(op.is_terminator() || synchronises(op) || !op.blocks().is_empty());
+            at_start &= !(op.ends_block() || synchronises(op) || !op.blocks().is_empty());
             let mut invariant = true;
             op.for_each_operand(|value| invariant &= self.visible[value.index()]);
             if at_start && invariant && is_reusable(self.function, op) {

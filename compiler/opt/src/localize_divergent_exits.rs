@@ -47,8 +47,8 @@ enum ExitTarget {
 impl ExitTarget {
     fn matches_op(self, op: &Op) -> bool {
         match self {
-            Self::Break(label) => *op == Op::Break(label),
-            Self::Continue(label) => *op == Op::Continue(label),
+            Self::Break(label) => *op == Op::break_(label),
+            Self::Continue(label) => *op == Op::continue_(label),
         }
     }
 }
@@ -70,7 +70,7 @@ impl ExitLocalizer<'_> {
             }
             let op = &self.function.inst(inst).op;
             let exits = match *op {
-                Op::Scope { label, body } => Some((ExitTarget::Break(label), vec![body])),
+                Op::Scope { label, body, .. } => Some((ExitTarget::Break(label), vec![body])),
                 Op::Switch { label, .. } => Some((ExitTarget::Break(label), op.blocks())),
                 Op::Loop { label, body, .. } => Some((ExitTarget::Continue(label), vec![body])),
                 // A branch has no exits of its own.
@@ -146,7 +146,7 @@ impl ExitLocalizer<'_> {
         let load = Op::Load { ptr, align: 1, volatile: false };
         let load = self.add(load, Some(Type::Scalar(Scalar::Bool)));
         let cond = self.function.result(load);
-        let test = self.add(Op::If { cond, then: otherwise, otherwise: then }, None);
+        let test = self.add(Op::branch(cond, otherwise, then), None);
         self.function.blocks[block.index()].insts.extend([addr, load, test]);
         self.block(then, exit, top);
     }
@@ -162,12 +162,12 @@ impl ExitLocalizer<'_> {
         // A break at the end of its own scope is redundant.
         self.redirect(body, exit, label, top);
         match self.function.block(body) {
-            [.., last] if self.function.inst(*last).op == Op::Break(label) => {
+            [.., last] if self.function.inst(*last).op == Op::break_(label) => {
                 self.function.blocks[body.index()].insts.pop();
             }
             _ => {}
         }
-        (!self.function.block(body).is_empty()).then(|| self.add(Op::Scope { label, body }, None))
+        (!self.function.block(body).is_empty()).then(|| self.add(Op::scope(label, body), None))
     }
 
     fn redirect(&mut self, block: Block, exit: &mut ExitFlag, label: Label, top: bool) {
@@ -178,7 +178,7 @@ impl ExitLocalizer<'_> {
                 if !top {
                     out.extend(self.set_flag(exit, true));
                 }
-                self.function.insts[inst.index()].op = Op::Break(label);
+                self.function.insts[inst.index()].op = Op::break_(label);
             }
             for nested in self.function.inst(inst).op.blocks() {
                 self.redirect(nested, exit, label, top);

@@ -44,7 +44,7 @@ impl BlockRewriter for LoopSimplifier<'_> {
     }
 
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
-        if let Op::Loop { label, body, continuing } = self.function.inst(inst).op
+        if let Op::Loop { label, body, continuing, .. } = self.function.inst(inst).op
             && self.function.block(continuing).is_empty()
             && let Some(step) = self.step(label, body)
         {
@@ -73,7 +73,7 @@ impl LoopSimplifier<'_> {
         walk_insts(self.function, body, &mut |inst| {
             writes +=
                 usize::from(self.stored(op(inst)) == Some(counter) || *op(inst) == Op::LocalStart(counter));
-            continues |= *op(inst) == Op::Continue(label);
+            continues |= *op(inst) == Op::continue_(label);
         });
         let defined = insts.iter().filter_map(|&inst| self.function.inst(inst).result).collect();
         let step = Step { counter, at, defined };

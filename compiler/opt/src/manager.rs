@@ -314,7 +314,7 @@ mod tests {
     fn passes_that_change_something_are_shown_in_order() {
         let mut seen = Vec::new();
         let function =
-            run(&[crate::pipeline::SIMPLIFY], &mut |execution, _, _| seen.push(execution.pass.to_owned()));
+            run(crate::pipeline::SIMPLIFY, &mut |execution, _, _| seen.push(execution.pass.to_owned()));
         assert_eq!(seen, ["fold", "dce", "compact"]);
         assert_eq!(function.insts.len(), 2);
     }
@@ -328,7 +328,7 @@ mod tests {
             let mut note =
                 |execution: Execution<'_>, _: &Module, _: &Function| executions.push(execution.number);
             let mut manager = PassManager::watched(options, &mut note);
-            manager.run(&[crate::pipeline::SIMPLIFY], &module, &AnyTarget, &mut function);
+            manager.run(crate::pipeline::SIMPLIFY, &module, &AnyTarget, &mut function);
             let all = manager.executions();
             (all, executions, function.insts.len())
         };

@@ -1,304 +1,325 @@
-//! Promotes locals to values by store-to-load forwarding: `mem2reg` without phis, for structured control
-//! flow.
+//! Promotes private variables to values, as LLVM's `mem2reg` does: where several definitions meet, loads and
+//! stores become loop parameters and results of constructs.
 //!
-//! In textual order, the pass tracks the value that each variable (see [`Variables`]) has on every path to
-//! the current position; a load of such a variable is replaced by that value. There are no phis: after an
-//! `if` whose branches store different values, and after any construct that can be left in several ways and
-//! writes the variable, its contents are unknown until the next store or load. At a loop's entry everything
-//! written in the loop is unknown. Stores that are no longer read are left to [`super::dce`].
+//! A variable (see [`Variables`]) is promoted if all its loads and stores have one type, or types of one size
+//! that can be bitcast into each other. A construct that writes a variable which is read after it gets a
+//! result, a loop at whose start the variable is live gets a parameter (SSA construction, pruned by
+//! liveness). [`block_values::remove_trivial`] removes those that turn out to have one value.
+//!
+//! A loop with parameters has no continuing block: it becomes the end of the body. Where something
+//! continues, the body before it becomes a scope, which the continues leave.
 
+mod continuing;
+mod liveness;
+
+use super::block_values;
 use super::substitution::Substitution;
-use anymetal_analysis::Variables;
-use anymetal_ir::{Block, CastOp, Function, Inst, Local, Op, Scalar, Type, Value};
+use anymetal_analysis::{Variables, walk_insts};
+use anymetal_ir::{
+    Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Type, Value, Values,
+};
+use liveness::Liveness;
 
-/// Forwards within one function; returns whether anything changed.
+/// Promotes the variables of a function; returns whether there were any.
 pub fn mem2reg(function: &mut Function) -> bool {
     let variables = Variables::of(function);
-    let order = Order::new(function, &variables);
-    let mut visible = vec![false; function.values.len()];
-    for param in &function.params {
-        visible[param.index()] = true;
+    let mut types = promoted_types(function, &variables);
+    continuing::merge_continuing_blocks(function, &variables, &mut types);
+    let numbers = Numbers::new(types);
+    if numbers.locals.is_empty() {
+        return false;
     }
-    let mut forwarder = Mem2Reg {
-        order,
-        contents: vec![Contents::Unknown; function.locals.len()],
-        variables,
-        log: Vec::new(),
-        visible,
-        substitution: Substitution::default(),
-        changed: false,
+    let liveness = Liveness::of(function, &variables, &numbers);
+    let contents = vec![None; numbers.locals.len()];
+    let mut promoter = Promoter {
         function,
+        variables: &variables,
+        numbers: &numbers,
+        liveness: &liveness,
+        contents,
+        log: Vec::new(),
+        targets: Vec::new(),
+        substitution: Substitution::default(),
     };
-    let body = forwarder.function.body;
-    forwarder.block(body);
-    debug_assert_eq!(
-        forwarder.visible.iter().filter(|visible| **visible).count(),
-        forwarder.function.params.len(),
-        "only parameters are visible outside of the body",
-    );
-    forwarder.changed
+    let body = promoter.function.body;
+    promoter.block(body, End::Yield(&[]));
+    assert!(promoter.targets.is_empty(), "the walk has left every construct");
+    block_values::remove_trivial(function);
+    true
 }
 
-/// Textual positions, to look up the variables that a construct writes.
-struct Order {
-    /// Position of each instruction, and the position after its last nested one.
-    range: Vec<(u32, u32)>,
-    /// Writes of variables by position, in order.
-    writes: Vec<(u32, Local)>,
-}
-
-impl Order {
-    fn new(function: &Function, variables: &Variables) -> Self {
-        let mut order = Self { range: vec![(0, 0); function.insts.len()], writes: Vec::new() };
-        let mut position = 0;
-        order.number(function, variables, function.body, &mut position);
-        debug_assert!(order.writes.is_sorted_by_key(|&(at, _)| at), "`written_in` searches by position");
-        order
-    }
-
-    fn number(&mut self, function: &Function, variables: &Variables, block: Block, position: &mut u32) {
-        for &inst in function.block(block) {
-            let start = *position;
-            *position += 1;
-            let written = match &function.inst(inst).op {
-                Op::Store { ptr, .. } => variables.at(*ptr),
-                Op::LocalStart(local) => Some(*local).filter(|local| variables.is_variable[local.index()]),
-                op => {
-                    for nested in op.blocks() {
-                        self.number(function, variables, nested, position);
-                    }
-                    None
-                }
-            };
-            if let Some(local) = written {
-                self.writes.push((start, local));
-            }
-            self.range[inst.index()] = (start, *position);
-        }
-    }
-
-    fn written_in(&self, inst: Inst) -> Vec<Local> {
-        let (start, end) = self.range[inst.index()];
-        let first = self.writes.partition_point(|&(at, _)| at < start);
-        self.writes[first..].iter().take_while(|&&(at, _)| at < end).map(|&(_, local)| local).collect()
-    }
-}
-
-/// The known contents of a variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Contents {
-    Unknown,
-    /// Nothing was stored since its lifetime began.
-    Undefined,
-    Value(Value),
-}
-
-struct Mem2Reg<'a> {
-    function: &'a mut Function,
-    variables: Variables,
-    order: Order,
-    contents: Vec<Contents>,
-    /// Earlier contents, to restore the state before a construct.
-    log: Vec<(Local, Contents)>,
-    /// Whether each value is defined at the current position.
-    visible: Vec<bool>,
-    substitution: Substitution,
-    changed: bool,
-}
-
-impl Mem2Reg<'_> {
-    fn set(&mut self, local: Local, contents: Contents) {
-        assert!(
-            self.variables.is_variable[local.index()],
-            "{local} is not a variable, its contents may change unseen"
-        );
-        let old = std::mem::replace(&mut self.contents[local.index()], contents);
-        if old != contents {
-            self.log.push((local, old));
-        }
-    }
-
-    fn go_back(&mut self, mark: usize) {
-        assert!(mark <= self.log.len(), "changes before the mark were undone already");
-        for (local, old) in self.log.drain(mark..).rev() {
-            self.contents[local.index()] = old;
-        }
-    }
-
-    /// Restores the state at `mark`; returns the contents of each variable that had changed since.
-    fn undo(&mut self, mark: usize) -> Vec<(Local, Contents)> {
-        let mut locals: Vec<Local> = self.log[mark..].iter().map(|&(local, _)| local).collect();
-        locals.sort_unstable();
-        locals.dedup();
-        let changed = locals.into_iter().map(|local| (local, self.contents[local.index()])).collect();
-        self.go_back(mark);
-        changed
-    }
-
-    /// Walks a block; returns whether control may reach its end. Values defined in it are not
-    /// visible afterwards.
-    fn block(&mut self, block: Block) -> bool {
-        let mut goes_on = true;
-        let insts = self.function.blocks[block.index()].insts.clone();
-        let mut kept = Vec::with_capacity(insts.len());
-        for &inst in &insts {
-            self.substitution.apply(&mut self.function.insts[inst.index()].op);
-            let data = self.function.inst(inst);
-            let stays = match &data.op {
-                &Op::Load { ptr, .. } => !self.load(inst, ptr),
-                &Op::Store { ptr, value, .. } => {
-                    if let Some(local) = self.variables.at(ptr) {
-                        self.set(local, Contents::Value(value));
-                    }
-                    true
-                }
-                &Op::LocalStart(local) => {
-                    let variable = self.variables.is_variable[local.index()];
-                    let fresh = variable && self.contents[local.index()] == Contents::Undefined;
-                    if variable {
-                        self.set(local, Contents::Undefined);
-                    }
-                    self.changed |= fresh;
-                    !fresh
-                }
-                &Op::If { then, otherwise, .. } => {
-                    goes_on = self.branch(then, otherwise);
-                    true
-                }
-                op if op.is_terminator() => {
-                    goes_on = false;
-                    true
-                }
-                op => {
-                    let blocks = op.blocks();
-                    if !blocks.is_empty() {
-                        self.region(inst, &blocks);
-                    }
-                    true
-                }
-            };
-            if stays {
-                kept.push(inst);
-                if let Some(result) = self.function.inst(inst).result {
-                    self.visible[result.index()] = true;
-                }
-            }
-        }
-        for &inst in &kept {
-            if let Some(result) = self.function.inst(inst).result {
-                self.visible[result.index()] = false;
-            }
-        }
-        self.function.blocks[block.index()].insts = kept;
-        goes_on
-    }
-
-    /// Returns whether the load is replaced by a value.
-    fn load(&mut self, inst: Inst, ptr: Value) -> bool {
-        let Some(local) = self.variables.at(ptr) else {
-            // What this memory contains is not tracked.
-            return false;
+/// For each local, the type of the values that replace it; `None` if it is not promoted.
+fn promoted_types(function: &Function, variables: &Variables) -> Vec<Option<Type>> {
+    let mut types: Vec<Option<Type>> = vec![None; function.locals.len()];
+    let mut mixed = vec![false; function.locals.len()];
+    walk_insts(function, function.body, &mut |inst| {
+        let (ptr, ty) = match function.inst(inst).op {
+            Op::Load { ptr, .. } => (ptr, function.ty(function.result(inst))),
+            Op::Store { ptr, value, .. } => (ptr, function.ty(value)),
+            _ => return,
         };
-        let result = self.function.result(inst);
-        let ty = self.function.ty(result);
-        match self.contents[local.index()] {
-            Contents::Unknown => self.set(local, Contents::Value(result)),
-            Contents::Undefined => {
-                self.function.replace_op(inst, Op::Undef);
-                self.set(local, Contents::Value(result));
-                self.changed = true;
-            }
-            Contents::Value(value) if self.function.ty(value) == ty => {
-                self.substitution.replace(self.function, result, value);
-                self.changed = true;
-                return true;
-            }
-            Contents::Value(value) if can_bitcast(self.function.ty(value), ty) => {
-                self.function.replace_op(inst, Op::Cast(CastOp::Bitcast, value));
-                self.changed = true;
-            }
-            Contents::Value(_) => {}
+        if let Some(local) = variables.at(ptr) {
+            let known = *types[local.index()].get_or_insert(ty);
+            mixed[local.index()] |= known != ty && !can_bitcast(known, ty);
         }
-        false
-    }
-
-    fn branch(&mut self, then: Block, otherwise: Block) -> bool {
-        let mark = self.log.len();
-        let then_goes_on = self.block(then);
-        let after_then = self.undo(mark);
-        let otherwise_goes_on = self.block(otherwise);
-        let after_otherwise = self.undo(mark);
-        match (then_goes_on, otherwise_goes_on) {
-            (true, true) => self.join(after_then, &after_otherwise),
-            (true, false) => self.adopt(after_then),
-            _ => self.adopt(after_otherwise),
-        }
-        then_goes_on || otherwise_goes_on
-    }
-
-    /// The state after the only branch that reaches the end.
-    fn adopt(&mut self, after: Vec<(Local, Contents)>) {
-        for (local, contents) in after {
-            let contents = self.still_visible(contents);
-            self.set(local, contents);
-        }
-    }
-
-    /// Both lists are sorted by local; one that is missing did not change.
-    fn join(&mut self, after_then: Vec<(Local, Contents)>, after_otherwise: &[(Local, Contents)]) {
-        let find = |list: &[(Local, Contents)], local: Local| {
-            list.binary_search_by_key(&local, |&(local, _)| local).ok().map(|n| list[n].1)
-        };
-        let sorted = |list: &[(Local, Contents)]| list.is_sorted_by(|a, b| a.0 < b.0);
-        debug_assert!(sorted(&after_then) && sorted(after_otherwise), "`find` searches by local");
-        let mut locals: Vec<Local> =
-            after_then.iter().chain(after_otherwise).map(|&(local, _)| local).collect();
-        locals.sort_unstable();
-        locals.dedup();
-        for local in locals {
-            let before = self.contents[local.index()];
-            let a = self.still_visible(find(&after_then, local).unwrap_or(before));
-            let b = self.still_visible(find(after_otherwise, local).unwrap_or(before));
-            let joined = match (a, b) {
-                (a, b) if a == b => a,
-                // An undefined variable may have any value: the one that the other branch stored.
-                (Contents::Undefined, Contents::Value(_)) => b,
-                (Contents::Value(_), Contents::Undefined) => a,
-                _ => Contents::Unknown,
-            };
-            self.set(local, joined);
-        }
-    }
-
-    fn still_visible(&self, contents: Contents) -> Contents {
-        match contents {
-            Contents::Value(value) if !self.visible[value.index()] => Contents::Unknown,
-            other => other,
-        }
-    }
-
-    /// A loop, switch or scope: what it writes is unknown at the entry of a loop's blocks, and
-    /// after it.
-    fn region(&mut self, inst: Inst, blocks: &[Block]) {
-        let written = self.order.written_in(inst);
-        let is_loop = matches!(self.function.inst(inst).op, Op::Loop { .. });
-        let mark = self.log.len();
-        for &block in blocks {
-            if is_loop {
-                for &local in &written {
-                    self.set(local, Contents::Unknown);
-                }
-            }
-            self.block(block);
-            self.go_back(mark);
-        }
-        for &local in &written {
-            self.set(local, Contents::Unknown);
-        }
-    }
+    });
+    types.into_iter().zip(mixed).map(|(ty, mixed)| ty.filter(|_| !mixed)).collect()
 }
 
 fn can_bitcast(from: Type, to: Type) -> bool {
     let plain = |ty: Type| ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     plain(from) && plain(to) && from.size() == to.size()
+}
+
+/// The promoted locals, numbered.
+struct Numbers {
+    /// By local.
+    of: Vec<Option<usize>>,
+    locals: Vec<Local>,
+    types: Vec<Type>,
+}
+
+impl Numbers {
+    fn new(types: Vec<Option<Type>>) -> Self {
+        let mut numbers = Numbers { of: vec![None; types.len()], locals: Vec::new(), types: Vec::new() };
+        for (local, ty) in (0..).map(Local).zip(types) {
+            let Some(ty) = ty else { continue };
+            numbers.of[local.index()] = Some(numbers.locals.len());
+            numbers.locals.push(local);
+            numbers.types.push(ty);
+        }
+        numbers
+    }
+
+    /// The promoted variable that a pointer leads to.
+    fn at(&self, variables: &Variables, ptr: Value) -> Option<usize> {
+        self.of[variables.at(ptr)?.index()]
+    }
+
+    /// The promoted variable that an instruction writes, or whose lifetime it begins.
+    fn written(&self, variables: &Variables, op: &Op) -> Option<usize> {
+        match *op {
+            Op::Store { ptr, .. } => self.at(variables, ptr),
+            Op::LocalStart(local) => self.of[local.index()],
+            _ => None,
+        }
+    }
+}
+
+/// The variables whose values the jumps of a labelled construct pass.
+struct Target {
+    label: Label,
+    /// The variables of the results that are added.
+    results: Vec<usize>,
+    /// The variables of the parameters that are added.
+    params: Vec<usize>,
+}
+
+/// How a block ends that does not end with a jump.
+#[derive(Clone, Copy)]
+enum End<'a> {
+    /// With a yield of these variables, if there are any.
+    Yield(&'a [usize]),
+    /// As the body of a loop, to whose next iteration these variables are passed.
+    Continue(Label, &'a [usize]),
+}
+
+impl End<'_> {
+    /// The variables that are passed where the block ends.
+    fn variables(&self) -> &[usize] {
+        match self {
+            End::Yield(variables) | End::Continue(_, variables) => variables,
+        }
+    }
+}
+
+struct Promoter<'a> {
+    function: &'a mut Function,
+    variables: &'a Variables,
+    numbers: &'a Numbers,
+    liveness: &'a Liveness,
+    /// The current value of each promoted variable; `None`: it is undefined.
+    contents: Vec<Option<Value>>,
+    /// Earlier contents, to restore the state before a block.
+    log: Vec<(usize, Option<Value>)>,
+    /// The constructs around the current position.
+    targets: Vec<Target>,
+    substitution: Substitution,
+}
+
+impl Promoter<'_> {
+    fn set(&mut self, variable: usize, value: Option<Value>) {
+        let old = std::mem::replace(&mut self.contents[variable], value);
+        self.log.push((variable, old));
+    }
+
+    /// Walks a block. The contents afterwards are those before.
+    fn block(&mut self, block: Block, end: End<'_>) {
+        let mark = self.log.len();
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let mut out = Vec::with_capacity(insts.len());
+        for inst in insts {
+            self.instruction(inst, end, &mut out);
+        }
+        let ends = out.last().is_some_and(|&last| self.function.inst(last).op.ends_block());
+        if !ends && !end.variables().is_empty() {
+            let mut values = Values::new();
+            self.pass(end.variables(), &mut values, &mut out);
+            let op = match end {
+                End::Yield(_) => Op::Yield(values),
+                End::Continue(label, _) => Op::Continue(label, values),
+            };
+            out.push(self.function.add_inst(op, None, FpMode::default(), Loc::default()));
+        }
+        self.function.blocks[block.index()].insts = out;
+        for (variable, old) in self.log.drain(mark..).rev() {
+            self.contents[variable] = old;
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst, end: End<'_>, out: &mut Vec<Inst>) {
+        self.substitution.apply(&mut self.function.insts[inst.index()].op);
+        match self.function.inst(inst).op {
+            Op::Load { ptr, .. } => {
+                if let Some(variable) = self.numbers.at(self.variables, ptr) {
+                    return self.load(inst, variable, out);
+                }
+            }
+            Op::Store { ptr, value, .. } => {
+                if let Some(variable) = self.numbers.at(self.variables, ptr) {
+                    let value = self.converted(inst, value, self.numbers.types[variable], out);
+                    return self.set(variable, Some(value));
+                }
+            }
+            Op::LocalStart(local) => {
+                if let Some(variable) = self.numbers.of[local.index()] {
+                    return self.set(variable, None);
+                }
+            }
+            Op::Break(label, _) | Op::Continue(label, _) => self.jump(inst, label, out),
+            Op::Yield(_) => self.add_passed(inst, end.variables(), out),
+            ref op if !op.blocks().is_empty() => return self.construct(inst, out),
+            _ => {}
+        }
+        out.push(inst);
+    }
+
+    fn load(&mut self, inst: Inst, variable: usize, out: &mut Vec<Inst>) {
+        let result = self.function.result(inst);
+        let ty = self.function.ty(result);
+        match self.contents[variable] {
+            Some(value) if self.function.ty(value) == ty => {
+                self.substitution.replace(self.function, result, value);
+            }
+            Some(value) => {
+                self.function.replace_op(inst, Op::Cast(CastOp::Bitcast, value));
+                out.push(inst);
+            }
+            None => {
+                self.function.replace_op(inst, Op::Undef);
+                out.push(inst);
+            }
+        }
+    }
+
+    /// The value, bitcast to the type if it has another one.
+    fn converted(&mut self, like: Inst, value: Value, ty: Type, out: &mut Vec<Inst>) -> Value {
+        if self.function.ty(value) == ty {
+            return value;
+        }
+        let (fp, loc) = (self.function.inst(like).fp, self.function.inst(like).loc);
+        let cast = self.function.add_inst(Op::Cast(CastOp::Bitcast, value), Some(ty), fp, loc);
+        out.push(cast);
+        self.function.result(cast)
+    }
+
+    /// Appends the current values of variables to those that a jump passes.
+    fn pass(&mut self, variables: &[usize], values: &mut Values, out: &mut Vec<Inst>) {
+        for &variable in variables {
+            let value = self.contents[variable].unwrap_or_else(|| {
+                let ty = self.numbers.types[variable];
+                let undef = self.function.add_inst(Op::Undef, Some(ty), FpMode::default(), Loc::default());
+                out.push(undef);
+                self.function.result(undef)
+            });
+            values.push(value);
+        }
+    }
+
+    /// Appends the current values of variables to those that an instruction passes.
+    fn add_passed(&mut self, inst: Inst, variables: &[usize], out: &mut Vec<Inst>) {
+        let mut added = Values::new();
+        self.pass(variables, &mut added, out);
+        match &mut self.function.insts[inst.index()].op {
+            Op::Break(_, values)
+            | Op::Continue(_, values)
+            | Op::Yield(values)
+            | Op::Loop { inits: values, .. } => values.extend(added),
+            op => unreachable!("{op:?} does not pass values"),
+        }
+    }
+
+    fn jump(&mut self, inst: Inst, label: Label, out: &mut Vec<Inst>) {
+        let is_target = |target: &&Target| target.label == label;
+        let target = self.targets.iter().rev().find(is_target).expect("a jump is in its construct");
+        let variables = match self.function.inst(inst).op {
+            Op::Break(..) => target.results.clone(),
+            _ => target.params.clone(),
+        };
+        self.add_passed(inst, &variables, out);
+    }
+
+    fn construct(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        let written = self.liveness.written_in(inst);
+        let results: Vec<usize> = written.and(self.liveness.after(inst)).iter().collect();
+        let (is_loop, label) = match self.function.inst(inst).op {
+            Op::Loop { label, .. } => (true, Some(label)),
+            Op::Switch { label, .. } | Op::Scope { label, .. } => (false, Some(label)),
+            _ => (false, None),
+        };
+        let mark = self.log.len();
+        let mut params = Vec::new();
+        if is_loop {
+            params = written.and(self.liveness.at_head(inst)).iter().collect();
+            self.enter_loop(inst, &params, out);
+        }
+        let end_params = params.clone();
+        let end = match label.filter(|_| is_loop) {
+            Some(label) => End::Continue(label, &end_params),
+            None => End::Yield(&results),
+        };
+        if let Some(label) = label {
+            self.targets.push(Target { label, results: results.clone(), params });
+        }
+        for (n, block) in self.function.inst(inst).op.blocks().into_iter().enumerate() {
+            // The continuing block of a loop that gets no parameters may have something in it.
+            self.block(block, if is_loop && n > 0 { End::Yield(&[]) } else { end });
+        }
+        if label.is_some() {
+            self.targets.pop();
+        }
+        for (variable, old) in self.log.drain(mark..).rev() {
+            self.contents[variable] = old;
+        }
+        for variable in written.iter() {
+            // Variables that are not read after the construct have no value from here on.
+            self.set(variable, None);
+        }
+        for variable in results {
+            let result = self.function.add_construct_result(inst, self.numbers.types[variable]);
+            self.set(variable, Some(result));
+        }
+        out.push(inst);
+    }
+
+    /// Adds the parameters of a loop, which are the variables' contents in its body. Other variables that the
+    /// loop writes are not live at its start.
+    fn enter_loop(&mut self, inst: Inst, params: &[usize], out: &mut Vec<Inst>) {
+        let mut inits = Values::new();
+        self.pass(params, &mut inits, out);
+        for (&variable, init) in params.iter().zip(inits) {
+            let param = self.function.add_loop_param(inst, init);
+            self.set(variable, Some(param));
+        }
+    }
 }

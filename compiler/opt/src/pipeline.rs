@@ -13,8 +13,8 @@ use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
     inline_selectively, licm, localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores,
-    prefetch, reciprocal_root, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
-    split_accumulators, sroa, uniform_div_versioning, unroll,
+    prefetch, reciprocal_root, reg2mem, schedule_long_latency, separable_filter, specialise,
+    speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
 
@@ -46,7 +46,7 @@ passes! {
     SPECULATE_SELECT_LOADS = "speculate_select_loads", O1,
         "Turn a load through a select of two addresses into a select of two loads.",
         |function, _| speculate_select_loads::speculate_select_loads(function);
-    MEM2REG = "mem2reg", O0, "Forward stores of private variables to their loads.",
+    MEM2REG = "mem2reg", O0, "Promote private variables to values, loop parameters and results of constructs.",
         |function, _| mem2reg::mem2reg(function);
     BOOL_COPIES = "bool_copies", O1, "Copy the byte of a `bool` that is loaded to be stored.",
         |function, _| bool_copies::bool_copies(function);
@@ -65,6 +65,8 @@ passes! {
     UNROLL = "unroll", O1, "Unroll loops of a known trip count completely where that pays.",
         // An inner loop first, then the one around it; later what has become small.
         |function, context| unroll::unroll(function, context.round >= 3);
+    REG2MEM = "reg2mem", O0, "Demote loop parameters and results of constructs to private variables.",
+        |function, _| reg2mem::reg2mem(function);
     COMPACT = "compact", O0, "Drop unreachable instructions and number the rest in order.",
         |function, _| compact::compact(function);
     HOIST_DIVERGENT_BARRIERS = "hoist_divergent_barriers", O0, "Move threadgroup barriers out of divergent branches.",
@@ -101,7 +103,16 @@ passes! {
 }
 
 /// Makes code small and simple, for every target and between other passes.
-pub const SIMPLIFY: Step = Step::Fixpoint(
+pub const SIMPLIFY: &[Step] = &[SIMPLIFY_VALUES, DEMOTE];
+
+/// The target's passes and the code generators know private variables, not what constructs define.
+const DEMOTE: Step = Step::Pass(
+    &REG2MEM,
+    &[Step::Pass(&LOOP_SIMPLIFY, &[]), Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])],
+);
+
+/// The passes that work on loop parameters and results of constructs.
+const SIMPLIFY_VALUES: Step = Step::Fixpoint(
     &[
         &FOLD,
         // Before constants are rounded once more, and where all executors see it.
@@ -118,7 +129,6 @@ pub const SIMPLIFY: Step = Step::Fixpoint(
         &EARLY_CSE,
         &LICM,
         &DCE,
-        &LOOP_SIMPLIFY,
         &UNROLL,
     ],
     &COMPACT,
@@ -128,6 +138,7 @@ pub const SIMPLIFY: Step = Step::Fixpoint(
 
 /// The CPU: barriers only in uniform control flow, then what vector code of whole SIMD-groups profits from.
 pub const CPU: &[Step] = &[
+    Step::Pass(&REG2MEM, &[]),
     Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]),
     Step::Pass(&LOCALIZE_DIVERGENT_EXITS, &[]),
     Step::Pass(&PREFETCH, &[]),
@@ -142,19 +153,20 @@ pub const CPU: &[Step] = &[
 /// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work
 /// is done by it, so that versioning is worth its code size.
 pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
-    Step::Pass(&GROUP_SIZE, &[SIMPLIFY]),
-    Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY, Step::Pass(&DIV_REM_PAIRS, &[])]),
+    Step::Pass(&GROUP_SIZE, SIMPLIFY),
+    Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY_VALUES, DEMOTE, Step::Pass(&DIV_REM_PAIRS, &[])]),
 ];
 
 /// NVIDIA GPUs: a thread stays a thread, LLVM and the driver's assembler do the rest.
-pub const NVIDIA: &[Step] = &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
+pub const NVIDIA: &[Step] =
+    &[Step::Pass(&REG2MEM, &[]), Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
 
 /// NVIDIA GPUs, for code of whole threadgroups of one size, after [`NVIDIA`].
-pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, &[SIMPLIFY])];
+pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, SIMPLIFY)];
 
 /// The pipelines by name, in the order in which they run.
 pub const PIPELINES: &[(&str, &[Step])] = &[
-    ("simplify", &[SIMPLIFY]),
+    ("simplify", SIMPLIFY),
     ("cpu", CPU),
     ("cpu, whole threadgroups of one size", CPU_WHOLE_THREADGROUPS),
     ("nvidia", NVIDIA),
@@ -274,7 +286,7 @@ pub fn simplify(module: &mut Module, manager: &mut PassManager<'_>) {
 pub(super) fn simplify_function(module: &mut Module, id: FuncId, manager: &mut PassManager<'_>) {
     let nothing = Function::new(String::new(), &[], None);
     let mut function = std::mem::replace(&mut module.functions[id.index()], nothing);
-    manager.run(&[SIMPLIFY], module, &AnyTarget, &mut function);
+    manager.run(SIMPLIFY, module, &AnyTarget, &mut function);
     module.functions[id.index()] = function;
 }
 

@@ -389,6 +389,7 @@ impl Finder<'_> {
                     Op::PtrAdd { base, .. } => pointer = base,
                     _ => return None,
                 },
+                ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
             }
         }
     }

@@ -6,7 +6,7 @@
 //! the rest (from inside loops, or too deep) leaves a scope around the body.
 
 use super::compact::compact;
-use anymetal_ir::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value};
+use anymetal_ir::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value, ValueDef};
 
 /// Maximum nesting at which the rest of a block is moved, so that long chains of guards do not nest without
 /// bound.
@@ -90,7 +90,7 @@ fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
     let mut function = std::mem::replace(function, Function::new("", &[], None));
     // The value's definition is reached; its instruction's position in the walk finds it again.
     let position = def.and_then(|(_, def)| match def {
-        anymetal_ir::ValueDef::Inst(wanted) => {
+        ValueDef::Inst(wanted) | ValueDef::LoopParam(wanted, _) | ValueDef::Result(wanted, _) => {
             let (mut n, mut found) = (0_u32, None);
             anymetal_analysis::walk_insts(&function, function.body, &mut |inst| {
                 if inst == wanted {
@@ -100,17 +100,21 @@ fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
             });
             found
         }
-        anymetal_ir::ValueDef::Param(_) => None,
+        ValueDef::Param(_) => None,
     });
     compact(&mut function);
     let outcome = match (def, position) {
         (None, _) => Outcome::Nothing,
-        (Some(_), Some(n)) => {
+        (Some((_, def)), Some(n)) => {
             // Compaction numbers instructions in the order of the walk.
-            Outcome::Value(function.result(Inst(n)))
+            Outcome::Value(match def {
+                ValueDef::LoopParam(_, number) => function.inst(Inst(n)).op.params()[number as usize],
+                ValueDef::Result(_, number) => function.inst(Inst(n)).op.results()[number as usize],
+                ValueDef::Inst(_) | ValueDef::Param(_) => function.result(Inst(n)),
+            })
         }
-        (Some((_, anymetal_ir::ValueDef::Param(n))), None) => Outcome::Value(function.params[n as usize]),
-        (Some((value, anymetal_ir::ValueDef::Inst(_))), None) => {
+        (Some((_, ValueDef::Param(n))), None) => Outcome::Value(function.params[n as usize]),
+        (Some((value, _)), None) => {
             unreachable!("{value} is returned, but no instruction that the body reaches defines it")
         }
     };
@@ -243,7 +247,7 @@ impl Rewriter {
         }
         if !tail {
             self.breaks += 1;
-            out.push(self.function.add_inst(Op::Break(self.label), None, fp, loc));
+            out.push(self.function.add_inst(Op::break_(self.label), None, fp, loc));
         }
     }
 }

@@ -7,6 +7,9 @@ pub(super) trait BlockRewriter {
     /// The function that is rewritten.
     fn function(&mut self) -> &mut Function;
 
+    /// Called before the nested blocks of an instruction are rewritten.
+    fn enter(&mut self, _inst: Inst) {}
+
     /// Appends to `out` what takes the instruction's place. Its nested blocks have been rewritten.
     fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>);
 
@@ -24,6 +27,7 @@ fn rewrite_block(rewriter: &mut impl BlockRewriter, block: Block) {
     let insts = std::mem::take(&mut rewriter.function().blocks[block.index()].insts);
     let mut out = Vec::with_capacity(insts.len());
     for inst in insts {
+        rewriter.enter(inst);
         for nested in rewriter.function().inst(inst).op.blocks() {
             rewrite_block(rewriter, nested);
         }

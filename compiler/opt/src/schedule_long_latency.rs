@@ -81,7 +81,7 @@ fn hoist_one(function: &Function, range: &mut [Inst]) -> Option<()> {
     let positions: FxHashMap<Inst, usize> = range.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
     let position = |value: Value| match function.values[value.index()].def {
         ValueDef::Inst(inst) => positions.get(&inst).copied(),
-        ValueDef::Param(_) => None,
+        ValueDef::Param(_) | ValueDef::LoopParam(..) | ValueDef::Result(..) => None,
     };
     // Dependence depth in calls of each result; and the calls, in order, with theirs.
     let mut depths: Vec<u32> = Vec::with_capacity(range.len());

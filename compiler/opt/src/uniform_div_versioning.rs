@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use super::copy::Cloner;
 use super::manager::TargetInfo;
-use super::{dce, mem2reg};
+use super::{dce, mem2reg, reg2mem};
 use anymetal_analysis::walk_insts;
 use anymetal_ir::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
 use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
@@ -67,6 +67,7 @@ pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) 
         changed = true;
         // The values of a version's variables on its entry become visible.
         mem2reg::mem2reg(function);
+        reg2mem::reg2mem(function);
         dce::dce(function);
     }
     changed
@@ -160,7 +161,7 @@ impl Writer<'_> {
 
     fn scope(&mut self, to: &mut Vec<Inst>, label: Label, insts: Vec<Inst>) {
         let body = self.block(insts);
-        self.effect(to, Op::Scope { label, body });
+        self.effect(to, Op::scope(label, body));
     }
 
     /// Code where the test fails is not versioned again.
@@ -269,17 +270,17 @@ impl Writer<'_> {
         let (leave, go_on) = (self.function.add_label(), self.function.add_label());
         let (mut breaks, mut continues) = (false, false);
         walk_all(self.function, &body, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
-            continues |= self.function.inst(inst).op == Op::Continue(peel_loop.label);
+            breaks |= self.function.inst(inst).op == Op::break_(peel_loop.label);
+            continues |= self.function.inst(inst).op == Op::continue_(peel_loop.label);
         });
         walk_all(self.function, &continuing, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
+            breaks |= self.function.inst(inst).op == Op::break_(peel_loop.label);
         });
         let mut cloner = locals.cloner(self.function);
         for &(old, new) in known {
             cloner.map_value(old, new);
         }
-        cloner.peel_iteration(peel_loop.label, leave, go_on);
+        cloner.peel_iteration(peel_loop.label, leave, Some(go_on));
         let (first, next) = (cloner.insts(&body), cloner.insts(&continuing));
         let mut copies = Vec::new();
         match continues {
@@ -296,7 +297,7 @@ impl Writer<'_> {
 
     /// The loop's exit test: its cloned condition, and whether the loop is left if it is true.
     fn entry(&self, test: Inst, copies: &[(Value, Value)]) -> (Value, bool) {
-        let Op::If { cond, then, otherwise } = self.function.inst(test).op else {
+        let Op::If { cond, then, otherwise, .. } = self.function.inst(test).op else {
             unreachable!("{test} leaves the loop, so it is a branch")
         };
         let [leaves, stays] = [then, otherwise].map(|block| !self.function.block(block).is_empty());
@@ -309,7 +310,7 @@ impl Writer<'_> {
     fn branch_and_leave(&mut self, to: &mut Vec<Inst>, cond: Value, mut insts: Vec<Inst>, done: Label) {
         let goes_on = insts.last().is_none_or(|&last| !self.function.inst(last).op.is_terminator());
         if goes_on {
-            self.effect(&mut insts, Op::Break(done));
+            self.effect(&mut insts, Op::break_(done));
         }
         self.branch(to, cond, insts, Vec::new());
     }
@@ -325,6 +326,6 @@ impl Writer<'_> {
 
     fn branch(&mut self, to: &mut Vec<Inst>, cond: Value, then: Vec<Inst>, otherwise: Vec<Inst>) {
         let (then, otherwise) = (self.block(then), self.block(otherwise));
-        self.effect(to, Op::If { cond, then, otherwise });
+        self.effect(to, Op::branch(cond, then, otherwise));
     }
 }

@@ -71,7 +71,7 @@ impl Generator {
         let body = b.nested(|b| {
             let i = b.load(at, Type::I32, 4);
             let done = b.compare(CmpOp::UGe, i, most);
-            b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+            b.if_else(done, |b| b.push(Op::break_(label)), |_| {});
             let values = self.pool.len();
             let (extent, stride) = (self.extent(b), self.extent(b));
             self.pool.truncate(values);
@@ -89,7 +89,7 @@ impl Generator {
             let next = b.binary(BinOp::Add, i, one);
             b.store(at, next, 4);
         });
-        b.push(Op::Loop { label, body, continuing });
+        b.push(Op::endless(label, body, continuing));
         for ptr in [rest, from] {
             let value = b.load(ptr, Type::I32, 4);
             self.add(value, Type::I32, false);

@@ -30,8 +30,8 @@ mod values;
 mod tests;
 
 use anymetal_ir::{
-    Access, ArgKind, Builder, ElementType, FpMode, FuncId, Function, Kernel, KernelArg, Module, Op, Query,
-    Scalar, Space, ThreadgroupVar, Type, Value,
+    Access, ArgKind, Builder, ElementType, FpMode, FuncId, Function, Kernel, KernelArg, Label, Module, Op,
+    Query, Scalar, Space, ThreadgroupVar, Type, Value,
 };
 use functions::Helper;
 use memory::{Base, Variable};
@@ -186,6 +186,18 @@ struct Generator {
     any_returned: bool,
     /// Where values are mixed together.
     accumulator: Option<Base>,
+    /// What the jumps of the labelled constructs around the current position pass, innermost last.
+    jumps: Vec<JumpTypes>,
+}
+
+/// What the jumps of a construct pass.
+#[derive(Clone, Debug)]
+struct JumpTypes {
+    label: Label,
+    /// The types of the construct's results.
+    results: Vec<Type>,
+    /// Of a loop with parameters: the counter's next value, and the types of the other parameters.
+    params: Option<(Value, Vec<Type>)>,
 }
 
 /// What the current function has to work on.
@@ -213,6 +225,7 @@ impl Generator {
             returns: None,
             any_returned: false,
             accumulator: None,
+            jumps: Vec::new(),
         }
     }
 

@@ -152,7 +152,7 @@ fn check_effects(op: &Op) {
     let nested_or_jump = !op.blocks().is_empty() || op.is_terminator();
     assert!(!nested_or_jump || effects && !repeatable, "{op:?}: control must stay");
     assert_eq!(op.effect() == Effect::Nests, !op.blocks().is_empty(), "{op:?}");
-    assert_eq!(op.effect() == Effect::Jumps, op.is_terminator(), "{op:?}");
+    assert_eq!(op.effect() == Effect::Jumps, op.ends_block(), "{op:?}");
 }
 
 #[test]

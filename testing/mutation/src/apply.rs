@@ -50,7 +50,7 @@ pub fn probed(module: &Module, function: FuncId, mutation: &Mutation) -> Option<
     let cond = edited.inst(differ).result?;
     let (then, otherwise) = (edited.add_block(), edited.add_block());
     trap(edited, then, mutation.loc);
-    let branch = add(edited, Op::If { cond, then, otherwise }, None);
+    let branch = add(edited, Op::branch(cond, then, otherwise), None);
     inserted.extend([other, differ, branch]);
     insert(edited, mutation, 1, &inserted);
     Some(module)

@@ -1,153 +1,139 @@
 //! Constant trip counts, found by evaluating the exit test for each value of the counter.
 
-use rustc_hash::FxHashSet;
-
-use super::{CountedLoops, walk_insts};
-use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use anymetal_ir::{Block, Inst, Local, Op, Type, Value};
+use super::{ExitTest, as_exit_test, exit_test, walk_insts};
+use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary, mask};
+use anymetal_ir::{Function, Inst, Op, Type, Value, ValueDef, Values};
 
 /// Maximum trip count of a loop that is unrolled.
 const MAX_TRIPS: usize = 32;
 
-/// A loop with a constant trip count.
+/// A loop with a constant trip count, and with one continue, which ends its body.
 #[derive(Debug)]
 pub struct ConstantTrips {
     /// The exit test: the `if` that leaves the loop.
     pub test: Inst,
+    /// Whether the test precedes everything else in an iteration; it ends the iteration otherwise.
+    pub is_tested_first: bool,
+    /// What the test passes to the loop's results.
+    pub results: Values,
     /// Complete executions of the body.
     pub trip_count: usize,
+    /// The counter: a parameter of the loop.
+    pub counter: Value,
     /// The counter's next value.
     pub next: Value,
-    /// The loads of the counter.
-    pub loads: FxHashSet<Value>,
+    /// The continue.
+    pub last: Inst,
+    /// What the continue passes to the next iteration.
+    pub passed: Values,
 }
 
-impl CountedLoops<'_> {
-    /// The loop, if the exit test at its beginning or end leaves after a constant, small number of
-    /// iterations. `before`: the instructions before the loop in its block.
-    pub fn constant_trips(&self, inst: Inst, before: &[Inst]) -> Option<ConstantTrips> {
-        let (label, body, continuing) = self.function.as_loop(inst)?;
-        let (test, tested_first) = match self.exit_test(inst) {
-            Some(test) => (test, true),
-            None => (self.as_exit_test(*self.function.block(continuing).last()?, label)?, false),
-        };
-        let counter = self.counter_in(test.cond, 0)?;
-        let next = self.only_store_in(counter, inst, continuing)?;
-        let expression = Expression { loops: self, current: self.current_loads(counter, body, continuing) };
-        let mut value = self.function.as_const(self.stored_before(counter, before)?)?;
-        let mut trip_count = 0;
-        loop {
-            let done = (expression.evaluate(test.cond, value, 0)? != 0) == test.leaves_when;
-            if tested_first && done {
-                break;
-            }
-            trip_count += 1;
-            if trip_count > MAX_TRIPS {
-                return None;
-            }
-            value = expression.evaluate(next, value, 0)?;
-            if !tested_first && done {
-                break;
-            }
+/// The loop, if the exit test at its beginning or end leaves after a constant, small number of iterations.
+pub fn constant_trips(function: &Function, inst: Inst) -> Option<ConstantTrips> {
+    let Op::Loop { label, ref inits, body, .. } = function.inst(inst).op else {
+        // Some other instruction.
+        return None;
+    };
+    let [.., before_last, last] = *function.block(body) else {
+        // A body without both a test and a continue.
+        return None;
+    };
+    let Op::Continue(_, passed) = &function.inst(last).op else {
+        // The body ends in another way.
+        return None;
+    };
+    let (test, is_tested_first) = match exit_test(function, inst) {
+        Some(test) => (test, true),
+        None => (as_exit_test(function, before_last, label)?, false),
+    };
+    let mut continues = 0;
+    walk_insts(function, body, &mut |inst| {
+        continues += usize::from(matches!(function.inst(inst).op, Op::Continue(of, _) if of == label));
+    });
+    let (counter, n) = counter_in(function, inst, test.cond, 0)?;
+    let next = passed[n];
+    let mut value = function.as_const(inits[n]).filter(|_| continues == 1)?;
+    let mut trip_count = 0;
+    loop {
+        let done = (evaluate(function, test.cond, (counter, value), 0)? != 0) == test.leaves_when;
+        if is_tested_first && done {
+            break;
         }
-        Some(ConstantTrips { test: test.inst, trip_count, next, loads: expression.current })
-    }
-
-    /// The one variable that a condition reads.
-    fn counter_in(&self, value: Value, depth: usize) -> Option<Local> {
-        const MAX_DEPTH: usize = 6;
-        let op = self.function.def(value)?;
-        match op {
-            Op::Load { ptr, .. } => self.variables.at(*ptr),
-            _ if depth >= MAX_DEPTH => None,
-            Op::Unary(..) | Op::Binary(..) | Op::Compare(..) | Op::Cast(..) => {
-                let mut found = None;
-                let mut several = false;
-                op.for_each_operand(|operand| {
-                    if let Some(local) = self.counter_in(operand, depth + 1) {
-                        several |= found.is_some_and(|other| other != local);
-                        found = Some(local);
-                    }
-                });
-                found.filter(|_| !several)
-            }
-            _ => None,
+        trip_count += 1;
+        if trip_count > MAX_TRIPS {
+            return None;
+        }
+        value = evaluate(function, next, (counter, value), 0)?;
+        if !is_tested_first && done {
+            break;
         }
     }
+    let results = results_at(function, test);
+    let (test, passed) = (test.inst, passed.clone());
+    Some(ConstantTrips { test, is_tested_first, results, trip_count, counter, next, last, passed })
+}
 
-    /// The loads in the loop that read the counter's value of the current iteration: all but those after the
-    /// store.
-    fn current_loads(&self, counter: Local, body: Block, continuing: Block) -> FxHashSet<Value> {
-        let mut loads = FxHashSet::default();
-        let mut note = |inst: Inst| {
-            let data = self.function.inst(inst);
-            if let (Op::Load { ptr, volatile: false, .. }, Some(result)) = (&data.op, data.result)
-                && self.variables.at(*ptr) == Some(counter)
-            {
-                loads.insert(result);
-            }
-        };
-        walk_insts(self.function, body, &mut note);
-        for &inst in self.function.block(continuing) {
-            match self.function.inst(inst).op {
-                Op::Store { ptr, .. } if self.variables.at(ptr) == Some(counter) => break,
-                _ => note(inst),
-            }
-        }
-        loads
+/// What the break of an exit test passes.
+fn results_at(function: &Function, test: ExitTest) -> Values {
+    let Op::If { then, otherwise, .. } = function.inst(test.inst).op else {
+        unreachable!("{} is an exit test, so it is a branch", test.inst)
+    };
+    let leaving = if test.leaves_when { then } else { otherwise };
+    let last = *function.block(leaving).last().expect("the leaving arm of an exit test breaks");
+    function.inst(last).op.passed().iter().copied().collect()
+}
+
+/// The one parameter of the loop that a condition depends on, and its number.
+fn counter_in(function: &Function, inst: Inst, value: Value, depth: usize) -> Option<(Value, usize)> {
+    const MAX_DEPTH: usize = 6;
+    if let ValueDef::LoopParam(of, n) = function.values[value.index()].def {
+        return (of == inst).then_some((value, n as usize));
     }
-
-    /// The value of the loop's only store to the counter, if it is directly in the continuing block.
-    fn only_store_in(&self, counter: Local, inst: Inst, continuing: Block) -> Option<Value> {
-        let stored = self.only_store(counter, inst)?;
-        let is_here = |inst: &Inst| matches!(self.function.inst(*inst).op, Op::Store { ptr, value, .. } if value == stored && self.variables.at(ptr) == Some(counter));
-        self.function.block(continuing).iter().any(is_here).then_some(stored)
+    match function.def(value)? {
+        _ if depth >= MAX_DEPTH => None,
+        op @ (Op::Unary(..) | Op::Binary(..) | Op::Compare(..) | Op::Cast(..)) => {
+            let mut found = None;
+            let mut several = false;
+            op.for_each_operand(|operand| {
+                if let Some(counter) = counter_in(function, inst, operand, depth + 1) {
+                    several |= found.is_some_and(|other| other != counter);
+                    found = Some(counter);
+                }
+            });
+            found.filter(|_| !several)
+        }
+        _ => None,
     }
 }
 
-/// Evaluates expressions over constants and the counter.
-struct Expression<'a, 'f> {
-    loops: &'a CountedLoops<'f>,
-    /// The loads of the counter's current value.
-    current: FxHashSet<Value>,
-}
-
-impl Expression<'_, '_> {
-    /// The expression's value while the counter holds these bits.
-    fn evaluate(&self, value: Value, current: u64, depth: usize) -> Option<u64> {
-        const MAX_DEPTH: usize = 8;
-        let function = self.loops.function;
-        let scalar = match function.ty(value) {
-            Type::Scalar(scalar) if depth <= MAX_DEPTH => scalar,
-            _ => return None,
-        };
-        let operand = |value: Value| {
-            let operand_ty = function.ty(value).scalar()?;
-            let bits = self.evaluate(value, current, depth + 1)?;
-            assert_eq!(
-                bits & !anymetal_ir::eval::mask(operand_ty),
-                0,
-                "{bits:#x} does not fit {}",
-                operand_ty.name()
-            );
-            Some((operand_ty, bits))
-        };
-        match function.def(value)? {
-            Op::Const(bits) => Some(*bits),
-            Op::Load { .. } => {
-                self.current.contains(&value).then_some(current & anymetal_ir::eval::mask(scalar))
-            }
-            Op::Unary(op, a) => operand(*a).map(|(ty, a)| eval_unary(*op, ty, a)),
-            Op::Binary(op, a, b) => {
-                let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
-                Some(eval_binary(*op, ty, a, b))
-            }
-            Op::Compare(op, a, b) => {
-                let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
-                Some(u64::from(eval_compare(*op, ty, a, b)))
-            }
-            Op::Cast(op, a) => operand(*a).map(|(from, a)| eval_cast(*op, from, scalar, a)),
-            _ => None,
+/// The value of an expression over constants and the counter, which has these bits.
+fn evaluate(function: &Function, value: Value, counter: (Value, u64), depth: usize) -> Option<u64> {
+    const MAX_DEPTH: usize = 8;
+    let scalar = match function.ty(value) {
+        Type::Scalar(scalar) if depth <= MAX_DEPTH => scalar,
+        _ => return None,
+    };
+    if value == counter.0 {
+        return Some(counter.1 & mask(scalar));
+    }
+    let operand = |value: Value| {
+        let ty = function.ty(value).scalar()?;
+        let bits = evaluate(function, value, counter, depth + 1)?;
+        assert_eq!(bits & !mask(ty), 0, "{bits:#x} does not fit {}", ty.name());
+        Some((ty, bits))
+    };
+    match function.def(value)? {
+        Op::Const(bits) => Some(*bits),
+        Op::Unary(op, a) => operand(*a).map(|(ty, a)| eval_unary(*op, ty, a)),
+        Op::Binary(op, a, b) => {
+            let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
+            Some(eval_binary(*op, ty, a, b))
         }
+        Op::Compare(op, a, b) => {
+            let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
+            Some(u64::from(eval_compare(*op, ty, a, b)))
+        }
+        Op::Cast(op, a) => operand(*a).map(|(from, a)| eval_cast(*op, from, scalar, a)),
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@
 mod constant_trips;
 mod trip_counts;
 
-pub use constant_trips::ConstantTrips;
+pub use constant_trips::{ConstantTrips, constant_trips};
 pub use trip_counts::{CounterRange, TripCounts};
 
 use super::{Variables, walk_insts};
@@ -72,6 +72,27 @@ impl CountedLoop {
     }
 }
 
+/// The exit test that precedes everything with a side effect in the loop's body.
+fn exit_test(function: &Function, inst: Inst) -> Option<ExitTest> {
+    let (label, body, _) = function.as_loop(inst)?;
+    let has_effect = |inst: &&Inst| function.inst(**inst).op.has_side_effects();
+    let first = *function.block(body).iter().find(has_effect)?;
+    as_exit_test(function, first, label)
+}
+
+/// The instruction as an exit test of the loop with the label: an `if` that does nothing but leave.
+fn as_exit_test(function: &Function, inst: Inst, label: Label) -> Option<ExitTest> {
+    let Op::If { cond, then, otherwise, .. } = function.inst(inst).op else {
+        // Some other instruction.
+        return None;
+    };
+    let [then, otherwise] = [then, otherwise].map(|block| function.block(block));
+    let leaves = |insts: &[Inst]| matches!(insts, [only] if matches!(function.inst(*only).op, Op::Break(of, _) if of == label));
+    let leaves_when = leaves(then) && otherwise.is_empty();
+    let is_test = leaves_when || then.is_empty() && leaves(otherwise);
+    is_test.then_some(ExitTest { inst, cond, leaves_when })
+}
+
 /// Recognises counted loops of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedLoops<'a> {
@@ -87,24 +108,12 @@ impl<'a> CountedLoops<'a> {
 
     /// The exit test that precedes everything with a side effect in the loop's body.
     pub fn exit_test(&self, inst: Inst) -> Option<ExitTest> {
-        let (label, body, _) = self.function.as_loop(inst)?;
-        let has_effect = |inst: &&Inst| self.function.inst(**inst).op.has_side_effects();
-        let first = *self.function.block(body).iter().find(has_effect)?;
-        self.as_exit_test(first, label)
+        exit_test(self.function, inst)
     }
 
     /// The instruction as an exit test of the loop with the label: an `if` that does nothing but leave.
     pub fn as_exit_test(&self, inst: Inst, label: Label) -> Option<ExitTest> {
-        let Op::If { cond, then, otherwise } = self.function.inst(inst).op else {
-            // Some other instruction.
-            return None;
-        };
-        let [then, otherwise] = [then, otherwise].map(|block| self.function.block(block));
-        let leaves =
-            |insts: &[Inst]| matches!(insts, [only] if self.function.inst(*only).op == Op::Break(label));
-        let leaves_when = leaves(then) && otherwise.is_empty();
-        let is_test = leaves_when || then.is_empty() && leaves(otherwise);
-        is_test.then_some(ExitTest { inst, cond, leaves_when })
+        as_exit_test(self.function, inst, label)
     }
 
     /// The variable that the test compares with something else, if it does.
@@ -184,7 +193,7 @@ impl<'a> CountedLoops<'a> {
         let (mut writes, mut continues) = (0, false);
         self.each(inst, &mut |inst| {
             writes += usize::from(self.writes(inst, counter));
-            continues |= self.function.inst(inst).op == Op::Continue(label);
+            continues |= self.function.inst(inst).op == Op::continue_(label);
         });
         let stored = |block: Block| {
             self.function.block(block).iter().find_map(|&inst| match self.function.inst(inst).op {

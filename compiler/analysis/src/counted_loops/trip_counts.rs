@@ -66,7 +66,7 @@ impl<'a> TripCounts<'a> {
         let first = self.loops.exit_test(inst).map(|test| test.inst);
         for &inst in function.block(body) {
             let mut continues = false;
-            self.loops.each(inst, &mut |inst| continues |= function.inst(inst).op == Op::Continue(label));
+            self.loops.each(inst, &mut |inst| continues |= function.inst(inst).op == Op::continue_(label));
             if continues {
                 break;
             }

@@ -96,7 +96,7 @@ impl<'a> Interior<'a> {
         for &inst in insts {
             let op = &self.facts.function.inst(inst).op;
             match op {
-                Op::If { cond, then, otherwise } => {
+                Op::If { cond, then, otherwise, .. } => {
                     let block: Block = if self.truth(*cond, DEPTH)? { *then } else { *otherwise };
                     let function = self.facts.function;
                     self.follow(function.block(block))?;

@@ -130,14 +130,14 @@ impl Pass<'_> {
         let function = self.function;
         match &function.inst(inst).op {
             Op::Return(_) => self.empty.clone(),
-            Op::Break(label) => self.target(*label).at_break.clone(),
-            Op::Continue(label) => self.target(*label).at_continue.clone(),
+            Op::Break(label, _) => self.target(*label).at_break.clone(),
+            Op::Continue(label, _) => self.target(*label).at_continue.clone(),
             Op::If { then, otherwise, .. } => {
                 let mut result = self.block(*then, live.clone());
                 result.unite(&self.block(*otherwise, live));
                 result
             }
-            Op::Scope { label, body } => {
+            Op::Scope { label, body, .. } => {
                 self.push(*label, &live, &live);
                 let result = self.block(*body, live);
                 self.targets.pop();
@@ -152,7 +152,7 @@ impl Pass<'_> {
                 self.targets.pop();
                 result
             }
-            Op::Loop { label, body, continuing } => self.endless(*label, *body, *continuing, &live),
+            Op::Loop { label, body, continuing, .. } => self.endless(*label, *body, *continuing, &live),
             op => {
                 self.simple(inst, op, &mut live);
                 live

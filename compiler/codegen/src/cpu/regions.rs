@@ -48,7 +48,7 @@ impl GroupLevel {
         let mut found = Found::default();
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
-            if let Op::Break(label) | Op::Continue(label) = op {
+            if let Op::Break(label, _) | Op::Continue(label, _) = op {
                 found.group_jump |= labels.iter().any(|&(known, group)| known == *label && group);
             }
             let label = match op {

@@ -113,6 +113,8 @@ impl<'a> Alignment<'a> {
         let of = |value| self.zeros(value, depth);
         let zeros = match &self.function.values[value.index()].def {
             ValueDef::Param(index) => self.of_argument(*index as usize).trailing_zeros(),
+            // Any of the values that are passed to it.
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => 0,
             ValueDef::Inst(inst) => match &self.function.inst(*inst).op {
                 Op::Const(bits) => bits.trailing_zeros(),
                 Op::Load { ptr, .. } => self.of_load(value, *ptr),

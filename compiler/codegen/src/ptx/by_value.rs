@@ -91,6 +91,7 @@ pub(super) fn place_in_argument(function: &Function, pointer: Value) -> Option<(
                 }
                 _ => return None,
             },
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
         }
     }
 }
@@ -105,6 +106,7 @@ fn argument_of(function: &Function, pointer: Value) -> Option<usize> {
                 Op::PtrAdd { base, .. } => pointer = base,
                 _ => return None,
             },
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
         }
     }
 }

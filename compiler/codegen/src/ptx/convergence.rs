@@ -131,7 +131,7 @@ impl Marker<'_> {
             let op = &self.function.inst(inst).op;
             contents.exchanges |= (self.needs_lanes)(op);
             contents.returns |= matches!(op, Op::Return(_));
-            if let Op::Break(label) | Op::Continue(label) = op
+            if let Op::Break(label, _) | Op::Continue(label, _) = op
                 && !inner.contains(label)
             {
                 exits.push(*label);
@@ -154,8 +154,8 @@ impl Marker<'_> {
         for &inst in self.function.block(block) {
             let op = &self.function.inst(inst).op;
             match op {
-                Op::Break(label) | Op::Continue(label) if inner.contains(label) => continue,
-                Op::Break(_) | Op::Continue(_) | Op::Return(_) => out.push(varying),
+                Op::Break(label, _) | Op::Continue(label, _) if inner.contains(label) => continue,
+                Op::Break(..) | Op::Continue(..) | Op::Return(_) => out.push(varying),
                 _ => {}
             }
             let condition = match op {

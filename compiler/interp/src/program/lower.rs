@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_analysis::{PointerSlots, waiting_loops};
+use anymetal_analysis::{PointerSlots, waiting_loops, walk_insts};
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -105,6 +105,8 @@ enum Region {
 
 struct Open {
     region: Region,
+    /// The construct that the region belongs to; `None` for the body.
+    construct: Option<Inst>,
     block: Block,
     next: usize,
     label: Option<Label>,
@@ -132,6 +134,8 @@ pub(super) struct Lowering<'a> {
     pub(super) slots: PointerSlots,
     /// Loops that may wait for another thread.
     waiting: BTreeSet<Inst>,
+    /// The labelled constructs, of which jumps need the parameters and results.
+    labelled: FxHashMap<Label, Inst>,
 }
 
 /// Lowers a function. A kernel's parameters are the arguments' regions.
@@ -161,6 +165,7 @@ pub(super) fn lower(
         promoted: Promoted::default(),
         slots: PointerSlots::of(function),
         waiting: waiting_loops(module, function),
+        labelled: FxHashMap::default(),
     };
     lowering.parameters();
     let fixed = lowering.promote();
@@ -196,7 +201,56 @@ impl Lowering<'_> {
     fn promote(&mut self) -> u32 {
         let function = self.function;
         self.promoted = Promoted::new(function, |ty| self.fresh(ty));
+        self.constructs();
         self.virtuals
+    }
+
+    /// Then parameters of loops and results of constructs: each lane stores what it passes, as to a variable.
+    fn constructs(&mut self) {
+        let function = self.function;
+        walk_insts(function, function.body, &mut |inst| {
+            let op = &function.inst(inst).op;
+            if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
+                self.labelled.insert(*label, inst);
+            }
+            for &value in op.params().iter().chain(op.results()) {
+                let components = self.fresh(function.ty(value));
+                self.define(value, components);
+            }
+        });
+    }
+
+    /// Passes values to parameters or results, all at once: one of them may be the other's new value.
+    fn pass(&mut self, values: &[Value], targets: &[Value]) {
+        let overwrites = |n: usize| values[n + 1..].contains(&targets[n]);
+        let needs_copies = (0..values.len()).any(overwrites);
+        let mut moves = Vec::new();
+        for (&value, &target) in values.iter().zip(targets) {
+            let (from, to) = (self.components(value), self.components(target));
+            if value == target {
+                continue;
+            }
+            for (&src, &dst) in from.all().iter().zip(to.all()) {
+                let src = match needs_copies {
+                    true => {
+                        let copy = self.fresh_slot();
+                        self.emit(Step::Move { dst: copy, src });
+                        copy
+                    }
+                    false => src,
+                };
+                moves.push((dst, src));
+            }
+        }
+        for (dst, src) in moves {
+            self.emit(Step::Merge { dst, src });
+        }
+    }
+
+    /// Passes values to the results of a construct.
+    fn pass_to_results(&mut self, construct: Inst, values: &[Value]) {
+        let function = self.function;
+        self.pass(values, function.inst(construct).op.results());
     }
 
     /// Fresh components for a value of the type.
@@ -265,12 +319,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn enter(&mut self, region: Region, block: Block, label: Option<Label>) {
-        self.open.push(Open { region, block, next: 0, label, skips: Vec::new() });
+    fn enter(&mut self, region: Region, construct: Option<Inst>, block: Block, label: Option<Label>) {
+        self.open.push(Open { region, construct, block, next: 0, label, skips: Vec::new() });
     }
 
     fn body(&mut self) -> Result<(), InterpError> {
-        self.enter(Region::Body, self.function.body, None);
+        self.enter(Region::Body, None, self.function.body, None);
         while let Some(open) = self.open.last_mut() {
             if let Some(&inst) = self.function.block(open.block).get(open.next) {
                 open.next += 1;
@@ -285,9 +339,10 @@ impl Lowering<'_> {
     }
 
     fn instruction(&mut self, inst: Inst) -> Result<(), InterpError> {
-        let data = self.function.inst(inst);
+        let function = self.function;
+        let data = function.inst(inst);
         self.loc = data.loc;
-        let is_plain = data.op.blocks().is_empty() && !data.op.is_terminator();
+        let is_plain = data.op.blocks().is_empty() && !data.op.ends_block();
         // A lane has two elements of a matrix, made by one step; components of other vectors have their own.
         let components = if matches!(data.op, Op::Matrix(..)) { 2 } else { 1 };
         self.origin = StepOrigin {
@@ -295,30 +350,38 @@ impl Lowering<'_> {
             float_operations: components * data.op.float_operations(),
         };
         match &data.op {
-            Op::If { cond, then, otherwise } => {
+            Op::If { cond, then, otherwise, .. } => {
                 let branch = self.emit(Step::If { cond: self.scalar(*cond), otherwise: 0 });
-                self.enter(Region::Then { branch, otherwise: *otherwise }, *then, None);
+                self.enter(Region::Then { branch, otherwise: *otherwise }, Some(inst), *then, None);
             }
-            Op::Loop { label, body, continuing } => {
+            Op::Loop { label, inits, params, body, continuing, .. } => {
+                self.pass(inits, params);
                 let head = self.emit(Step::Loop);
                 let back = Step::Back { body: head + 1, waits: self.waiting.contains(&inst) };
-                self.enter(Region::LoopBody { continuing: *continuing, back }, *body, Some(*label));
+                let region = Region::LoopBody { continuing: *continuing, back };
+                self.enter(region, Some(inst), *body, Some(*label));
             }
             Op::Switch { label, .. } => {
                 self.emit(Step::Switch);
                 self.open_case(inst, 0, *label);
             }
-            Op::Scope { label, body } => {
+            Op::Scope { label, body, .. } => {
                 self.emit(Step::Scope);
-                self.enter(Region::Scope, *body, Some(*label));
+                self.enter(Region::Scope, Some(inst), *body, Some(*label));
             }
-            Op::Break(label) => {
+            Op::Break(label, values) => {
+                self.pass_to_results(self.labelled[label], values);
                 let frame = self.frame_of(*label);
                 self.emit_skipping(Step::Leave { frame, skip: 0 });
             }
-            Op::Continue(label) => {
+            Op::Continue(label, values) => {
+                self.pass(values, function.inst(self.labelled[label]).op.params());
                 let frame = self.frame_of(*label);
                 self.emit_skipping(Step::Continue { frame, skip: 0 });
+            }
+            Op::Yield(values) => {
+                let construct = self.open.last().and_then(|open| open.construct);
+                self.pass_to_results(construct.expect("a construct's block yields"), values);
             }
             Op::Return(value) => self.return_(*value),
             Op::Call(callee, args) => self.call(*callee, args, data.result),
@@ -381,7 +444,7 @@ impl Lowering<'_> {
         let Some(case) = cases.get(number) else {
             // After the last case comes the default.
             let step = self.emit(Step::Default { end: 0 });
-            self.enter(Region::Default { step }, *default, Some(label));
+            self.enter(Region::Default { step }, Some(inst), *default, Some(label));
             return;
         };
         let bits = self.element(*selector).bits();
@@ -389,7 +452,7 @@ impl Lowering<'_> {
         self.tables.case_values.extend(case.values.iter().map(|&v| v as u64 & (u64::MAX >> (64 - bits))));
         let values = SlotRange { start, len: case.values.len() as u32 };
         let step = self.emit(Step::Case { selector: self.scalar(*selector), values, next: 0 });
-        self.enter(Region::Case { inst, number, step }, case.body, Some(label));
+        self.enter(Region::Case { inst, number, step }, Some(inst), case.body, Some(label));
     }
 
     /// Ends a region whose block has been walked; may open the construct's next region.
@@ -406,7 +469,7 @@ impl Lowering<'_> {
                     self.emit_skipping(Step::EndIf { skip: 0 });
                 } else {
                     let marker = self.emit(Step::Else { end: 0 });
-                    self.enter(Region::Otherwise { marker }, otherwise, None);
+                    self.enter(Region::Otherwise { marker }, open.construct, otherwise, None);
                 }
             }
             Region::Otherwise { marker } => {
@@ -415,7 +478,7 @@ impl Lowering<'_> {
             }
             Region::LoopBody { continuing, back } => {
                 let marker = self.emit(Step::Continuing { end: 0 });
-                self.enter(Region::LoopContinuing { marker, back }, continuing, open.label);
+                self.enter(Region::LoopContinuing { marker, back }, open.construct, continuing, open.label);
             }
             Region::LoopContinuing { marker, back } => {
                 self.emit(back);

@@ -98,7 +98,7 @@ impl Op {
             Self::Matrix(MatrixOp::Store { .. }, _) => Effect::WritesMatrix,
             Self::Call(..) => Effect::Calls,
             Self::If { .. } | Self::Loop { .. } | Self::Switch { .. } | Self::Scope { .. } => Effect::Nests,
-            Self::Break(_) | Self::Continue(_) | Self::Return(_) => Effect::Jumps,
+            Self::Break(..) | Self::Continue(..) | Self::Yield(_) | Self::Return(_) => Effect::Jumps,
         }
     }
 

@@ -5,6 +5,8 @@ mod effects;
 mod math;
 mod threads;
 
+use thin_vec::ThinVec;
+
 use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, Scalar, ThreadgroupId, Type, Value};
 
 pub use arithmetic::{BinOp, CastOp, CmpOp, FpMode, UnOp};
@@ -13,6 +15,9 @@ pub use math::MathFn;
 pub use threads::{
     AtomicOp, BarrierScope, Combination, Combine, CombinedLanes, MatrixOp, PrefetchHint, Query, SimdOp,
 };
+
+/// The values that a jump passes, or that a construct defines. Mostly empty: it then takes one word.
+pub type Values = ThinVec<Value>;
 
 /// One case of a switch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -228,15 +233,24 @@ pub enum Op {
         then: Block,
         /// When false; may be an empty block.
         otherwise: Block,
+        /// Defined by the yields of both branches.
+        results: Values,
     },
     /// An endless loop.
     Loop {
         /// For break and continue.
         label: Label,
-        /// Runs first.
+        /// The parameters' values in the first iteration.
+        inits: Values,
+        /// The loop-carried values: of the current iteration. Visible in the body.
+        params: Values,
+        /// Runs first. In a loop with parameters it ends with a jump.
         body: Block,
-        /// Runs after the body and at `continue`; may break out (that is how `do … while` ends).
+        /// Runs after the body and at `continue`; may break out (that is how `do … while` ends). Empty in a
+        /// loop with parameters, whose continues start the next iteration.
         continuing: Block,
+        /// Defined by the breaks.
+        results: Values,
     },
     /// Multi-way branch on an integer.
     Switch {
@@ -248,6 +262,8 @@ pub enum Op {
         cases: Vec<SwitchCase>,
         /// When none matches; may be empty.
         default: Block,
+        /// Defined by the yields of the blocks, and by the breaks.
+        results: Values,
     },
     /// A region that can be left early.
     Scope {
@@ -255,11 +271,16 @@ pub enum Op {
         label: Label,
         /// The region.
         body: Block,
+        /// Defined by the yield of the body, and by the breaks.
+        results: Values,
     },
-    /// Leaves the loop, switch or scope.
-    Break(Label),
-    /// Goes to the loop's continuing block.
-    Continue(Label),
+    /// Leaves the loop, switch or scope, whose results get these values.
+    Break(Label, Values),
+    /// Goes to the loop's continuing block; in a loop with parameters, starts the next iteration with these
+    /// values.
+    Continue(Label, Values),
+    /// Ends a block of an `if`, switch or scope, whose results get these values.
+    Yield(Values),
     /// Leaves the function.
     Return(Option<Value>),
 }
@@ -269,8 +290,8 @@ macro_rules! visit_operands {
         match $op {
             Op::Const(_) | Op::Undef | Op::FunctionConstant(_) | Op::FunctionConstantDefined(_)
             | Op::LocalStart(_) | Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_)
-            | Op::Fence(None) | Op::Query(_) | Op::Barrier(_, None) | Op::Loop { .. } | Op::Scope { .. }
-            | Op::Break(_) | Op::Continue(_) | Op::Return(None) => {}
+            | Op::Fence(None) | Op::Query(_) | Op::Barrier(_, None) | Op::Scope { .. }
+            | Op::Return(None) => {}
             Op::Unary(_, a) | Op::Cast(_, a) | Op::Splat(a) | Op::Extract(a, _) | Op::AtomicLoad(a)
             | Op::Barrier(_, Some(a)) | Op::Return(Some(a)) => $f($($deref)? a),
             Op::Fence(Some(operands)) => {
@@ -290,6 +311,11 @@ macro_rules! visit_operands {
             }
             Op::Math(_, args) | Op::Compose(args) | Op::Simd(_, args) | Op::Matrix(_, args)
             | Op::Call(_, args) => {
+                for arg in args {
+                    $f($($deref)? arg);
+                }
+            }
+            Op::Loop { inits: args, .. } | Op::Break(_, args) | Op::Continue(_, args) | Op::Yield(args) => {
                 for arg in args {
                     $f($($deref)? arg);
                 }
@@ -327,14 +353,98 @@ impl Op {
         matches!(self, Op::Barrier(BarrierScope::Grid, _))
     }
 
-    /// Whether it ends its block.
+    /// Whether control never reaches what follows the block that it ends.
     pub fn is_terminator(&self) -> bool {
-        matches!(self, Self::Break(_) | Self::Continue(_) | Self::Return(_))
+        matches!(self, Self::Break(..) | Self::Continue(..) | Self::Return(_))
+    }
+
+    /// Whether nothing may follow it in its block.
+    pub fn ends_block(&self) -> bool {
+        self.is_terminator() || matches!(self, Self::Yield(_))
     }
 
     /// A scalar constant's bits for a boolean.
     pub fn bool_const(value: bool) -> Self {
         Self::Const(u64::from(value))
+    }
+
+    /// A break that passes no values.
+    pub fn break_(label: Label) -> Self {
+        Self::Break(label, Values::new())
+    }
+
+    /// A continue that passes no values.
+    pub fn continue_(label: Label) -> Self {
+        Self::Continue(label, Values::new())
+    }
+
+    /// An `if` without results.
+    pub fn branch(cond: Value, then: Block, otherwise: Block) -> Self {
+        Self::If { cond, then, otherwise, results: Values::new() }
+    }
+
+    /// A scope without results.
+    pub fn scope(label: Label, body: Block) -> Self {
+        Self::Scope { label, body, results: Values::new() }
+    }
+
+    /// A switch without results.
+    pub fn switch(label: Label, selector: Value, cases: Vec<SwitchCase>, default: Block) -> Self {
+        Self::Switch { label, selector, cases, default, results: Values::new() }
+    }
+
+    /// A loop without parameters and results.
+    pub fn endless(label: Label, body: Block, continuing: Block) -> Self {
+        let [inits, params, results] = [const { Values::new() }; 3];
+        Self::Loop { label, inits, params, body, continuing, results }
+    }
+
+    /// The results of a construct, in order.
+    pub fn results(&self) -> &[Value] {
+        match self {
+            Self::If { results, .. }
+            | Self::Loop { results, .. }
+            | Self::Switch { results, .. }
+            | Self::Scope { results, .. } => results,
+            _ => &[],
+        }
+    }
+
+    /// The results of a construct, to be changed.
+    pub fn results_mut(&mut self) -> Option<&mut Values> {
+        match self {
+            Self::If { results, .. }
+            | Self::Loop { results, .. }
+            | Self::Switch { results, .. }
+            | Self::Scope { results, .. } => Some(results),
+            _ => None,
+        }
+    }
+
+    /// The parameters of a loop, in order.
+    pub fn params(&self) -> &[Value] {
+        match self {
+            Self::Loop { params, .. } => params,
+            _ => &[],
+        }
+    }
+
+    /// Calls `f` for every parameter and result of a construct, to be replaced in place.
+    pub fn for_each_definition_mut(&mut self, mut f: impl FnMut(&mut Value)) {
+        if let Self::Loop { params, .. } = self {
+            params.iter_mut().for_each(&mut f);
+        }
+        if let Some(results) = self.results_mut() {
+            results.iter_mut().for_each(f);
+        }
+    }
+
+    /// The values that a jump passes.
+    pub fn passed(&self) -> &[Value] {
+        match self {
+            Self::Break(_, values) | Self::Continue(_, values) | Self::Yield(values) => values,
+            _ => &[],
+        }
     }
 
     /// Calls `f` for every operand.
@@ -383,8 +493,8 @@ impl Op {
             Self::Loop { label, .. }
             | Self::Switch { label, .. }
             | Self::Scope { label, .. }
-            | Self::Break(label)
-            | Self::Continue(label) => Some(label),
+            | Self::Break(label, _)
+            | Self::Continue(label, _) => Some(label),
             _ => None,
         }
     }
@@ -434,10 +544,10 @@ mod tests {
         let label = Label(0);
         let case = |block| SwitchCase { values: vec![i64::from(block)], body: Block(block) };
         let constructs = [
-            Op::If { cond: Value(0), then: Block(1), otherwise: Block(2) },
-            Op::Loop { label, body: Block(1), continuing: Block(2) },
-            Op::Switch { label, selector: Value(0), cases: vec![case(1), case(2)], default: Block(3) },
-            Op::Scope { label, body: Block(1) },
+            Op::branch(Value(0), Block(1), Block(2)),
+            Op::endless(label, Block(1), Block(2)),
+            Op::switch(label, Value(0), vec![case(1), case(2)], Block(3)),
+            Op::scope(label, Block(1)),
             Op::Fence(None),
         ];
         for mut op in constructs {

@@ -4,6 +4,7 @@ use super::lexer::Token;
 use super::{MAX_ID, Parsed, Parser};
 use crate::{
     Block, FpMode, Function, Inst, Label, Loc, LocalData, Op, SwitchCase, Type, Value, ValueData, ValueDef,
+    Values,
 };
 
 /// The function being read.
@@ -29,10 +30,11 @@ impl Body {
         Ok(())
     }
 
-    fn append(&mut self, block: Block, op: Op, result: Option<Value>, fp: FpMode, loc: Loc) {
+    fn append(&mut self, block: Block, op: Op, result: Option<Value>, fp: FpMode, loc: Loc) -> Inst {
         let inst = Inst(self.function.insts.len() as u32);
         self.function.insts.push(crate::InstData { op, result, fp, loc });
         self.function.blocks[block.index()].insts.push(inst);
+        inst
     }
 }
 
@@ -85,14 +87,71 @@ impl Parser<'_> {
         }
         while !self.eat('}')? {
             match self.token {
-                Token::Word("if") => self.if_else(body, block, depth)?,
-                Token::Word("loop") => self.endless_loop(body, block, depth)?,
-                Token::Word("switch") => self.switch(body, block, depth)?,
-                Token::Word("scope") => self.scope(body, block, depth)?,
-                _ => self.simple(body, block)?,
+                Token::Word("if" | "loop" | "switch" | "scope") => {
+                    self.construct(body, block, Values::new(), depth)?;
+                }
+                _ => self.statement(body, block, depth)?,
             }
         }
         Ok(())
+    }
+
+    /// A simple instruction, or a construct with results.
+    fn statement(&mut self, body: &mut Body, block: Block, depth: usize) -> Parsed<()> {
+        let Some(number) = self.peek_entity("v") else { return self.simple(body, block, None) };
+        self.bump()?;
+        if self.token != Token::Punct(':') {
+            self.expect('=')?;
+            return self.simple(body, block, Some(Value(number)));
+        }
+        let mut results = Values::new();
+        let mut types = Vec::new();
+        let mut value = Value(number);
+        loop {
+            self.expect(':')?;
+            types.push((value, self.ty()?));
+            results.push(value);
+            if !self.eat(',')? {
+                break;
+            }
+            value = Value(self.entity("v")?);
+        }
+        self.expect('=')?;
+        let inst = self.construct(body, block, results, depth)?;
+        self.define_all(body, &types, |n| ValueDef::Result(inst, n))
+    }
+
+    fn define_all(
+        &mut self,
+        body: &mut Body,
+        values: &[(Value, Type)],
+        def: impl Fn(u32) -> ValueDef,
+    ) -> Parsed<()> {
+        for (n, &(value, ty)) in (0..).zip(values) {
+            if let Err(message) = body.define(value, ValueData { ty, def: def(n) }) {
+                return self.error(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// A construct with results that the text after it may use. Its instruction is numbered before those
+    /// inside.
+    fn construct(&mut self, body: &mut Body, block: Block, results: Values, depth: usize) -> Parsed<Inst> {
+        let inst = body.append(block, Op::Fence(None), None, FpMode::default(), Loc::default());
+        let (mut op, loc) = match self.token {
+            Token::Word("if") => self.if_else(body, depth)?,
+            Token::Word("loop") => self.endless_loop(body, inst, depth)?,
+            Token::Word("switch") => self.switch(body, depth)?,
+            Token::Word("scope") => self.scope(body, depth)?,
+            _ => return self.expected("a construct"),
+        };
+        if let Some(of_construct) = op.results_mut() {
+            *of_construct = results;
+        }
+        let data = &mut body.function.insts[inst.index()];
+        (data.op, data.loc) = (op, loc);
+        Ok(inst)
     }
 
     fn nested(&mut self, body: &mut Body, depth: usize) -> Parsed<Block> {
@@ -102,29 +161,43 @@ impl Parser<'_> {
         Ok(block)
     }
 
-    fn if_else(&mut self, body: &mut Body, block: Block, depth: usize) -> Parsed<()> {
+    fn if_else(&mut self, body: &mut Body, depth: usize) -> Parsed<(Op, Loc)> {
         self.bump()?;
         let cond = self.value(body)?;
         let loc = self.loc()?;
         let then = self.nested(body, depth)?;
         let otherwise =
             if self.eat_word("else")? { self.nested(body, depth)? } else { body.function.add_block() };
-        body.append(block, Op::If { cond, then, otherwise }, None, FpMode::default(), loc);
-        Ok(())
+        Ok((Op::branch(cond, then, otherwise), loc))
     }
 
-    fn endless_loop(&mut self, body: &mut Body, block: Block, depth: usize) -> Parsed<()> {
+    fn endless_loop(&mut self, body: &mut Body, inst: Inst, depth: usize) -> Parsed<(Op, Loc)> {
         self.bump()?;
         let label = self.label(body)?;
+        let (mut inits, mut types) = (Values::new(), Vec::new());
+        if self.eat('(')? {
+            loop {
+                let value = Value(self.entity("v")?);
+                self.expect(':')?;
+                types.push((value, self.ty()?));
+                self.expect('=')?;
+                inits.push(self.value(body)?);
+                if !self.eat(',')? {
+                    break;
+                }
+            }
+            self.expect(')')?;
+        }
+        self.define_all(body, &types, |n| ValueDef::LoopParam(inst, n))?;
+        let params = types.iter().map(|&(value, _)| value).collect();
         let loc = self.loc()?;
         let inner = self.nested(body, depth)?;
         let continuing =
             if self.eat_word("continuing")? { self.nested(body, depth)? } else { body.function.add_block() };
-        body.append(block, Op::Loop { label, body: inner, continuing }, None, FpMode::default(), loc);
-        Ok(())
+        Ok((Op::Loop { label, inits, params, body: inner, continuing, results: Values::new() }, loc))
     }
 
-    fn switch(&mut self, body: &mut Body, block: Block, depth: usize) -> Parsed<()> {
+    fn switch(&mut self, body: &mut Body, depth: usize) -> Parsed<(Op, Loc)> {
         self.bump()?;
         let label = self.label(body)?;
         let selector = self.value(body)?;
@@ -139,28 +212,18 @@ impl Parser<'_> {
         }
         self.expect_word("default")?;
         let default = self.nested(body, depth)?;
-        body.append(block, Op::Switch { label, selector, cases, default }, None, FpMode::default(), loc);
-        Ok(())
+        Ok((Op::switch(label, selector, cases, default), loc))
     }
 
-    fn scope(&mut self, body: &mut Body, block: Block, depth: usize) -> Parsed<()> {
+    fn scope(&mut self, body: &mut Body, depth: usize) -> Parsed<(Op, Loc)> {
         self.bump()?;
         let label = self.label(body)?;
         let loc = self.loc()?;
         let inner = self.nested(body, depth)?;
-        body.append(block, Op::Scope { label, body: inner }, None, FpMode::default(), loc);
-        Ok(())
+        Ok((Op::scope(label, inner), loc))
     }
 
-    fn simple(&mut self, body: &mut Body, block: Block) -> Parsed<()> {
-        let result = match self.peek_entity("v") {
-            Some(number) => {
-                self.bump()?;
-                self.expect('=')?;
-                Some(Value(number))
-            }
-            None => None,
-        };
+    fn simple(&mut self, body: &mut Body, block: Block, result: Option<Value>) -> Parsed<()> {
         let (mut op, fp, literal) = self.operation(body)?;
         let mut ty = None;
         if result.is_some() {

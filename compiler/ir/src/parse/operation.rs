@@ -6,7 +6,7 @@ use super::{Parsed, Parser};
 use crate::op::{CastOp, CmpOp};
 use crate::{
     AtomicOp, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn, MatrixOp, Op,
-    Pieces, PrefetchHint, Query, SimdOp, ThreadgroupId, UnOp, Value,
+    Pieces, PrefetchHint, Query, SimdOp, ThreadgroupId, UnOp, Value, Values,
 };
 
 /// An operation, its float mode, and for `const` the spelling, to be read with the result's type.
@@ -163,19 +163,28 @@ impl Parser<'_> {
             }
             "break" => {
                 self.bump()?;
-                Ok(Op::Break(self.label(body)?))
+                Ok(Op::Break(self.label(body)?, self.passed(body)?))
             }
             "continue" => {
                 self.bump()?;
-                Ok(Op::Continue(self.label(body)?))
+                Ok(Op::Continue(self.label(body)?, self.passed(body)?))
+            }
+            "yield" => {
+                self.bump()?;
+                Ok(Op::Yield(self.passed(body)?))
             }
             "return" => {
                 self.bump()?;
-                let value = if self.returned_value_follows() { Some(self.value(body)?) } else { None };
+                let value = if self.peek_entity("v").is_some() { Some(self.value(body)?) } else { None };
                 Ok(Op::Return(value))
             }
             _ => self.expected("an operation"),
         }
+    }
+
+    /// The values that a jump passes. It ends its block, so values after it can only be its operands.
+    fn passed(&mut self, body: &Body) -> Parsed<Values> {
+        Ok(self.values(body)?.into_iter().collect())
     }
 
     /// The operands of a barrier or a fence, in parentheses; without parentheses none.
@@ -186,11 +195,6 @@ impl Parser<'_> {
         let values = self.values(body)?;
         self.expect(')')?;
         Ok(values)
-    }
-
-    /// A return ends its block, so a value after it can only be its operand.
-    fn returned_value_follows(&self) -> bool {
-        self.peek_entity("v").is_some()
     }
 
     fn named_entity(&mut self, name: &str) -> Parsed<Op> {

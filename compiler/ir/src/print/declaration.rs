@@ -63,14 +63,7 @@ pub(super) fn declarations(out: &mut String, module: &Module) -> fmt::Result {
 }
 
 pub(super) fn function_header(out: &mut String, function: &Function, number: usize) -> fmt::Result {
-    let params: Vec<String> = function
-        .params
-        .iter()
-        .map(|&param| match function.values.get(param.index()) {
-            Some(data) => format!("{param}: {}", data.ty),
-            None => format!("{param}: ?"),
-        })
-        .collect();
+    let params = super::instruction::typed(function, &function.params);
     write!(out, "func f{number} {} ({})", quoted(&function.name), params.join(", "))?;
     if let Some(ret) = function.ret {
         write!(out, " -> {ret}")?;

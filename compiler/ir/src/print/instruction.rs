@@ -58,8 +58,11 @@ fn operation(out: &mut String, op: &Op, ty: Option<Type>, fp: &str) -> fmt::Resu
         Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {
             unreachable!("constructs are printed region by region")
         }
-        Op::Break(label) => write!(out, "break {label}"),
-        Op::Continue(label) => write!(out, "continue {label}"),
+        Op::Break(label, values) => write!(out, "{}", format!("break {label} {}", list(values)).trim_end()),
+        Op::Continue(label, values) => {
+            write!(out, "{}", format!("continue {label} {}", list(values)).trim_end())
+        }
+        Op::Yield(values) => write!(out, "yield {}", list(values)),
         Op::Return(None) => write!(out, "return"),
         Op::Return(Some(value)) => write!(out, "return {value}"),
         _ => memory(out, op, fp),
@@ -147,6 +150,12 @@ fn constant(bits: u64, ty: Option<Type>) -> String {
         },
         _ => format!("{bits:#x}"),
     }
+}
+
+/// Values with their types, as definitions of a construct.
+pub(super) fn typed(function: &Function, values: &[Value]) -> Vec<String> {
+    let ty = |value: &Value| function.values.get(value.index()).map(|data| data.ty.to_string());
+    values.iter().map(|value| format!("{value}: {}", ty(value).unwrap_or_else(|| "?".to_owned()))).collect()
 }
 
 fn list(values: &[Value]) -> String {

@@ -145,21 +145,29 @@ impl FunctionPrinter<'_> {
         let loc = instruction::loc_suffix(data.loc);
         let mut regions: Vec<(String, Block)> = Vec::new();
         let close = "}";
+        let results = match data.op.results() {
+            [] => String::new(),
+            results => format!("{} = ", instruction::typed(self.function, results).join(", ")),
+        };
         match &data.op {
-            Op::If { cond, then, otherwise } => {
-                regions.push((format!("if {cond}{loc} {{"), *then));
+            Op::If { cond, then, otherwise, .. } => {
+                regions.push((format!("{results}if {cond}{loc} {{"), *then));
                 if !self.function.blocks.get(otherwise.index()).is_none_or(|block| block.insts.is_empty()) {
                     regions.push(("} else {".to_owned(), *otherwise));
                 }
             }
-            Op::Loop { label, body, continuing } => {
-                regions.push((format!("loop {label}{loc} {{"), *body));
+            Op::Loop { label, inits, params, body, continuing, .. } => {
+                let params = instruction::typed(self.function, params).into_iter().zip(inits);
+                let params: Vec<String> = params.map(|(param, init)| format!("{param} = {init}")).collect();
+                let params =
+                    if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
+                regions.push((format!("{results}loop {label}{params}{loc} {{"), *body));
                 if !self.function.blocks.get(continuing.index()).is_none_or(|block| block.insts.is_empty()) {
                     regions.push(("} continuing {".to_owned(), *continuing));
                 }
             }
-            Op::Switch { label, selector, cases, default } => {
-                let mut open = format!("switch {label} {selector}{loc} ");
+            Op::Switch { label, selector, cases, default, .. } => {
+                let mut open = format!("{results}switch {label} {selector}{loc} ");
                 for case in cases {
                     let values: Vec<_> = case.values.iter().map(i64::to_string).collect();
                     regions.push((format!("{open}case {} {{", values.join(", ")), case.body));
@@ -167,7 +175,9 @@ impl FunctionPrinter<'_> {
                 }
                 regions.push((format!("{open}default {{"), *default));
             }
-            Op::Scope { label, body } => regions.push((format!("scope {label}{loc} {{"), *body)),
+            Op::Scope { label, body, .. } => {
+                regions.push((format!("{results}scope {label}{loc} {{"), *body));
+            }
             _ => return false,
         }
         steps.push(rest);

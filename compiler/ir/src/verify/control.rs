@@ -16,8 +16,8 @@ pub(super) fn check(subject: &Subject<'_>, op: &Op) -> Checked {
             let given = value.map(|value| subject.ty(value));
             require(given == subject.function.ret, || "the function's result has another type".to_owned())?;
         }
-        // They have no operands.
-        Op::Loop { .. } | Op::Scope { .. } | Op::Break(_) | Op::Continue(_) => {}
+        // What they pass is checked with the blocks.
+        Op::Loop { .. } | Op::Scope { .. } | Op::Break(..) | Op::Continue(..) | Op::Yield(_) => {}
         _ => unreachable!("{op:?} is not control flow"),
     }
     subject.gives_nothing()

@@ -100,7 +100,7 @@ fn broken_tables_do_not_panic() {
     function.params.push(Value(7));
     // `Function::add_inst` refuses such operands.
     function.insts.push(crate::InstData {
-        op: Op::If { cond: Value(9), then: Block(0), otherwise: Block(5) },
+        op: Op::branch(Value(9), Block(0), Block(5)),
         result: None,
         fp: crate::FpMode::Safe,
         loc: crate::Loc::default(),
@@ -119,7 +119,7 @@ fn a_block_inside_itself_is_reported() {
     let mut function = Function::new("f", &[Type::BOOL], None);
     let cond = function.params[0];
     let inst = function.add_inst(
-        Op::If { cond, then: Block(0), otherwise: Block(0) },
+        Op::branch(cond, Block(0), Block(0)),
         None,
         crate::FpMode::Safe,
         crate::Loc::default(),
@@ -127,4 +127,42 @@ fn a_block_inside_itself_is_reported() {
     function.blocks[0].insts = vec![inst];
     let module = Module { functions: vec![function], ..Module::new() };
     assert_eq!(verify(&module).unwrap_err()[0].message, "b0 appears twice");
+}
+
+#[test]
+fn values_of_constructs() {
+    let cases = [
+        ("v9: i32 = if v3 {\nyield v1\n} else {\nyield v1\n}\nv10 = add v9, v9 : i32", "none"),
+        ("v9: i32 = if v3 {\nyield v1\n} else {\nreturn\n}", "none"),
+        ("v9: i32 = if v3 {\nyield v1\n}", "the block of a construct with results does not yield"),
+        ("v9: i32 = if v3 {\nyield v1\n} else {\nyield v2\n}", "v2 is passed to v9, which has another type"),
+        ("if v3 {\nyield v1\n}", "there are no results to yield"),
+        ("yield v1", "there are no results to yield"),
+        ("scope label0 {\nbreak label0 v1\n}", "1 values are passed to 0"),
+        ("v9: i32 = scope label0 {\nif v3 {\nbreak label0 v1\n}\nyield v1\n}", "none"),
+        ("v9: i32 = switch label0 v1 case 1 {\nyield v1\n} default {\nbreak label0 v1\n}", "none"),
+        ("v9: i32 = switch label0 v1 case 1 {\n} default {\nbreak label0 v1\n}", "the block of a construct"),
+        (
+            "v9: i32 = loop label0 (v8: i32 = v1) {\nif v3 {\nbreak label0 v8\n}\ncontinue label0 v1\n}",
+            "none",
+        ),
+        (
+            "loop label0 (v8: i32 = v1) {\nif v3 {\nbreak label0\n}\n}",
+            "the body of a loop with parameters ends",
+        ),
+        ("loop label0 (v8: i32 = v2) {\ncontinue label0 v1\n}", "v2 is passed to v8, which has another type"),
+        ("loop label0 (v8: i32 = v1) {\ncontinue label0\n}", "0 values are passed to 1"),
+        (
+            "loop label0 (v8: i32 = v1) {\ncontinue label0 v8\n} continuing {\nfence\n}",
+            "a loop with parameters has",
+        ),
+        (
+            "loop label0 (v8: i32 = v1) {\ncontinue label0 v8\n}\nv9 = add v8, v8 : i32",
+            "v8 is not defined here",
+        ),
+    ];
+    for (body, message) in cases {
+        let found = body_error(body);
+        assert!(found.starts_with(message), "{body}: {found}");
+    }
 }

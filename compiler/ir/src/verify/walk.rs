@@ -26,17 +26,30 @@ pub(super) fn check_function(module: &Module, function: &Function, errors: &mut 
             _ => walker.report(None, format!("{param} is not parameter {n}")),
         }
     }
-    walker.block(function.body, 0);
+    walker.block(function.body, End::Nothing, 0);
     assert!(walker.labels.is_empty(), "the walk has left every construct");
     assert!(walker.scope.len() <= function.params.len(), "only parameters are visible outside of the body");
 }
 
 /// A construct around the current block.
 #[derive(Clone, Copy)]
-struct Enclosing {
+struct Enclosing<'a> {
     label: Label,
-    /// Whether `continue` may name it here.
-    continues: bool,
+    /// What its breaks pass.
+    results: &'a [Value],
+    /// What its continues pass, if `continue` may name it here.
+    params: Option<&'a [Value]>,
+}
+
+/// How a block ends if not with a break, continue or return.
+#[derive(Clone, Copy)]
+enum End<'a> {
+    /// Control goes on without a value.
+    Nothing,
+    /// With a yield of a value for each of these results.
+    Yield(&'a [Value]),
+    /// Not at all: the block of a loop with parameters.
+    Jump,
 }
 
 struct Walker<'a> {
@@ -50,10 +63,10 @@ struct Walker<'a> {
     seen_insts: Vec<bool>,
     seen_blocks: Vec<bool>,
     seen_labels: FxHashSet<Label>,
-    labels: Vec<Enclosing>,
+    labels: Vec<Enclosing<'a>>,
 }
 
-impl Walker<'_> {
+impl<'a> Walker<'a> {
     fn report(&mut self, inst: Option<Inst>, message: String) {
         let data = inst.and_then(|inst| self.function.insts.get(inst.index()));
         let loc = data.map(|data| data.loc).unwrap_or_default();
@@ -74,7 +87,7 @@ impl Walker<'_> {
         self.scope.push(value);
     }
 
-    fn block(&mut self, block: Block, depth: usize) {
+    fn block(&mut self, block: Block, end: End<'a>, depth: usize) {
         match self.seen_blocks.get_mut(block.index()) {
             None => return self.report(None, format!("{block} does not exist")),
             Some(seen) if *seen => return self.report(None, format!("{block} appears twice")),
@@ -93,9 +106,57 @@ impl Walker<'_> {
                 self.report(Some(inst), message);
             }
         }
+        if let Err(message) = self.end(insts.last().copied(), end) {
+            self.report(insts.last().copied(), message);
+        }
         for value in self.scope.drain(outer..) {
             self.defined[value.index()] = false;
         }
+    }
+
+    /// Checks how a block ends, by its last instruction.
+    fn end(&self, last: Option<Inst>, end: End<'_>) -> Checked {
+        // An instruction that does not exist is reported as such.
+        let op = last.and_then(|inst| self.function.insts.get(inst.index())).map(|data| &data.op);
+        match (op, end) {
+            (Some(Op::Yield(values)), End::Yield(results)) if !results.is_empty() => {
+                self.passes(values, results)
+            }
+            (Some(Op::Yield(_)), _) => Err("there are no results to yield".to_owned()),
+            (Some(op), _) if op.is_terminator() => Ok(()),
+            (_, End::Yield([]) | End::Nothing) => Ok(()),
+            (_, End::Yield(_)) => Err("the block of a construct with results does not yield".to_owned()),
+            (_, End::Jump) => Err("the body of a loop with parameters ends without a jump".to_owned()),
+        }
+    }
+
+    /// Checks that the values fit what they become.
+    fn passes(&self, values: &[Value], targets: &[Value]) -> Checked {
+        require(values.len() == targets.len(), || {
+            format!("{} values are passed to {}", values.len(), targets.len())
+        })?;
+        for (&value, &target) in values.iter().zip(targets) {
+            // Values that do not exist are reported where they are used or defined.
+            let [of_value, of_target] =
+                [value, target].map(|value| self.function.values.get(value.index()).map(|data| data.ty));
+            require(of_value == of_target, || {
+                format!("{value} is passed to {target}, which has another type")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Checks the table's entries of the values that a construct defines.
+    fn definitions(&self, values: &[Value], def: impl Fn(u32) -> ValueDef) -> Checked {
+        for (n, &value) in (0..).zip(values) {
+            let data = self.function.values.get(value.index());
+            let data = data.ok_or_else(|| format!("{value} does not exist"))?;
+            require(data.def == def(n), || format!("{value} is defined elsewhere"))?;
+            if let Type::Vector(_, n) = data.ty {
+                require((2..=4).contains(&n), || format!("a vector cannot have {n} elements"))?;
+            }
+        }
+        Ok(())
     }
 
     fn instruction(&mut self, inst: Inst, last: bool, depth: usize) -> Checked {
@@ -114,10 +175,11 @@ impl Walker<'_> {
             Some(result) => Some(self.result_type(inst, result)?),
             None => None,
         };
-        require(last || !data.op.is_terminator(), || "the block goes on after its end".to_owned())?;
+        require(last || !data.op.ends_block(), || "the block goes on after its end".to_owned())?;
         check_instruction(&Subject { module: self.module, function: self.function, result }, &data.op)?;
         self.constructs(inst, depth)?;
-        if let Some(result) = data.result {
+        self.definitions(data.op.results(), |n| ValueDef::Result(inst, n))?;
+        for result in self.function.results(inst) {
             self.define(result);
         }
         Ok(())
@@ -147,44 +209,68 @@ impl Walker<'_> {
     fn constructs(&mut self, inst: Inst, depth: usize) -> Checked {
         let function = self.function;
         match &function.inst(inst).op {
-            Op::Break(label) => {
-                require(self.labels.iter().any(|l| l.label == *label), || format!("{label} is not around"))
+            Op::Break(label, values) => {
+                let around = self.labels.iter().find(|around| around.label == *label);
+                let around = around.ok_or_else(|| format!("{label} is not around"))?;
+                self.passes(values, around.results)
             }
-            Op::Continue(label) => {
-                let found = self.labels.iter().any(|l| l.label == *label && l.continues);
-                require(found, || format!("{label} is not a loop around, outside its continuing block"))
+            Op::Continue(label, values) => {
+                let around = self.labels.iter().find(|around| around.label == *label);
+                let params = around.and_then(|around| around.params);
+                let params = params
+                    .ok_or_else(|| format!("{label} is not a loop around, outside its continuing block"))?;
+                self.passes(values, params)
             }
-            Op::Loop { label, body, continuing } => {
-                self.labelled(*label, true, &[*body], depth)?;
-                self.inside(*label, false, &[*continuing], depth);
+            Op::Loop { label, inits, params, body, continuing, results } => {
+                self.passes(inits, params)?;
+                self.definitions(params, |n| ValueDef::LoopParam(inst, n))?;
+                let outer = self.scope.len();
+                params.iter().for_each(|&param| self.define(param));
+                let end = if params.is_empty() { End::Nothing } else { End::Jump };
+                let around = Enclosing { label: *label, results, params: Some(params) };
+                self.labelled(around, &[*body], end, depth)?;
+                for value in self.scope.drain(outer..) {
+                    self.defined[value.index()] = false;
+                }
+                let is_empty =
+                    self.function.blocks.get(continuing.index()).is_none_or(|block| block.insts.is_empty());
+                require(params.is_empty() || is_empty, || {
+                    "a loop with parameters has a continuing block".to_owned()
+                })?;
+                self.inside(Enclosing { params: None, ..around }, &[*continuing], End::Nothing, depth);
                 Ok(())
             }
-            Op::Switch { label, cases, default, .. } => {
+            Op::Switch { label, cases, default, results, .. } => {
                 let mut blocks: Vec<Block> = cases.iter().map(|case| case.body).collect();
                 blocks.push(*default);
-                self.labelled(*label, false, &blocks, depth)
+                let around = Enclosing { label: *label, results, params: None };
+                self.labelled(around, &blocks, End::Yield(results), depth)
             }
-            Op::Scope { label, body } => self.labelled(*label, false, &[*body], depth),
-            Op::If { then, otherwise, .. } => {
-                self.block(*then, depth + 1);
-                self.block(*otherwise, depth + 1);
+            Op::Scope { label, body, results } => {
+                let around = Enclosing { label: *label, results, params: None };
+                self.labelled(around, &[*body], End::Yield(results), depth)
+            }
+            Op::If { then, otherwise, results, .. } => {
+                self.block(*then, End::Yield(results), depth + 1);
+                self.block(*otherwise, End::Yield(results), depth + 1);
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    fn labelled(&mut self, label: Label, continues: bool, blocks: &[Block], depth: usize) -> Checked {
+    fn labelled(&mut self, around: Enclosing<'a>, blocks: &[Block], end: End<'a>, depth: usize) -> Checked {
+        let label = around.label;
         require(label.0 < self.function.labels, || format!("{label} does not exist"))?;
         require(self.seen_labels.insert(label), || format!("{label} belongs to two constructs"))?;
-        self.inside(label, continues, blocks, depth);
+        self.inside(around, blocks, end, depth);
         Ok(())
     }
 
-    fn inside(&mut self, label: Label, continues: bool, blocks: &[Block], depth: usize) {
-        self.labels.push(Enclosing { label, continues });
+    fn inside(&mut self, around: Enclosing<'a>, blocks: &[Block], end: End<'a>, depth: usize) {
+        self.labels.push(around);
         for &block in blocks {
-            self.block(block, depth + 1);
+            self.block(block, end, depth + 1);
         }
         self.labels.pop();
     }
@@ -283,6 +369,7 @@ fn check_instruction(subject: &Subject<'_>, op: &Op) -> Checked {
         | Op::Scope { .. }
         | Op::Break(..)
         | Op::Continue(..)
+        | Op::Yield(..)
         | Op::Return(..) => control::check(subject, op),
     }
 }

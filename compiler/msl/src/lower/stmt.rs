@@ -33,12 +33,12 @@ impl FunctionLowerer<'_, '_, '_> {
             StmtKind::Switch { selector, cases } => self.switch(selector, cases),
             StmtKind::Break => {
                 let label = self.targets.last().expect("a break is in a loop or switch").label;
-                self.b.push(ir::Op::Break(label));
+                self.b.push(ir::Op::break_(label));
             }
             StmtKind::Continue => {
                 let target = self.targets.iter().rev().find(|target| target.is_loop);
                 let label = target.expect("a continue is in a loop").label;
-                self.b.push(ir::Op::Continue(label));
+                self.b.push(ir::Op::continue_(label));
             }
             StmtKind::Return(value) => self.return_value(value.as_ref()),
             StmtKind::Fp(pragmas) => self.follow(*pragmas),
@@ -71,13 +71,13 @@ impl FunctionLowerer<'_, '_, '_> {
         });
         self.targets.pop();
         self.b.loc = loc;
-        self.b.push(ir::Op::Loop { label, body: main, continuing });
+        self.b.push(ir::Op::endless(label, main, continuing));
     }
 
     fn leave_unless(&mut self, cond: Option<&hir::Expr>, label: ir::Label) {
         if let Some(cond) = cond {
             let cond = self.value(cond);
-            self.branch(cond, |_| {}, |f| f.b.push(ir::Op::Break(label)));
+            self.branch(cond, |_| {}, |f| f.b.push(ir::Op::break_(label)));
         }
     }
 
@@ -101,7 +101,7 @@ impl FunctionLowerer<'_, '_, '_> {
         self.targets.pop();
         let default = default.unwrap_or_else(|| self.b.func.add_block());
         self.b.loc = loc;
-        self.b.push(ir::Op::Switch { label, selector, cases: lowered, default });
+        self.b.push(ir::Op::switch(label, selector, lowered, default));
     }
 
     fn return_value(&mut self, value: Option<&hir::Expr>) {

@@ -274,7 +274,7 @@ impl FunctionLowerer<'_, '_, '_> {
         let then = self.nested(then);
         let otherwise = self.nested(otherwise);
         self.b.loc = loc;
-        self.b.push(ir::Op::If { cond, then, otherwise });
+        self.b.push(ir::Op::branch(cond, then, otherwise));
     }
 
     /// Builds into a fresh block.

@@ -23,11 +23,13 @@ impl Folder<'_> {
         let count = insts.len();
         let mut out = Vec::with_capacity(count);
         let mut goes_on = true;
-        for (n, inst) in insts.into_iter().enumerate() {
+        for (n, &inst) in insts.iter().enumerate() {
             self.substitution.apply(&mut self.function.insts[inst.index()].op);
             goes_on = self.instruction(inst, &mut out, depth).goes_on;
             if !goes_on {
-                self.changed |= n + 1 < count;
+                if n + 1 < count {
+                    self.end_unreachable(&insts[n + 1..], &mut out);
+                }
                 break;
             }
         }
@@ -35,24 +37,55 @@ impl Folder<'_> {
         goes_on
     }
 
+    /// Ends a block of which the rest is never reached. A jump that passes values stays, as the form of its
+    /// construct requires it, but passes undefined ones.
+    fn end_unreachable(&mut self, rest: &[Inst], out: &mut Vec<Inst>) {
+        let &last = rest.last().expect("something follows");
+        let mut op = self.function.inst(last).op.clone();
+        let is_ended = out.last().is_some_and(|&inst| self.function.inst(inst).op.ends_block());
+        if is_ended || op.passed().is_empty() {
+            self.changed = true;
+            return;
+        }
+        let (fp, loc) = (self.function.inst(last).fp, self.function.inst(last).loc);
+        op.for_each_operand_mut(|value| {
+            if !matches!(self.function.def(*value), Some(Op::Undef)) {
+                self.changed = true;
+            }
+            let undef = self.function.add_inst(Op::Undef, Some(self.function.ty(*value)), fp, loc);
+            out.push(undef);
+            *value = self.function.result(undef);
+        });
+        self.function.replace_op(last, op);
+        if self.function.inst(last).op.is_terminator() {
+            self.count(last);
+        }
+        out.push(last);
+    }
+
     fn instruction(&mut self, inst: Inst, out: &mut Vec<Inst>, depth: usize) -> Left {
         let goes_on = match &self.function.inst(inst).op {
-            &Op::If { cond, then, otherwise } => match self.function.as_const(cond) {
+            &Op::If { cond, then, otherwise, .. } => match self.function.as_const(cond) {
                 Some(bits) => {
                     self.changed = true;
-                    self.splice(if bits != 0 { then } else { otherwise }, out, depth)
+                    let block = if bits != 0 { then } else { otherwise };
+                    let goes_on = self.block(block, depth + 1);
+                    self.splice(inst, block, out);
+                    goes_on
                 }
                 None => self.branch(inst, then, otherwise, out, depth),
             },
-            &Op::Loop { label, body, continuing } => self.endless(inst, label, body, continuing, out, depth),
-            &Op::Scope { label, body } => self.scope(inst, label, body, out, depth),
-            Op::Switch { label, selector, cases, default } => {
-                let (label, default, cases) = (*label, *default, cases.clone());
+            &Op::Loop { label, body, continuing, .. } => {
+                self.endless(inst, label, body, continuing, out, depth)
+            }
+            &Op::Scope { label, body, .. } => self.scope(inst, label, body, out, depth),
+            Op::Switch { label, selector, cases, default, results } => {
+                let (label, default, cases, results) = (*label, *default, cases.clone(), results.clone());
                 match self.selector(*selector) {
                     Some(value) => {
                         let case = cases.iter().find(|case| case.values.contains(&value));
                         let body = case.map_or(default, |case| case.body);
-                        self.function.insts[inst.index()].op = Op::Scope { label, body };
+                        self.function.insts[inst.index()].op = Op::Scope { label, body, results };
                         self.changed = true;
                         self.scope(inst, label, body, out, depth)
                     }
@@ -79,8 +112,8 @@ impl Folder<'_> {
 
     fn count(&mut self, inst: Inst) {
         match self.function.inst(inst).op {
-            Op::Break(label) => self.breaks[label.index()] += 1,
-            Op::Continue(label) => self.continues[label.index()] += 1,
+            Op::Break(label, _) => self.breaks[label.index()] += 1,
+            Op::Continue(label, _) => self.continues[label.index()] += 1,
             Op::Return(_) => {}
             ref op => unreachable!("{op:?} does not end a block"),
         }
@@ -90,11 +123,37 @@ impl Folder<'_> {
         self.function.block(block).is_empty()
     }
 
-    /// Folds the block and appends its instructions in place of the construct.
-    fn splice(&mut self, block: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
-        let goes_on = self.block(block, depth + 1);
-        out.append(&mut self.function.blocks[block.index()].insts);
-        goes_on
+    /// Appends the instructions of a folded block in place of its construct, whose results are what the block
+    /// yields.
+    fn splice(&mut self, construct: Inst, block: Block, out: &mut Vec<Inst>) {
+        let mut insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        if let Some(last) = insts.pop_if(|last| matches!(self.function.inst(*last).op, Op::Yield(_))) {
+            let results = self.function.inst(construct).op.results().to_vec();
+            let values = self.function.inst(last).op.passed().to_vec();
+            assert_eq!(results.len(), values.len(), "a yield has a value for each result of {construct}");
+            for (result, value) in results.into_iter().zip(values) {
+                self.substitution.replace(self.function, result, value);
+            }
+        }
+        out.append(&mut insts);
+    }
+
+    /// Replaces the parameters of a loop that runs once by their first values, in its folded body.
+    fn replace_params(&mut self, inst: Inst, body: Block) {
+        let Op::Loop { inits, params, .. } = self.function.inst(inst).op.clone() else {
+            unreachable!("{inst} is not a loop")
+        };
+        if params.is_empty() {
+            return;
+        }
+        for (&param, init) in params.iter().zip(inits) {
+            self.substitution.replace(self.function, param, init);
+        }
+        let mut inside = Vec::new();
+        walk_insts(self.function, body, &mut |inst| inside.push(inst));
+        for inst in inside {
+            self.substitution.apply(&mut self.function.insts[inst.index()].op);
+        }
     }
 
     fn branch(
@@ -117,10 +176,10 @@ impl Folder<'_> {
 
     fn scope(&mut self, inst: Inst, label: Label, body: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
         let mut goes_on = self.block(body, depth + 1);
-        goes_on |= self.end_at(body, Op::Break(label), depth);
+        goes_on |= self.end_at(body, Op::break_(label), depth) | self.yield_at_end(body, label);
         if self.breaks[label.index()] == 0 {
             self.changed = true;
-            out.append(&mut self.function.blocks[body.index()].insts);
+            self.splice(inst, body, out);
             return goes_on;
         }
         out.push(inst);
@@ -140,7 +199,7 @@ impl Folder<'_> {
         let mut goes_on = false;
         for &block in &blocks {
             goes_on |= self.block(block, depth + 1);
-            goes_on |= self.end_at(block, Op::Break(label), depth);
+            goes_on |= self.end_at(block, Op::break_(label), depth) | self.yield_at_end(block, label);
         }
         if blocks.iter().all(|&block| self.is_empty(block)) {
             self.changed = true;
@@ -160,7 +219,7 @@ impl Folder<'_> {
         depth: usize,
     ) -> bool {
         let mut body_goes_on = self.block(body, depth + 1);
-        body_goes_on |= self.end_at(body, Op::Continue(label), depth);
+        body_goes_on |= self.end_at(body, Op::continue_(label), depth);
         let continued = body_goes_on || self.continues[label.index()] > 0;
         if continued {
             self.block(continuing, depth + 1);
@@ -171,7 +230,7 @@ impl Folder<'_> {
         let only_breaks = {
             let mut insts =
                 self.function.block(continuing).iter().rev().map(|&inst| &self.function.inst(inst).op);
-            insts.next() == Some(&Op::Break(label)) && insts.all(|op| !op.has_side_effects())
+            insts.next() == Some(&Op::break_(label)) && insts.all(|op| !op.has_side_effects())
         };
         if continued && !only_breaks {
             out.push(inst);
@@ -184,14 +243,34 @@ impl Folder<'_> {
             self.function.blocks[continuing.index()].insts.clear();
         }
         self.changed = true;
-        self.function.insts[inst.index()].op = Op::Scope { label, body };
-        body_goes_on |= self.end_at(body, Op::Break(label), depth);
+        self.replace_params(inst, body);
+        let results = self.function.inst(inst).op.results().iter().copied().collect();
+        self.function.insts[inst.index()].op = Op::Scope { label, body, results };
+        body_goes_on |= self.end_at(body, Op::break_(label), depth) | self.yield_at_end(body, label);
         if self.breaks[label.index()] == 0 {
-            out.append(&mut self.function.blocks[body.index()].insts);
+            self.splice(inst, body, out);
             return body_goes_on;
         }
         out.push(inst);
         true
+    }
+
+    /// Turns the break with values at the end of a construct's block into a yield. Returns whether there was
+    /// one, so that control reaches the end.
+    fn yield_at_end(&mut self, block: Block, label: Label) -> bool {
+        let Some(&last) = self.function.block(block).last() else {
+            // Control reaches the end already.
+            return false;
+        };
+        match self.function.inst(last).op.clone() {
+            Op::Break(of, values) if of == label && !values.is_empty() => {
+                self.release_break(label);
+                self.function.replace_op(last, Op::Yield(values));
+                self.changed = true;
+                true
+            }
+            _ => false,
+        }
     }
 
     fn continues_become_breaks(&mut self, label: Label, body: Block) {
@@ -200,7 +279,7 @@ impl Folder<'_> {
         }
         let mut found = Vec::new();
         walk_insts(self.function, body, &mut |inst| {
-            if self.function.inst(inst).op == Op::Continue(label) {
+            if self.function.inst(inst).op == Op::continue_(label) {
                 found.push(inst);
             }
         });
@@ -210,7 +289,7 @@ impl Folder<'_> {
             "the continues of {label} in its loop"
         );
         for inst in found {
-            self.function.insts[inst.index()].op = Op::Break(label);
+            self.function.insts[inst.index()].op = Op::break_(label);
             self.breaks[label.index()] += 1;
             self.release_continue(label);
         }
@@ -244,6 +323,8 @@ impl Folder<'_> {
         while depth < MAX_MOVED_DEPTH {
             let insts = self.function.block(block);
             let guard = insts.iter().enumerate().find_map(|(at, &inst)| match self.function.inst(inst).op {
+                // What follows uses the results of a branch that has some.
+                Op::If { ref results, .. } if !results.is_empty() => None,
                 Op::If { then, otherwise, .. } if self.ends_with(then, jump) => Some((at, otherwise)),
                 Op::If { then, otherwise, .. } if self.ends_with(otherwise, jump) => Some((at, then)),
                 _ => None,
@@ -295,8 +376,8 @@ impl Folder<'_> {
             let op = &self.function.inst(last).op;
             if *op == jump {
                 match jump {
-                    Op::Break(label) => self.release_break(label),
-                    Op::Continue(label) => self.release_continue(label),
+                    Op::Break(label, _) => self.release_break(label),
+                    Op::Continue(label, _) => self.release_continue(label),
                     _ => unreachable!(
                         "a construct's end is the target of breaks and continues, not of {jump:?}"
                     ),
@@ -305,7 +386,7 @@ impl Folder<'_> {
                 self.changed = true;
                 stripped = true;
                 blocks.push(block);
-            } else if !matches!(op, Op::Loop { .. }) {
+            } else if !matches!(op, Op::Loop { .. }) && op.results().is_empty() {
                 blocks.extend(op.blocks());
             }
         }

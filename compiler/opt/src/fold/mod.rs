@@ -32,7 +32,7 @@ pub fn fold(module: &Module, function: &mut Function) -> bool {
     folder.block(body, 0);
     debug_assert_eq!(
         (&folder.breaks, &folder.continues),
-        (&jumps(folder.function, |op| matches!(op, Op::Break(_))), &jumps(folder.function, is_continue)),
+        (&jumps(folder.function, |op| matches!(op, Op::Break(..))), &jumps(folder.function, is_continue)),
         "the counts of jumps do not match the jumps that are left",
     );
     folder.changed
@@ -40,14 +40,14 @@ pub fn fold(module: &Module, function: &mut Function) -> bool {
 
 /// Whether it is a `continue`.
 fn is_continue(op: &Op) -> bool {
-    matches!(op, Op::Continue(_))
+    matches!(op, Op::Continue(..))
 }
 
 /// The number of jumps of one kind to each label.
 fn jumps(function: &Function, is_kind: impl Fn(&Op) -> bool) -> Vec<u32> {
     let mut counts = vec![0; function.labels as usize];
     walk_insts(function, function.body, &mut |inst| match &function.inst(inst).op {
-        op @ (Op::Break(label) | Op::Continue(label)) if is_kind(op) => counts[label.index()] += 1,
+        op @ (Op::Break(label, _) | Op::Continue(label, _)) if is_kind(op) => counts[label.index()] += 1,
         _ => {}
     });
     counts

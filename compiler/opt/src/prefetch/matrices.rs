@@ -203,7 +203,7 @@ impl ResultTiles {
                 prefetch_rows(&mut nested_hints, part, row);
                 let then = nested_hints.into_block();
                 let otherwise = hints.function.add_block();
-                hints.effect(Op::If { cond: own, then, otherwise });
+                hints.effect(Op::branch(own, then, otherwise));
             }
         }
         hints.insert_before(self.body, self.products);

@@ -121,7 +121,7 @@ impl SliceBuilder<'_, '_> {
             Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {}
             // A copy that began a lifetime of the original variable would take its contents.
             Op::LocalStart(local) | Op::LocalAddr(local) => self.need_local(*local, depth)?,
-            Op::Break(_) | Op::Continue(_) => {}
+            Op::Break(..) | Op::Continue(..) => {}
             op if op.is_pure() => {}
             _ => return None,
         }
@@ -205,7 +205,7 @@ impl<'a, 'f> PositionDependence<'a, 'f> {
             Op::Store { ptr, .. } if depends || is_conditional => {
                 self.locals.extend(self.finder.variable(ptr))
             }
-            Op::Loop { .. } | Op::Break(_) | Op::Continue(_) if is_conditional => return false,
+            Op::Loop { .. } | Op::Break(..) | Op::Continue(..) if is_conditional => return false,
             _ => {}
         }
         if depends {
@@ -265,7 +265,7 @@ impl AddressSlice {
         hints.insts = insts;
         hints.effect(Op::Prefetch { ptr, bytes, access: PrefetchHint::Read });
         hints.function.blocks[then.index()].insts = std::mem::replace(&mut hints.insts, outside);
-        hints.effect(Op::If { cond: is_large_grid, then, otherwise });
+        hints.effect(Op::branch(is_large_grid, then, otherwise));
         hints.insert_after(block, access);
     }
 }
@@ -293,7 +293,7 @@ impl SliceCloner<'_> {
             }
             // A jump out of the slice stays one. Its condition does not depend on the position, and the
             // thread itself has not taken it.
-            Op::Break(label) | Op::Continue(label) => {
+            Op::Break(label, _) | Op::Continue(label, _) => {
                 *label = self.labels.get(label).copied().unwrap_or(*label)
             }
             construct => {

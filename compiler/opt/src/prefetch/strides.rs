@@ -91,6 +91,7 @@ impl Finder<'_> {
         let is_known = match function.values[step.index()].def {
             ValueDef::Param(_) => true,
             ValueDef::Inst(inst) => !inside[inst.index()] || function.as_const(step).is_some(),
+            ValueDef::LoopParam(inst, _) | ValueDef::Result(inst, _) => !inside[inst.index()],
         };
         is_known.then_some(step)
     }

@@ -42,7 +42,6 @@ const MAX_STEPS_TRIPS: usize = 10;
 pub(super) struct LoopMetrics {
     pub(super) size: usize,
     pub(super) breaks: usize,
-    pub(super) continues: usize,
     indexes_array: bool,
     indexes_table: bool,
     multiplies: bool,
@@ -74,8 +73,7 @@ impl LoopMetrics {
     pub(super) fn is_profitable(&self, trips: usize, geometric: bool) -> bool {
         let size = self.size * trips;
         if self.has_barrier {
-            let is_simple = self.breaks <= 1 && self.continues == 0;
-            return is_simple
+            return self.breaks <= 1
                 && self.branches_on_counter
                 && geometric
                 && size <= MAX_STEPS
@@ -111,59 +109,48 @@ impl Unroller<'_> {
         is_arithmetic && any && all
     }
 
-    /// `test` leaves the loop; `current`: the loads of the counter.
-    pub(super) fn metrics(
-        &self,
-        label: Label,
-        test: Inst,
-        current: &FxHashSet<Value>,
-        blocks: [Block; 2],
-    ) -> LoopMetrics {
+    /// `test` leaves the loop.
+    pub(super) fn metrics(&self, label: Label, test: Inst, counter: Value, body: Block) -> LoopMetrics {
         let mut metrics = LoopMetrics::default();
-        let (mut derived, mut known) = (current.clone(), current.clone());
-        for block in blocks {
-            walk_insts(self.function, block, &mut |inst| {
-                metrics.size += 1;
-                let data = self.function.inst(inst);
-                let mut is_derived = false;
-                data.op.for_each_operand(|operand| is_derived |= derived.contains(&operand));
-                if let (Some(result), true) = (data.result, is_derived) {
-                    derived.insert(result);
+        let (mut derived, mut known) = (FxHashSet::from_iter([counter]), FxHashSet::from_iter([counter]));
+        walk_insts(self.function, body, &mut |inst| {
+            metrics.size += 1;
+            let data = self.function.inst(inst);
+            let mut is_derived = false;
+            data.op.for_each_operand(|operand| is_derived |= derived.contains(&operand));
+            if let (Some(result), true) = (data.result, is_derived) {
+                derived.insert(result);
+            }
+            if let (Some(result), true) = (data.result, self.is_known(&data.op, &known)) {
+                known.insert(result);
+            }
+            match data.op {
+                Op::Select(cond, ..) => metrics.selects_by_counter |= known.contains(&cond),
+                Op::Load { ptr, volatile: false, .. } => {
+                    let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
+                    metrics.reads_shared |= shared && is_derived;
+                    if let Some(result) = data.result.filter(|_| shared) {
+                        metrics.loads += 1;
+                        let size = i64::from(self.function.ty(result).size());
+                        metrics.loads_adjacent |=
+                            stride_per_iteration(self.function, ptr, counter, &derived) == Some(size);
+                    }
                 }
-                if let (Some(result), true) = (data.result, self.is_known(&data.op, &known)) {
-                    known.insert(result);
+                Op::Store { ptr, .. } => {
+                    metrics.stores += usize::from(self.function.ty(ptr) != Type::Ptr(Space::Thread));
                 }
-                match data.op {
-                    Op::Select(cond, ..) => metrics.selects_by_counter |= known.contains(&cond),
-                    Op::Load { ptr, volatile: false, .. } => {
-                        let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
-                        metrics.reads_shared |= shared && is_derived;
-                        if let Some(result) = data.result.filter(|_| shared) {
-                            metrics.loads += 1;
-                            let size = i64::from(self.function.ty(result).size());
-                            metrics.loads_adjacent |=
-                                stride_per_iteration(self.function, ptr, current, &derived) == Some(size);
-                        }
-                    }
-                    Op::Store { ptr, .. } => {
-                        metrics.stores += usize::from(self.function.ty(ptr) != Type::Ptr(Space::Thread));
-                    }
-                    Op::Break(l) if l == label => metrics.breaks += 1,
-                    Op::Continue(l) if l == label => metrics.continues += 1,
-                    Op::If { .. } if inst != test => metrics.branches_on_counter |= is_derived,
-                    Op::Barrier(BarrierScope::Threadgroup | BarrierScope::Grid, _) => {
-                        metrics.has_barrier = true
-                    }
-                    Op::Matrix(MatrixOp::MultiplyAccumulate, _) => metrics.multiplies = true,
-                    Op::PtrAdd { base, index: Some(_), .. } => {
-                        metrics.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
-                        metrics.indexes_table |= matches!(self.function.def(base), Some(Op::GlobalAddr(_)));
-                    }
-                    Op::ExtractDynamic(..) | Op::InsertDynamic(..) => metrics.indexes_array = true,
-                    _ => {}
+                Op::Break(l, _) if l == label => metrics.breaks += 1,
+                Op::If { .. } if inst != test => metrics.branches_on_counter |= is_derived,
+                Op::Barrier(BarrierScope::Threadgroup | BarrierScope::Grid, _) => metrics.has_barrier = true,
+                Op::Matrix(MatrixOp::MultiplyAccumulate, _) => metrics.multiplies = true,
+                Op::PtrAdd { base, index: Some(_), .. } => {
+                    metrics.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
+                    metrics.indexes_table |= matches!(self.function.def(base), Some(Op::GlobalAddr(_)));
                 }
-            });
-        }
+                Op::ExtractDynamic(..) | Op::InsertDynamic(..) => metrics.indexes_array = true,
+                _ => {}
+            }
+        });
         metrics
     }
 }

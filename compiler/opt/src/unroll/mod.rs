@@ -6,16 +6,16 @@
 //! reduction: each step has half as many active threads as the one before, and code for a constant number of
 //! threads is much better.
 //!
-//! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one
-//! store directly in its continuing block, and one exit test, first in the body or last in the continuing
-//! block ([`CountedLoops::constant_trips`]). `cost_model` decides whether it is profitable.
+//! Requires a counter among the loop's parameters, with a constant first value, and one exit test, at the
+//! beginning or the end of the body, which ends with the only continue ([`constant_trips`]). `cost_model`
+//! decides whether it is profitable.
 
 mod cost_model;
 mod stride;
 
 use super::copy::Cloner;
-use anymetal_analysis::{CountedLoops, Variables, walk_insts};
-use anymetal_ir::{Block, Function, Inst, Label, Op};
+use anymetal_analysis::{ConstantTrips, constant_trips, walk_insts};
+use anymetal_ir::{Block, Function, Inst, Label, Op, Value, Values};
 
 /// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -23,9 +23,8 @@ const MAX_GROWTH: usize = 16_384;
 /// Unrolls loops of one function; returns whether anything changed. `only_small`: only those that make the
 /// code hardly larger.
 pub fn unroll(function: &mut Function, only_small: bool) -> bool {
-    let variables = Variables::of(function);
     let array_pointers = array_pointers(function);
-    let mut unroller = Unroller { function, variables, array_pointers, only_small, added: 0 };
+    let mut unroller = Unroller { function, array_pointers, only_small, added: 0 };
     let body = unroller.function.body;
     unroller.block(body);
     unroller.added > 0
@@ -47,24 +46,8 @@ fn array_pointers(function: &Function) -> Vec<bool> {
     into
 }
 
-/// How to unroll a loop.
-struct UnrollPlan {
-    label: Label,
-    body: Block,
-    continuing: Block,
-    /// The `if` that leaves the loop.
-    test: Inst,
-    /// Complete executions of the body.
-    trip_count: usize,
-    /// Whether something besides the test breaks out.
-    breaks: bool,
-    /// Whether something continues.
-    continues: bool,
-}
-
 struct Unroller<'a> {
     function: &'a mut Function,
-    variables: Variables,
     array_pointers: Vec<bool>,
     only_small: bool,
     added: usize,
@@ -78,80 +61,94 @@ impl Unroller<'_> {
             for nested in self.function.inst(inst).op.blocks() {
                 self.block(nested);
             }
-            match self.plan(inst, &out) {
-                Some(plan) => self.expand(inst, &plan, &mut out),
+            match self.plan(inst) {
+                Some(trips) => {
+                    let unrolled = self.expand(inst, &trips);
+                    out.push(unrolled);
+                }
                 None => out.push(inst),
             }
         }
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn loops(&self) -> CountedLoops<'_> {
-        CountedLoops::new(self.function, &self.variables)
-    }
-
-    /// `before`: the instructions before the loop in its block.
-    fn plan(&self, inst: Inst, before: &[Inst]) -> Option<UnrollPlan> {
-        let (label, body, continuing) = self.function.as_loop(inst)?;
-        let counted_loop = self.loops().constant_trips(inst, before)?;
-        let metrics = self.metrics(label, counted_loop.test, &counted_loop.loads, [body, continuing]);
-        let trips = counted_loop.trip_count;
+    /// The loop's trips, if it is to be unrolled.
+    fn plan(&self, inst: Inst) -> Option<ConstantTrips> {
+        let (label, body, _) = self.function.as_loop(inst)?;
+        let trips = constant_trips(self.function, inst)?;
+        let metrics = self.metrics(label, trips.test, trips.counter, body);
         let is_profitable = match self.only_small {
-            true => metrics.is_small(trips),
-            false => metrics.is_profitable(trips, self.is_geometric(counted_loop.next)),
+            true => metrics.is_small(trips.trip_count),
+            false => metrics.is_profitable(trips.trip_count, self.is_geometric(trips.next)),
         };
-        let size = metrics.size * counted_loop.trip_count;
+        let size = metrics.size * trips.trip_count;
         assert!(metrics.breaks > 0, "the exit test of a loop breaks out of it");
-        (is_profitable && self.added + size <= MAX_GROWTH).then_some(UnrollPlan {
-            label,
-            body,
-            continuing,
-            test: counted_loop.test,
-            trip_count: counted_loop.trip_count,
-            breaks: metrics.breaks > 1,
-            continues: metrics.continues > 0,
-        })
+        (is_profitable && self.added + size <= MAX_GROWTH).then_some(trips)
     }
 
-    fn expand(&mut self, inst: Inst, plan: &UnrollPlan, out: &mut Vec<Inst>) {
+    /// The loop as a scope with its iterations one after the other. It has the loop's results.
+    fn expand(&mut self, inst: Inst, trips: &ConstantTrips) -> Inst {
+        let Op::Loop { label, inits, params, body, results, .. } = self.function.inst(inst).op.clone() else {
+            unreachable!("{inst} is a loop, as it has trips")
+        };
         let first_new = self.function.insts.len();
         let all = self.function.add_label();
+        let insts = self.function.block(body).to_vec();
         let mut copies = Vec::new();
-        for _ in 0..plan.trip_count {
-            let one = self.function.add_label();
-            let mut cloner = Cloner::new(self.function);
-            cloner.peel_iteration(plan.label, all, one);
-            cloner.skip(plan.test);
-            let body = cloner.block(plan.body);
-            let continuing = cloner.block(plan.continuing);
-            // Grown with the value table: a cloned pointer points where the original does.
-            for (old, _) in std::mem::take(&mut cloner.copied) {
-                self.variables.pointers.push(self.variables.pointers[old.index()]);
-                self.array_pointers.push(self.array_pointers[old.index()]);
-            }
-            let values = self.function.values.len();
-            assert_eq!(self.variables.pointers.len(), values, "the pointers have one entry for each value");
-            assert_eq!(self.array_pointers.len(), values, "the array pointers have one entry for each value");
-            if plan.continues {
-                copies.push(self.scope(one, body, inst));
-            } else {
-                copies.append(&mut self.function.blocks[body.index()].insts);
-            }
-            copies.append(&mut self.function.blocks[continuing.index()].insts);
+        let (mut current, mut passed) = (inits, Values::new());
+        for _ in 0..trips.trip_count {
+            let after = trips.passed.iter().chain(&trips.results);
+            let mut values =
+                self.iteration(&insts, trips, (label, all), (&params, &current), after, &mut copies);
+            passed = values.split_off(params.len());
+            current = values;
         }
-        if plan.breaks {
-            let block = self.function.add_block();
-            self.function.blocks[block.index()].insts = copies;
-            out.push(self.scope(all, block, inst));
-        } else {
-            out.append(&mut copies);
+        if trips.is_tested_first {
+            // What the last test computes before it leaves.
+            let start = insts.iter().position(|&inst| inst == trips.test).expect("the test is in the body");
+            let after = trips.results.iter();
+            passed =
+                self.iteration(&insts[..start], trips, (label, all), (&params, &current), after, &mut copies);
         }
+        let (fp, loc) = (self.function.inst(inst).fp, self.function.inst(inst).loc);
+        let block = self.function.add_block();
+        if !results.is_empty() {
+            copies.push(self.function.add_inst(Op::Yield(passed), None, fp, loc));
+        }
+        self.function.blocks[block.index()].insts = copies;
+        let scope = self.function.add_inst(Op::Scope { label: all, body: block, results }, None, fp, loc);
+        self.function.number_definitions(scope);
         // A loop with no iterations counts as a change too.
         self.added += (self.function.insts.len() - first_new).max(1);
+        scope
     }
 
-    fn scope(&mut self, label: Label, body: Block, like: Inst) -> Inst {
-        let (fp, loc) = (self.function.inst(like).fp, self.function.inst(like).loc);
-        self.function.add_inst(Op::Scope { label, body }, None, fp, loc)
+    /// Appends a copy of an iteration, in which the parameters have their current values. Returns the copies
+    /// of the values `after` it.
+    fn iteration<'v>(
+        &mut self,
+        insts: &[Inst],
+        trips: &ConstantTrips,
+        (own, all): (Label, Label),
+        (params, current): (&[Value], &[Value]),
+        after: impl Iterator<Item = &'v Value>,
+        copies: &mut Vec<Inst>,
+    ) -> Values {
+        let mut cloner = Cloner::new(self.function);
+        cloner.peel_iteration(own, all, None);
+        for (&param, &value) in params.iter().zip(current) {
+            cloner.map_value(param, value);
+        }
+        cloner.skip(trips.test);
+        cloner.skip(trips.last);
+        copies.append(&mut cloner.insts(insts));
+        let after = after.map(|&value| cloner.value(value)).collect();
+        // Grown with the value table: a cloned pointer points where the original does.
+        for (old, _) in std::mem::take(&mut cloner.copied) {
+            self.array_pointers.push(self.array_pointers[old.index()]);
+        }
+        let values = self.function.values.len();
+        assert_eq!(self.array_pointers.len(), values, "the array pointers have one entry for each value");
+        after
     }
 }

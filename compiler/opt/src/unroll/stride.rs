@@ -8,20 +8,20 @@ use anymetal_ir::{BinOp, CastOp, Function, Op, Value};
 const DEPTH: u32 = 16;
 
 /// The stride of a pointer or integer per unit of the counter, if nothing wraps: good enough for a cost
-/// model, not for correctness. `counter`: the loads of the counter; `derived`: all values computed from them.
+/// model, not for correctness. `derived`: all values computed from them.
 pub(super) fn stride_per_iteration(
     function: &Function,
     value: Value,
-    counter: &FxHashSet<Value>,
+    counter: Value,
     derived: &FxHashSet<Value>,
 ) -> Option<i64> {
     stride(function, value, (counter, derived), DEPTH)
 }
 
-type CounterSets<'a> = (&'a FxHashSet<Value>, &'a FxHashSet<Value>);
+type CounterSets<'a> = (Value, &'a FxHashSet<Value>);
 
 fn stride(function: &Function, value: Value, sets: CounterSets<'_>, depth: u32) -> Option<i64> {
-    if sets.0.contains(&value) {
+    if sets.0 == value {
         return Some(1);
     }
     if !sets.1.contains(&value) {

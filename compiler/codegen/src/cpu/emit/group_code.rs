@@ -57,8 +57,8 @@ impl Emitter<'_, '_> {
             found.expect("the label of a group-level jump belongs to an enclosing group-level construct")
         };
         let destination = match self.facts.function.inst(inst).op {
-            Op::Break(label) => find(self, label).exit,
-            Op::Continue(label) => find(self, label).continuing,
+            Op::Break(label, _) => find(self, label).exit,
+            Op::Continue(label, _) => find(self, label).continuing,
             Op::Return(_) => self.exit,
             ref op => unreachable!("{op:?} is not a jump"),
         };
@@ -75,7 +75,7 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let begun = self.group_work;
         match &function.inst(inst).op {
-            Op::If { cond, then, otherwise } => {
+            Op::If { cond, then, otherwise, .. } => {
                 let condition = self.group_value(inst, *cond);
                 let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
                 self.t.branch_if(&condition, yes, no);
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
                 }
                 self.t.label(join);
             }
-            Op::Loop { label, body, continuing } => {
+            Op::Loop { label, body, continuing, .. } => {
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
                 let mut tile_loop = self.tile_loop([*body, *continuing]);
@@ -104,14 +104,14 @@ impl Emitter<'_, '_> {
                 self.group_labels.pop();
                 self.t.label(exit);
             }
-            Op::Scope { label, body } => {
+            Op::Scope { label, body, .. } => {
                 let exit = self.t.block();
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
                 self.group_block(*body);
                 self.group_labels.pop();
                 self.t.label(exit);
             }
-            Op::Switch { label, selector, cases, default } => {
+            Op::Switch { label, selector, cases, default, .. } => {
                 let exit = self.t.block();
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
                 let value = self.group_value(inst, *selector);

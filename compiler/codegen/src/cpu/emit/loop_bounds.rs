@@ -5,7 +5,7 @@
 //! `n - 1` is, which is checked in the preheader. Where that fails the masked loop runs alone, with a check
 //! per iteration.
 
-use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
+use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::Emitter;
 use super::group::for_each_inst;
@@ -37,8 +37,10 @@ impl Emitter<'_, '_> {
             for_each_inst(function, inst, &mut |inst| inside[inst.index()] = true);
         }
         let is_outside = |value: Value| match function.values[value.index()].def {
-            anymetal_ir::ValueDef::Inst(inst) => !inside[inst.index()],
-            anymetal_ir::ValueDef::Param(_) => true,
+            ValueDef::Inst(inst) | ValueDef::LoopParam(inst, _) | ValueDef::Result(inst, _) => {
+                !inside[inst.index()]
+            }
+            ValueDef::Param(_) => true,
         };
         if !self.shared.options.checks || !is_outside(below.limit) {
             return Vec::new();

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_abi::offsets::LAUNCH_GRID_THREADS;
-use anymetal_ir::{Block, Function, Inst, Op, Space, Type, Value, ValueDef};
+use anymetal_ir::{Block, Function, Op, Space, Type, Value};
 
 use super::Emitter;
 use super::memory::Address;
@@ -126,10 +126,7 @@ impl Finder<'_> {
 
     /// Whether the place written is another one in each iteration of the loop around.
     fn moves(&self, pointer: Value, around: u32) -> bool {
-        let made: Option<Inst> = match self.facts.function.values[pointer.index()].def {
-            ValueDef::Inst(inst) => Some(inst),
-            ValueDef::Param(_) => None,
-        };
+        let made = self.facts.function.defining_inst(pointer);
         around == 0 || made.is_some_and(|inst| self.loops[inst.index()] == around)
     }
 }

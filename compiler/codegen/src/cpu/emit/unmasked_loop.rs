@@ -119,7 +119,7 @@ fn leaves(function: &Function, insts: &[Inst]) -> bool {
         insts.iter().any(|&inst| {
             let op = &function.inst(inst).op;
             match op {
-                Op::Break(label) | Op::Continue(label) => return !inside.contains(label),
+                Op::Break(label, _) | Op::Continue(label, _) => return !inside.contains(label),
                 Op::Return(_) => return true,
                 _ => {}
             }

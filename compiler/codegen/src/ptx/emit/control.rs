@@ -17,11 +17,11 @@ impl Emitter<'_> {
         let tracked = self.convergence.is_tracked(inst);
         match &self.input.function.inst(inst).op {
             Op::If { .. } if self.piece_test(inst) => Ok(()),
-            Op::If { cond, then, otherwise } => self.branch(*cond, *then, *otherwise, tracked),
-            Op::Switch { label, selector, cases, default } => {
+            Op::If { cond, then, otherwise, .. } => self.branch(*cond, *then, *otherwise, tracked),
+            Op::Switch { label, selector, cases, default, .. } => {
                 self.switch(*label, *selector, cases, *default, tracked)
             }
-            Op::Scope { label, body } => self.scope(*label, *body, tracked),
+            Op::Scope { label, body, .. } => self.scope(*label, *body, tracked),
             Op::Loop { .. } => self.endless_loop(inst, tracked),
             op => unreachable!("{op:?} is not a construct"),
         }

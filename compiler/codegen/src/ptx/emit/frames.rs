@@ -73,8 +73,8 @@ impl Emitter<'_> {
 
     pub(super) fn jump_of(&mut self, op: &Op) {
         match op {
-            Op::Break(label) => self.jump(Exit::Break(*label), false),
-            Op::Continue(label) => self.jump(Exit::Continue(*label), false),
+            Op::Break(label, _) => self.jump(Exit::Break(*label), false),
+            Op::Continue(label, _) => self.jump(Exit::Continue(*label), false),
             _ => self.t.branch(self.exit),
         }
     }

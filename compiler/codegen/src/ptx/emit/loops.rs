@@ -42,7 +42,7 @@ struct LoopBlocks {
 
 impl Emitter<'_> {
     pub(super) fn endless_loop(&mut self, inst: Inst, tracked: bool) -> Result<(), CodegenError> {
-        let Op::Loop { label, body, continuing } = self.input.function.inst(inst).op else {
+        let Op::Loop { label, body, continuing, .. } = self.input.function.inst(inst).op else {
             unreachable!("{inst} is not a loop")
         };
         let entered = tracked.then(|| self.active_lanes());

@@ -168,7 +168,7 @@ impl<'a> Emitter<'a> {
             Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {
                 return self.construct(inst);
             }
-            Op::Break(_) | Op::Continue(_) | Op::Return(_) => self.jump_of(&data.op),
+            Op::Break(..) | Op::Continue(..) | Op::Return(_) => self.jump_of(&data.op),
             Op::Load { .. } | Op::Store { .. } => {
                 self.version.begin(inst);
                 self.access(inst);

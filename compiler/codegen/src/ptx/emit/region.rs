@@ -103,6 +103,8 @@ impl Emitter<'_> {
         loop {
             match function.values[pointer.index()].def {
                 ValueDef::Param(argument) => return Some((argument as usize, sum)),
+                // A choice: any argument.
+                ValueDef::LoopParam(..) | ValueDef::Result(..) => return None,
                 ValueDef::Inst(inst) => {
                     let Op::PtrAdd { base, index, scale, offset } = function.inst(inst).op else {
                         // A choice, or an address from memory: any argument.

@@ -112,8 +112,8 @@ impl Emitter<'_, '_> {
 
 pub(super) fn jump_of(op: &Op) -> Option<(Option<Label>, bool)> {
     match op {
-        Op::Break(label) => Some((Some(*label), false)),
-        Op::Continue(label) => Some((Some(*label), true)),
+        Op::Break(label, _) => Some((Some(*label), false)),
+        Op::Continue(label, _) => Some((Some(*label), true)),
         Op::Return(_) => Some((None, false)),
         _ => None,
     }

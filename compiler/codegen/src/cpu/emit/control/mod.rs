@@ -126,14 +126,14 @@ impl Emitter<'_, '_> {
             self.flush_all_matrices();
         }
         match op {
-            Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),
-            Op::Loop { label, body, continuing } => self.endless(inst, *label, *body, *continuing),
-            Op::Scope { label, body } => self.scope(inst, *label, *body),
-            Op::Switch { label, selector, cases, default } => {
+            Op::If { cond, then, otherwise, .. } => self.if_else(inst, *cond, *then, *otherwise),
+            Op::Loop { label, body, continuing, .. } => self.endless(inst, *label, *body, *continuing),
+            Op::Scope { label, body, .. } => self.scope(inst, *label, *body),
+            Op::Switch { label, selector, cases, default, .. } => {
                 self.switch(inst, *label, *selector, cases, *default);
             }
-            Op::Break(label) => self.jump(Some(*label), false),
-            Op::Continue(label) => self.jump(Some(*label), true),
+            Op::Break(label, _) => self.jump(Some(*label), false),
+            Op::Continue(label, _) => self.jump(Some(*label), true),
             Op::Return(_) => self.jump(None, false),
             _ => {
                 self.simple(inst);

@@ -149,6 +149,7 @@ impl Plan {
         match function.values[value.index()].def {
             ValueDef::Param(_) => true,
             ValueDef::Inst(inst) => self.group_insts[inst.index()],
+            ValueDef::LoopParam(..) | ValueDef::Result(..) => false,
         }
     }
 }
@@ -179,7 +180,7 @@ impl Planner<'_> {
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
             match op {
-                Op::Break(label) | Op::Continue(label) => {
+                Op::Break(label, _) | Op::Continue(label, _) => {
                     all.insert(Some(*label));
                 }
                 Op::Return(_) => {

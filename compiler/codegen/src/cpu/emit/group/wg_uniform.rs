@@ -136,7 +136,7 @@ impl Planner<'_> {
     /// Marks an instruction and what it contains, if all of it is group.
     fn mark_if_group(&mut self, inst: Inst, written: Written) -> bool {
         let function = self.facts.function;
-        let Op::If { cond, then, otherwise } = function.inst(inst).op else {
+        let Op::If { cond, then, otherwise, .. } = function.inst(inst).op else {
             let group = self.is_group(inst, written);
             self.plan.group_insts[inst.index()] = group;
             return group;

@@ -37,17 +37,17 @@ impl Emitter<'_, '_> {
     pub(super) fn control(&mut self, inst: Inst) {
         let function = self.sub.function;
         match &function.inst(inst).op {
-            Op::If { cond, then, otherwise } => self.if_else(*cond, *then, *otherwise),
-            Op::Loop { label, body, continuing } if self.is_direct_loop(*label, *body, *continuing) => {
+            Op::If { cond, then, otherwise, .. } => self.if_else(*cond, *then, *otherwise),
+            Op::Loop { label, body, continuing, .. } if self.is_direct_loop(*label, *body, *continuing) => {
                 self.direct_loop(inst, *label, *body, *continuing);
             }
-            Op::Loop { label, body, continuing } => self.masked_loop(inst, *label, *body, *continuing),
-            Op::Scope { label, body } => self.scope(*label, *body),
-            Op::Switch { label, selector, cases, default } => {
+            Op::Loop { label, body, continuing, .. } => self.masked_loop(inst, *label, *body, *continuing),
+            Op::Scope { label, body, .. } => self.scope(*label, *body),
+            Op::Switch { label, selector, cases, default, .. } => {
                 self.switch(*label, *selector, cases, *default);
             }
-            Op::Break(label) => self.leave(*label, false),
-            Op::Continue(label) => self.leave(*label, true),
+            Op::Break(label, _) => self.leave(*label, false),
+            Op::Continue(label, _) => self.leave(*label, true),
             Op::Return(value) => self.return_(*value),
             op => unreachable!("{op:?} is not control flow"),
         }
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
                 Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
                     own.push(*label)
                 }
-                Op::Break(label) | Op::Continue(label) => targets.push(*label),
+                Op::Break(label, _) | Op::Continue(label, _) => targets.push(*label),
                 Op::Return(_) => returns = true,
                 _ => {}
             });

@@ -196,25 +196,25 @@ impl Pass<'_> {
         let function = self.facts.function;
         let data = function.inst(inst);
         match &data.op {
-            Op::If { cond, then, otherwise } => {
+            Op::If { cond, then, otherwise, .. } => {
                 self.branch_on(inst, *cond);
                 self.nested(inst, None, Part::Then, *then);
                 self.nested(inst, None, Part::Otherwise, *otherwise);
             }
-            Op::Loop { label, body, continuing } => {
+            Op::Loop { label, body, continuing, .. } => {
                 self.nested(inst, Some(*label), Part::Body, *body);
                 self.nested(inst, Some(*label), Part::Continuing, *continuing);
             }
-            Op::Scope { label, body } => self.nested(inst, Some(*label), Part::Body, *body),
-            Op::Switch { label, selector, cases, default } => {
+            Op::Scope { label, body, .. } => self.nested(inst, Some(*label), Part::Body, *body),
+            Op::Switch { label, selector, cases, default, .. } => {
                 self.branch_on(inst, *selector);
                 for case in cases {
                     self.nested(inst, Some(*label), Part::Case, case.body);
                 }
                 self.nested(inst, Some(*label), Part::Case, *default);
             }
-            Op::Break(label) => self.jump(Some(*label), false),
-            Op::Continue(label) => self.jump(Some(*label), true),
+            Op::Break(label, _) => self.jump(Some(*label), false),
+            Op::Continue(label, _) => self.jump(Some(*label), true),
             Op::Return(_) => self.jump(None, false),
             Op::Store { ptr, value, .. } => self.store(inst, *ptr, *value),
             Op::MemCopy { dst, src, size, .. } => self.copy(inst, *dst, *src, *size),

@@ -10,7 +10,7 @@ mod operands;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, ValueDef};
+use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value};
 
 use super::accumulator_tiles::{AccumulatorTile, Slot};
 use crate::cpu::emit::group::Plan;
@@ -180,10 +180,7 @@ impl Finder<'_> {
     }
 
     fn def(&self, value: Value) -> Option<Inst> {
-        match self.facts.function.values[value.index()].def {
-            ValueDef::Inst(inst) => Some(inst),
-            ValueDef::Param(_) => None,
-        }
+        self.facts.function.defining_inst(value)
     }
 
     fn op_of(&self, value: Value) -> Option<&Op> {
