@@ -43,8 +43,18 @@ struct Loop {
     /// The loop is left where the comparison holds.
     leaves_when: bool,
     is_swapped: bool,
-    /// The comparison is of the counter before the step, though the test is after it.
-    is_stale: bool,
+    tested: Tested,
+}
+
+/// The value that the exit test compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tested {
+    /// The counter as it is there.
+    Counter,
+    /// The counter before the step, where the test is after it.
+    Stale,
+    /// The counter's next value itself, which is stored before or after the test.
+    Next,
 }
 
 impl Loop {
@@ -58,7 +68,8 @@ impl Loop {
             None => format!("  {name} = const {} : {ty}\n", number.bits),
             Some(_) => format!("  {name} = add {parameter}, v90 : {ty}\n"),
         };
-        let (a, b) = if self.is_swapped { ("v5", "v20") } else { ("v20", "v5") };
+        let compared = if self.tested == Tested::Next { "v31" } else { "v20" };
+        let (a, b) = if self.is_swapped { ("v5", compared) } else { (compared, "v5") };
         let [then, otherwise] = match self.leaves_when {
             true => ["    break label0\n", ""],
             false => ["", "    break label0\n"],
@@ -68,15 +79,19 @@ impl Loop {
             "    v21 = {} {a}, {b} : bool\n    if v21 {{\n{then}    }} else {{\n{otherwise}    }}\n",
             self.comparison
         );
-        let step = format!(
-            "    v30 = load v3, align 4 : {ty}\n    v31 = {} v30, v6 : {ty}\n    store v3, v31, align 4\n",
-            self.step
-        );
+        let next = format!("    v30 = load v3, align 4 : {ty}\n    v31 = {} v30, v6 : {ty}\n", self.step);
+        let store = "    store v3, v31, align 4\n";
+        let step = format!("{next}{store}");
         let (body, continuing) = match self.place {
+            Place::First if self.tested == Tested::Next => (next + &test + store, String::new()),
+            Place::AfterStep if self.tested == Tested::Next => (step + &test, String::new()),
+            Place::Last { .. } if self.tested == Tested::Next => (String::new(), step + &test),
             Place::First => (load + &test, step),
-            Place::AfterStep if self.is_stale => (load + &step + &test, String::new()),
+            Place::AfterStep if self.tested == Tested::Stale => (load + &step + &test, String::new()),
             Place::AfterStep => (step + &load + &test, String::new()),
-            Place::Last { steps_first: true } if self.is_stale => (String::new(), load + &step + &test),
+            Place::Last { steps_first: true } if self.tested == Tested::Stale => {
+                (String::new(), load + &step + &test)
+            }
             Place::Last { steps_first: true } => (String::new(), step + &load + &test),
             Place::Last { steps_first: false } => (String::new(), load + &test + &step),
         };
@@ -95,10 +110,10 @@ impl Loop {
         while begun < ENDLESS {
             begun += 1;
             let stepped = self.stepped(counter)?;
-            let tested = match self.place {
-                Place::First | Place::Last { steps_first: false } => counter,
-                Place::AfterStep | Place::Last { steps_first: true } if self.is_stale => counter,
-                Place::AfterStep | Place::Last { steps_first: true } => stepped,
+            let tested = match (self.tested, self.place) {
+                (Tested::Next, _) => stepped,
+                (Tested::Stale, _) | (_, Place::First | Place::Last { steps_first: false }) => counter,
+                (_, Place::AfterStep | Place::Last { steps_first: true }) => stepped,
             };
             if self.holds(tested) == self.leaves_when {
                 return Some(begun);
@@ -240,10 +255,11 @@ fn program() -> impl Strategy<Value = Loop> {
         Place::Last { steps_first: true },
         Place::Last { steps_first: false },
     ]);
-    let shape = (any::<bool>(), place, any::<bool>(), any::<bool>(), any::<bool>());
+    let tested = prop::sample::select(vec![Tested::Counter, Tested::Stale, Tested::Next]);
+    let shape = (any::<bool>(), place, any::<bool>(), any::<bool>(), tested);
     let ops = (prop::sample::select(&COMPARISONS[..]), prop::sample::select(&STEPS[..]), edges());
     (shape, number(), number(), ops).prop_map(|(shape, start, limit, (comparison, step, by))| {
-        let (is_64, place, leaves_when, is_swapped, is_stale) = shape;
+        let (is_64, place, leaves_when, is_swapped, tested) = shape;
         let mask = if is_64 { u64::MAX } else { u64::from(u32::MAX) };
         let number = |(bits, most): (u64, Option<u64>)| {
             let most = most.map(|most| most & mask);
@@ -265,7 +281,7 @@ fn program() -> impl Strategy<Value = Loop> {
             place,
             leaves_when,
             is_swapped,
-            is_stale,
+            tested,
         }
     })
 }
@@ -305,8 +321,14 @@ fn for_loop(start: Number, comparison: &'static str, limit: Number, step: &'stat
         place: Place::First,
         leaves_when: false,
         is_swapped: false,
-        is_stale: false,
+        tested: Tested::Counter,
     }
+}
+
+/// `i = start; do { i STEP by; } while (i COMPARISON limit);`
+fn do_while(start: Number, comparison: &'static str, limit: Number, step: &'static str, by: u64) -> Loop {
+    let place = Place::AfterStep;
+    Loop { place, tested: Tested::Next, ..for_loop(start, comparison, limit, step, by) }
 }
 
 /// Bounds of ordinary loops are exact: the number of complete iterations plus one.
@@ -323,6 +345,8 @@ fn ordinary_loops_have_exact_bounds() {
         (for_loop(known(0), "ne", known(7), "add", 1), Some(8)),
         (for_loop(up_to(1024), "ugt", known(0), "lshr", 1), Some(34)),
         (for_loop(known(1), "ult", up_to(1024), "mul", 2), Some(34)),
+        (do_while(known(0), "ult", known(10), "add", 1), Some(11)),
+        (do_while(up_to(31), "ne", known(32), "add", 1), Some(33)),
         // They may never end.
         (for_loop(known(5), "uge", known(1), "add", 2), None),
         (for_loop(known(0), "slt", known(10), "sub", 1), None),

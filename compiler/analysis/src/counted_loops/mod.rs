@@ -118,12 +118,25 @@ impl<'a> CountedLoops<'a> {
 
     /// The variable that the test compares with something else, if it does.
     pub fn compared(&self, test: ExitTest, inst: Inst) -> Option<ComparedCounter> {
+        self.compared_by(test, |value| self.counter_of(value, inst))
+    }
+
+    /// The same for a test of the counter's next value, which the loop has stored or is about to store.
+    fn compared_next(&self, test: ExitTest, inst: Inst) -> Option<ComparedCounter> {
+        self.compared_by(test, |value| self.stepped_counter(value, inst))
+    }
+
+    fn compared_by(
+        &self,
+        test: ExitTest,
+        counter_of: impl Fn(Value) -> Option<Local>,
+    ) -> Option<ComparedCounter> {
         let Op::Compare(op, a, b) = *self.condition(test.cond)? else {
             // The condition is not a comparison.
             return None;
         };
         let goes_on = if test.leaves_when != self.is_negated(test.cond) { op.negated()? } else { op };
-        let (counter, current, limit, goes_on) = match (self.counter_of(a, inst), self.counter_of(b, inst)) {
+        let (counter, current, limit, goes_on) = match (counter_of(a), counter_of(b)) {
             (Some(counter), None) => (counter, a, b, goes_on),
             (None, Some(counter)) => (counter, b, a, goes_on.swapped()),
             _ => return None,
@@ -145,14 +158,14 @@ impl<'a> CountedLoops<'a> {
 
     /// The loop, if its first effect is the exit test of a counted loop.
     pub fn find(&self, inst: Inst) -> Option<CountedLoop> {
-        self.counted(self.exit_test(inst)?, inst)
+        self.counted(self.compared(self.exit_test(inst)?, inst)?, inst)
     }
 
-    /// The loop as a counted loop with this exit test.
-    fn counted(&self, test: ExitTest, inst: Inst) -> Option<CountedLoop> {
+    /// The loop as a counted loop with this counter.
+    fn counted(&self, compared: ComparedCounter, inst: Inst) -> Option<CountedLoop> {
         /// The largest step that is handled.
         const MAX_STEP: u64 = 1 << 16;
-        let ComparedCounter { counter, current, limit, goes_on, .. } = self.compared(test, inst)?;
+        let ComparedCounter { test, counter, current, limit, goes_on } = compared;
         let scalar = self.function.ty(current).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
         let step = self.step(counter, scalar, inst)?;
         let leads_there = match goes_on {
@@ -185,6 +198,19 @@ impl<'a> CountedLoops<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The variable to which the loop stores a value, as its only store to it.
+    fn stepped_counter(&self, value: Value, inst: Inst) -> Option<Local> {
+        let mut counter = None;
+        self.each(inst, &mut |inst| {
+            if let Op::Store { ptr, value: stored, .. } = self.function.inst(inst).op
+                && stored == value
+            {
+                counter = counter.or(self.variables.at(ptr));
+            }
+        });
+        counter.filter(|&counter| self.only_store(counter, inst) == Some(value))
     }
 
     /// The stored value, if the loop stores to the variable exactly once in each complete iteration.

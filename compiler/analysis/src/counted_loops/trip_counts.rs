@@ -78,11 +78,15 @@ impl<'a> TripCounts<'a> {
     }
 
     fn bound(&self, test: ExitTest, is_first: bool, inst: Inst, before: &[Inst]) -> Option<u64> {
-        let linear = || {
-            let counted = self.loops.counted(test, inst)?;
-            self.linear_trips(&counted, is_first, before)
+        let trips = |compared: ComparedCounter, is_first: bool| {
+            let counted = self.loops.counted(compared, inst);
+            let linear = counted.and_then(|counted| self.linear_trips(&counted, is_first, before));
+            linear.or_else(|| self.geometric_trips(compared, is_first, inst, before))
         };
-        let trips = linear().or_else(|| self.geometric_trips(test, is_first, inst, before))?;
+        let current = self.loops.compared(test, inst).and_then(|compared| trips(compared, is_first));
+        // A test of the next value comes after the step, wherever it is.
+        let next = || self.loops.compared_next(test, inst).and_then(|compared| trips(compared, false));
+        let trips = current.or_else(next)?;
         // One more iteration may begin, and end at the test.
         u64::try_from(trips).ok()?.checked_add(1)
     }
@@ -141,9 +145,15 @@ impl<'a> TripCounts<'a> {
     }
 
     /// The same for loops that multiply or divide their counter in each iteration.
-    fn geometric_trips(&self, test: ExitTest, is_first: bool, inst: Inst, before: &[Inst]) -> Option<i128> {
+    fn geometric_trips(
+        &self,
+        compared: ComparedCounter,
+        is_first: bool,
+        inst: Inst,
+        before: &[Inst],
+    ) -> Option<i128> {
         let function = self.loops.function;
-        let ComparedCounter { counter, current, limit, goes_on, .. } = self.loops.compared(test, inst)?;
+        let ComparedCounter { counter, current, limit, goes_on, .. } = compared;
         let scalar = function.ty(current).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
         if self.loops.is_inside(limit, inst) && function.as_const(limit).is_none() {
             return None;
