@@ -6,10 +6,10 @@
 //! on to each other share a variable, whatever their live ranges are; only parameters of one loop, and
 //! results of one construct, never do.
 //!
-//! A variable that [`super::mem2reg`] has promoted becomes one variable again in most cases, with the accesses
-//! that the program had. A value is stored where it is computed rather than at the jump if nothing in between
-//! needs the variable, and a jump does not store a value that the variable contains already: keeping a value
-//! across a barrier costs code generators more than keeping it in a variable.
+//! A variable that [`super::mem2reg`] has promoted becomes one variable again in most cases, with the
+//! accesses that the program had. A value is stored where it is computed rather than at the jump if nothing
+//! in between needs the variable, and a jump does not store a value that the variable contains already:
+//! keeping a value across a barrier costs code generators more than keeping it in a variable.
 
 mod classes;
 
