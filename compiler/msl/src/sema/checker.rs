@@ -13,7 +13,7 @@ use super::function::{FnDecl, FnInst};
 use super::record::RecordInst;
 use super::table::{Entry, ItemId, Layer, NsId};
 use super::variable::GlobalVar;
-use crate::ast;
+use crate::ast::{self, NodeId};
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
 use anymetal_abi::logging::LogSite;
@@ -158,17 +158,17 @@ pub(super) struct Checker<'a> {
     pub(super) ns_lookups: FxHashMap<(super::lookup::Reach, Name), Option<super::lookup::Found<'a>>>,
     pub(super) views: super::lookup::Views,
     pub(super) records: Vec<RecordInst<'a>>,
-    pub(super) record_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), RecordId>,
-    pub(super) enum_tys: FxHashMap<(usize, ScopeId), Ty>,
+    pub(super) record_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), RecordId>,
+    pub(super) enum_tys: FxHashMap<(NodeId, ScopeId), Ty>,
     pub(super) enum_insts: Vec<super::enumeration::EnumInst<'a>>,
     pub(super) class_specialisations:
-        FxHashMap<(usize, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
+        FxHashMap<(NodeId, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
     pub(super) fn_decls: Vec<FnDecl<'a>>,
-    pub(super) fn_decl_ids: FxHashMap<(usize, ScopeId), FnDeclId>,
+    pub(super) fn_decl_ids: FxHashMap<(NodeId, ScopeId), FnDeclId>,
     pub(super) fn_insts: Vec<FnInst<'a>>,
     pub(super) fn_inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
     pub(super) globals: Vec<GlobalVar<'a>>,
-    pub(super) global_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
+    pub(super) global_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
     pub(super) hir_globals: Vec<hir::Global>,
     pub(super) tables: FxHashMap<(Ty, Vec<u8>), hir::GlobalId>,
     /// Values of constant variables, by the function's serial number.
@@ -211,23 +211,23 @@ pub(super) struct Checker<'a> {
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
     pub(super) arena: &'a super::arena::Arena,
     /// Lists with packs, by their first clause and the lengths of the packs.
-    pub(super) expanded_lists: FxHashMap<(usize, Rc<[usize]>), &'a [ast::InitClause]>,
-    pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
+    pub(super) expanded_lists: FxHashMap<(NodeId, Rc<[usize]>), &'a [ast::InitClause]>,
+    pub(super) lambda_functions: FxHashMap<NodeId, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     /// The parameters of a class template and a constructor template of it together, by the constructor.
-    pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
+    pub(super) guide_templates: FxHashMap<NodeId, &'a [ast::TemplateParam]>,
     pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
     /// The using-declarations of classes that are being resolved.
-    pub(super) using_stack: Vec<usize>,
+    pub(super) using_stack: Vec<NodeId>,
     /// How many using-declarations were found to lead to themselves.
     pub(super) using_cycles: u64,
-    /// Functions that using-declarations of complete classes stand for, by class and path.
-    pub(super) used_functions: FxHashMap<(RecordId, usize), Rc<[FnDeclId]>>,
+    /// Functions that using-declarations of complete classes stand for, by class and declaration.
+    pub(super) used_functions: FxHashMap<(RecordId, NodeId), Rc<[FnDeclId]>>,
     /// The templates that are template arguments.
     pub(super) templates: Vec<super::lookup::Found<'a>>,
-    pub(super) template_ids: FxHashMap<(usize, ScopeId), TemplateId>,
-    pub(super) alias_stack: Vec<(usize, ScopeId)>,
+    pub(super) template_ids: FxHashMap<super::template_template::TemplateKey, TemplateId>,
+    pub(super) alias_stack: Vec<(NodeId, ScopeId)>,
     /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
-    pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
+    pub(super) alias_types: FxHashMap<(NodeId, ScopeId), QualTy>,
     pub(super) names: super::names::KnownNames,
 }
 
@@ -322,11 +322,6 @@ impl FnState {
             auto_return: None,
         }
     }
-}
-
-/// The identity of a piece of syntax: trees never move while a check runs.
-pub(super) fn address<T>(node: &T) -> usize {
-    std::ptr::from_ref(node) as usize
 }
 
 /// The space an address-space word names.

@@ -4,7 +4,7 @@
 //! it. The one whose parameters the arguments convert to best decides.
 
 use super::call::Arg;
-use super::checker::{Checker, ScopeId, TArg, address};
+use super::checker::{Checker, ScopeId, TArg};
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
 use super::lookup::{ClassTemplate, Found};
@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
         function: &'a ast::Function,
         own: &'a ast::TemplateParams,
     ) -> Guide<'a> {
-        let key = address(function);
+        let key = function.id;
         let known = self.guide_templates.get(&key).copied();
         let params = known.unwrap_or_else(|| {
             let params = template.params.params.iter().chain(&own.params).cloned().collect();

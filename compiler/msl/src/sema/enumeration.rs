@@ -1,6 +1,6 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, LocalDecl, ScopeId, ScopeKind, address};
+use super::checker::{Checker, LocalDecl, ScopeId, ScopeKind};
 use super::convert::promote;
 use super::lookup::Found;
 use crate::ast;
@@ -23,7 +23,7 @@ pub(super) struct EnumInst<'a> {
 impl<'a> Checker<'a> {
     /// The type of an enumeration.
     pub(super) fn enum_ty(&mut self, ast: &'a ast::Enum, scope: ScopeId) -> Ty {
-        let key = (address(ast), scope);
+        let key = (ast.id, scope);
         if let Some(&ty) = self.enum_tys.get(&key) {
             return ty;
         }

@@ -9,7 +9,7 @@ mod body;
 mod definition;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, Trace, address};
+use super::checker::{Checker, FnDeclId, ScopeId, TArg, Trace};
 use super::init::Synthesised;
 use super::pattern::Pat;
 use super::spelling;
@@ -100,7 +100,7 @@ impl<'a> Checker<'a> {
         scope: ScopeId,
         owner: Option<RecordId>,
     ) -> FnDeclId {
-        let key = (address(ast), scope);
+        let key = (ast.id, scope);
         if let Some(&id) = self.fn_decl_ids.get(&key) {
             return id;
         }

@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
         lambda: &'a ast::Lambda,
         span: Span,
     ) -> (&'a ast::Function, Option<&'a TemplateParams>) {
-        let key = super::checker::address(lambda);
+        let key = lambda.id;
         if let Some(&known) = self.lambda_functions.get(&key) {
             return known;
         }
@@ -93,6 +93,8 @@ impl<'a> Checker<'a> {
         }
         let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
         let function = ast::Function {
+            // There is one for each lambda, which is a node of another kind.
+            id: lambda.id,
             name: FunctionName::Operator(OperatorName::Call),
             scope: None,
             specialisation: None,

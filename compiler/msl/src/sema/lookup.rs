@@ -4,7 +4,7 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
-use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, address};
+use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg};
 use super::path::segment_key;
 use super::table::{Decl, ItemId, Level, NsId, Tag, tag_of};
 use crate::ast::{self, ItemKind, TemplateParams};
@@ -40,7 +40,7 @@ pub(super) struct VarDecl<'a> {
 }
 
 /// Templates the language itself has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum BuiltinTemplate {
     /// `vec<T, N>`
     Vec,
@@ -336,7 +336,9 @@ impl<'a> Checker<'a> {
     }
 
     fn follow_using(&mut self, id: ItemId) -> Option<Found<'a>> {
-        let ItemKind::UsingDeclaration(path) = &self.entry(id).item.kind else { return None };
+        let ItemKind::UsingDeclaration(ast::UsingDeclaration { path, .. }) = &self.entry(id).item.kind else {
+            return None;
+        };
         let scope = self.scope_of_item(id);
         let (last, front) = path.segments.split_last()?;
         if front.is_empty() {
@@ -429,7 +431,7 @@ impl<'a> Checker<'a> {
         if let Some(params) = template {
             return Found::AliasTemplate(AliasTemplate { alias, params, scope });
         }
-        let key = (address(alias), scope);
+        let key = (alias.id, scope);
         if let Some(&known) = self.alias_types.get(&key) {
             return Found::Type(known);
         }

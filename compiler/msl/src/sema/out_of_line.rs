@@ -4,7 +4,7 @@
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, address};
+use super::checker::{Checker, FnDeclId, ScopeId, TArg};
 use super::function::Definition;
 use super::lookup::Found;
 use super::table::{ItemId, function_key};
@@ -96,8 +96,7 @@ impl<'a> Checker<'a> {
 
     /// False if the path leads to another class template of the same name, in another namespace.
     fn may_name_class(&mut self, written: &'a ast::Path, around: ScopeId, owner: RecordId) -> bool {
-        let Some(known) = self.record_inst(owner).template.as_ref().map(|known| address(known.primary))
-        else {
+        let Some(known) = self.record_inst(owner).template.as_ref().map(|known| known.primary.id) else {
             return true;
         };
         let mut within = None;
@@ -114,7 +113,7 @@ impl<'a> Checker<'a> {
                 {
                     return true;
                 }
-                Some(Found::ClassTemplate(template)) => return address(template.primary) == known,
+                Some(Found::ClassTemplate(template)) => return template.primary.id == known,
                 _ => return true,
             }
         }

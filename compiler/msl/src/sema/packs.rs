@@ -1,7 +1,7 @@
 //! Parameter packs: how many elements an expansion has, and lists with expansions.
 
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind, TArg, address};
+use super::checker::{Checker, LocalDecl, ScopeKind, TArg};
 use crate::ast::{self, ExprKind, InitClause};
 use crate::token::Name;
 use std::rc::Rc;
@@ -22,11 +22,11 @@ impl<'a> Checker<'a> {
 
     /// The clauses of a list with those of packs written out: `{f(xs)...}`.
     pub(super) fn expanded_clauses(&mut self, clauses: &'a [InitClause]) -> &'a [InitClause] {
-        if !clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_))) {
-            return clauses;
-        }
+        let has_expansion =
+            clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_)));
+        let Some(first) = clauses.first().filter(|_| has_expansion) else { return clauses };
         let lengths: Rc<[usize]> = clauses.iter().map(|clause| self.clause_length(clause)).collect();
-        let key = (clauses.first().map_or(0, address), lengths.clone());
+        let key = (first.id, lengths.clone());
         if let Some(known) = self.expanded_lists.get(&key) {
             return known;
         }
@@ -40,7 +40,7 @@ impl<'a> Checker<'a> {
             for n in 0..length {
                 let kind = ExprKind::PackElement(inner.clone(), n);
                 let value = ast::Expr { kind, ..clause.value.clone() };
-                expanded.push(InitClause { designators: clause.designators.clone(), value });
+                expanded.push(InitClause { id: clause.id, designators: clause.designators.clone(), value });
             }
         }
         let kept = self.arena.keep_clauses(expanded);

@@ -8,7 +8,7 @@ mod complete;
 mod declare;
 mod lookup;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, address};
+use super::checker::{Checker, FnDeclId, ScopeId, TArg};
 use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
 use crate::ast::{self, TemplateParams};
@@ -30,7 +30,7 @@ pub(super) enum Member<'a> {
     Enum(&'a ast::Enum),
     Enumerator(&'a ast::Enum, u32),
     /// What a using-declaration makes a member.
-    Using(&'a ast::Path),
+    Using(&'a ast::UsingDeclaration),
 }
 
 /// How much is known of a record.
@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
 
     /// The type of a class that is no template.
     pub(super) fn plain_record(&mut self, ast: &'a ast::Record, scope: ScopeId) -> Ty {
-        let key = (address(ast), scope, Rc::from([]));
+        let key = (ast.id, scope, Rc::from([]));
         if let Some(&id) = self.record_ids.get(&key) {
             return self.record_inst(id).ty;
         }
@@ -150,7 +150,7 @@ impl<'a> Checker<'a> {
 
     /// The type of a class template with these arguments.
     pub(super) fn instantiate_class(&mut self, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
-        let key = (address(template.primary), template.scope, args.clone());
+        let key = (template.primary.id, template.scope, args.clone());
         if let Some(&id) = self.record_ids.get(&key) {
             return self.record_inst(id).ty;
         }

@@ -1,6 +1,6 @@
 //! Specialisations of class templates: which one a set of arguments selects.
 
-use super::checker::{Checker, ScopeId, TArg, address};
+use super::checker::{Checker, ScopeId, TArg};
 use super::lookup::{ClassTemplate, Found};
 use super::pattern::ArgPat;
 use super::table::ItemId;
@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
     }
 
     fn class_specialisations_of(&mut self, template: &ClassTemplate<'a>) -> Rc<[ClassSpecialisation<'a>]> {
-        let key = (address(template.primary), template.scope);
+        let key = (template.primary.id, template.scope);
         if let Some(known) = self.class_specialisations.get(&key) {
             return known.clone();
         }

@@ -2,10 +2,17 @@
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
-use super::checker::{Checker, ScopeId, TArg, TemplateId, address};
+use super::checker::{Checker, ScopeId, TArg, TemplateId};
 use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
-use crate::ast::{TemplateParamKind, TemplateParams};
+use crate::ast::{NodeId, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, Ty, TyKind};
+
+/// The identity of a template.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum TemplateKey {
+    Declared(NodeId, ScopeId),
+    Builtin(BuiltinTemplate),
+}
 
 /// The kinds of template arguments.
 #[derive(Clone, Copy)]
@@ -19,9 +26,9 @@ impl<'a> Checker<'a> {
     /// The number of a template; `None` for other declarations.
     pub(super) fn template_id(&mut self, found: &Found<'a>) -> Option<TemplateId> {
         let key = match found {
-            Found::ClassTemplate(template) => (address(template.primary), template.scope),
-            Found::AliasTemplate(template) => (address(template.alias), template.scope),
-            Found::BuiltinTemplate(template) => (*template as usize, ScopeId(u32::MAX)),
+            Found::ClassTemplate(template) => TemplateKey::Declared(template.primary.id, template.scope),
+            Found::AliasTemplate(template) => TemplateKey::Declared(template.alias.id, template.scope),
+            Found::BuiltinTemplate(template) => TemplateKey::Builtin(*template),
             _ => return None,
         };
         if let Some(&known) = self.template_ids.get(&key) {

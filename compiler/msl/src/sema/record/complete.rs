@@ -79,8 +79,8 @@ impl<'a> Checker<'a> {
             }
             aligns.resize(members.fields.len(), FieldAlign::default());
             for item in items {
-                if let ItemKind::UsingDeclaration(path) = &item.kind {
-                    s.complete_using(id, path);
+                if let ItemKind::UsingDeclaration(using) = &item.kind {
+                    s.complete_using(id, &using.path);
                 }
                 if let ItemKind::Field(field) = &item.kind {
                     ok &= s.complete_field(id, field, &mut members);

@@ -86,9 +86,9 @@ impl<'a> Checker<'a> {
             }
             ItemKind::Enum(enumeration) => self.declare_enum(id, enumeration),
             ItemKind::Field(field) => self.declare_tag(id, &field.ty, None),
-            ItemKind::UsingDeclaration(path) if !names_constructors(path) => {
-                if let Some(last) = path.segments.last() {
-                    self.add_member(id, segment_key(last), Member::Using(path));
+            ItemKind::UsingDeclaration(using) if !names_constructors(&using.path) => {
+                if let Some(last) = using.path.segments.last() {
+                    self.add_member(id, segment_key(last), Member::Using(using));
                 }
             }
             _ => {}

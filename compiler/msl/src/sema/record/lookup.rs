@@ -3,7 +3,7 @@
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind};
 use crate::hir::{QualTy, RecordId};
-use crate::sema::checker::{Checker, FnDeclId, address};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -72,12 +72,12 @@ impl<'a> Checker<'a> {
             .filter_map(|m| if let Member::Method(decl) = m { Some(*decl) } else { None })
             .collect();
         let first = members.iter().find(|member| !matches!(member, Member::Using(_))).cloned();
-        let usings: Vec<&'a ast::Path> = members
+        let usings: Vec<&'a ast::UsingDeclaration> = members
             .iter()
-            .filter_map(|m| if let Member::Using(path) = m { Some(*path) } else { None })
+            .filter_map(|m| if let Member::Using(using) = m { Some(*using) } else { None })
             .collect();
-        for path in usings {
-            match self.used_member(id, path) {
+        for using in usings {
+            match self.used_member(id, using) {
                 Some(Found::Functions(decls)) => {
                     let known: FxHashSet<FnDeclId> = methods.iter().copied().collect();
                     methods.extend(decls.iter().filter(|decl| !known.contains(decl)));
@@ -103,9 +103,9 @@ impl<'a> Checker<'a> {
     }
 
     /// What a using-declaration of a class stands for.
-    fn used_member(&mut self, id: RecordId, path: &'a ast::Path) -> Option<Found<'a>> {
+    fn used_member(&mut self, id: RecordId, using: &'a ast::UsingDeclaration) -> Option<Found<'a>> {
         // `using f::f;` leads to itself.
-        let key = address(path);
+        let key = using.id;
         if self.using_stack.contains(&key) {
             self.using_cycles += 1;
             return None;
@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
         let cycles = self.using_cycles;
         self.using_stack.push(key);
         let scope = self.record_inst(id).scope;
-        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(path)));
+        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(&using.path)));
         self.using_stack.pop();
         let found = target.ok()?.ok()?.found;
         if let Found::Functions(decls) = &found {
@@ -143,10 +143,9 @@ impl<'a> Checker<'a> {
     /// Whether a using-declaration of the class names constructors of a base.
     pub(in crate::sema) fn inherits_constructors(&self, id: RecordId) -> bool {
         let members = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
-        members
-            .into_iter()
-            .flatten()
-            .any(|item| matches!(&item.kind, ItemKind::UsingDeclaration(path) if names_constructors(path)))
+        members.into_iter().flatten().any(
+            |item| matches!(&item.kind, ItemKind::UsingDeclaration(using) if names_constructors(&using.path)),
+        )
     }
 
     /// The offset path from a class to one of its bases, as field indices; `None` if it is no base.

@@ -30,7 +30,7 @@ impl<'a> Checker<'a> {
             ItemKind::Variable(variable) => self.local_variable(variable, out),
             ItemKind::Bindings(bindings) => self.local_bindings(bindings, out),
             ItemKind::UsingNamespace(path) => self.block_using_namespace(path, span),
-            ItemKind::UsingDeclaration(path) => self.block_using(path),
+            ItemKind::UsingDeclaration(using) => self.block_using(&using.path),
             ItemKind::Function(_) => {
                 let message = "functions cannot be declared inside of functions";
                 let hint = "declare it outside of this function, or use a lambda";

@@ -6,7 +6,7 @@
 use super::{GlobalValue, GlobalVar, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
-use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg, address};
+use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg};
 use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
 use crate::sema::template_args::ExplicitArg;
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
             }
             (None, None) => Rc::from([]),
         };
-        let key = (address(decl.variable), decl.scope, args.clone());
+        let key = (decl.variable.id, decl.scope, args.clone());
         if let Some(&id) = self.global_ids.get(&key) {
             self.report_deferred(Deferred::Global(id));
             return Some(id);
