@@ -38,6 +38,7 @@ mod compiler_builtin;
 mod construct;
 mod convert;
 mod deduce;
+mod diagnostics;
 mod dispatch;
 mod enumeration;
 mod evaluate;
@@ -49,6 +50,7 @@ mod function_table;
 mod init;
 mod kernel;
 mod lambda;
+mod limits;
 mod log_call;
 mod lookup;
 mod member;
@@ -173,7 +175,7 @@ impl Unit {
         self.check(entrance, &FunctionHandles::default(), sink, |mut checker, _, entrance| {
             let function = checker.kernel_function(entrance);
             let ty = function.and_then(|function| checker.function_signature(function, entrance.span));
-            (ty.map(|ty| checker.signature_key(ty)), checker.sink)
+            (ty.map(|ty| checker.signature_key(ty)), checker.diagnostics.take())
         })
     }
 
@@ -209,9 +211,8 @@ impl Unit {
             let functions = FunctionHandles::default();
             let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
             check_everything(&mut checker, &self.layer, &self.entrances);
-            checker.report_limit();
-            checker.report_unexplained();
-            checker.sink
+            checker.diagnostics.finish();
+            checker.diagnostics.take()
         });
         for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
             sink.push(diagnostic);
@@ -236,11 +237,10 @@ fn check_visible<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
     checker.check_reachable(function);
-    checker.report_limit();
-    checker.report_unexplained();
-    let found = std::mem::take(&mut checker.sink);
+    checker.diagnostics.finish();
+    let found = checker.diagnostics.take();
     if found.has_errors() {
         return (None, found);
     }
@@ -255,7 +255,7 @@ fn check_entrance<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
     let params = checker.kernel_params(func);
     let max_threads = checker.max_threads(func);
     let required_threads = checker.required_threads(func, max_threads);
@@ -264,9 +264,8 @@ fn check_entrance<'a>(
     for fetch in params.iter().flatten().flat_map(|param| kernel::fetches(&param.kind)) {
         checker.check_reachable(fetch);
     }
-    checker.report_limit();
-    checker.report_unexplained();
-    let found = std::mem::take(&mut checker.sink);
+    checker.diagnostics.finish();
+    let found = checker.diagnostics.take();
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel =
         Kernel { name: entrance.name.clone(), function: func, params, max_threads, required_threads };
@@ -277,7 +276,7 @@ fn check_entrance<'a>(
 fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
     for (id, entry) in layer.own_items() {
         if let ItemKind::StaticAssert(cond, message) = &entry.item.kind
-            && !checker.gave_up
+            && !checker.diagnostics.gave_up()
         {
             let scope = checker.scope_of_item(id);
             checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
@@ -288,7 +287,7 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
 fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: &[kernel::Entrance]) {
     check_static_assertions(checker, layer);
     for (id, entry) in layer.own_items() {
-        if checker.gave_up {
+        if checker.diagnostics.gave_up() {
             return;
         }
         let scope = checker.scope_of_item(id);
@@ -321,7 +320,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         }
     }
     for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
-        if checker.gave_up {
+        if checker.diagnostics.gave_up() {
             return;
         }
         if let Some(func) = checker.kernel_function(entrance) {

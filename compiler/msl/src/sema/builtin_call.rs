@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
             None => format!("`as_type` takes numbers and vectors, and cannot make `{to}` of `{from}`"),
         };
         // `as_type` is a template of the library: the mistake is where it is called.
-        let span = self.requested_at().unwrap_or(span);
+        let span = self.diagnostics.requested_at().unwrap_or(span);
         self.error("bad-bit-cast", span, message);
         false
     }

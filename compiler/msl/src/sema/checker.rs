@@ -2,14 +2,14 @@
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
-//! may run at once. What changes the state for a while (`scope`, `limits`, `report`) takes a closure and
-//! restores it.
+//! may run at once. What changes the state for a while (`nested`, `scope`) takes a closure and restores it.
 
-mod limits;
-mod report;
+mod nested;
 mod scope;
 
+use super::diagnostics::Diagnostics;
 use super::function::{FnDecl, FnInst};
+use super::limits::Limits;
 use super::record::RecordInst;
 use super::table::{Entry, ItemId, Layer, NsId};
 use super::variable::GlobalVar;
@@ -17,12 +17,9 @@ use crate::ast::{self, NodeId};
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
 use anymetal_abi::logging::LogSite;
-use anymetal_diagnostics::{Diagnostic, Sink, Span};
+use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// The most steps that all constant evaluations of one check may take.
-pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 
 /// A scope of this check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,14 +95,6 @@ pub(super) enum Returns {
     Auto(Option<QualTy>),
 }
 
-/// Something that is checked only once.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Deferred {
-    Body(FuncId),
-    Record(RecordId),
-    Global(super::variable::GlobalVarId),
-}
-
 /// What `auto` in a result type is written with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AutoReturn {
@@ -135,23 +124,12 @@ pub(super) struct FnState {
     pub(super) auto_return: Option<AutoReturn>,
 }
 
-/// Why something is being instantiated, innermost first.
-#[derive(Debug)]
-pub(super) struct Trace {
-    text: String,
-    span: Span,
-    /// Entries that the limit of nested instantiations counts, with itself.
-    depth: usize,
-    /// Entries of the chain, with itself.
-    entries: usize,
-    outer: Option<Rc<Trace>>,
-}
-
 /// See the module's documentation.
 pub(super) struct Checker<'a> {
     pub(super) table: &'a Layer,
     pub(super) types: Types,
-    pub(super) sink: Sink,
+    pub(super) diagnostics: Diagnostics,
+    pub(super) limits: Limits,
     pub(super) scopes: Vec<Scope>,
     pub(super) scope: ScopeId,
     pub(super) ns_scopes: FxHashMap<NsId, ScopeId>,
@@ -181,31 +159,12 @@ pub(super) struct Checker<'a> {
     pub(super) function_constants: Vec<hir::FunctionConstant>,
     pub(super) function: FnState,
     pub(super) next_serial: u32,
-    pub(super) trace: Option<Rc<Trace>>,
-    pub(super) instantiations: usize,
-    /// Elements of parameter packs expanded so far.
-    pub(super) pack_elements: usize,
-    pub(super) depth: u32,
-    pub(super) constant_steps: u64,
     /// What `auto` means in the type being resolved.
     pub(super) auto_ty: Option<QualTy>,
     /// Which element of packs is meant, while an expansion is repeated.
     pub(super) pack_index: Option<usize>,
     /// The current expression is not evaluated (`decltype`, `sizeof`): bodies need no check.
     pub(super) unevaluated: u32,
-    /// Set when a limit was hit: nothing more is worth doing.
-    pub(super) gave_up: bool,
-    /// How many callers keep errors back: suggestions would be for nothing.
-    pub(super) quiet: u32,
-    /// Errors of things that are checked only once, found while errors were kept back.
-    deferred: FxHashMap<Deferred, Vec<Diagnostic>>,
-    /// Where something failed although nothing was reported: a mistake of ours, but no reason to compile
-    /// what was not understood.
-    unexplained: Option<Span>,
-    /// How many lists around this one are only being tried.
-    pub(super) tried_lists: u32,
-    /// The limit that was hit while errors were kept back.
-    limit_hit: Option<Diagnostic>,
     /// `using namespace` and `using a::b` inside of blocks.
     pub(super) block_directives: Vec<(ScopeId, NsId)>,
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
@@ -236,7 +195,8 @@ impl<'a> Checker<'a> {
         let mut checker = Self {
             table,
             types: Types::new(),
-            sink: Sink::new(),
+            diagnostics: Diagnostics::default(),
+            limits: Limits::default(),
             scopes: Vec::new(),
             scope: ScopeId(0),
             ns_scopes: FxHashMap::default(),
@@ -264,20 +224,9 @@ impl<'a> Checker<'a> {
             function_constants: Vec::new(),
             function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
             next_serial: 1,
-            trace: None,
-            instantiations: 0,
-            pack_elements: 0,
-            depth: 0,
-            constant_steps: 0,
             auto_ty: None,
             pack_index: None,
             unevaluated: 0,
-            gave_up: false,
-            quiet: 0,
-            deferred: FxHashMap::default(),
-            unexplained: None,
-            tried_lists: 0,
-            limit_hit: None,
             block_directives: Vec::new(),
             block_usings: Vec::new(),
             arena,
@@ -300,6 +249,16 @@ impl<'a> Checker<'a> {
 
     pub(super) fn entry(&self, id: ItemId) -> &'a Entry {
         self.table.entry(id)
+    }
+
+    /// Reports an error with the instantiation trace.
+    pub(super) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.diagnostics.error(id, span, message);
+    }
+
+    /// Reports a diagnostic; the instantiation trace is added.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.report(diagnostic);
     }
 
     /// A type for messages.

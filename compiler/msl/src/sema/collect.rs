@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         let mut work = vec![root];
         loop {
             while let Some(func) = work.pop() {
-                if !seen.insert(func) || self.gave_up {
+                if !seen.insert(func) || self.diagnostics.gave_up() {
                     continue;
                 }
                 self.ensure_body(func);
@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
                 let called = self.callees(self.dispatch(n));
                 work.extend(called.into_iter().filter(|func| !seen.contains(func)));
             }
-            if self.gave_up || (work.is_empty() && self.dispatch_size() == before) {
+            if self.diagnostics.gave_up() || (work.is_empty() && self.dispatch_size() == before) {
                 return;
             }
         }

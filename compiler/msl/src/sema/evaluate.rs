@@ -111,7 +111,12 @@ impl<'a> Checker<'a> {
         }
         if self.constant_condition(value) == Some(false) {
             let text = message.map_or_else(String::new, |text| format!(": {text}"));
-            self.error_of_caller("static-assert", span, format!("static assertion failed{text}"));
+            self.diagnostics.error_of_caller(
+                self.table,
+                "static-assert",
+                span,
+                format!("static assertion failed{text}"),
+            );
         }
     }
 }

@@ -282,7 +282,7 @@ impl<'a> Checker<'a> {
 
     /// Poison.
     pub(super) fn poison(&mut self, span: Span) -> Expr {
-        self.note_poison(span);
+        self.diagnostics.note_poison(span);
         Expr::value(ExprKind::Error, Ty::ERROR, span)
     }
 

@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
         } else if let Some(init) = init {
             operands.insert(0, self.expr(init));
         }
-        if self.gave_up {
+        if self.diagnostics.gave_up() {
             return self.poison(span);
         }
         self.combine(fold.op, operands, is_right, span)
@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         let mut operands = Vec::with_capacity(count);
         for n in 0..count {
             operands.push(self.with_pack_index(n, |s| s.expr(pack)));
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 break;
             }
         }

@@ -9,7 +9,8 @@ mod body;
 mod definition;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, Trace};
+use super::checker::{Checker, FnDeclId, ScopeId, TArg};
+use super::diagnostics::Trace;
 use super::init::Synthesised;
 use super::pattern::Pat;
 use super::spelling;
@@ -171,7 +172,7 @@ impl<'a> Checker<'a> {
             name = format!("{name}<{}>", self.show_args(&args));
         }
         let trace = match template {
-            Some(_) => self.trace_with(self.instantiation_text(id, &args), span),
+            Some(_) => self.diagnostics.trace_with(self.instantiation_text(id, &args), span),
             None => self.trace_of_member(id, span),
         };
         let func = self.add_function(FnInst {
@@ -203,7 +204,7 @@ impl<'a> Checker<'a> {
         let owner = self.decl(id).owner?;
         self.record_inst(owner).template.as_ref()?;
         let text = format!("in instantiation of member function `{}` requested here", self.decl_name(id));
-        self.trace_of_later(text, span)
+        self.diagnostics.trace_of_later(text, span)
     }
 
     fn instantiation_text(&self, id: FnDeclId, args: &[TArg]) -> String {

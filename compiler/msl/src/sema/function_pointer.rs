@@ -93,11 +93,11 @@ impl<'a> Checker<'a> {
         to: QualTy,
         span: Span,
     ) -> Expr {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         match self.function_for_type(decls, args, to.ty, span) {
             Some(function) => self.function_pointer(function, span),
             None => {
-                if self.sink.error_count() == errors {
+                if self.diagnostics.error_count() == errors {
                     let message = format!("no function of this name has type `{}`", self.show(to));
                     self.error("no-matching-function", span, message);
                 }

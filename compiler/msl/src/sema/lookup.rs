@@ -446,12 +446,12 @@ impl<'a> Checker<'a> {
         self.alias_stack.push(key);
         let pack = self.pack_index.take();
         let auto = self.auto_ty.take();
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
         self.auto_ty = auto;
         self.pack_index = pack;
         self.alias_stack.pop();
-        if self.sink.error_count() == errors && !ty.ty.is_error() {
+        if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
             self.alias_types.insert(key, ty);
         }
         Found::Type(ty)
@@ -477,7 +477,7 @@ impl<'a> Checker<'a> {
 
     /// The nearest known name, for "did you mean".
     pub(super) fn suggestion(&mut self, name: Name) -> Option<String> {
-        if self.quiet > 0 {
+        if self.diagnostics.is_quiet() {
             return None;
         }
         let mut known = Vec::new();

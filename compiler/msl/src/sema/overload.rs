@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
                 }
                 Err(reason) => reasons.push((decl, reason)),
             }
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 viable.clear();
                 return Vec::new();
             }

@@ -155,7 +155,7 @@ impl<'a> Checker<'a> {
             return self.record_inst(id).ty;
         }
         // Its members may be used without completing it, and name further specialisations.
-        if !self.count_instantiation(Span::NONE) {
+        if !self.limits.count_instantiation(Span::NONE, &mut self.diagnostics) {
             return Ty::ERROR;
         }
         let primary = template.primary;

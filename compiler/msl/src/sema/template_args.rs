@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
                     TypeKind::Pack(inner) => {
                         let count = self.pack_length_of_type(inner).unwrap_or(0);
                         for n in 0..count {
-                            if self.gave_up {
+                            if self.diagnostics.gave_up() {
                                 break;
                             }
                             let arg = self.with_pack_index(n, |s| s.explicit_type_arg(inner));
@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
                     ExprKind::PackExpansion(inner) => {
                         let count = self.pack_length_of_expr(inner).unwrap_or(0);
                         for n in 0..count {
-                            if self.gave_up {
+                            if self.diagnostics.gave_up() {
                                 break;
                             }
                             let arg = self.with_pack_index(n, |s| s.explicit_expr_arg(inner));
@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
     /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
     /// has given up: nested expansions multiply.
     pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
-        self.count_pack_element();
+        self.limits.count_pack_element(&mut self.diagnostics);
         let outer = self.pack_index.replace(n);
         let result = f(self);
         self.pack_index = outer;
@@ -86,9 +86,9 @@ impl<'a> Checker<'a> {
         {
             return self.explicit_path_arg(path);
         }
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let ty = self.resolve_type(ty);
-        if self.sink.error_count() > errors || ty.ty.is_error() {
+        if self.diagnostics.error_count() > errors || ty.ty.is_error() {
             ExplicitArg::Error
         } else {
             ExplicitArg::Type(ty)
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
                     Some(arg) => arg,
                     None => {
                         let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                        if !self.sink.has_errors() || self.has_default(params, others, n).is_none() {
+                        if !self.diagnostics.has_errors() || self.has_default(params, others, n).is_none() {
                             self.error(
                                 "too-few-template-arguments",
                                 span,
@@ -289,10 +289,10 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let outer = std::mem::replace(&mut self.auto_ty, auto);
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let want = self.in_scope(scope, |s| s.resolve_type(ty));
         self.auto_ty = outer;
-        if want.ty.is_error() || self.sink.error_count() > errors {
+        if want.ty.is_error() || self.diagnostics.error_count() > errors {
             return None;
         }
         match arg {
@@ -337,13 +337,13 @@ impl<'a> Checker<'a> {
         let params = &template.params.params;
         let args = self.bind_args(params, &[], explicit, template.scope, span)?;
         let scope = self.template_scope(params, &args, template.scope);
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let ty = self.instantiating(
             |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),
             span,
             |s| s.in_scope(scope, |s| s.resolve_type(&template.alias.ty)),
         )?;
-        (self.sink.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+        (self.diagnostics.error_count() == errors && !ty.ty.is_error()).then_some(ty)
     }
 
     /// A function as a template argument of a given type; reports when none of the name has it.
@@ -354,9 +354,9 @@ impl<'a> Checker<'a> {
         ty: Ty,
         span: Span,
     ) -> Option<TArg> {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let found = self.function_for_type(decls, args, ty, span);
-        if found.is_none() && self.sink.error_count() == errors {
+        if found.is_none() && self.diagnostics.error_count() == errors {
             let shown = self.types.display(ty);
             self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
         }

@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
             if let AstKind::PackExpansion(inner) = &arg.kind {
                 for n in 0..self.pack_length_of_expr(inner).unwrap_or(0) {
                     out.push(self.with_pack_index(n, |s| s.call_arg(inner)));
-                    if self.gave_up {
+                    if self.diagnostics.gave_up() {
                         return None;
                     }
                 }

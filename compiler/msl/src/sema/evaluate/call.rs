@@ -5,6 +5,7 @@
 use super::machine::{Fail, Machine};
 use super::memory::Val;
 use crate::hir::{Block, Expr, FuncId, Local, LocalId, ScalarTy, Stmt, StmtKind, SwitchCase, Ty};
+use crate::sema::checker::Checker;
 use crate::sema::function::Origin;
 use anymetal_diagnostics::Span;
 use anymetal_ir::eval;
@@ -55,12 +56,14 @@ impl Machine<'_, '_> {
             frame.insert(param, self.hold(value, ty, span)?);
         }
         self.frames.push(frame);
-        let flow = self.checker.depth_guard(span);
-        let result = match flow {
-            true => self.block(&function.body, &function.locals),
-            false => Err(self.fail(span, "constant evaluation nests too deeply")),
+        let Checker { limits, diagnostics, .. } = &mut *self.checker;
+        let result = if limits.enter(span, diagnostics) {
+            let result = self.block(&function.body, &function.locals);
+            self.checker.limits.leave();
+            result
+        } else {
+            Err(self.fail(span, "constant evaluation nests too deeply"))
         };
-        self.checker.depth = self.checker.depth.saturating_sub(u32::from(flow));
         self.frames.pop();
         let value = match result? {
             Flow::Return(value) => value,

@@ -8,12 +8,15 @@
 use super::NotConstant;
 use super::memory::{Address, Val};
 use crate::hir::{ConstValue, Expr, GlobalId, LocalId};
-use crate::sema::checker::{Checker, MAX_CONSTANT_STEPS};
+use crate::sema::checker::Checker;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 /// Why evaluation stopped.
 pub(super) type Fail = NotConstant;
+
+/// The most steps that all constant evaluations of one check may take.
+const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 
 /// The deepest nesting of expressions, those of all calls together.
 const MAX_DEPTH: u32 = 20_000;
@@ -59,8 +62,8 @@ impl<'c, 'a> Machine<'c, 'a> {
     }
 
     pub(super) fn step(&mut self, span: Span) -> Result<(), Fail> {
-        self.checker.constant_steps += 1;
-        if self.checker.constant_steps > MAX_CONSTANT_STEPS {
+        self.checker.limits.constant_steps += 1;
+        if self.checker.limits.constant_steps > MAX_CONSTANT_STEPS {
             return Err(self.fail(span, "constant evaluation takes too many steps"));
         }
         Ok(())

@@ -6,7 +6,8 @@
 use super::{BodyState, Origin};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
-use crate::sema::checker::{AutoReturn, Checker, Deferred, FnDeclId, LocalDecl, Returns};
+use crate::sema::checker::{AutoReturn, Checker, FnDeclId, LocalDecl, Returns};
+use crate::sema::diagnostics::Deferred;
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -17,7 +18,7 @@ impl<'a> Checker<'a> {
         if let Some(ret) = self.inst(id).ret {
             return ret;
         }
-        self.report_deferred(Deferred::Body(id));
+        self.diagnostics.report_deferred(Deferred::Body(id));
         if self.inst(id).state == BodyState::Checking {
             let message = format!("the result type of `{}` is not known yet here", self.inst(id).name);
             let hint = "write the result type instead of `auto`";
@@ -30,14 +31,14 @@ impl<'a> Checker<'a> {
 
     /// Checks a function's body, if that has not happened.
     pub(in crate::sema) fn ensure_body(&mut self, id: FuncId) {
-        if self.inst(id).state != BodyState::Unchecked || self.gave_up {
-            self.report_deferred(Deferred::Body(id));
+        if self.inst(id).state != BodyState::Unchecked || self.diagnostics.gave_up() {
+            self.diagnostics.report_deferred(Deferred::Body(id));
             return;
         }
         self.fn_insts[id.0 as usize].state = BodyState::Checking;
         let returns = self.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
         let trace = self.inst(id).trace.clone();
-        let outer_trace = std::mem::replace(&mut self.trace, trace);
+        let outer_trace = self.diagnostics.replace_trace(trace);
         let outer_pack = self.pack_index.take();
         let outer_auto = self.auto_ty.take();
         let scope = self.inst(id).scope;
@@ -47,7 +48,7 @@ impl<'a> Checker<'a> {
         });
         self.auto_ty = outer_auto;
         self.pack_index = outer_pack;
-        self.trace = outer_trace;
+        self.diagnostics.replace_trace(outer_trace);
         self.fn_insts[id.0 as usize].state = BodyState::Checked;
     }
 

@@ -19,11 +19,11 @@ impl<'a> Checker<'a> {
         scope: ScopeId,
         span: Span,
     ) -> Option<Signature> {
-        let trace = self.trace.take();
+        let trace = self.diagnostics.replace_trace(None);
         let pack = self.pack_index.take();
         let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
         self.pack_index = pack;
-        self.trace = trace;
+        self.diagnostics.replace_trace(trace);
         signature?
     }
 
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
         let mut ok = true;
         for param in &ast.params {
             ok &= self.add_param_types(&param.ty, param.span, &mut params);
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return None;
             }
         }
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
             return false;
         };
         for n in 0..length {
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return false;
             }
             params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));

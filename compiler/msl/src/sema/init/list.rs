@@ -10,10 +10,6 @@ use crate::sema::construct::ConstructArgs;
 use crate::sema::convert::{Conversion, Rank};
 use anymetal_diagnostics::Span;
 
-/// The deepest list that is tried. Trying a list checks it, and so for each list around it: beyond a few
-/// levels it is taken to fit.
-const MAX_TRIED: u32 = 6;
-
 /// Reads the clauses of a list one after the other, as brace elision wants them.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -30,15 +26,14 @@ impl<'a> Checker<'a> {
         clauses: &'a [InitClause],
         to: QualTy,
     ) -> Option<Conversion> {
-        if self.tried_lists >= MAX_TRIED {
+        if !self.limits.enter_tried_list() {
             return Some(Conversion::new(Rank::User, 1));
         }
-        self.tried_lists += 1;
         let value = self.quietly(|s| {
             let span = clauses.first().map_or(Span::NONE, |clause| clause.value.span);
             s.list_value(clauses, to, span)
         });
-        self.tried_lists -= 1;
+        self.limits.leave_tried_list();
         value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion::new(Rank::User, 1))
     }
 

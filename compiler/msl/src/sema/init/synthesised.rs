@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
             this: Some(this),
             state: BodyState::Unchecked,
             hir: None,
-            trace: self.trace.clone(),
+            trace: self.diagnostics.trace(),
             span,
             requested: span,
             definition: None,

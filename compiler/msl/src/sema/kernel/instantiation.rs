@@ -76,13 +76,13 @@ impl<'a> Checker<'a> {
         scope: ScopeId,
         span: Span,
     ) -> Option<FuncId> {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let (explicit, types) = self.in_scope(scope, |s| {
             let explicit = args.map_or_else(Vec::new, |args| s.explicit_args(args));
             let types: Vec<QualTy> = params.iter().map(|param| s.resolve_param_type(&param.ty)).collect();
             (explicit, types)
         });
-        if self.sink.error_count() > errors {
+        if self.diagnostics.error_count() > errors {
             return None;
         }
         let mut mismatch = None;

@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
             None => (self.decl(decl).ast, self.inst(func).scope),
         };
         let types = self.inst(func).params.clone();
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let mut params = Vec::new();
         let mut slots = Vec::new();
         for (n, param) in ast.params.iter().enumerate() {
@@ -64,12 +64,12 @@ impl<'a> Checker<'a> {
                 params.push(KernelParam { name, ty: repr, kind, span: param.span });
             }
         }
-        if self.sink.error_count() > errors || params.len() != ast.params.len() {
+        if self.diagnostics.error_count() > errors || params.len() != ast.params.len() {
             return None;
         }
         self.check_one_stage_in(&params);
         self.assign_indices(&slots, &mut params);
-        (self.sink.error_count() == errors).then_some(params)
+        (self.diagnostics.error_count() == errors).then_some(params)
     }
 
     fn kernel_param(

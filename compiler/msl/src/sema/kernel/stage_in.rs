@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
         if !self.complete_type(ty.ty, param.span) {
             return None;
         }
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let mut members: Vec<StageInMember> = Vec::new();
         for field in self.types.record(record).fields.clone() {
             let Some((span, member)) = self.stage_in_member(record, &field, param.span) else { continue };
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
             }
             members.push(member);
         }
-        (self.sink.error_count() == errors).then_some(KernelParamKind::StageIn { members })
+        (self.diagnostics.error_count() == errors).then_some(KernelParamKind::StageIn { members })
     }
 
     fn stage_in_member(

@@ -6,7 +6,8 @@ use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
 use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
-use crate::sema::checker::{Checker, Deferred, FnState, Returns};
+use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::diagnostics::Deferred;
 use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -27,7 +28,7 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn complete_record(&mut self, id: RecordId, span: Span) -> bool {
         match self.record_inst(id).state {
             RecordState::Complete => {
-                self.report_deferred(Deferred::Record(id));
+                self.diagnostics.report_deferred(Deferred::Record(id));
                 return self.types.record(id).is_complete;
             }
             RecordState::Completing | RecordState::Declaring => {

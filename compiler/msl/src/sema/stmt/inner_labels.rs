@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
         // Statements without labels, to be skipped together.
         let mut plain = Vec::new();
         for (n, stmt) in stmts.iter().enumerate() {
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return;
             }
             let span = stmt.span;

@@ -6,7 +6,8 @@
 use super::{GlobalValue, GlobalVar, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
-use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg};
+use crate::sema::checker::{Checker, Returns, ScopeId, ScopeKind, TArg};
+use crate::sema::diagnostics::Deferred;
 use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
 use crate::sema::template_args::ExplicitArg;
@@ -45,7 +46,7 @@ impl<'a> Checker<'a> {
         };
         let key = (decl.variable.id, decl.scope, args.clone());
         if let Some(&id) = self.global_ids.get(&key) {
-            self.report_deferred(Deferred::Global(id));
+            self.diagnostics.report_deferred(Deferred::Global(id));
             return Some(id);
         }
         let id = GlobalVarId(self.globals.len() as u32);
@@ -64,9 +65,9 @@ impl<'a> Checker<'a> {
             })
         };
         let defined = if args.is_empty() {
-            let trace = self.trace.take();
+            let trace = self.diagnostics.replace_trace(None);
             let defined = self.deeper(span, work);
-            self.trace = trace;
+            self.diagnostics.replace_trace(trace);
             defined
         } else {
             let text = |s: &Self| {
