@@ -43,6 +43,7 @@ mod dispatch;
 mod enumeration;
 mod evaluate;
 mod expr;
+mod fn_context;
 mod fold;
 mod function;
 mod function_pointer;
@@ -298,7 +299,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                     && !function.specifiers.is_other_stage
                     && matches!(function.body, FunctionBody::Block(_)) =>
             {
-                let decl = checker.fn_decl(function, None, scope, None);
+                let decl = checker.functions.declare(function, None, scope, None);
                 if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
                     checker.ensure_body(func);
                 }

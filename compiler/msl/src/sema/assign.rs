@@ -71,7 +71,10 @@ impl<'a> Checker<'a> {
     /// Whether the class defines an assignment operator that does more than copy.
     fn has_own_assignment(&mut self, record: RecordId) -> bool {
         self.assignment_operators(record).into_iter().any(|decl| {
-            matches!(self.decl(decl).ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None)
+            matches!(
+                self.functions.decl(decl).ast.body,
+                ast::FunctionBody::Block(_) | ast::FunctionBody::None
+            )
         })
     }
 
@@ -130,12 +133,12 @@ impl<'a> Checker<'a> {
         let (rhs, operand) = match value.kind {
             ExprKind::Const(_) => (None, value),
             _ => {
-                let local = self.new_local(Name::EMPTY, value.ty.ty, span);
+                let local = self.function.new_local(Name::EMPTY, value.ty.ty, span);
                 let operand = Expr::place(ExprKind::Local(local), value.ty, span);
                 (Some((local, Box::new(value))), operand)
             }
         };
-        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old = self.function.new_local(Name::EMPTY, place.ty.ty, span);
         let mut before = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
         if let Some(promoted) = self.promoted_bit_field(&place) {
             let value = self.rvalue(before);
@@ -200,7 +203,7 @@ impl<'a> Checker<'a> {
         if !self.check_modifiable(&place, span) {
             return self.poison(span);
         }
-        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old = self.function.new_local(Name::EMPTY, place.ty.ty, span);
         let old_place = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
         let one = super::expr::scalar_const(ScalarTy::I32, 1, span);
         let result = if self.types.pointee(place.ty.ty).is_some() {

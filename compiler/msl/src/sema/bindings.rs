@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         }
         let span = variable.span;
         let repr = self.value_repr(ty);
-        let local = self.new_local(Name::EMPTY, repr, span);
+        let local = self.function.new_local(Name::EMPTY, repr, span);
         out.push(Stmt { kind: StmtKind::Declare { local, init: Some(value) }, span });
         Some(self.variable_place(local, ty, span))
     }

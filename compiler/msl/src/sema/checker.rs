@@ -7,8 +7,11 @@
 mod nested;
 mod scope;
 
+use super::collect::ProgramData;
 use super::diagnostics::Diagnostics;
-use super::function::{FnDecl, FnInst};
+use super::dispatch::Linking;
+use super::fn_context::{FnContext, LocalConstants};
+use super::function::Functions;
 use super::limits::Limits;
 use super::record::RecordInst;
 use super::table::{Entry, ItemId, Layer, NsId};
@@ -16,7 +19,6 @@ use super::variable::GlobalVar;
 use crate::ast::{self, NodeId};
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
-use anymetal_abi::logging::LogSite;
 use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -86,42 +88,13 @@ pub(super) struct Scope {
     pub(super) kind: ScopeKind,
 }
 
-/// The result type of the function being checked.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Returns {
-    /// Known.
-    Type(QualTy),
-    /// `auto`: set by the first return statement.
-    Auto(Option<QualTy>),
-}
-
-/// What `auto` in a result type is written with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AutoReturn {
-    /// `auto`, `auto*`
-    Plain,
-    /// `auto&`, `const auto&`
-    Reference { is_const: bool },
-    /// `decltype(auto)`
-    Decltype,
-}
-
-/// The state of one function body.
-#[derive(Debug)]
-pub(super) struct FnState {
-    /// Tells the variables of nested functions apart.
-    pub(super) serial: u32,
-    /// What `__func__` says; empty outside of functions.
-    pub(super) name: String,
-    pub(super) locals: Vec<hir::Local>,
-    /// The number of the first locals that are parameters.
-    pub(super) params: u32,
-    /// The pointer parameter and the object type (with space and const).
-    pub(super) this: Option<(LocalId, QualTy)>,
-    pub(super) returns: Returns,
-    pub(super) loops: u32,
-    pub(super) switches: u32,
-    pub(super) auto_return: Option<AutoReturn>,
+/// What stands for what while a type or an expression is repeated or completed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Substitution {
+    /// The meaning of `auto` in the type being resolved.
+    pub(super) auto_ty: Option<QualTy>,
+    /// The element of packs that is meant, while an expansion is repeated.
+    pub(super) pack_index: Option<usize>,
 }
 
 /// See the module's documentation.
@@ -141,30 +114,15 @@ pub(super) struct Checker<'a> {
     pub(super) enum_insts: Vec<super::enumeration::EnumInst<'a>>,
     pub(super) class_specialisations:
         FxHashMap<(NodeId, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
-    pub(super) fn_decls: Vec<FnDecl<'a>>,
-    pub(super) fn_decl_ids: FxHashMap<(NodeId, ScopeId), FnDeclId>,
-    pub(super) fn_insts: Vec<FnInst<'a>>,
-    pub(super) fn_inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
     pub(super) globals: Vec<GlobalVar<'a>>,
     pub(super) global_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
-    pub(super) hir_globals: Vec<hir::Global>,
-    pub(super) tables: FxHashMap<(Ty, Vec<u8>), hir::GlobalId>,
-    /// Values of constant variables, by the function's serial number.
-    pub(super) local_constants: FxHashMap<(u32, LocalId), ConstValue>,
-    pub(super) threadgroup_vars: Vec<hir::ThreadgroupVar>,
-    pub(super) log_sites: Vec<LogSite>,
-    pub(super) links: super::Links<'a>,
-    pub(super) function_numbers: super::function_pointer::FunctionNumbers,
-    pub(super) dispatches: super::dispatch::Dispatches,
-    pub(super) function_constants: Vec<hir::FunctionConstant>,
-    pub(super) function: FnState,
-    pub(super) next_serial: u32,
-    /// What `auto` means in the type being resolved.
-    pub(super) auto_ty: Option<QualTy>,
-    /// Which element of packs is meant, while an expansion is repeated.
-    pub(super) pack_index: Option<usize>,
-    /// The current expression is not evaluated (`decltype`, `sizeof`): bodies need no check.
-    pub(super) unevaluated: u32,
+    pub(super) functions: Functions<'a>,
+    pub(super) data: ProgramData,
+    pub(super) linking: Linking<'a>,
+    /// The function whose body is being checked.
+    pub(super) function: FnContext,
+    pub(super) local_constants: LocalConstants,
+    pub(super) substitution: Substitution,
     /// `using namespace` and `using a::b` inside of blocks.
     pub(super) block_directives: Vec<(ScopeId, NsId)>,
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
@@ -174,7 +132,6 @@ pub(super) struct Checker<'a> {
     pub(super) lambda_functions: FxHashMap<NodeId, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     /// The parameters of a class template and a constructor template of it together, by the constructor.
     pub(super) guide_templates: FxHashMap<NodeId, &'a [ast::TemplateParam]>,
-    pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
     /// The using-declarations of classes that are being resolved.
     pub(super) using_stack: Vec<NodeId>,
     /// How many using-declarations were found to lead to themselves.
@@ -207,33 +164,20 @@ impl<'a> Checker<'a> {
             enum_tys: FxHashMap::default(),
             enum_insts: Vec::new(),
             class_specialisations: FxHashMap::default(),
-            fn_decls: Vec::new(),
-            fn_decl_ids: FxHashMap::default(),
-            fn_insts: Vec::new(),
-            fn_inst_ids: FxHashMap::default(),
             globals: Vec::new(),
             global_ids: FxHashMap::default(),
-            hir_globals: Vec::new(),
-            tables: FxHashMap::default(),
-            local_constants: FxHashMap::default(),
-            threadgroup_vars: Vec::new(),
-            log_sites: Vec::new(),
-            function_numbers: super::function_pointer::FunctionNumbers::new(links.next),
-            links,
-            dispatches: super::dispatch::Dispatches::default(),
-            function_constants: Vec::new(),
-            function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
-            next_serial: 1,
-            auto_ty: None,
-            pack_index: None,
-            unevaluated: 0,
+            functions: Functions::default(),
+            data: ProgramData::default(),
+            linking: Linking::new(links),
+            function: FnContext::outside(0),
+            local_constants: LocalConstants::default(),
+            substitution: Substitution::default(),
             block_directives: Vec::new(),
             block_usings: Vec::new(),
             arena,
             expanded_lists: FxHashMap::default(),
             lambda_functions: FxHashMap::default(),
             guide_templates: FxHashMap::default(),
-            synthesised: FxHashMap::default(),
             using_stack: Vec::new(),
             using_cycles: 0,
             used_functions: FxHashMap::default(),
@@ -264,22 +208,6 @@ impl<'a> Checker<'a> {
     /// A type for messages.
     pub(super) fn show(&self, ty: QualTy) -> String {
         self.types.display_qual(ty)
-    }
-}
-
-impl FnState {
-    pub(super) fn new(serial: u32, returns: Returns) -> Self {
-        Self {
-            serial,
-            name: String::new(),
-            locals: Vec::new(),
-            params: 0,
-            this: None,
-            returns,
-            loops: 0,
-            switches: 0,
-            auto_return: None,
-        }
     }
 }
 

@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
             let place = self.place_as(place, to, span);
             return self.whole_value(place);
         }
-        let local = self.new_local(Name::EMPTY, to, span);
+        let local = self.function.new_local(Name::EMPTY, to, span);
         let object = Expr::place(ExprKind::Local(local), QualTy::plain(to), span);
         let target = self.place_as(object.clone(), from, span);
         let store = ExprKind::Assign(Box::new(target), Box::new(value));

@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
         let scalar = Ty::scalar(elem);
         let value = self.cast_value(CastKind::Convert, value, scalar, span);
         let column = self.types.vector(elem, rows);
-        let local = self.new_local(Name::EMPTY, scalar, span);
+        let local = self.function.new_local(Name::EMPTY, scalar, span);
         let mut columns = Vec::new();
         for c in 0..cols {
             let parts = (0..rows)
@@ -312,7 +312,7 @@ impl<'a> Checker<'a> {
     }
 
     fn construct_with(&mut self, func: FuncId, args: Vec<Arg<'a>>, ty: Ty, span: Span) -> Expr {
-        let params = self.inst(func).params.clone();
+        let params = self.functions.inst(func).params.clone();
         let mut values: Vec<Expr> =
             args.into_iter().zip(params.iter()).map(|(arg, &param)| self.convert_arg(arg, param)).collect();
         self.default_arguments(func, &mut values, span);
@@ -333,8 +333,10 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn is_defaulted(&self, func: FuncId) -> bool {
-        match self.inst(func).origin {
-            super::function::Origin::Decl(decl) => matches!(self.decl(decl).ast.body, FunctionBody::Default),
+        match self.functions.inst(func).origin {
+            super::function::Origin::Decl(decl) => {
+                matches!(self.functions.decl(decl).ast.body, FunctionBody::Default)
+            }
             super::function::Origin::Synthesised(_)
             | super::function::Origin::Dispatch
             | super::function::Origin::Linked => false,

@@ -187,6 +187,11 @@ impl Diagnostics {
         }
     }
 
+    /// Whether [`Diagnostics::report_deferred`] would report something.
+    pub(super) fn has_deferred(&self, what: Deferred) -> bool {
+        self.quiet == 0 && self.deferred.contains_key(&what)
+    }
+
     /// Reports the diagnostics of a check that ran with reporting suppressed.
     pub(super) fn report_deferred(&mut self, what: Deferred) {
         if self.quiet == 0

@@ -1,4 +1,4 @@
-//! Constant evaluation: the door to the machine in [`machine`], and constants as bytes.
+//! Constant evaluation: the entrance to the machine in [`machine`], and constants as bytes.
 
 mod arithmetic;
 mod builtin;
@@ -14,6 +14,7 @@ use crate::hir::{
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
+use machine::{Facts, Fail, Machine};
 
 /// Why an expression has no constant value.
 #[derive(Clone, Debug)]
@@ -22,13 +23,54 @@ pub(super) struct NotConstant {
     pub(super) message: String,
 }
 
+impl NotConstant {
+    fn new(span: Span, message: &str) -> Self {
+        Self { span, message: message.to_owned() }
+    }
+}
+
+/// The most steps that one evaluation may repeat, each time after it found a function that was not checked.
+const MAX_REPEATED_STEPS: u64 = 4 * machine::MAX_CONSTANT_STEPS;
+
 impl<'a> Checker<'a> {
     /// The value of an expression, if it is constant.
     pub(super) fn evaluate(&mut self, expr: &Expr) -> Result<ConstValue, NotConstant> {
         if let ExprKind::Const(value) = &expr.kind {
             return Ok(value.clone());
         }
-        machine::Machine::new(self).run(expr)
+        let mut repeated = 0;
+        loop {
+            let before = self.limits.constant_steps;
+            match self.machine().run(expr) {
+                Ok(value) => return Ok(value),
+                Err(Fail::NotConstant(problem)) => return Err(problem),
+                Err(Fail::TooDeep(span)) => {
+                    self.limits.report_too_deep(span, &mut self.diagnostics);
+                    return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
+                }
+                Err(Fail::NeedsBody(func)) => {
+                    // What is evaluated again counts once, but evaluating again is limited, too.
+                    repeated += self.limits.constant_steps - before;
+                    self.limits.constant_steps = before;
+                    if repeated > MAX_REPEATED_STEPS {
+                        return Err(NotConstant::new(expr.span, "constant evaluation takes too many steps"));
+                    }
+                    self.ensure_body(func);
+                }
+            }
+        }
+    }
+
+    fn machine(&mut self) -> Machine<'_, 'a> {
+        let facts = Facts {
+            functions: &self.functions,
+            numbers: &self.linking.numbers,
+            data: &self.data,
+            function: &self.function,
+            constants: &self.local_constants,
+            diagnostics: &self.diagnostics,
+        };
+        Machine::new(facts, &mut self.types, &mut self.limits)
     }
 
     pub(super) fn report_not_constant(

@@ -173,7 +173,7 @@ impl<'a> Checker<'a> {
 
     /// A member named without an object: fine in `decltype` and `sizeof`.
     fn field_without_object(&mut self, record: crate::hir::RecordId, found: Found<'a>, span: Span) -> Expr {
-        if self.unevaluated == 0 {
+        if self.function.unevaluated == 0 {
             self.error("no-object", span, "a data member cannot be used without an object");
             return self.poison(span);
         }
@@ -185,8 +185,8 @@ impl<'a> Checker<'a> {
     pub(super) fn local_value(&mut self, decl: &LocalDecl, span: Span) -> Expr {
         match decl {
             LocalDecl::Variable { local, ty, function } => {
-                if *function != self.function.serial && self.unevaluated == 0 {
-                    if let Some(value) = self.local_constants.get(&(*function, *local)).cloned() {
+                if *function != self.function.serial && self.function.unevaluated == 0 {
+                    if let Some(value) = self.local_constants.get(*function, *local).cloned() {
                         return self.constant_expr(ty.ty, value, span);
                     }
                     self.report_not_captured(span);
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
             LocalDecl::Global(global) => self.global_value(*global, span),
             LocalDecl::Enumerator(ty, value) => Expr::value(ExprKind::Const(value.clone()), *ty, span),
             LocalDecl::Binding { element, function } => {
-                if *function != self.function.serial && self.unevaluated == 0 {
+                if *function != self.function.serial && self.function.unevaluated == 0 {
                     self.error("not-captured", span, "a structured binding cannot be captured by a lambda");
                     return self.poison(span);
                 }
@@ -317,11 +317,11 @@ impl<'a> Checker<'a> {
         match expr.kind {
             ExprKind::Local(local) => self
                 .local_constants
-                .get(&(self.function.serial, local))
+                .get(self.function.serial, local)
                 .filter(|value| !matches!(value, ConstValue::Bytes(_)))
                 .cloned(),
             ExprKind::Global(global) => {
-                let global = &self.hir_globals[global.0 as usize];
+                let global = self.data.global(global);
                 super::evaluate::value_from_bytes(&self.types, global.ty, &global.bytes)
                     .filter(|value| !matches!(value, ConstValue::Bytes(_)))
             }

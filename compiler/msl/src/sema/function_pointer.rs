@@ -48,12 +48,12 @@ impl<'a> Checker<'a> {
     pub(super) fn function_pointer(&mut self, function: FuncId, span: Span) -> Expr {
         let Some(signature) = self.function_signature(function, span) else { return self.poison(span) };
         self.number_handles();
-        let number = match self.function_numbers.numbers.get(&function) {
+        let number = match self.linking.numbers.numbers.get(&function) {
             Some(&number) => number,
             None => {
-                let number = self.function_numbers.next;
-                self.function_numbers.next += 1;
-                self.function_numbers.insert(number, function);
+                let number = self.linking.numbers.next;
+                self.linking.numbers.next += 1;
+                self.linking.numbers.insert(number, function);
                 number
             }
         };
@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
 
     /// The function type of a function.
     pub(super) fn function_signature(&mut self, function: FuncId, span: Span) -> Option<Ty> {
-        let params = self.inst(function).params.iter().copied().collect();
+        let params = self.functions.inst(function).params.iter().copied().collect();
         let ret = self.return_type(function, span);
         (!ret.ty.is_error()).then(|| self.types.intern(TyKind::Function { ret, params }))
     }
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
         args: Option<&'a [TemplateArg]>,
         span: Span,
     ) -> Expr {
-        if decls.iter().any(|&decl| self.needs_object(decl)) {
+        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
             self.error("function-pointer", span, "there are no pointers to methods: call it with an object");
             return self.poison(span);
         }
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         (decls, args, span): (&Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
         deduced: &mut Deduced,
     ) -> bool {
-        if decls.iter().any(|&decl| self.needs_object(decl)) {
+        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
             return false;
         }
         let only = self.quietly(|s| s.function_without_call(decls, args, span)).ok().flatten();
@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
     pub(super) fn call_pointer(&mut self, pointer: Expr, args: Vec<Arg<'a>>, span: Span) -> Expr {
         let pointer = self.rvalue(pointer);
         if let ExprKind::Const(ConstValue::Scalar(number)) = pointer.kind
-            && let Some(function) = self.function_numbers.function(number)
+            && let Some(function) = self.linking.numbers.function(number)
         {
             return self.call_known(function, None, args, span);
         }

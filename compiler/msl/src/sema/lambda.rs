@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
         let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
         let call = self.call_operator(lambda, span);
         let (function, template) = call;
-        let decl = self.fn_decl(function, template, captured, Some(record));
+        let decl = self.functions.declare(function, template, captured, Some(record));
         let inst = &mut self.records[record.0 as usize];
         inst.state = RecordState::Complete;
         inst.lambda = Some(lambda);
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
     /// A number that is known needs no capture, and stays a constant inside.
     fn is_constant(&self, decl: &LocalDecl) -> bool {
         matches!(decl, LocalDecl::Variable { local, ty, function }
-            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.contains_key(&(*function, *local)))
+            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.get(*function, *local).is_some())
     }
 
     fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {

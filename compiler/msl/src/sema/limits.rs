@@ -47,13 +47,23 @@ impl Limits {
 
     /// Enters one more level of nesting; false at the limit, which ends the check. The caller leaves it.
     pub(super) fn enter(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
-        if self.depth >= MAX_DEPTH {
-            let message = "the program nests too deeply to be checked".to_owned();
-            diagnostics.give_up("too-deep", span, message);
-            return false;
+        let entered = self.try_enter();
+        if !entered {
+            self.report_too_deep(span, diagnostics);
         }
-        self.depth += 1;
-        true
+        entered
+    }
+
+    /// As [`Limits::enter`], but the caller reports the limit.
+    pub(super) fn try_enter(&mut self) -> bool {
+        let may_enter = self.depth < MAX_DEPTH;
+        self.depth += u32::from(may_enter);
+        may_enter
+    }
+
+    pub(super) fn report_too_deep(&self, span: Span, diagnostics: &mut Diagnostics) {
+        let message = "the program nests too deeply to be checked".to_owned();
+        diagnostics.give_up("too-deep", span, message);
     }
 
     pub(super) fn leave(&mut self) {

@@ -88,8 +88,8 @@ impl<'a> Checker<'a> {
             }
         };
         let given = self.call_args(args)?;
-        let site = self.log_sites.len() as u64;
-        self.log_sites.push(LogSite { level, subsystem, category, format: format.to_string() });
+        let site = LogSite { level, subsystem, category, format: format.to_string() };
+        let site = self.data.add_log_site(site);
         let number = Expr::value(ExprKind::Const(ConstValue::Scalar(site)), Ty::UINT, span);
         let mut values = vec![number];
         self.log_values(&pieces, given.into_iter().skip(1), &mut values, span)?;

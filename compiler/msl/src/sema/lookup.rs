@@ -152,14 +152,14 @@ impl<'a> Checker<'a> {
 
     /// The element of a pack that the expansion at hand means.
     fn pick_local(&self, decl: LocalDecl) -> LocalDecl {
-        match (&decl, self.pack_index) {
+        match (&decl, self.substitution.pack_index) {
             (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
             _ => decl,
         }
     }
 
     fn pick_arg(&self, arg: TArg) -> TArg {
-        match (&arg, self.pack_index) {
+        match (&arg, self.substitution.pack_index) {
             (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
             _ => arg,
         }
@@ -301,7 +301,12 @@ impl<'a> Checker<'a> {
                         let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
                         if !specialises {
                             let scope = self.scope_of_item(id);
-                            functions.push(self.fn_decl(function, entry.item.template.as_ref(), scope, None));
+                            functions.push(self.functions.declare(
+                                function,
+                                entry.item.template.as_ref(),
+                                scope,
+                                None,
+                            ));
                         }
                     }
                 }
@@ -444,12 +449,10 @@ impl<'a> Checker<'a> {
             return Found::Error;
         }
         self.alias_stack.push(key);
-        let pack = self.pack_index.take();
-        let auto = self.auto_ty.take();
+        let substitution = std::mem::take(&mut self.substitution);
         let errors = self.diagnostics.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
-        self.auto_ty = auto;
-        self.pack_index = pack;
+        self.substitution = substitution;
         self.alias_stack.pop();
         if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
             self.alias_types.insert(key, ty);

@@ -184,7 +184,8 @@ impl<'a> Checker<'a> {
             if self.complete_record(record, span)
                 && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
             {
-                let takes_several = decls.iter().any(|&decl| takes_several(&self.decl(decl).ast.params));
+                let takes_several =
+                    decls.iter().any(|&decl| takes_several(&self.functions.decl(decl).ast.params));
                 let written = if takes_several { subscripts(index) } else { vec![index] };
                 let Some(args) = self.call_args(written) else { return self.poison(span) };
                 return self.overloaded_call("operator[]", &decls, None, Some(object), args, span);

@@ -33,9 +33,9 @@ impl<'a> Checker<'a> {
         owner: RecordId,
         least: Fit,
     ) -> Option<Definition<'a>> {
-        let declared = self.decl(decl_id).ast;
+        let declared = self.functions.decl(decl_id).ast;
         let key = function_key(&declared.name);
-        let params = self.inst(id).params.clone();
+        let params = self.functions.inst(id).params.clone();
         let class = self.record_inst(owner).name?;
         let mut best: Option<(Fit, Definition<'a>)> = None;
         for item in self.table.out_of_line(class) {

@@ -74,9 +74,9 @@ impl<'a> Checker<'a> {
     /// has given up: nested expansions multiply.
     pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
         self.limits.count_pack_element(&mut self.diagnostics);
-        let outer = self.pack_index.replace(n);
+        let outer = self.substitution.pack_index.replace(n);
         let result = f(self);
-        self.pack_index = outer;
+        self.substitution.pack_index = outer;
         result
     }
 
@@ -288,10 +288,10 @@ impl<'a> Checker<'a> {
             (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
             _ => None,
         };
-        let outer = std::mem::replace(&mut self.auto_ty, auto);
+        let outer = std::mem::replace(&mut self.substitution.auto_ty, auto);
         let errors = self.diagnostics.error_count();
         let want = self.in_scope(scope, |s| s.resolve_type(ty));
-        self.auto_ty = outer;
+        self.substitution.auto_ty = outer;
         if want.ty.is_error() || self.diagnostics.error_count() > errors {
             return None;
         }
@@ -480,7 +480,7 @@ impl<'a> Checker<'a> {
                 Some(n) => n.to_string(),
                 None => "{…}".to_owned(),
             },
-            TArg::Function(id) => self.fn_insts[id.0 as usize].name.clone(),
+            TArg::Function(id) => self.functions.inst(*id).name.clone(),
             TArg::Template(id) => self.template_name(*id),
             TArg::Pack(elements) => self.show_args(elements),
         }

@@ -16,9 +16,9 @@ impl<'a> Checker<'a> {
                 self.size_of(ty, span)
             }
             Ast::SizeofExpr(inner) => {
-                self.unevaluated += 1;
+                self.function.unevaluated += 1;
                 let value = self.expr(inner);
-                self.unevaluated -= 1;
+                self.function.unevaluated -= 1;
                 if self.bit_field(&value).is_some() {
                     self.error("bad-sizeof", span, "a bit-field has no size in bytes");
                     return self.poison(span);

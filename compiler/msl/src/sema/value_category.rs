@@ -41,7 +41,8 @@ impl Checker<'_> {
     }
 
     fn gives_xvalue(&self, func: FuncId) -> bool {
-        self.inst(func)
+        self.functions
+            .inst(func)
             .ret
             .is_some_and(|ret| matches!(self.types.kind(ret.ty), TyKind::Reference { rvalue: true, .. }))
     }
@@ -58,9 +59,9 @@ impl Checker<'_> {
     /// The conversion of an object by a method's reference qualifier: `None` if the method does not take it.
     pub(super) fn qualified_object(&self, func: FuncId, object: &Expr, this: QualTy) -> Option<Conversion> {
         let exact = Conversion::EXACT;
-        let Origin::Decl(decl) = self.inst(func).origin else { return Some(exact) };
+        let Origin::Decl(decl) = self.functions.inst(func).origin else { return Some(exact) };
         let is_rvalue = self.is_rvalue(object);
-        match self.decl(decl).ast.method.reference {
+        match self.functions.decl(decl).ast.method.reference {
             None => Some(exact),
             Some(RefQualifier::Lvalue) if !is_rvalue => Some(exact),
             // A const lvalue reference binds to rvalues, but not as well as an rvalue reference.

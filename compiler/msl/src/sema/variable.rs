@@ -151,9 +151,9 @@ impl<'a> Checker<'a> {
             self.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
             return None;
         };
-        let outer = self.auto_ty.replace(auto);
+        let outer = self.substitution.auto_ty.replace(auto);
         let resolved = self.resolve_type(ty);
-        self.auto_ty = outer;
+        self.substitution.auto_ty = outer;
         (!resolved.ty.is_error()).then_some(resolved)
     }
 

@@ -80,14 +80,15 @@ impl<'a> Checker<'a> {
 
     /// Adds default arguments for the parameters that have no argument yet.
     pub(in crate::sema) fn default_arguments(&mut self, func: FuncId, values: &mut Vec<Expr>, span: Span) {
-        let Origin::Decl(decl) = self.inst(func).origin else { return };
-        let params = self.inst(func).params.clone();
-        let ast = self.decl(decl).ast;
-        let scope = self.inst(func).scope;
+        let Origin::Decl(decl) = self.functions.inst(func).origin else { return };
+        let params = self.functions.inst(func).params.clone();
+        let ast = self.functions.decl(decl).ast;
+        let scope = self.functions.inst(func).scope;
         while values.len() < params.len() {
             let n = values.len();
             let Some(default) = ast.params.get(n).and_then(|param| param.default.as_ref()) else {
-                let message = format!("`{}` takes {} arguments, not {n}", self.inst(func).name, params.len());
+                let message =
+                    format!("`{}` takes {} arguments, not {n}", self.functions.inst(func).name, params.len());
                 self.error("argument-count", span, message);
                 return;
             };

@@ -108,11 +108,11 @@ impl<'a> Checker<'a> {
         let wanted = self.resolve_type(wanted);
         let mut fitting = Vec::new();
         for &decl in decls.iter() {
-            if self.decl(decl).template.is_some() {
+            if self.functions.decl(decl).template.is_some() {
                 continue;
             }
             if let Some(func) = self.instantiate_function(decl, Rc::from([]), Span::NONE)
-                && self.inst(func).ret.is_some_and(|ret| ret.ty == wanted.ty)
+                && self.functions.inst(func).ret.is_some_and(|ret| ret.ty == wanted.ty)
             {
                 fitting.push(decl);
             }

@@ -48,11 +48,9 @@ impl Checker<'_> {
         }
         let inner = self.diagnostics.trace_with(text(self), span);
         let outer = self.diagnostics.replace_trace(inner);
-        let pack = self.pack_index.take();
-        let auto = self.auto_ty.take();
+        let substitution = std::mem::take(&mut self.substitution);
         let result = self.deeper(span, f);
-        self.auto_ty = auto;
-        self.pack_index = pack;
+        self.substitution = substitution;
         self.diagnostics.replace_trace(outer);
         result
     }

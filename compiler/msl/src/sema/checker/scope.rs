@@ -3,8 +3,8 @@
 //! Invariant: [`Checker::scope`] is the scope that names are looked up in; whoever changes it restores it
 //! ([`Checker::in_scope`]).
 
-use super::{Checker, FnState, LocalDecl, Returns, Scope, ScopeId, ScopeKind};
-use crate::hir::{self, LocalId, Ty};
+use super::{Checker, LocalDecl, Scope, ScopeId, ScopeKind};
+use crate::sema::fn_context::{FnContext, Returns};
 use crate::sema::table::{ItemId, NsId};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -70,20 +70,11 @@ impl Checker<'_> {
         }
     }
 
-    /// A new variable of the current function.
-    pub(in crate::sema) fn new_local(&mut self, name: Name, ty: Ty, span: Span) -> LocalId {
-        self.function.locals.push(hir::Local { name, ty, span });
-        LocalId(self.function.locals.len() as u32 - 1)
-    }
-
     /// Runs `f` in the body of another function, or in an initialiser outside of functions.
     pub(in crate::sema) fn in_function<R>(&mut self, returns: Returns, f: impl FnOnce(&mut Self) -> R) -> R {
-        let state = FnState::new(self.next_serial, returns);
-        self.next_serial += 1;
-        let outer = std::mem::replace(&mut self.function, state);
-        let unevaluated = std::mem::take(&mut self.unevaluated);
+        let function = FnContext::new(self.local_constants.new_function(), returns);
+        let outer = std::mem::replace(&mut self.function, function);
         let result = f(self);
-        self.unevaluated = unevaluated;
         self.function = outer;
         result
     }

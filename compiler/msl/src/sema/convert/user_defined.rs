@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
         }
         let Some(constructor) = self.copy_constructor(&expr) else { return self.copied_parts(expr) };
         let (ty, span) = (expr.ty.ty, expr.span);
-        let param = self.inst(constructor).params[0];
+        let param = self.functions.inst(constructor).params[0];
         let is_elsewhere = self.types.referent(param.ty).is_some_and(|to| to.space != expr.ty.space);
         let expr = if is_elsewhere {
             let bytes = self.rvalue(expr);
@@ -82,13 +82,13 @@ impl<'a> Checker<'a> {
         let record = self.types.as_record(expr.ty.ty).filter(|_| expr.is_place)?;
         let mut best: Option<(Conversion, FuncId)> = None;
         for decl in self.record_inst(record).constructors.clone() {
-            let data = self.decl(decl);
+            let data = self.functions.decl(decl);
             let has_code = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::None);
             if !has_code || data.template.is_some() || data.ast.params.is_empty() {
                 continue;
             }
             let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else { continue };
-            let Some(&param) = self.inst(func).params.first() else { continue };
+            let Some(&param) = self.functions.inst(func).params.first() else { continue };
             if self.types.referent(param.ty).is_none_or(|to| to.ty != expr.ty.ty) {
                 continue;
             }
@@ -101,8 +101,11 @@ impl<'a> Checker<'a> {
     }
 
     fn converting_constructor(&mut self, constructors: &[FnDeclId], expr: &Expr) -> Option<FuncId> {
-        let usable: Vec<FnDeclId> =
-            constructors.iter().copied().filter(|&id| !self.decl(id).ast.specifiers.is_explicit).collect();
+        let usable: Vec<FnDeclId> = constructors
+            .iter()
+            .copied()
+            .filter(|&id| !self.functions.decl(id).ast.specifiers.is_explicit)
+            .collect();
         if usable.is_empty() {
             return None;
         }
@@ -119,7 +122,7 @@ impl<'a> Checker<'a> {
             else {
                 continue;
             };
-            let inst: &FnInst<'a> = self.inst(func);
+            let inst: &FnInst<'a> = self.functions.inst(func);
             let Some(&param) = inst.params.first() else { continue };
             let Some(conversion) = self.conversion_of(expr, param, false) else { continue };
             if best.is_none_or(|(known, _)| conversion < known) {
@@ -144,12 +147,12 @@ impl<'a> Checker<'a> {
         }
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
-            if self.decl(decl).ast.specifiers.is_explicit && !is_explicit {
+            if self.functions.decl(decl).ast.specifiers.is_explicit && !is_explicit {
                 continue;
             }
             let Some(func) = self.conversion_candidate(decl, to) else { continue };
             let Some(object) = self.object_conversion(func, expr) else { continue };
-            let Some(ret) = self.inst(func).ret else { continue };
+            let Some(ret) = self.functions.inst(func).ret else { continue };
             let value = self.stand_in(ret, expr.span);
             let Some(second) = self.conversion_of(&value, QualTy::plain(to), false) else { continue };
             if best.is_none_or(|(first, known, _)| (object, second) < (first, known)) {
@@ -161,7 +164,7 @@ impl<'a> Checker<'a> {
 
     /// A conversion operator's instance; for a template, deduced from the wanted type.
     fn conversion_candidate(&mut self, decl: FnDeclId, to: Ty) -> Option<FuncId> {
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (ast, template, scope, span) = (data.ast, data.template, data.scope, data.ast.span);
         let args = match template {
             None => Rc::from([]),
@@ -192,7 +195,7 @@ impl<'a> Checker<'a> {
         let span = expr.span;
         match self.user_conversion(&expr, to) {
             Some(UserConversion::Constructor(func)) => {
-                let param = self.inst(func).params[0];
+                let param = self.functions.inst(func).params[0];
                 let mut args = vec![self.perform(expr, param)];
                 self.default_arguments(func, &mut args, span);
                 self.constructed(func, args, to, span)
@@ -214,7 +217,9 @@ impl<'a> Checker<'a> {
         let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
         self.declare_members(record);
         for decl in self.record_inst(record).conversions.clone() {
-            if self.decl(decl).template.is_some() || self.decl(decl).ast.specifiers.is_explicit {
+            if self.functions.decl(decl).template.is_some()
+                || self.functions.decl(decl).ast.specifiers.is_explicit
+            {
                 continue;
             }
             let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else {

@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
         if let Some(special) = self.function_specialisation(id, decl_id) {
             return Some(special);
         }
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         if let Some(owner) = decl.owner {
             // A body in the class gives way to a specialisation only.
             let least = if matches!(decl.ast.body, FunctionBody::None) { Fit::Any } else { Fit::Exact };
@@ -28,8 +28,8 @@ impl<'a> Checker<'a> {
                 return Some(definition);
             }
         }
-        let decl = self.decl(decl_id);
-        let own = Definition { ast: decl.ast, scope: self.inst(id).scope };
+        let decl = self.functions.decl(decl_id);
+        let own = Definition { ast: decl.ast, scope: self.functions.inst(id).scope };
         match &decl.ast.body {
             FunctionBody::Block(_) | FunctionBody::Default => Some(own),
             FunctionBody::Delete => None,
@@ -40,17 +40,17 @@ impl<'a> Checker<'a> {
 
     /// A forward declaration's definition: the same name and parameter types in the same namespace.
     fn later_definition(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let key = function_key(&decl.ast.name)?;
         let ns = self.enclosing_namespace(decl.scope);
-        let params = self.inst(id).params.clone();
-        let args = self.inst(id).args.clone();
+        let params = self.functions.inst(id).params.clone();
+        let args = self.functions.inst(id).args.clone();
         let is_template = decl.template.is_some();
         let Some(Found::Functions(all)) = self.lookup_directly(ns, key) else {
             return None;
         };
         for &other in all.iter() {
-            let candidate = self.decl(other);
+            let candidate = self.functions.decl(other);
             let fits = other != decl_id
                 && candidate.template.is_some() == is_template
                 && matches!(candidate.ast.body, FunctionBody::Block(_));
@@ -58,9 +58,12 @@ impl<'a> Checker<'a> {
                 continue;
             }
             if let Ok(Some(same)) = self.quietly(|s| s.instantiate_function(other, args.clone(), Span::NONE))
-                && Self::are_same_params(&self.inst(same).params, &params)
+                && Self::are_same_params(&self.functions.inst(same).params, &params)
             {
-                return Some(Definition { ast: self.decl(other).ast, scope: self.inst(same).scope });
+                return Some(Definition {
+                    ast: self.functions.decl(other).ast,
+                    scope: self.functions.inst(same).scope,
+                });
             }
         }
         None
@@ -72,7 +75,7 @@ impl<'a> Checker<'a> {
         id: FuncId,
         decl_id: FnDeclId,
     ) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         decl.template?;
         let key = function_key(&decl.ast.name)?;
         let ns = self.enclosing_namespace(decl.scope);
@@ -108,7 +111,7 @@ impl<'a> Checker<'a> {
         decl_id: FnDeclId,
         owner: RecordId,
     ) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let (scope, key) = (decl.scope, function_key(&decl.ast.name));
         let members = self.record_inst(owner).ast?.members.as_ref()?;
         for item in members {
@@ -124,7 +127,7 @@ impl<'a> Checker<'a> {
     }
 
     fn specialises(&mut self, ast: &'a ast::Function, scope: ScopeId, id: FuncId, decl_id: FnDeclId) -> bool {
-        let params = self.inst(id).params.clone();
+        let params = self.functions.inst(id).params.clone();
         let Ok(Some((own, ret))) = self.quietly(|s| s.in_scope(scope, |s| s.signature(ast))) else {
             return false;
         };
@@ -133,7 +136,7 @@ impl<'a> Checker<'a> {
         }
         match &ast.specialisation {
             Some(written) => {
-                let args = self.inst(id).args.clone();
+                let args = self.functions.inst(id).args.clone();
                 let bound = self.quietly(|s| {
                     s.in_scope(scope, |s| {
                         let explicit = s.explicit_args(written);
@@ -142,7 +145,9 @@ impl<'a> Checker<'a> {
                 });
                 bound.ok().flatten().is_some_and(|bound| bound == args)
             }
-            None => ret.is_none() || self.inst(id).ret.is_none() || ret == self.inst(id).ret,
+            None => {
+                ret.is_none() || self.functions.inst(id).ret.is_none() || ret == self.functions.inst(id).ret
+            }
         }
     }
 }

@@ -20,15 +20,15 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<Signature> {
         let trace = self.diagnostics.replace_trace(None);
-        let pack = self.pack_index.take();
+        let pack = self.substitution.pack_index.take();
         let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
-        self.pack_index = pack;
+        self.substitution.pack_index = pack;
         self.diagnostics.replace_trace(trace);
         signature?
     }
 
     pub(super) fn this_of(&self, id: FnDeclId) -> Option<QualTy> {
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
         let method = decl.ast.method;
         Some(QualTy {
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
         explicit: Vec<ExplicitArg<'a>>,
         types: &[QualTy],
     ) -> Option<Rc<[TArg]>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
         let mut deduced = self.explicit_prefix(decl_id, explicit, span)?;
         let patterns = self.patterns_of(decl_id);
@@ -166,17 +166,17 @@ impl<'a> Checker<'a> {
 
     /// The parameter patterns of a function template.
     pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
-        if let Some(patterns) = &self.decl(id).patterns {
+        if let Some(patterns) = &self.functions.decl(id).patterns {
             return patterns.clone();
         }
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let (ast, scope) = (decl.ast, decl.scope);
         let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
-        let pack = self.pack_index.take();
+        let pack = self.substitution.pack_index.take();
         let patterns: Rc<[_]> = self
             .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
-        self.pack_index = pack;
-        self.fn_decls[id.0 as usize].patterns = Some(patterns.clone());
+        self.substitution.pack_index = pack;
+        self.functions.decl_mut(id).patterns = Some(patterns.clone());
         patterns
     }
 }

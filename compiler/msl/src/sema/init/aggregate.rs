@@ -16,7 +16,7 @@ impl<'a> Checker<'a> {
     /// Whether the class has no constructors but defaulted ones.
     pub(in crate::sema) fn is_aggregate(&self, record: RecordId) -> bool {
         self.record_inst(record).constructors.iter().all(|&id| {
-            let ast = self.decl(id).ast;
+            let ast = self.functions.decl(id).ast;
             matches!(ast.body, ast::FunctionBody::Default) && !ast.specifiers.is_explicit
         })
     }
@@ -81,8 +81,8 @@ impl<'a> Checker<'a> {
         let ty = self.record_inst(record).ty;
         let object = QualTy::plain(ty);
         let pointer_ty = self.types.pointer(object);
-        let local = self.new_local(Name::EMPTY, ty, span);
-        let pointer = self.new_local(self.names.this, pointer_ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
+        let pointer = self.function.new_local(self.names.this, pointer_ty, span);
         let outer = self.function.this.replace((pointer, object));
         let mut stmts = Vec::new();
         for (n, value) in values.into_iter().enumerate() {

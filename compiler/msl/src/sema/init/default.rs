@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
             .iter()
             .copied()
             .filter(|&decl| {
-                let method = self.decl(decl).ast.method;
+                let method = self.functions.decl(decl).ast.method;
                 method.space.is_none_or(|space| space == ast::AddressSpace::Thread)
             })
             .collect();

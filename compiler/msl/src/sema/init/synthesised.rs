@@ -4,7 +4,8 @@
 //! Invariant: each is made once, and only where it does more than copy bytes.
 
 use crate::hir::{self, Expr, ExprKind, FuncId, LocalId, QualTy, RecordId, Stmt, StmtKind, Ty, TyKind};
-use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::checker::Checker;
+use crate::sema::fn_context::FnContext;
 use crate::sema::function::{BodyState, FnInst, Origin};
 use crate::token::{FpPragmas, Name};
 use anymetal_diagnostics::Span;
@@ -35,11 +36,11 @@ pub(in crate::sema) enum Synthesised {
 impl<'a> Checker<'a> {
     /// The function, made if this is the first use.
     pub(in crate::sema) fn synthesise(&mut self, which: Synthesised, span: Span) -> FuncId {
-        if let Some(&known) = self.synthesised.get(&which) {
+        if let Some(known) = self.functions.synthesised(which) {
             return known;
         }
         let func = self.new_synthesised(which, span);
-        self.synthesised.insert(which, func);
+        self.functions.set_synthesised(which, func);
         func
     }
 
@@ -49,7 +50,7 @@ impl<'a> Checker<'a> {
                 ("(default constructor)", QualTy::plain(self.record_inst(record).ty), Rc::from([]))
             }
             Synthesised::Inherited(record, func) => {
-                let base = self.inst(func);
+                let base = self.functions.inst(func);
                 let this = base.this.expect("a constructor has an object");
                 let params = base.params.clone();
                 ("(inherited constructor)", this.with_ty(self.record_inst(record).ty), params)
@@ -69,7 +70,7 @@ impl<'a> Checker<'a> {
             None => (self.scope, None),
         };
         let span = declared.unwrap_or(span);
-        self.add_function(FnInst {
+        self.functions.add(FnInst {
             name: format!("{}::{what}", self.types.display(this.ty)),
             origin: Origin::Synthesised(which),
             args: Rc::from([]),
@@ -87,17 +88,16 @@ impl<'a> Checker<'a> {
     }
 
     pub(in crate::sema) fn synthesised_body(&mut self, id: FuncId, which: Synthesised) -> hir::Function {
-        let inst = self.inst(id);
+        let inst = self.functions.inst(id);
         let (span, name, types) = (inst.span, inst.name.clone(), inst.params.clone());
         let this = inst.this.expect("a synthesised function has an object");
-        let serial = self.function.serial;
-        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
+        self.function = FnContext::outside(self.function.serial);
         let pointer = self.types.pointer(this);
-        let mut params = vec![self.new_local(self.names.this, pointer, span)];
+        let mut params = vec![self.function.new_local(self.names.this, pointer, span)];
         self.function.this = Some((params[0], this));
         for &ty in types.iter() {
             let repr = self.value_repr(ty);
-            params.push(self.new_local(Name::EMPTY, repr, span));
+            params.push(self.function.new_local(Name::EMPTY, repr, span));
         }
         let mut stmts = Vec::new();
         self.in_block(|s| s.synthesised_stmts(which, &params[1..], &mut stmts, span));
@@ -142,7 +142,7 @@ impl<'a> Checker<'a> {
     }
 
     fn param_value(&mut self, param: LocalId, span: Span) -> Expr {
-        let ty = self.function.locals[param.0 as usize].ty;
+        let ty = self.function.local_ty(param);
         let place = Expr::place(ExprKind::Local(param), QualTy::plain(ty), span);
         Expr::value(ExprKind::Load(Box::new(place)), ty, span)
     }
@@ -266,7 +266,7 @@ impl<'a> Checker<'a> {
         let pointer = self.types.pointer(ty);
         let target = Expr::value(ExprKind::AddressOf(Box::new(to)), pointer, span);
         // The function returns nothing: calls of functions that return pointers are always inlined.
-        let local = self.new_local(Name::EMPTY, pointer, span);
+        let local = self.function.new_local(Name::EMPTY, pointer, span);
         let variable = Expr::place(ExprKind::Local(local), QualTy::plain(pointer), span);
         let value = Expr::value(ExprKind::Load(Box::new(variable)), pointer, span);
         let call = Expr::value(ExprKind::Call(func, vec![value.clone(), address]), Ty::VOID, span);

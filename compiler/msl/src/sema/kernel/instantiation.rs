@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
                 )
             }
             ItemKind::Function(function) => {
-                let decl = self.fn_decl(function, None, scope, None);
+                let decl = self.functions.declare(function, None, scope, None);
                 self.instantiate_function(decl, Rc::from([]), function.span)
             }
             ItemKind::ExplicitInstantiation(instantiation) => {
@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
             return None;
         };
         let templates: Vec<FnDeclId> =
-            decls.iter().copied().filter(|&decl| self.decl(decl).template.is_some()).collect();
+            decls.iter().copied().filter(|&decl| self.functions.decl(decl).template.is_some()).collect();
         match &instantiation.params {
             Some(params) => self.instantiated_by_signature(&templates, target.args, params, scope, path.span),
             None => self.function_without_call(&templates, target.args, path.span),
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
             "no template has this signature with these arguments",
         );
         if let Some(func) = mismatch {
-            diagnostic = diagnostic.with_note(self.inst(func).span, "this one's parameters differ");
+            diagnostic = diagnostic.with_note(self.functions.inst(func).span, "this one's parameters differ");
         }
         self.report(diagnostic);
         None
@@ -111,14 +111,14 @@ impl<'a> Checker<'a> {
         types: &[QualTy],
         span: Span,
     ) -> Result<FuncId, Option<FuncId>> {
-        if self.decl(decl).ast.params.len() != types.len() {
+        if self.functions.decl(decl).ast.params.len() != types.len() {
             return Err(None);
         }
         let args =
             self.quietly(|s| s.args_with_deduction(decl, explicit, types)).ok().flatten().ok_or(None)?;
         let func = self.quietly(|s| s.instantiate_function(decl, args, span)).ok().flatten().ok_or(None)?;
         // Top-level qualifiers of parameters do not matter.
-        let same = self.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
+        let same = self.functions.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
         if same { Ok(func) } else { Err(Some(func)) }
     }
 }

@@ -45,13 +45,13 @@ impl Table {
 impl<'a> Checker<'a> {
     /// The parameters of a kernel with their indices.
     pub(in crate::sema) fn kernel_params(&mut self, func: FuncId) -> Option<Vec<KernelParam>> {
-        let decl = self.inst(func).origin.decl()?;
+        let decl = self.functions.inst(func).origin.decl()?;
         // A template that is declared first and defined later has its attributes where it is defined.
         let (ast, scope) = match self.find_definition(func, decl) {
             Some(definition) => (definition.ast, definition.scope),
-            None => (self.decl(decl).ast, self.inst(func).scope),
+            None => (self.functions.decl(decl).ast, self.functions.inst(func).scope),
         };
-        let types = self.inst(func).params.clone();
+        let types = self.functions.inst(func).params.clone();
         let errors = self.diagnostics.error_count();
         let mut params = Vec::new();
         let mut slots = Vec::new();

@@ -6,8 +6,9 @@ use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
 use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
-use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::checker::Checker;
 use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::FnContext;
 use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -70,10 +71,9 @@ impl<'a> Checker<'a> {
         let mut members = Members::default();
         let mut aligns = Vec::new();
         let mut ok = true;
-        let function = std::mem::replace(
-            &mut self.function,
-            FnState::new(u32::MAX, Returns::Type(QualTy::plain(Ty::VOID))),
-        );
+        let unevaluated = self.function.unevaluated;
+        let outside = FnContext { unevaluated, ..FnContext::outside(u32::MAX) };
+        let function = std::mem::replace(&mut self.function, outside);
         self.in_scope(scope, |s| {
             for base in &ast.bases {
                 ok &= s.complete_base(id, base, &mut members.fields);

@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
                 if function.specifiers.is_friend {
                     // A friend that is only declared here is found where it is defined.
                     if !matches!(function.body, FunctionBody::None) {
-                        let decl = self.fn_decl(function, template, scope, None);
+                        let decl = self.functions.declare(function, template, scope, None);
                         self.records[id.0 as usize].friends.push((key, decl));
                     }
                     return;
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
                 if template.is_some_and(|template| template.params.is_empty()) {
                     return;
                 }
-                let decl = self.fn_decl(function, template, scope, Some(id));
+                let decl = self.functions.declare(function, template, scope, Some(id));
                 match &function.name {
                     FunctionName::Constructor(_) => self.records[id.0 as usize].constructors.push(decl),
                     FunctionName::Operator(OperatorName::Conversion(_)) => {

@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
     /// Declares a variable without a name; the place it is.
     fn hidden_variable(&mut self, init: Expr, stmts: &mut Vec<Stmt>) -> Expr {
         let (ty, span) = (init.ty.ty, init.span);
-        let local = self.new_local(Name::EMPTY, ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
         Self::push(stmts, StmtKind::Declare { local, init: Some(init) }, span);
         Expr::place(ExprKind::Local(local), QualTy::plain(ty), span)
     }
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
                 };
                 let repr = s.value_repr(ty);
                 let name = variable.declarator.name;
-                let local = s.new_local(name, repr, span);
+                let local = s.function.new_local(name, repr, span);
                 s.declare_local(name, LocalDecl::Variable { local, ty, function: s.function.serial }, span);
                 Self::push(&mut stmts, StmtKind::Declare { local, init: Some(value) }, span);
                 if let Some(names) = bindings {

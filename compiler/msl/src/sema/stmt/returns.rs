@@ -2,7 +2,8 @@
 
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
-use crate::sema::checker::{AutoReturn, Checker, Returns};
+use crate::sema::checker::Checker;
+use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::init::Memberwise;
 use anymetal_diagnostics::Span;
 

@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         }
         let ranges: Vec<(i64, i64)> =
             labels.values().filter(|(first, last)| first != last).copied().collect();
-        let local = self.new_local(Name::EMPTY, ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
         let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
         let given = Expr::value(ExprKind::Load(Box::new(place)), ty, span);
         let chosen = self.first_of_ranges(&given, &ranges);

@@ -5,9 +5,10 @@
 
 use super::{GlobalValue, GlobalVar, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
-use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
-use crate::sema::checker::{Checker, Returns, ScopeId, ScopeKind, TArg};
+use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
+use crate::sema::checker::{Checker, ScopeId, ScopeKind, TArg};
 use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::Returns;
 use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
 use crate::sema::template_args::ExplicitArg;
@@ -205,9 +206,8 @@ impl<'a> Checker<'a> {
         match self.evaluate(&value) {
             Ok(constant) => {
                 let bytes = evaluate::value_to_bytes(&self.types, ty.ty, &constant);
-                let id = GlobalId(self.hir_globals.len() as u32);
                 let name = variable.declarator.name.to_string();
-                self.hir_globals.push(hir::Global { name, ty: ty.ty, bytes, span });
+                let id = self.data.add_global(hir::Global { name, ty: ty.ty, bytes, span });
                 Some((ty, GlobalValue::Constant(id)))
             }
             Err(problem) => {
@@ -269,17 +269,7 @@ impl<'a> Checker<'a> {
 
     /// A constant table that has no name.
     pub(in crate::sema) fn constant_table(&mut self, ty: Ty, bytes: Vec<u8>, span: Span) -> Expr {
-        let key = (ty, bytes);
-        let id = match self.tables.get(&key) {
-            Some(&id) => id,
-            None => {
-                let id = GlobalId(self.hir_globals.len() as u32);
-                let (ty, bytes) = key.clone();
-                self.hir_globals.push(hir::Global { name: String::new(), ty, bytes, span });
-                self.tables.insert(key, id);
-                id
-            }
-        };
+        let id = self.data.table(ty, bytes, span);
         let qual = QualTy { is_const: true, ..QualTy::in_space(ty, Space::Constant) };
         Expr::place(ExprKind::Global(id), qual, span)
     }

@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
 
     /// Declares a name whose type is in error, so that its uses are not reported too.
     fn declare_poisoned(&mut self, name: Name, span: Span) {
-        let local = self.new_local(name, Ty::ERROR, span);
+        let local = self.function.new_local(name, Ty::ERROR, span);
         let ty = QualTy::plain(Ty::ERROR);
         self.declare_local(name, LocalDecl::Variable { local, ty, function: self.function.serial }, span);
     }
@@ -66,8 +66,7 @@ impl<'a> Checker<'a> {
                 "the initialiser of threadgroup memory is ignored: its contents are undefined at first";
             self.report(Diagnostic::warning("threadgroup-initialiser", span, message));
         }
-        let id = hir::ThreadgroupVarId(self.threadgroup_vars.len() as u32);
-        self.threadgroup_vars.push(hir::ThreadgroupVar { name, ty: ty.ty, span });
+        let id = self.data.add_threadgroup(hir::ThreadgroupVar { name, ty: ty.ty, span });
         self.declare_local(name, LocalDecl::Threadgroup(id, ty), span);
     }
 
@@ -136,7 +135,7 @@ impl<'a> Checker<'a> {
         }
         let ty = if variable.is_constexpr { ty.as_const() } else { ty };
         let repr = self.value_repr(ty);
-        let local = self.new_local(name, repr, span);
+        let local = self.function.new_local(name, repr, span);
         if let Some(value) = &value {
             self.remember_constant(variable, ty, local, value);
         }
@@ -162,7 +161,7 @@ impl<'a> Checker<'a> {
         }
         match self.evaluate(value) {
             Ok(constant) => {
-                self.local_constants.insert((self.function.serial, local), constant);
+                self.local_constants.insert(self.function.serial, local, constant);
             }
             Err(problem) => {
                 if variable.is_constexpr && !evaluate::mentions_function_constant(value) {
