@@ -65,6 +65,7 @@ mod path;
 mod pattern;
 mod record;
 mod resolve_type;
+mod scopes;
 mod specialise;
 mod spelling;
 mod stmt;
@@ -279,7 +280,7 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
         if let ItemKind::StaticAssert(cond, message) = &entry.item.kind
             && !checker.diagnostics.gave_up()
         {
-            let scope = checker.scope_of_item(id);
+            let scope = checker.scopes.of_item(id);
             checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
         }
     }
@@ -291,7 +292,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         if checker.diagnostics.gave_up() {
             return;
         }
-        let scope = checker.scope_of_item(id);
+        let scope = checker.scopes.of_item(id);
         match &entry.item.kind {
             ItemKind::Function(function)
                 if entry.item.template.is_none()

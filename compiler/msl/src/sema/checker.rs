@@ -2,10 +2,9 @@
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
-//! may run at once. What changes the state for a while (`nested`, `scope`) takes a closure and restores it.
+//! may run at once. What changes the state for a while (`nested`) takes a closure and restores it.
 
 mod nested;
-mod scope;
 
 use super::collect::ProgramData;
 use super::diagnostics::Diagnostics;
@@ -13,8 +12,10 @@ use super::dispatch::Linking;
 use super::fn_context::{FnContext, LocalConstants};
 use super::function::Functions;
 use super::limits::Limits;
+use super::lookup::Found;
 use super::record::RecordInst;
-use super::table::{Entry, ItemId, Layer, NsId};
+use super::scopes::{Reach, ScopeId, Scopes};
+use super::table::Layer;
 use super::variable::GlobalVar;
 use crate::ast::{self, NodeId};
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
@@ -22,10 +23,6 @@ use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A scope of this check.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct ScopeId(pub(super) u32);
 
 /// A declared function of this check (template or not).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -71,23 +68,6 @@ pub(super) enum LocalDecl {
     Binding { element: Rc<hir::Expr>, function: u32 },
 }
 
-/// What a scope holds.
-#[derive(Debug)]
-pub(super) enum ScopeKind {
-    Namespace(NsId),
-    /// The arguments of one template's parameters.
-    Template(Rc<[(Name, TArg)]>),
-    Record(RecordId),
-    Block(FxHashMap<Name, LocalDecl>),
-}
-
-/// A scope and the one around it.
-#[derive(Debug)]
-pub(super) struct Scope {
-    pub(super) parent: Option<ScopeId>,
-    pub(super) kind: ScopeKind,
-}
-
 /// What stands for what while a type or an expression is repeated or completed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Substitution {
@@ -97,17 +77,32 @@ pub(super) struct Substitution {
     pub(super) pack_index: Option<usize>,
 }
 
+impl Substitution {
+    /// The element of a pack that the expansion at hand means.
+    pub(super) fn local(self, decl: LocalDecl) -> LocalDecl {
+        match (&decl, self.pack_index) {
+            (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
+            _ => decl,
+        }
+    }
+
+    /// As [`Substitution::local`], for a template argument.
+    pub(super) fn arg(self, arg: TArg) -> TArg {
+        match (&arg, self.pack_index) {
+            (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
+            _ => arg,
+        }
+    }
+}
+
 /// See the module's documentation.
 pub(super) struct Checker<'a> {
     pub(super) table: &'a Layer,
     pub(super) types: Types,
     pub(super) diagnostics: Diagnostics,
     pub(super) limits: Limits,
-    pub(super) scopes: Vec<Scope>,
-    pub(super) scope: ScopeId,
-    pub(super) ns_scopes: FxHashMap<NsId, ScopeId>,
-    pub(super) ns_lookups: FxHashMap<(super::lookup::Reach, Name), Option<super::lookup::Found<'a>>>,
-    pub(super) views: super::lookup::Views,
+    pub(super) scopes: Scopes<'a>,
+    pub(super) ns_lookups: FxHashMap<(Reach, Name), Option<Found<'a>>>,
     pub(super) records: Vec<RecordInst<'a>>,
     pub(super) record_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), RecordId>,
     pub(super) enum_tys: FxHashMap<(NodeId, ScopeId), Ty>,
@@ -123,9 +118,6 @@ pub(super) struct Checker<'a> {
     pub(super) function: FnContext,
     pub(super) local_constants: LocalConstants,
     pub(super) substitution: Substitution,
-    /// `using namespace` and `using a::b` inside of blocks.
-    pub(super) block_directives: Vec<(ScopeId, NsId)>,
-    pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
     pub(super) arena: &'a super::arena::Arena,
     /// Lists with packs, by their first clause and the lengths of the packs.
     pub(super) expanded_lists: FxHashMap<(NodeId, Rc<[usize]>), &'a [ast::InitClause]>,
@@ -139,7 +131,7 @@ pub(super) struct Checker<'a> {
     /// Functions that using-declarations of complete classes stand for, by class and declaration.
     pub(super) used_functions: FxHashMap<(RecordId, NodeId), Rc<[FnDeclId]>>,
     /// The templates that are template arguments.
-    pub(super) templates: Vec<super::lookup::Found<'a>>,
+    pub(super) templates: Vec<Found<'a>>,
     pub(super) template_ids: FxHashMap<super::template_template::TemplateKey, TemplateId>,
     pub(super) alias_stack: Vec<(NodeId, ScopeId)>,
     /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
@@ -149,16 +141,13 @@ pub(super) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena, links: super::Links<'a>) -> Self {
-        let mut checker = Self {
+        Self {
             table,
             types: Types::new(),
             diagnostics: Diagnostics::default(),
             limits: Limits::default(),
-            scopes: Vec::new(),
-            scope: ScopeId(0),
-            ns_scopes: FxHashMap::default(),
+            scopes: Scopes::new(table),
             ns_lookups: FxHashMap::default(),
-            views: super::lookup::Views::default(),
             records: Vec::new(),
             record_ids: FxHashMap::default(),
             enum_tys: FxHashMap::default(),
@@ -172,8 +161,6 @@ impl<'a> Checker<'a> {
             function: FnContext::outside(0),
             local_constants: LocalConstants::default(),
             substitution: Substitution::default(),
-            block_directives: Vec::new(),
-            block_usings: Vec::new(),
             arena,
             expanded_lists: FxHashMap::default(),
             lambda_functions: FxHashMap::default(),
@@ -186,13 +173,14 @@ impl<'a> Checker<'a> {
             alias_stack: Vec::new(),
             alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),
-        };
-        checker.scope = checker.namespace_scope(NsId::GLOBAL);
-        checker
+        }
     }
 
-    pub(super) fn entry(&self, id: ItemId) -> &'a Entry {
-        self.table.entry(id)
+    /// Declares a name in the innermost block scope.
+    pub(super) fn declare_local(&mut self, name: Name, decl: LocalDecl, span: Span) {
+        if name != Name::EMPTY && self.scopes.declare(name, decl).is_some() {
+            self.error("redefinition", span, format!("redefinition of `{name}`"));
+        }
     }
 
     /// Reports an error with the instantiation trace.

@@ -4,12 +4,13 @@
 //! it. The one whose parameters the arguments convert to best decides.
 
 use super::call::Arg;
-use super::checker::{Checker, ScopeId, TArg};
+use super::checker::{Checker, TArg};
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
 use super::lookup::{ClassTemplate, Found};
 use super::overload::is_pack;
 use super::pattern::same_template;
+use super::scopes::ScopeId;
 use crate::ast::{self, ExprKind as Ast, FunctionName, Initialiser, ItemKind, TemplateParam, TypeKind};
 use crate::hir::{Expr, QualTy, Ty};
 use anymetal_diagnostics::Span;
@@ -138,9 +139,9 @@ impl<'a> Checker<'a> {
         }
         let Some(name) = template.primary.name else { return guides };
         for id in self.table.specialisations(name) {
-            let entry = self.entry(id);
+            let entry = self.table.entry(id);
             let ItemKind::DeductionGuide(function) = &entry.item.kind else { continue };
-            let scope = self.scope_of_item(id);
+            let scope = self.scopes.of_item(id);
             if scope != template.scope {
                 continue;
             }
@@ -179,7 +180,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<Deduction> {
         let bound = self.quietly(|s| s.bound_by(guide, args, span)).ok().flatten()?;
-        let scope = self.template_scope(guide.template, &bound, guide.scope);
+        let scope = self.scopes.template_scope(guide.template, &bound, guide.scope);
         let params = self.quietly(|s| s.in_scope(scope, |s| s.param_types(guide.function))).ok().flatten()?;
         let conversions =
             args.iter().zip(&params).map(|(arg, &to)| self.conversion(arg, to)).collect::<Option<_>>()?;

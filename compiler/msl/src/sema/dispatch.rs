@@ -9,9 +9,10 @@
 //! bytes and a name that says what was called ([`anymetal_abi::functions`]).
 
 use super::Links;
-use super::checker::{Checker, ScopeId};
+use super::checker::Checker;
 use super::function::{BodyState, FnInst, Origin, function_type};
 use super::function_pointer::FunctionNumbers;
+use super::scopes::ScopeId;
 use super::table::NsId;
 use crate::functions::FunctionHandle;
 use crate::hir::{
@@ -85,7 +86,7 @@ impl<'a> Checker<'a> {
         ret: QualTy,
         span: Span,
     ) -> FuncId {
-        let scope: ScopeId = self.namespace_scope(NsId::GLOBAL);
+        let scope: ScopeId = self.scopes.namespace(NsId::GLOBAL);
         self.functions.add(FnInst {
             name,
             origin,

@@ -1,8 +1,9 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, LocalDecl, ScopeId, ScopeKind};
+use super::checker::{Checker, LocalDecl};
 use super::convert::promote;
 use super::lookup::Found;
+use super::scopes::{ScopeId, ScopeKind};
 use crate::ast;
 use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind};
 use crate::token::Name;
@@ -66,7 +67,7 @@ impl<'a> Checker<'a> {
     fn evaluate_enumerators(&mut self, id: EnumId, scope: ScopeId) {
         let ast = self.enum_insts[id.0 as usize].ast;
         // Each is a name of those after it, wherever the enumeration is declared.
-        let scope = self.add_scope(Some(scope), ScopeKind::Block(FxHashMap::default()));
+        let scope = self.scopes.add(scope, ScopeKind::Block(FxHashMap::default()));
         for enumerator in ast.enumerators.iter().flatten() {
             let written = enumerator.value.as_ref().and_then(|expr| {
                 self.in_scope(scope, |s| {

@@ -10,10 +10,11 @@ mod definition;
 mod registry;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg};
+use super::checker::{Checker, FnDeclId, TArg};
 use super::diagnostics::Trace;
 use super::init::Synthesised;
 use super::pattern::Pat;
+use super::scopes::ScopeId;
 use super::spelling;
 use crate::ast::{self, TemplateParams, TypeKind};
 use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
@@ -126,7 +127,7 @@ impl<'a> Checker<'a> {
         let decl = self.functions.decl(id);
         let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
         let scope = match template {
-            Some(template) => self.template_scope(&template.params, &args, outer),
+            Some(template) => self.scopes.template_scope(&template.params, &args, outer),
             None => outer,
         };
         let (params, ret) = match template {

@@ -8,7 +8,8 @@ mod params;
 mod resources;
 mod stage_in;
 
-use super::checker::{Checker, FnDeclId, ScopeId};
+use super::checker::{Checker, FnDeclId};
+use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};

@@ -5,9 +5,10 @@
 //! are looked up in the scopes around the lambda, captures first.
 
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind};
+use super::checker::{Checker, LocalDecl};
 use super::lookup::Found;
 use super::record::RecordState;
+use super::scopes::ScopeKind;
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
@@ -31,7 +32,8 @@ struct Capture {
 impl<'a> Checker<'a> {
     pub(super) fn lambda_expr(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
         let captures = self.captures_of(lambda, span);
-        let record = self.new_record("(lambda)".to_owned(), false, None, None, Rc::from([]), self.scope);
+        let record =
+            self.new_record("(lambda)".to_owned(), false, None, None, Rc::from([]), self.scopes.current());
         let mut fields = Vec::new();
         let mut names = FxHashMap::default();
         let mut values = Vec::new();
@@ -51,7 +53,7 @@ impl<'a> Checker<'a> {
         let layout = self.types.lay_out(&mut fields, &[], &[], false, 1);
         self.types.set_layout(record, fields, layout);
         self.types.records[record.0 as usize].is_complete = true;
-        let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        let captured = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
         let call = self.call_operator(lambda, span);
         let (function, template) = call;
         let decl = self.functions.declare(function, template, captured, Some(record));

@@ -1,7 +1,7 @@
 //! Parameter packs: how many elements an expansion has, and lists with expansions.
 
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind, TArg};
+use super::checker::Checker;
 use crate::ast::{self, ExprKind, InitClause};
 use crate::token::Name;
 use std::rc::Rc;
@@ -57,29 +57,6 @@ impl<'a> Checker<'a> {
     }
 
     fn first_pack(&self, names: &[Name]) -> Option<usize> {
-        names.iter().find_map(|&name| self.pack_length(name))
-    }
-
-    /// The length of the pack of that name, if it names one.
-    pub(super) fn pack_length(&self, name: Name) -> Option<usize> {
-        let mut at = Some(self.scope);
-        while let Some(scope) = at {
-            let data = &self.scopes[scope.0 as usize];
-            at = data.parent;
-            match &data.kind {
-                ScopeKind::Block(names) => match names.get(&name) {
-                    Some(LocalDecl::Pack(elements)) => return Some(elements.len()),
-                    Some(_) => return None,
-                    None => {}
-                },
-                ScopeKind::Template(bindings) => match bindings.iter().find(|(n, _)| *n == name) {
-                    Some((_, TArg::Pack(elements))) => return Some(elements.len()),
-                    Some(_) => return None,
-                    None => {}
-                },
-                ScopeKind::Record(_) | ScopeKind::Namespace(_) => {}
-            }
-        }
-        None
+        names.iter().find_map(|&name| self.scopes.pack_length(name))
     }
 }

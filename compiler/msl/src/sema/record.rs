@@ -8,9 +8,10 @@ mod complete;
 mod declare;
 mod lookup;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg};
+use super::checker::{Checker, FnDeclId, TArg};
 use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
+use super::scopes::ScopeId;
 use crate::ast::{self, TemplateParams};
 use crate::hir::{RecordId, RecordInfo, Ty, TyKind};
 use crate::token::Name;

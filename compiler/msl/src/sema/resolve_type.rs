@@ -59,11 +59,11 @@ impl<'a> Checker<'a> {
             }
             TypeKind::DecltypePath(expr, path) => self.decltype_path_type(expr, path),
             TypeKind::Record(record) => {
-                let scope = self.scope;
+                let scope = self.scopes.current();
                 plain(self.plain_record(record, scope))
             }
             TypeKind::Enum(enumeration) => {
-                let scope = self.scope;
+                let scope = self.scopes.current();
                 plain(self.enum_ty(enumeration, scope))
             }
             TypeKind::Pointer(inner) => {

@@ -1,8 +1,9 @@
 //! Specialisations of class templates: which one a set of arguments selects.
 
-use super::checker::{Checker, ScopeId, TArg};
+use super::checker::{Checker, TArg};
 use super::lookup::{ClassTemplate, Found};
 use super::pattern::ArgPat;
+use super::scopes::ScopeId;
 use super::table::ItemId;
 use crate::ast::{self, ItemKind, TemplateArg, TemplateParams};
 use anymetal_diagnostics::Span;
@@ -41,11 +42,11 @@ impl<'a> Checker<'a> {
         match best {
             Some((n, bound)) => {
                 let chosen = &specialisations[n];
-                let scope = self.template_scope(&chosen.params.params, &bound, chosen.scope);
+                let scope = self.scopes.template_scope(&chosen.params.params, &bound, chosen.scope);
                 (chosen.record, scope)
             }
             None => {
-                let scope = self.template_scope(&template.params.params, args, template.scope);
+                let scope = self.scopes.template_scope(&template.params.params, args, template.scope);
                 (template.primary, scope)
             }
         }
@@ -76,9 +77,7 @@ impl<'a> Checker<'a> {
 
     /// Specialisations of a member template, written in the class around it.
     fn member_specialisations(&self, template: &ClassTemplate<'a>) -> Vec<&'a ast::Item> {
-        let super::checker::ScopeKind::Record(id) = self.scopes[template.scope.0 as usize].kind else {
-            return Vec::new();
-        };
+        let Some(id) = self.scopes.record(template.scope) else { return Vec::new() };
         let items = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
         let matches = |item: &&'a ast::Item| match &item.kind {
             ItemKind::Record(record) => {
@@ -94,11 +93,11 @@ impl<'a> Checker<'a> {
         template: &ClassTemplate<'a>,
         id: ItemId,
     ) -> Option<ClassSpecialisation<'a>> {
-        let entry = self.entry(id);
+        let entry = self.table.entry(id);
         let (ItemKind::Record(record), Some(params)) = (&entry.item.kind, &entry.item.template) else {
             return None;
         };
-        let from = self.scope_of_item(id);
+        let from = self.scopes.of_item(id);
         let name = record.name?;
         let found = match &record.scope {
             Some(path) => {
@@ -142,7 +141,7 @@ impl<'a> Checker<'a> {
         let span = candidate.record.span;
         let bound = self.finish_deduction(params, deduced, candidate.scope, span)?;
         // Substitution must succeed and give back the very arguments (`enable_if`, `void_t`).
-        let scope = self.template_scope(params, &bound, candidate.scope);
+        let scope = self.scopes.template_scope(params, &bound, candidate.scope);
         let again = self.quietly(|s| {
             s.in_scope(scope, |s| {
                 let explicit = s.explicit_args(candidate.written);

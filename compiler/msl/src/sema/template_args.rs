@@ -1,11 +1,11 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
-use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg, TemplateId};
+use super::checker::{Checker, FnDeclId, TArg, TemplateId};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
+use super::scopes::ScopeId;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
 use crate::hir::{ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
-use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -134,18 +134,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A scope with these arguments bound to the parameters' names.
-    pub(super) fn template_scope(
-        &mut self,
-        params: &[TemplateParam],
-        args: &[TArg],
-        parent: ScopeId,
-    ) -> ScopeId {
-        let bound: Vec<(Name, TArg)> =
-            params.iter().zip(args).filter_map(|(param, arg)| Some((param.name?, arg.clone()))).collect();
-        self.add_scope(Some(parent), ScopeKind::Template(bound.into()))
-    }
-
     /// Binds written arguments to a template's parameters; defaults fill up.
     pub(super) fn bind_args(
         &mut self,
@@ -226,7 +214,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<TArg> {
         let param = self.has_default(params, others, n)?;
-        let inner = self.template_scope(params, bound, scope);
+        let inner = self.scopes.template_scope(params, bound, scope);
         let arg = self.in_scope(inner, |s| match &param.kind {
             TemplateParamKind::Type(Some(ty)) => s.explicit_type_arg(ty),
             TemplateParamKind::Value(_, Some(value)) => s.explicit_expr_arg(value),
@@ -268,7 +256,7 @@ impl<'a> Checker<'a> {
                 None
             }
             (TemplateParamKind::Value(ty, _), arg) => {
-                let inner = self.template_scope(params, bound, scope);
+                let inner = self.scopes.template_scope(params, bound, scope);
                 self.bind_value(ty, arg, inner, span)
             }
         }
@@ -336,7 +324,7 @@ impl<'a> Checker<'a> {
     ) -> Option<QualTy> {
         let params = &template.params.params;
         let args = self.bind_args(params, &[], explicit, template.scope, span)?;
-        let scope = self.template_scope(params, &args, template.scope);
+        let scope = self.scopes.template_scope(params, &args, template.scope);
         let errors = self.diagnostics.error_count();
         let ty = self.instantiating(
             |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),

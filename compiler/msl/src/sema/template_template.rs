@@ -2,8 +2,9 @@
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
-use super::checker::{Checker, ScopeId, TArg, TemplateId};
+use super::checker::{Checker, TArg, TemplateId};
 use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
+use super::scopes::ScopeId;
 use crate::ast::{NodeId, TemplateParamKind, TemplateParams};
 use crate::hir::{ConstValue, QualTy, Ty, TyKind};
 

@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
                 }
                 self.size_of(value.ty, span)
             }
-            Ast::SizeofPack(name) => match self.pack_length(*name) {
+            Ast::SizeofPack(name) => match self.scopes.pack_length(*name) {
                 Some(count) => super::expr::scalar_const(ScalarTy::U64, count as u64, span),
                 None => {
                     self.error("not-a-pack", span, format!("`{name}` is not a parameter pack"));

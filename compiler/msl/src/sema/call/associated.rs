@@ -58,9 +58,9 @@ impl<'a> Checker<'a> {
                 return self.associate(to.ty, out, depth + 1);
             }
             TyKind::Array(elem, _) => return self.associate(elem, out, depth + 1),
-            TyKind::Record(id) => Some(self.enclosing_namespace(self.record_inst(id).decl_scope)),
+            TyKind::Record(id) => Some(self.scopes.enclosing_namespace(self.record_inst(id).decl_scope)),
             TyKind::Enum(id) => {
-                self.enum_insts.get(id.0 as usize).map(|inst| self.enclosing_namespace(inst.scope))
+                self.enum_insts.get(id.0 as usize).map(|inst| self.scopes.enclosing_namespace(inst.scope))
             }
             TyKind::Matrix { .. } => self.metal_namespace(),
             _ => None,

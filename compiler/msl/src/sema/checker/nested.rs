@@ -1,9 +1,11 @@
-//! Running a closure in a changed state: quietly, once, deeper, in an instantiation.
+//! Running a closure in a changed state: quietly, once, deeper, in an instantiation, a scope or a function.
 //!
 //! Invariant: the state is restored after the closure, whatever it reports.
 
 use super::Checker;
 use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::{FnContext, Returns};
+use crate::sema::scopes::ScopeId;
 use anymetal_diagnostics::{Diagnostic, Span};
 
 impl Checker<'_> {
@@ -34,6 +36,29 @@ impl Checker<'_> {
         let result = f(self);
         self.limits.leave();
         Some(result)
+    }
+
+    /// Runs `f` with another current scope.
+    pub(in crate::sema) fn in_scope<R>(&mut self, scope: ScopeId, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.scopes.enter(scope);
+        let result = f(self);
+        self.scopes.enter(outer);
+        result
+    }
+
+    /// Runs `f` in a new block scope.
+    pub(in crate::sema) fn in_block<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let scope = self.scopes.add_block();
+        self.in_scope(scope, f)
+    }
+
+    /// Runs `f` in the body of another function, or in an initialiser outside of functions.
+    pub(in crate::sema) fn in_function<R>(&mut self, returns: Returns, f: impl FnOnce(&mut Self) -> R) -> R {
+        let function = FnContext::new(self.local_constants.new_function(), returns);
+        let outer = std::mem::replace(&mut self.function, function);
+        let result = f(self);
+        self.function = outer;
+        result
     }
 
     /// Runs `f` as an instantiation that was caused at `span`; `None` at a limit.

@@ -4,9 +4,10 @@
 use super::Definition;
 use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{FuncId, RecordId};
-use crate::sema::checker::{Checker, FnDeclId, ScopeId};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::Found;
 use crate::sema::out_of_line::Fit;
+use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Decl, function_key};
 use anymetal_diagnostics::Span;
 
@@ -42,7 +43,7 @@ impl<'a> Checker<'a> {
     fn later_definition(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
         let decl = self.functions.decl(decl_id);
         let key = function_key(&decl.ast.name)?;
-        let ns = self.enclosing_namespace(decl.scope);
+        let ns = self.scopes.enclosing_namespace(decl.scope);
         let params = self.functions.inst(id).params.clone();
         let args = self.functions.inst(id).args.clone();
         let is_template = decl.template.is_some();
@@ -78,7 +79,7 @@ impl<'a> Checker<'a> {
         let decl = self.functions.decl(decl_id);
         decl.template?;
         let key = function_key(&decl.ast.name)?;
-        let ns = self.enclosing_namespace(decl.scope);
+        let ns = self.scopes.enclosing_namespace(decl.scope);
         if let Some(owner) = decl.owner {
             return self.member_specialisation(id, decl_id, owner);
         }
@@ -89,14 +90,14 @@ impl<'a> Checker<'a> {
             }
         });
         for item in items {
-            let entry = self.entry(item);
+            let entry = self.table.entry(item);
             let (ItemKind::Function(ast), Some(template)) = (&entry.item.kind, &entry.item.template) else {
                 continue;
             };
             if !template.params.is_empty() || matches!(ast.body, FunctionBody::None) {
                 continue;
             }
-            let scope = self.scope_of_item(item);
+            let scope = self.scopes.of_item(item);
             if self.specialises(ast, scope, id, decl_id) {
                 return Some(Definition { ast, scope });
             }

@@ -3,8 +3,9 @@
 use super::{FnDecl, FnInst};
 use crate::ast::{self, NodeId, TemplateParams};
 use crate::hir::{FuncId, RecordId};
-use crate::sema::checker::{FnDeclId, ScopeId, TArg};
+use crate::sema::checker::{FnDeclId, TArg};
 use crate::sema::init::Synthesised;
+use crate::sema::scopes::ScopeId;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

@@ -3,8 +3,9 @@
 use super::{Signature, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
 use crate::hir::{LocalId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, space_of};
+use crate::sema::checker::{Checker, FnDeclId, LocalDecl, TArg, space_of};
 use crate::sema::pattern::Pat;
+use crate::sema::scopes::{ScopeId, ScopeKind};
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
@@ -84,7 +85,7 @@ impl<'a> Checker<'a> {
             };
             names.extend(param.name.zip(decl));
         }
-        let scope = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        let scope = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
         self.in_scope(scope, f)
     }
 

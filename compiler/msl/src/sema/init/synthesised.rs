@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         let record = self.types.as_record(this.ty).map(|record| self.record_inst(record));
         let (scope, declared) = match record {
             Some(record) => (record.scope, record.ast.map(|ast| ast.span)),
-            None => (self.scope, None),
+            None => (self.scopes.current(), None),
         };
         let span = declared.unwrap_or(span);
         self.functions.add(FnInst {

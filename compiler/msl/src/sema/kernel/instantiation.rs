@@ -3,8 +3,9 @@
 use super::Entrance;
 use crate::ast::{self, ItemKind};
 use crate::hir::{FuncId, QualTy};
-use crate::sema::checker::{Checker, FnDeclId, ScopeId};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::Found;
+use crate::sema::scopes::ScopeId;
 use crate::sema::spelling;
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -13,8 +14,8 @@ use std::rc::Rc;
 impl<'a> Checker<'a> {
     /// The function of an entry point.
     pub(in crate::sema) fn kernel_function(&mut self, entrance: &Entrance) -> Option<FuncId> {
-        let entry = self.entry(entrance.item);
-        let scope = self.scope_of_item(entrance.item);
+        let entry = self.table.entry(entrance.item);
+        let scope = self.scopes.of_item(entrance.item);
         match &entry.item.kind {
             ItemKind::Function(function) if entry.item.template.is_some() => {
                 let name = function.name.ordinary()?;

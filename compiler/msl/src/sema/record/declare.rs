@@ -7,8 +7,9 @@ use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName};
 use crate::hir::RecordId;
-use crate::sema::checker::{Checker, ScopeId, ScopeKind};
+use crate::sema::checker::Checker;
 use crate::sema::path::segment_key;
+use crate::sema::scopes::{ScopeId, ScopeKind};
 use crate::sema::table::{Tag, function_key, tag_of};
 use crate::token::Name;
 
@@ -27,7 +28,7 @@ impl<'a> Checker<'a> {
             record.scope = scope;
         }
         let outer = self.record_inst(id).scope;
-        let scope = self.add_scope(Some(outer), ScopeKind::Record(id));
+        let scope = self.scopes.add(outer, ScopeKind::Record(id));
         self.records[id.0 as usize].scope = scope;
         self.records[id.0 as usize].state = RecordState::Declared;
         if let Some(ast) = self.record_inst(id).ast {

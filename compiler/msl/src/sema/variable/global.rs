@@ -6,11 +6,12 @@
 use super::{GlobalValue, GlobalVar, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
-use crate::sema::checker::{Checker, ScopeId, ScopeKind, TArg};
+use crate::sema::checker::{Checker, TArg};
 use crate::sema::diagnostics::Deferred;
 use crate::sema::fn_context::Returns;
 use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
+use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{evaluate, kernel};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -90,13 +91,13 @@ impl<'a> Checker<'a> {
         let Some(template) = decl.template else { return (decl.variable, decl.scope) };
         let mut best: Option<(&'a ast::Variable, ScopeId, bool)> = None;
         for item in self.table.specialisations(decl.variable.declarator.name) {
-            let entry = self.entry(item);
+            let entry = self.table.entry(item);
             let (ItemKind::Variable(variable), Some(params)) = (&entry.item.kind, &entry.item.template)
             else {
                 continue;
             };
             let Some(written) = &variable.declarator.specialisation else { continue };
-            let scope = self.scope_of_item(item);
+            let scope = self.scopes.of_item(item);
             if let Some(inner) = self.match_variable(template, params, written, scope, args, variable.span) {
                 let is_full = params.params.is_empty();
                 if best.is_none_or(|(.., full)| is_full && !full) {
@@ -106,7 +107,7 @@ impl<'a> Checker<'a> {
         }
         match best {
             Some((variable, scope, _)) => (variable, scope),
-            None => (decl.variable, self.template_scope(&template.params, args, decl.scope)),
+            None => (decl.variable, self.scopes.template_scope(&template.params, args, decl.scope)),
         }
     }
 
@@ -120,7 +121,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<ScopeId> {
         let bound = self.deduced_from_written(params, written, scope, args, span)?;
-        let inner = self.template_scope(&params.params, &bound, scope);
+        let inner = self.scopes.template_scope(&params.params, &bound, scope);
         let again = self.quietly(|s| {
             s.in_scope(inner, |s| {
                 let explicit = s.explicit_args(written);
@@ -224,13 +225,11 @@ impl<'a> Checker<'a> {
 
     /// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
     fn static_definition(&mut self, decl: &VarDecl<'a>, least: Fit) -> Option<(&'a ast::Variable, ScopeId)> {
-        let ScopeKind::Record(record) = self.scopes[decl.scope.0 as usize].kind else {
-            return None;
-        };
+        let record = self.scopes.record(decl.scope)?;
         let class = self.record_inst(record).name?;
         let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
         for item in self.table.out_of_line(class) {
-            let ItemKind::Variable(variable) = &self.entry(item).item.kind else { continue };
+            let ItemKind::Variable(variable) = &self.table.entry(item).item.kind else { continue };
             let declarator = &variable.declarator;
             if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
                 continue;

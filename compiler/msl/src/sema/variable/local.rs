@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
             self.declare_block_tag(&variable.ty);
         }
         if self.has_static_storage(variable) {
-            let decl = VarDecl { variable, template: None, scope: self.scope };
+            let decl = VarDecl { variable, template: None, scope: self.scopes.current() };
             if let Some(global) = self.variable_global(decl, None, span) {
                 self.declare_local(name, LocalDecl::Global(global), span);
             }
