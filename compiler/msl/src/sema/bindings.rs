@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
             if !nameless && !info.is_union {
                 return Some((place, record));
             }
-            let bases = self.record_inst(record).bases.clone();
+            let bases = self.records.get(record).bases.clone();
             let base = bases.iter().find(|(_, field)| field.is_some()).map(|&(base, _)| base);
             let only = self.types.record(record).fields.len() == 1;
             let Some(base) = base.filter(|_| only) else {
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
                 self.error("bad-bindings", span, message);
                 return None;
             };
-            let ty = self.record_inst(base).ty;
+            let ty = self.records.get(base).ty;
             let qual = place.ty.with_ty(ty);
             place = Expr::place(ExprKind::Field(Box::new(place), record, 0), qual, span);
             record = base;

@@ -56,7 +56,7 @@ impl Checker<'_> {
             return;
         }
         let Some(object) = self.this_object(span) else { return };
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         let zero = Expr::value(ExprKind::Zero, ty, span);
         let place = ExprKind::Assign(Box::new(object), Box::new(zero));
         let store = Expr::place(place, QualTy::plain(ty), span);

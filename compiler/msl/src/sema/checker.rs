@@ -6,22 +6,25 @@
 
 mod nested;
 
+use super::arena::{Arena, MadeSyntax};
 use super::collect::ProgramData;
 use super::diagnostics::Diagnostics;
 use super::dispatch::Linking;
+use super::enumeration::Enums;
 use super::fn_context::{FnContext, LocalConstants};
 use super::function::Functions;
 use super::limits::Limits;
-use super::lookup::Found;
-use super::record::RecordInst;
-use super::scopes::{Reach, ScopeId, Scopes};
+use super::lookup::Lookups;
+use super::names::KnownNames;
+use super::record::Records;
+use super::scopes::Scopes;
 use super::table::Layer;
-use super::variable::GlobalVar;
-use crate::ast::{self, NodeId};
+use super::template_template::Templates;
+use super::variable::Globals;
+use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
-use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A declared function of this check (template or not).
@@ -102,15 +105,11 @@ pub(super) struct Checker<'a> {
     pub(super) diagnostics: Diagnostics,
     pub(super) limits: Limits,
     pub(super) scopes: Scopes<'a>,
-    pub(super) ns_lookups: FxHashMap<(Reach, Name), Option<Found<'a>>>,
-    pub(super) records: Vec<RecordInst<'a>>,
-    pub(super) record_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), RecordId>,
-    pub(super) enum_tys: FxHashMap<(NodeId, ScopeId), Ty>,
-    pub(super) enum_insts: Vec<super::enumeration::EnumInst<'a>>,
-    pub(super) class_specialisations:
-        FxHashMap<(NodeId, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
-    pub(super) globals: Vec<GlobalVar<'a>>,
-    pub(super) global_ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
+    pub(super) lookups: Lookups<'a>,
+    pub(super) records: Records<'a>,
+    pub(super) enums: Enums<'a>,
+    pub(super) templates: Templates<'a>,
+    pub(super) globals: Globals<'a>,
     pub(super) functions: Functions<'a>,
     pub(super) data: ProgramData,
     pub(super) linking: Linking<'a>,
@@ -118,61 +117,31 @@ pub(super) struct Checker<'a> {
     pub(super) function: FnContext,
     pub(super) local_constants: LocalConstants,
     pub(super) substitution: Substitution,
-    pub(super) arena: &'a super::arena::Arena,
-    /// Lists with packs, by their first clause and the lengths of the packs.
-    pub(super) expanded_lists: FxHashMap<(NodeId, Rc<[usize]>), &'a [ast::InitClause]>,
-    pub(super) lambda_functions: FxHashMap<NodeId, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
-    /// The parameters of a class template and a constructor template of it together, by the constructor.
-    pub(super) guide_templates: FxHashMap<NodeId, &'a [ast::TemplateParam]>,
-    /// The using-declarations of classes that are being resolved.
-    pub(super) using_stack: Vec<NodeId>,
-    /// How many using-declarations were found to lead to themselves.
-    pub(super) using_cycles: u64,
-    /// Functions that using-declarations of complete classes stand for, by class and declaration.
-    pub(super) used_functions: FxHashMap<(RecordId, NodeId), Rc<[FnDeclId]>>,
-    /// The templates that are template arguments.
-    pub(super) templates: Vec<Found<'a>>,
-    pub(super) template_ids: FxHashMap<super::template_template::TemplateKey, TemplateId>,
-    pub(super) alias_stack: Vec<(NodeId, ScopeId)>,
-    /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
-    pub(super) alias_types: FxHashMap<(NodeId, ScopeId), QualTy>,
-    pub(super) names: super::names::KnownNames,
+    pub(super) made: MadeSyntax<'a>,
+    pub(super) names: KnownNames,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena, links: super::Links<'a>) -> Self {
+    pub(super) fn new(table: &'a Layer, arena: &'a Arena, links: super::Links<'a>) -> Self {
         Self {
             table,
             types: Types::new(),
             diagnostics: Diagnostics::default(),
             limits: Limits::default(),
             scopes: Scopes::new(table),
-            ns_lookups: FxHashMap::default(),
-            records: Vec::new(),
-            record_ids: FxHashMap::default(),
-            enum_tys: FxHashMap::default(),
-            enum_insts: Vec::new(),
-            class_specialisations: FxHashMap::default(),
-            globals: Vec::new(),
-            global_ids: FxHashMap::default(),
+            lookups: Lookups::default(),
+            records: Records::default(),
+            enums: Enums::default(),
+            templates: Templates::default(),
+            globals: Globals::default(),
             functions: Functions::default(),
             data: ProgramData::default(),
             linking: Linking::new(links),
             function: FnContext::outside(0),
             local_constants: LocalConstants::default(),
             substitution: Substitution::default(),
-            arena,
-            expanded_lists: FxHashMap::default(),
-            lambda_functions: FxHashMap::default(),
-            guide_templates: FxHashMap::default(),
-            using_stack: Vec::new(),
-            using_cycles: 0,
-            used_functions: FxHashMap::default(),
-            templates: Vec::new(),
-            template_ids: FxHashMap::default(),
-            alias_stack: Vec::new(),
-            alias_types: FxHashMap::default(),
-            names: super::names::KnownNames::new(),
+            made: MadeSyntax::new(arena),
+            names: KnownNames::new(),
         }
     }
 

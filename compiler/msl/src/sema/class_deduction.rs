@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
     fn copied_class(&self, template: &ClassTemplate<'a>, args: &[Arg<'a>]) -> Option<Ty> {
         let [Arg::Expr(only)] = args else { return None };
         let record = self.types.as_record(only.ty.ty)?;
-        let own = self.record_inst(record).template.as_ref()?;
+        let own = self.records.get(record).template.as_ref()?;
         same_template(own, template).then_some(only.ty.ty)
     }
 
@@ -158,16 +158,11 @@ impl<'a> Checker<'a> {
         function: &'a ast::Function,
         own: &'a ast::TemplateParams,
     ) -> Guide<'a> {
-        let key = function.id;
-        let known = self.guide_templates.get(&key).copied();
-        let params = known.unwrap_or_else(|| {
+        let params = self.made.guide(function.id, || {
             let params = template.params.params.iter().chain(&own.params).cloned().collect();
-            let params = ast::TemplateParams { params, span: own.span };
             let bare = ast::Function { body: ast::FunctionBody::None, ..function.clone() };
-            let (_, kept) = self.arena.keep(bare, Some(params));
-            kept.map_or(&[][..], |kept| &kept.params)
+            (bare, ast::TemplateParams { params, span: own.span })
         });
-        self.guide_templates.insert(key, params);
         Guide { function, template: params, scope: template.scope, is_written: false }
     }
 

@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return self.poison(span);
         }
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if args.is_empty() {
             return self.value_init(ty, span);
         }
@@ -275,7 +275,7 @@ impl<'a> Checker<'a> {
             let Some(Arg::Expr(only)) = args.into_iter().next() else { return self.poison(span) };
             return self.perform(only, QualTy::plain(ty));
         }
-        let constructors = self.record_inst(record).constructors.clone();
+        let constructors = self.records.get(record).constructors.clone();
         if self.is_aggregate(record) {
             return self.construct_aggregate(record, args, span);
         }
@@ -301,7 +301,7 @@ impl<'a> Checker<'a> {
 
     /// `S(a, b)` of a class without constructors: as `S{a, b}`.
     fn construct_aggregate(&mut self, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if let [Arg::Expr(only)] = args.as_slice()
             && self.conversion_of(only, QualTy::plain(ty), true).is_some()
         {

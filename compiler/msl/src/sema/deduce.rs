@@ -38,8 +38,8 @@ impl<'a> Checker<'a> {
             Some(TArg::Value(ty, value)) => match arg {
                 TArg::Value(other_ty, other) => {
                     *value == other || {
-                        let a = self.integer_of(*ty, value);
-                        a.is_some() && a == self.integer_of(other_ty, &other)
+                        let a = super::evaluate::integer_of(&self.types, *ty, value);
+                        a.is_some() && a == super::evaluate::integer_of(&self.types, other_ty, &other)
                     }
                 }
                 _ => false,
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
             // The pattern is a class, the argument is not.
             return false;
         };
-        let inst = self.record_inst(id);
+        let inst = self.records.get(id);
         if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
             return self.deduce_class_args(template, args, id, deduced);
         }
@@ -141,9 +141,12 @@ impl<'a> Checker<'a> {
             return false;
         }
         self.base_path(id, id);
-        let span = self.record_inst(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
+        let span = self.records.get(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
         let _ = self.quietly(|s| s.complete_record(id, span));
-        self.bases_of(id).into_iter().any(|base| self.deduce_class_args(template, args, base, deduced))
+        self.records
+            .bases_of(id)
+            .into_iter()
+            .any(|base| self.deduce_class_args(template, args, base, deduced))
     }
 
     /// Deduces from the arguments of a class, if it is made from the template.
@@ -154,7 +157,7 @@ impl<'a> Checker<'a> {
         id: RecordId,
         deduced: &mut Deduced,
     ) -> bool {
-        let inst = self.record_inst(id);
+        let inst = self.records.get(id);
         let have = inst.args.clone();
         let mut attempt = deduced.clone();
         let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
@@ -175,7 +178,7 @@ impl<'a> Checker<'a> {
         let mut types = vec![ty];
         if let Some(record) = self.types.as_record(ty) {
             let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
-            types.extend(self.bases_of(record).into_iter().map(|base| self.record_inst(base).ty));
+            types.extend(self.records.bases_of(record).into_iter().map(|base| self.records.get(base).ty));
         }
         types.into_iter().any(|ty| {
             let Some((id, have)) = self.template_of_type(ty) else { return false };
@@ -231,7 +234,7 @@ impl<'a> Checker<'a> {
             (ArgPat::Template(TemplatePat::Fixed(want)), TArg::Template(have)) => want == have,
             (ArgPat::Value(ValuePat::Opaque), _) => true,
             (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
-                self.integer_of(*ty, value) == Some(*want)
+                super::evaluate::integer_of(&self.types, *ty, value) == Some(*want)
             }
             _ => false,
         }

@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         let value = self.constant(expr)?;
-        self.integer_of(ty, &value)
+        integer_of(&self.types, ty, &value)
     }
 
     /// The value of a constant expression converted to a type; reported if it is none.
@@ -127,17 +127,6 @@ impl<'a> Checker<'a> {
         let cond = self.condition(expr);
         let value = self.constant(cond)?;
         value.as_scalar().map(|bits| bits != 0)
-    }
-
-    /// An integral constant as a number.
-    pub(super) fn integer_of(&self, ty: Ty, value: &ConstValue) -> Option<i128> {
-        let scalar = self.types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
-        let bits = value.as_scalar()?;
-        Some(if scalar.is_signed() {
-            i128::from(eval::sign_extend(scalar.into(), bits))
-        } else {
-            i128::from(bits)
-        })
     }
 
     /// `static_assert(cond, "message")`.
@@ -161,6 +150,17 @@ impl<'a> Checker<'a> {
             );
         }
     }
+}
+
+/// An integral constant as a number.
+pub(super) fn integer_of(types: &Types, ty: Ty, value: &ConstValue) -> Option<i128> {
+    let scalar = types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
+    let bits = value.as_scalar()?;
+    Some(if scalar.is_signed() {
+        i128::from(eval::sign_extend(scalar.into(), bits))
+    } else {
+        i128::from(bits)
+    })
 }
 
 /// The IR's operation for arithmetic on a scalar type.

@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
             self.error("no-object", span, "a data member cannot be used without an object");
             return self.poison(span);
         }
-        let ty = QualTy::plain(self.record_inst(record).ty);
+        let ty = QualTy::plain(self.records.get(record).ty);
         let object = Expr::place(ExprKind::Undef, ty, span);
         self.member_value(object, found, span)
     }

@@ -168,7 +168,7 @@ impl<'a> Checker<'a> {
     /// The trace of a member function of an instantiated class.
     fn trace_of_member(&self, id: FnDeclId, span: Span) -> Option<Rc<Trace>> {
         let owner = self.functions.decl(id).owner?;
-        self.record_inst(owner).template.as_ref()?;
+        self.records.get(owner).template.as_ref()?;
         let text = format!("in instantiation of member function `{}` requested here", self.decl_name(id));
         self.diagnostics.trace_of_later(text, span)
     }

@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
     /// The type of the pointers that a table gives.
     fn table_pointer(&mut self, table: Ty, span: Span) -> Option<Ty> {
         let record = self.types.as_record(table)?;
-        let signature = match self.record_inst(record).args.first() {
+        let signature = match self.records.get(record).args.first() {
             Some(TArg::Type(ty)) => *ty,
             _ => return None,
         };

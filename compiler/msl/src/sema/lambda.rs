@@ -7,7 +7,7 @@
 use super::ast_names::{self, Visitor};
 use super::checker::{Checker, LocalDecl};
 use super::lookup::Found;
-use super::record::RecordState;
+use super::record::{Member, NamedRecord, RecordState};
 use super::scopes::ScopeKind;
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
@@ -32,8 +32,15 @@ struct Capture {
 impl<'a> Checker<'a> {
     pub(super) fn lambda_expr(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
         let captures = self.captures_of(lambda, span);
-        let record =
-            self.new_record("(lambda)".to_owned(), false, None, None, Rc::from([]), self.scopes.current());
+        let closure = NamedRecord {
+            name: "(lambda)".to_owned(),
+            is_union: false,
+            ast: None,
+            template: None,
+            args: Rc::from([]),
+            scope: self.scopes.current(),
+        };
+        let record = self.records.add(&mut self.types, closure);
         let mut fields = Vec::new();
         let mut names = FxHashMap::default();
         let mut values = Vec::new();
@@ -57,27 +64,24 @@ impl<'a> Checker<'a> {
         let call = self.call_operator(lambda, span);
         let (function, template) = call;
         let decl = self.functions.declare(function, template, captured, Some(record));
-        let inst = &mut self.records[record.0 as usize];
+        let inst = self.records.get_mut(record);
         inst.state = RecordState::Complete;
         inst.lambda = Some(lambda);
         inst.scope = captured;
-        let key = self.names.call_operator;
-        self.records[record.0 as usize].members.insert(key, vec![super::record::Member::Method(decl)]);
-        let ty = self.records[record.0 as usize].ty;
+        inst.members.insert(self.names.call_operator, vec![Member::Method(decl)]);
+        let ty = inst.ty;
         Expr::value(ExprKind::Struct(values), ty, span)
     }
 
     /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
     ///
-    /// The tree is made once per lambda and lives as long as the process, like the names: the number of
-    /// lambdas a program writes bounds it.
+    /// The tree is made once per lambda.
     fn call_operator(
         &mut self,
         lambda: &'a ast::Lambda,
         span: Span,
     ) -> (&'a ast::Function, Option<&'a TemplateParams>) {
-        let key = lambda.id;
-        if let Some(&known) = self.lambda_functions.get(&key) {
+        if let Some(known) = self.made.lambda(lambda.id) {
             return known;
         }
         let mut params = lambda.params.clone();
@@ -113,9 +117,7 @@ impl<'a> Checker<'a> {
             span,
         };
         let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
-        let made = self.arena.keep(function, template);
-        self.lambda_functions.insert(key, made);
-        made
+        self.made.add_lambda(lambda.id, function, template)
     }
 
     fn captures_of(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
@@ -232,7 +234,7 @@ impl<'a> Checker<'a> {
     pub(super) fn captured_this(&mut self) -> Option<Found<'a>> {
         let (_, object) = self.function.this?;
         let record = self.types.as_record(object.ty)?;
-        self.record_inst(record).lambda?;
+        self.records.get(record).lambda?;
         let this = self.names.this;
         self.lookup(this)
     }

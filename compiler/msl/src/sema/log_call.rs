@@ -8,7 +8,6 @@
 
 use super::call::Arg;
 use super::checker::Checker;
-use super::variable::GlobalValue;
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::builtins;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
@@ -119,8 +118,7 @@ impl<'a> Checker<'a> {
             self.error("unsupported-feature", object.span, message);
             return None;
         };
-        let is_wanted = |value: &GlobalValue| matches!(value, GlobalValue::Constant(id) if *id == wanted);
-        let global = self.globals.iter().find(|global| is_wanted(&global.value))?;
+        let global = self.globals.of_constant(wanted)?;
         let variable = global.decl.variable;
         let names = match &variable.init {
             None => Some((String::new(), String::new())),

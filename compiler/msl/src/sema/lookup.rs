@@ -9,9 +9,10 @@ use super::names::KnownNames;
 use super::path::segment_key;
 use super::scopes::{Hit, Reach, ScopeId};
 use super::table::{Decl, ItemId, NsId, Tag};
-use crate::ast::{self, ItemKind, TemplateParams};
+use crate::ast::{self, ItemKind, NodeId, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A class template.
@@ -86,6 +87,15 @@ pub(super) enum Found<'a> {
     Error,
 }
 
+/// Results of lookups that are found once, and the aliases that are being resolved.
+#[derive(Debug, Default)]
+pub(super) struct Lookups<'a> {
+    namespaces: FxHashMap<(Reach, Name), Option<Found<'a>>>,
+    /// The types of aliases that are not templates, by declaration and scope.
+    aliases: FxHashMap<(NodeId, ScopeId), QualTy>,
+    alias_stack: Vec<(NodeId, ScopeId)>,
+}
+
 impl<'a> Checker<'a> {
     /// Looks a name up from the current scope outwards.
     pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
@@ -96,7 +106,7 @@ impl<'a> Checker<'a> {
                 Hit::Using(found) => return Some(found),
                 Hit::Argument(arg) => {
                     return Some(match self.substitution.arg(arg) {
-                        TArg::Template(template) => self.template(template).clone(),
+                        TArg::Template(template) => self.templates.get(template).clone(),
                         arg => Found::TArg(arg),
                     });
                 }
@@ -128,22 +138,22 @@ impl<'a> Checker<'a> {
     }
 
     fn lookup_within(&mut self, reach: Reach, name: Name) -> Option<Found<'a>> {
-        if let Some(found) = self.ns_lookups.get(&(reach, name)) {
+        if let Some(found) = self.lookups.namespaces.get(&(reach, name)) {
             return found.clone();
         }
         // First of all, as the enumerators after this one may be made from it.
         self.complete_enumerations(reach, name);
         // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
         // second time adds nothing.
-        self.ns_lookups.insert((reach, name), None);
+        self.lookups.namespaces.insert((reach, name), None);
         let candidates = self.scopes.visible_decls(reach, name);
         let found = candidates.into_iter().find_map(|(ns, decls)| {
             self.builtin_name(ns, name).or_else(|| self.found_in_decls(&decls, name))
         });
         if self.is_unfinished_enumerator(found.as_ref()) {
-            self.ns_lookups.remove(&(reach, name));
+            self.lookups.namespaces.remove(&(reach, name));
         } else {
-            self.ns_lookups.insert((reach, name), found.clone());
+            self.lookups.namespaces.insert((reach, name), found.clone());
         }
         found
     }
@@ -343,10 +353,10 @@ impl<'a> Checker<'a> {
             return Found::AliasTemplate(AliasTemplate { alias, params, scope });
         }
         let key = (alias.id, scope);
-        if let Some(&known) = self.alias_types.get(&key) {
+        if let Some(&known) = self.lookups.aliases.get(&key) {
             return Found::Type(known);
         }
-        if self.alias_stack.contains(&key) {
+        if self.lookups.alias_stack.contains(&key) {
             self.error(
                 "recursive-alias",
                 alias.ty.span,
@@ -354,14 +364,14 @@ impl<'a> Checker<'a> {
             );
             return Found::Error;
         }
-        self.alias_stack.push(key);
+        self.lookups.alias_stack.push(key);
         let substitution = std::mem::take(&mut self.substitution);
         let errors = self.diagnostics.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
         self.substitution = substitution;
-        self.alias_stack.pop();
+        self.lookups.alias_stack.pop();
         if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
-            self.alias_types.insert(key, ty);
+            self.lookups.aliases.insert(key, ty);
         }
         Found::Type(ty)
     }
@@ -371,7 +381,7 @@ impl<'a> Checker<'a> {
         if self.diagnostics.is_quiet() {
             return None;
         }
-        let known = self.scopes.visible_names(|record| self.record_inst(record).member_names());
+        let known = self.scopes.visible_names(|record| self.records.get(record).member_names());
         let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
         let texts = texts.chain(super::type_names::COMMON.iter().copied());
         anymetal_diagnostics::suggest(name.as_str(), texts).map(str::to_owned)

@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
 
     fn field_place(&mut self, object: Expr, record: RecordId, path: &[u32], span: Span) -> Expr {
         let object = self.materialize(object);
-        let class = self.record_inst(record).ty;
+        let class = self.records.get(record).ty;
         let mut place = self.upcast_place(object, class);
         let mut at = record;
         for &index in path {
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
             // The index is known at run time only.
             return None;
         };
-        let n = self.integer_of(index.ty.ty, value)?;
+        let n = super::evaluate::integer_of(&self.types, index.ty.ty, value)?;
         if n < 0 || n >= i128::from(len) {
             self.report(anymetal_diagnostics::Diagnostic::warning(
                 "index-out-of-range",

@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
         let declared = self.functions.decl(decl_id).ast;
         let key = function_key(&declared.name);
         let params = self.functions.inst(id).params.clone();
-        let class = self.record_inst(owner).name?;
+        let class = self.records.get(owner).name?;
         let mut best: Option<(Fit, Definition<'a>)> = None;
         for item in self.table.out_of_line(class) {
             let entry = self.table.entry(item);
@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
         let written = written?;
         let template = self.table.entry(item).item.template.as_ref();
         let around = self.scopes.of_item(item);
-        let class = self.record_inst(owner);
+        let class = self.records.get(owner);
         let (inside, args) = (class.scope, class.args.clone());
         match template {
             Some(template) if !template.params.is_empty() => {
@@ -97,7 +97,7 @@ impl<'a> Checker<'a> {
 
     /// False if the path leads to another class template of the same name, in another namespace.
     fn may_name_class(&mut self, written: &'a ast::Path, around: ScopeId, owner: RecordId) -> bool {
-        let Some(known) = self.record_inst(owner).template.as_ref().map(|known| known.primary.id) else {
+        let Some(known) = self.records.get(owner).template.as_ref().map(|known| known.primary.id) else {
             return true;
         };
         let mut within = None;

@@ -26,8 +26,7 @@ impl<'a> Checker<'a> {
             clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_)));
         let Some(first) = clauses.first().filter(|_| has_expansion) else { return clauses };
         let lengths: Rc<[usize]> = clauses.iter().map(|clause| self.clause_length(clause)).collect();
-        let key = (first.id, lengths.clone());
-        if let Some(known) = self.expanded_lists.get(&key) {
+        if let Some(known) = self.made.list(first.id, &lengths) {
             return known;
         }
         let mut expanded = Vec::new();
@@ -43,9 +42,7 @@ impl<'a> Checker<'a> {
                 expanded.push(InitClause { id: clause.id, designators: clause.designators.clone(), value });
             }
         }
-        let kept = self.arena.keep_clauses(expanded);
-        self.expanded_lists.insert(key, kept);
-        kept
+        self.made.add_list(first.id, lengths, expanded)
     }
 
     /// How many values a clause of a list gives.

@@ -54,11 +54,11 @@ impl<'a> Checker<'a> {
 
     fn class_specialisations_of(&mut self, template: &ClassTemplate<'a>) -> Rc<[ClassSpecialisation<'a>]> {
         let key = (template.primary.id, template.scope);
-        if let Some(known) = self.class_specialisations.get(&key) {
+        if let Some(known) = self.records.specialisations.get(&key) {
             return known.clone();
         }
         // While the patterns are made, the template may already be in use: then without specialisations.
-        self.class_specialisations.insert(key, Rc::from([]));
+        self.records.specialisations.insert(key, Rc::from([]));
         let mut found = Vec::new();
         for id in template.primary.name.map_or_else(Vec::new, |name| self.table.specialisations(name)) {
             if let Some(specialisation) = self.specialisation_of_item(template, id) {
@@ -71,14 +71,14 @@ impl<'a> Checker<'a> {
             }
         }
         let found: Rc<[ClassSpecialisation<'a>]> = found.into();
-        self.class_specialisations.insert(key, found.clone());
+        self.records.specialisations.insert(key, found.clone());
         found
     }
 
     /// Specialisations of a member template, written in the class around it.
     fn member_specialisations(&self, template: &ClassTemplate<'a>) -> Vec<&'a ast::Item> {
         let Some(id) = self.scopes.record(template.scope) else { return Vec::new() };
-        let items = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
+        let items = self.records.get(id).ast.and_then(|ast| ast.members.as_ref());
         let matches = |item: &&'a ast::Item| match &item.kind {
             ItemKind::Record(record) => {
                 record.specialisation.is_some() && record.name == template.primary.name

@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
         if let Some(ty) = self.type_of_found(&target.found) {
             return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
         }
-        if let Some(template) = self.template_id(&target.found) {
+        if let Some(template) = self.templates.id(&target.found) {
             return ExplicitArg::Template(template);
         }
         match target.found {
@@ -247,7 +247,7 @@ impl<'a> Checker<'a> {
             (
                 TemplateParamKind::Template(wanted, _),
                 ExplicitArg::Template(template) | ExplicitArg::Known(TArg::Template(template)),
-            ) if self.fits_template(wanted, template) => Some(TArg::Template(template)),
+            ) if self.templates.fits(wanted, template) => Some(TArg::Template(template)),
             (TemplateParamKind::Template(..), _) => {
                 let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
                 let message =
@@ -375,7 +375,9 @@ impl<'a> Checker<'a> {
         for arg in &explicit[1..] {
             let size = match arg {
                 ExplicitArg::Value(value) => self.constant_integer(value.clone()),
-                ExplicitArg::Known(TArg::Value(ty, value)) => self.integer_of(*ty, value),
+                ExplicitArg::Known(TArg::Value(ty, value)) => {
+                    super::evaluate::integer_of(&self.types, *ty, value)
+                }
                 _ => None,
             }?;
             sizes.push(size);
@@ -462,14 +464,14 @@ impl<'a> Checker<'a> {
             TArg::Value(ty, value) if matches!(self.types.kind(*ty), TyKind::Enum(_)) => {
                 self.show_enumerator(*ty, value)
             }
-            TArg::Value(ty, value) => match self.integer_of(*ty, value) {
+            TArg::Value(ty, value) => match super::evaluate::integer_of(&self.types, *ty, value) {
                 Some(1) if *ty == Ty::BOOL => "true".to_owned(),
                 Some(0) if *ty == Ty::BOOL => "false".to_owned(),
                 Some(n) => n.to_string(),
                 None => "{…}".to_owned(),
             },
             TArg::Function(id) => self.functions.inst(*id).name.clone(),
-            TArg::Template(id) => self.template_name(*id),
+            TArg::Template(id) => self.templates.name(*id),
             TArg::Pack(elements) => self.show_args(elements),
         }
     }
@@ -478,11 +480,12 @@ impl<'a> Checker<'a> {
     fn show_enumerator(&self, ty: Ty, value: &ConstValue) -> String {
         let TyKind::Enum(id) = *self.types.kind(ty) else { return String::new() };
         let enumeration = self.types.enumeration(id);
-        match self.enumerator_name(ty, value) {
+        match self.enums.enumerator_name(&self.types, ty, value) {
             Some(name) if enumeration.is_scoped => format!("{}::{name}", enumeration.name),
             Some(name) => name.to_string(),
             None => {
-                let number = self.integer_of(ty, value).map_or("{…}".to_owned(), |n| n.to_string());
+                let number = super::evaluate::integer_of(&self.types, ty, value)
+                    .map_or("{…}".to_owned(), |n| n.to_string());
                 format!("{}({number})", enumeration.name)
             }
         }

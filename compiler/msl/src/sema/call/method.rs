@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
     ) -> Option<Found<'a>> {
         if let [only] = member.segments.as_slice() {
             let key = only.operator.as_ref().map_or(only.name, operator_key);
-            let ty = QualTy::plain(self.record_inst(record).ty);
+            let ty = QualTy::plain(self.records.get(record).ty);
             if !self.complete_record(record, member.span) {
                 return None;
             }
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
             span,
             format!("no member named `{name}` in `{class}`"),
         );
-        let names = self.record_inst(record).member_names();
+        let names = self.records.get(record).member_names();
         if let Some(near) =
             anymetal_diagnostics::suggest(name.as_str(), names.iter().map(|name| name.as_str()))
         {

@@ -36,10 +36,10 @@ impl<'a> Checker<'a> {
     pub(super) fn user_conversion(&mut self, expr: &Expr, to: Ty) -> Option<UserConversion> {
         if let Some(record) = self.types.as_record(to) {
             self.declare_members(record);
-            if self.inherits_constructors(record) {
+            if self.records.inherits_constructors(record) {
                 let _ = self.quietly(|s| s.complete_record(record, expr.span));
             }
-            let constructors = self.record_inst(record).constructors.clone();
+            let constructors = self.records.get(record).constructors.clone();
             if let Some(found) = self.converting_constructor(&constructors, expr) {
                 return Some(UserConversion::Constructor(found));
             }
@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
     fn copy_constructor(&mut self, expr: &Expr) -> Option<FuncId> {
         let record = self.types.as_record(expr.ty.ty).filter(|_| expr.is_place)?;
         let mut best: Option<(Conversion, FuncId)> = None;
-        for decl in self.record_inst(record).constructors.clone() {
+        for decl in self.records.get(record).constructors.clone() {
             let data = self.functions.decl(decl);
             let has_code = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::None);
             if !has_code || data.template.is_some() || data.ast.params.is_empty() {
@@ -141,9 +141,9 @@ impl<'a> Checker<'a> {
         is_explicit: bool,
     ) -> Option<(FuncId, Conversion)> {
         self.declare_members(from);
-        let mut operators = self.record_inst(from).conversions.clone();
-        for base in self.bases_of(from) {
-            operators.extend(self.record_inst(base).conversions.iter().copied());
+        let mut operators = self.records.get(from).conversions.clone();
+        for base in self.records.bases_of(from) {
+            operators.extend(self.records.get(base).conversions.iter().copied());
         }
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn builtin_operand(&mut self, expr: Expr) -> Expr {
         let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
         self.declare_members(record);
-        for decl in self.record_inst(record).conversions.clone() {
+        for decl in self.records.get(record).conversions.clone() {
             if self.functions.decl(decl).template.is_some()
                 || self.functions.decl(decl).ast.specifiers.is_explicit
             {
@@ -230,9 +230,9 @@ impl<'a> Checker<'a> {
                 return self.call_function(func, Some(expr), Vec::new(), span);
             }
         }
-        for (base, _) in self.record_inst(record).bases.clone() {
-            if !self.record_inst(base).conversions.is_empty() {
-                let ty = self.record_inst(base).ty;
+        for (base, _) in self.records.get(record).bases.clone() {
+            if !self.records.get(base).conversions.is_empty() {
+                let ty = self.records.get(base).ty;
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, ty);
                 return self.builtin_operand(place);

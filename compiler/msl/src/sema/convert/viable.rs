@@ -153,7 +153,7 @@ impl Checker<'_> {
         let mut level = vec![derived];
         let mut seen = FxHashSet::default();
         for steps in 8_u8.. {
-            let direct = level.iter().flat_map(|&id| &self.record_inst(id).bases).map(|&(id, _)| id);
+            let direct = level.iter().flat_map(|&id| &self.records.get(id).bases).map(|&(id, _)| id);
             let next: Vec<RecordId> = direct.filter(|&id| seen.insert(id)).collect();
             if next.contains(&base) || steps >= u8::MAX - 8 {
                 return Some(steps);

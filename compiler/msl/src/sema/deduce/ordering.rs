@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
                 bind_pattern(bound, *template, other) && self.covers_args(a, b, bound)
             }
             (Pat::Applied { template, args: a, .. }, Pat::Class { template: class, args: b, .. }) => {
-                let id = self.template_id(&Found::ClassTemplate(class.clone()));
+                let id = self.templates.id(&Found::ClassTemplate(class.clone()));
                 let id = id.expect("a class template is a template");
                 bind_pattern(bound, *template, ArgPat::Template(TemplatePat::Fixed(id)))
                     && self.covers_args(a, b, bound)

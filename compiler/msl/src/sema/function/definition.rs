@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
     ) -> Option<Definition<'a>> {
         let decl = self.functions.decl(decl_id);
         let (scope, key) = (decl.scope, function_key(&decl.ast.name));
-        let members = self.record_inst(owner).ast?.members.as_ref()?;
+        let members = self.records.get(owner).ast?.members.as_ref()?;
         for item in members {
             let (ItemKind::Function(ast), Some(template)) = (&item.kind, &item.template) else { continue };
             let is_candidate = template.params.is_empty()

@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
         let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
         let method = decl.ast.method;
         Some(QualTy {
-            ty: self.record_inst(owner).ty,
+            ty: self.records.get(owner).ty,
             is_const: method.is_const,
             is_volatile: method.is_volatile,
             space: method.space.map_or(Space::Thread, space_of),

@@ -21,12 +21,12 @@ type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
 impl<'a> Checker<'a> {
     /// Initialises one member as its declaration says.
     pub(super) fn default_field(&mut self, record: RecordId, index: u32, stmts: &mut Vec<Stmt>, span: Span) {
-        let init = self.record_inst(record).field_inits.get(index as usize).copied().flatten();
+        let init = self.records.get(record).field_inits.get(index as usize).copied().flatten();
         let field = self.types.record(record).fields[index as usize].clone();
         let value = match init {
             Some(init) => {
                 let ty = self.declared_field_type(&field);
-                let scope = self.record_inst(record).scope;
+                let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(ty, init, span))
             }
             None => match self.default_init(field.ty.ty, span) {
@@ -97,7 +97,7 @@ impl<'a> Checker<'a> {
 
     fn is_delegation(&self, init: &ast::MemInit, record: RecordId) -> bool {
         let name = init.name.segments.last().map(|segment| segment.name);
-        name.is_some() && name == self.record_inst(record).name
+        name.is_some() && name == self.records.get(record).name
     }
 
     fn delegate(&mut self, init: &'a ast::MemInit, record: RecordId, stmts: &mut Vec<Stmt>) {

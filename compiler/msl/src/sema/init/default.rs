@@ -26,11 +26,11 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return DefaultInit::Trivial;
         }
-        if let Some(known) = self.record_inst(record).default_init {
+        if let Some(known) = self.records.get(record).default_init {
             return known;
         }
         let init = self.find_default_init(record, span);
-        self.records[record.0 as usize].default_init = Some(init);
+        self.records.get_mut(record).default_init = Some(init);
         init
     }
 
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
     }
 
     fn implicit_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
-        let has_initialisers = self.record_inst(record).field_inits.iter().any(Option::is_some);
+        let has_initialisers = self.records.get(record).field_inits.iter().any(Option::is_some);
         let mut needed = has_initialisers;
         let fields: Vec<Ty> = self.types.record(record).fields.iter().map(|field| field.ty.ty).collect();
         for ty in fields {

@@ -12,7 +12,7 @@ use anymetal_diagnostics::Span;
 impl<'a> Checker<'a> {
     /// Adds the constructors of the base that a using-declaration names.
     pub(in crate::sema) fn inherit_constructors(&mut self, record: RecordId, base: Ty, span: Span) {
-        let bases = &self.record_inst(record).bases;
+        let bases = &self.records.get(record).bases;
         let found = self.types.as_record(base).filter(|base| bases.iter().any(|(known, _)| known == base));
         let Some(base) = found else {
             let (class, shown) = (self.types.record(record).name.clone(), self.types.display(base));
@@ -20,10 +20,10 @@ impl<'a> Checker<'a> {
                 format!("`{shown}` is not a direct base of `{class}`, which inherits its constructors");
             return self.error("bad-base", span, message);
         };
-        for decl in self.record_inst(base).constructors.clone() {
+        for decl in self.records.get(base).constructors.clone() {
             // Default, copy and move constructors are the class's own.
             if !self.functions.decl(decl).ast.params.is_empty() && !self.copies_objects_of(decl, base) {
-                let inst = &mut self.records[record.0 as usize];
+                let inst = self.records.get_mut(record);
                 inst.constructors.push(decl);
                 inst.inherited.push((decl, base));
             }
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
 
     /// The constructors that the class itself declares.
     pub(in crate::sema) fn own_constructors(&self, record: RecordId) -> Vec<FnDeclId> {
-        let inst = self.record_inst(record);
+        let inst = self.records.get(record);
         let is_own = |decl: &&FnDeclId| self.functions.decl(**decl).owner == Some(record);
         inst.constructors.iter().filter(is_own).copied().collect()
     }
@@ -75,11 +75,11 @@ impl<'a> Checker<'a> {
     ) {
         self.clear_bit_fields(record, stmts, span);
         let decl = self.functions.inst(func).origin.decl();
-        let inst = self.record_inst(record);
+        let inst = self.records.get(record);
         let base = inst.inherited.iter().find(|(known, _)| Some(*known) == decl);
         let (_, base) = *base.expect("the constructor is inherited from a base");
         let field = inst.bases.iter().find(|(known, _)| *known == base).and_then(|(_, field)| *field);
-        let base_ty = self.record_inst(base).ty;
+        let base_ty = self.records.get(base).ty;
         let value = self.constructed(func, args, base_ty, span);
         match (field, self.this_object(span)) {
             (Some(field), Some(object)) => {

@@ -89,7 +89,7 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return self.poison(span);
         }
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if clauses.is_empty() {
             return self.value_init(ty, span);
         }

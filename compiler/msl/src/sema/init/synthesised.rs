@@ -47,13 +47,13 @@ impl<'a> Checker<'a> {
     fn new_synthesised(&mut self, which: Synthesised, span: Span) -> FuncId {
         let (what, this, params): (_, _, Rc<[QualTy]>) = match which {
             Synthesised::DefaultConstructor(record) => {
-                ("(default constructor)", QualTy::plain(self.record_inst(record).ty), Rc::from([]))
+                ("(default constructor)", QualTy::plain(self.records.get(record).ty), Rc::from([]))
             }
             Synthesised::Inherited(record, func) => {
                 let base = self.functions.inst(func);
                 let this = base.this.expect("a constructor has an object");
                 let params = base.params.clone();
-                ("(inherited constructor)", this.with_ty(self.record_inst(record).ty), params)
+                ("(inherited constructor)", this.with_ty(self.records.get(record).ty), params)
             }
             Synthesised::Parts { how, to, from, is_move } => {
                 let param = QualTy::plain(self.types.reference(from, is_move));
@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
                 (what, to, Rc::from([param]))
             }
         };
-        let record = self.types.as_record(this.ty).map(|record| self.record_inst(record));
+        let record = self.types.as_record(this.ty).map(|record| self.records.get(record));
         let (scope, declared) = match record {
             Some(record) => (record.scope, record.ast.map(|ast| ast.span)),
             None => (self.scopes.current(), None),
@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         if !info.is_complete {
             return false;
         }
-        if let Some(known) = self.record_inst(record).copies_by_code[how as usize] {
+        if let Some(known) = self.records.get(record).copies_by_code[how as usize] {
             return known;
         }
         let is_union = info.is_union;
@@ -227,14 +227,14 @@ impl<'a> Checker<'a> {
             info.fields.iter().filter(|field| !field.is_reference).map(|field| field.ty.ty).collect();
         let found = self.declares_copy(how, record)
             || (!is_union && members.into_iter().any(|ty| self.copies_by_code(how, ty)));
-        self.records[record.0 as usize].copies_by_code[how as usize] = Some(found);
+        self.records.get_mut(record).copies_by_code[how as usize] = Some(found);
         found
     }
 
     /// Whether the class declares a copy or move constructor, or assignment, that is not defaulted.
     pub(in crate::sema) fn declares_copy(&mut self, how: Memberwise, record: RecordId) -> bool {
         let decls = match how {
-            Memberwise::Construct => self.record_inst(record).constructors.clone(),
+            Memberwise::Construct => self.records.get(record).constructors.clone(),
             Memberwise::Assign => self.assignment_operators(record),
         };
         decls.into_iter().any(|decl| self.copies_objects_of(decl, record))

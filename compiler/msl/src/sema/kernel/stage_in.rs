@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
             self.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
             return None;
         };
-        let scope = self.record_inst(record).scope;
+        let scope = self.records.get(record).scope;
         let index = self.in_scope(scope, |s| s.attribute_index(attribute, MAX_ATTRIBUTES - 1))?;
         let fetch = self.stage_in_function(elem, declared.span)?;
         let member =
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
 
     /// The declaration of a data member in the structure's own body.
     fn declared_field(&self, record: RecordId, name: Name) -> Option<&'a ast::Field> {
-        let members = self.record_inst(record).ast?.members.as_ref()?;
+        let members = self.records.get(record).ast?.members.as_ref()?;
         members.iter().find_map(|item| match &item.kind {
             ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
             _ => None,

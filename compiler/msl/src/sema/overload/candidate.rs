@@ -220,7 +220,7 @@ impl<'a> Checker<'a> {
             .types
             .as_record(object.ty.ty)
             .zip(self.functions.inst(func).origin.decl())
-            .is_some_and(|(record, decl)| self.record_inst(record).introduced.contains(&decl));
+            .is_some_and(|(record, decl)| self.records.get(record).introduced.contains(&decl));
         let rank = if derived && !is_member { Rank::Conversion } else { Rank::Exact };
         let qualified = self.qualified_object(func, object, this)?.detail;
         if !object.is_place {

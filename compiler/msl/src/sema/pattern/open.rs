@@ -31,9 +31,9 @@ impl<'a> Checker<'a> {
                 ret: Box::new(Pat::Fixed(ret)),
                 params: params.iter().map(|&param| ArgPat::Type(Pat::Fixed(param))).collect(),
             },
-            TyKind::Record(id) => match self.record_inst(id).template.clone() {
+            TyKind::Record(id) => match self.records.get(id).template.clone() {
                 Some(template) => {
-                    let args = self.record_inst(id).args.clone();
+                    let args = self.records.get(id).args.clone();
                     let args = args.iter().map(|arg| self.fixed_arg(arg)).collect();
                     Pat::Class { template, args, quals }
                 }
@@ -46,9 +46,10 @@ impl<'a> Checker<'a> {
     fn fixed_arg(&self, arg: &TArg) -> ArgPat<'a> {
         match arg {
             TArg::Type(ty) => ArgPat::Type(Pat::Fixed(*ty)),
-            TArg::Value(ty, value) => {
-                ArgPat::Value(self.integer_of(*ty, value).map_or(ValuePat::Opaque, ValuePat::Fixed))
-            }
+            TArg::Value(ty, value) => ArgPat::Value(
+                crate::sema::evaluate::integer_of(&self.types, *ty, value)
+                    .map_or(ValuePat::Opaque, ValuePat::Fixed),
+            ),
             TArg::Template(id) => ArgPat::Template(TemplatePat::Fixed(*id)),
             TArg::Function(_) | TArg::Pack(_) => ArgPat::Value(ValuePat::Opaque),
         }

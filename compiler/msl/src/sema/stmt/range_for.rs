@@ -161,7 +161,7 @@ impl<'a> Checker<'a> {
         let [only] = self.types.record(record).fields.as_slice() else { return None };
         let (ty, span) = (only.ty.ty, range.span);
         self.types.as_array(ty)?;
-        let space = self.scopes.enclosing_namespace(self.record_inst(record).decl_scope);
+        let space = self.scopes.enclosing_namespace(self.records.get(record).decl_scope);
         (Some(space) == self.metal_namespace()).then(|| {
             let kind = ExprKind::Field(Box::new(range.clone()), record, 0);
             Expr::place(kind, range.ty.with_ty(ty), span)

@@ -3,7 +3,7 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, GlobalVar, GlobalVarId};
+use super::{GlobalValue, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
 use crate::sema::checker::{Checker, TArg};
@@ -46,14 +46,11 @@ impl<'a> Checker<'a> {
             }
             (None, None) => Rc::from([]),
         };
-        let key = (decl.variable.id, decl.scope, args.clone());
-        if let Some(&id) = self.global_ids.get(&key) {
+        if let Some(id) = self.globals.known(&decl, &args) {
             self.diagnostics.report_deferred(Deferred::Global(id));
             return Some(id);
         }
-        let id = GlobalVarId(self.globals.len() as u32);
-        self.globals.push(GlobalVar { decl, ty: QualTy::plain(Ty::ERROR), value: GlobalValue::Pending });
-        self.global_ids.insert(key, id);
+        let id = self.globals.add(decl, args.clone());
         self.once(Deferred::Global(id), |s| s.define_global(id, decl, &args, span));
         Some(id)
     }
@@ -81,7 +78,7 @@ impl<'a> Checker<'a> {
             self.instantiating(text, span, work)
         };
         let (ty, value) = defined.flatten().unwrap_or((QualTy::plain(Ty::ERROR), GlobalValue::Failed));
-        let global = &mut self.globals[id.0 as usize];
+        let global = self.globals.get_mut(id);
         global.ty = ty;
         global.value = value;
     }
@@ -226,7 +223,7 @@ impl<'a> Checker<'a> {
     /// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
     fn static_definition(&mut self, decl: &VarDecl<'a>, least: Fit) -> Option<(&'a ast::Variable, ScopeId)> {
         let record = self.scopes.record(decl.scope)?;
-        let class = self.record_inst(record).name?;
+        let class = self.records.get(record).name?;
         let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
         for item in self.table.out_of_line(class) {
             let ItemKind::Variable(variable) = &self.table.entry(item).item.kind else { continue };
@@ -246,7 +243,7 @@ impl<'a> Checker<'a> {
 
     /// A use of a variable with static storage.
     pub(in crate::sema) fn global_value(&mut self, id: GlobalVarId, span: Span) -> Expr {
-        let global = &self.globals[id.0 as usize];
+        let global = self.globals.get(id);
         let ty = global.ty;
         match &global.value {
             GlobalValue::Constant(constant) => {
