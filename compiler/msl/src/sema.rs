@@ -2,32 +2,72 @@
 //!
 //! A [`Prelude`] is the library's symbol table, built once and shared. A [`Unit`] adds one program's
 //! declarations. Nothing is checked before it is used: [`Unit::kernels`] only reads names, and
-//! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches, in a state of its own
-//! (the private `Checker`), so that several kernels may be checked at once from several threads. The
-//! result is a typed, monomorphic [`crate::hir::Program`].
+//! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches. Each check has a separate
+//! state (the private `Checker`), so that several threads can check kernels at once. The result is a typed,
+//! monomorphic [`crate::hir::Program`].
 //!
 //! Invariant: whatever the program, checking ends: nesting, instantiations and constant evaluation are
 //! bounded, each with a diagnostic. Checks run with a large stack.
 //!
-//! Where to find what, each a file, most with a folder of parts:
-//! - the state of a check: `checker`, what it borrows: `table`, `arena`, `names`
+//! # The objects of a check
+//!
+//! The rules of C++ depend on one another in cycles: a type may need the type of an expression, which may
+//! need an overload, which may instantiate a class, whose size may need a constant. The `Checker`
+//! implements these rules. The state that they read and write is in objects that do not know the checker;
+//! each owns one concern, and its methods borrow the other objects that they need:
+//!
+//! | object | owns | borrows |
+//! |---|---|---|
+//! | `table::Layer` | the declarations of each namespace, immutable and shared | |
+//! | `hir::Types` | types, interned, and their layout | |
+//! | `diagnostics::Diagnostics` | reported, suppressed and deferred diagnostics, the instantiation trace | |
+//! | `limits::Limits` | counts of nesting, instantiations, pack elements and steps | diagnostics |
+//! | `scopes::Scopes` | scopes, the current scope, and the walk outwards that looks up a name | table |
+//! | `lookup::Lookups` | cached results of lookups in namespaces and of aliases | |
+//! | `record::Records`, `enumeration::Enums` | classes and enumerations, each created once | types |
+//! | `function::Functions` | declared functions and their instances | types |
+//! | `variable::Globals` | variables with static storage and their values | |
+//! | `template_template::Templates` | templates that are template arguments | types, records |
+//! | `collect::ProgramData` | global data, threadgroup variables and function constants of the result | |
+//! | `dispatch::Linking` | the targets of function pointers | |
+//! | `fn_context::FnContext` | the function whose body is being checked | |
+//! | `fn_context::LocalConstants` | the values of constant variables of functions | |
+//! | `checker::Placeholders` | the meaning of `auto` and of pack names in the current code | |
+//! | `arena::MadeSyntax` | syntax that the check creates | scopes |
+//!
+//! Three more objects exist for a moment and borrow from these: `values::Values` creates typed expressions
+//! from typed operands, `deduce::PatternOrder` compares templates, and the machine in `evaluate` runs
+//! constant expressions.
+//!
+//! The key of a fact about a declaration is its [`crate::ast::NodeId`] and its scope: a member of a class
+//! template is one node, but a different declaration in each instance.
+//!
+//! A temporary change of an object (the current scope or function, suppressed reporting, nesting) is a
+//! method of the checker that takes a closure and restores the object afterwards (`checker/nested.rs`).
+//! Constant evaluation does not call back: at a function that is not checked yet it stops, the checker
+//! checks the function, and the evaluation is repeated.
+//!
+//! # Where to find what
+//!
+//! Each is a file, most with a folder of parts:
+//! - the state of a check: `checker` and the objects above
 //! - names: `lookup`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
-//!   `bit_field`, `fold`, `value_category`
+//!   `fold`, `value_category`, `values`
 //! - variables and statements: `variable`, `init`, `bindings`, `stmt`
 //! - constants: `evaluate`
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
-//! A file's parts see what is private in it; what only one part needs is private there.
+//! Items that only one part needs are private to its file; a folder's parts share the private items of their
+//! parent.
 
 mod arena;
 mod assign;
 mod ast_names;
 mod bindings;
-mod bit_field;
 mod builtin_call;
 mod call;
 mod cast;
@@ -76,6 +116,7 @@ mod template_template;
 mod traits;
 mod type_names;
 mod value_category;
+mod values;
 mod variable;
 mod walk;
 

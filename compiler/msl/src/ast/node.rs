@@ -1,10 +1,10 @@
 //! Identities of syntax nodes.
 //!
-//! Semantic analysis keeps facts about declarations, lambdas and lists; [`NodeId`] is what they are found by.
-//! Invariant: no two nodes that one check reads have the same id, except copies of a node, which mean the
-//! same. A check reads the library and one unit on top of it; the library's bodies are parsed on first use,
-//! in any order and from any thread. So every text that is parsed separately has a [`Part`] number, and the
-//! nodes are counted in each.
+//! Semantic analysis stores facts about declarations, lambdas and lists under their [`NodeId`]. Invariant:
+//! no two nodes that one check reads have the same id, except copies of a node, which mean the same. A
+//! check reads the library and one unit on top of it; bodies of the library are parsed on first use, in any
+//! order and from any thread. So every text that is parsed separately is a [`Part`], and each part numbers
+//! its nodes.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ impl NodeIds {
     /// The id of one more node.
     pub fn fresh(&mut self) -> NodeId {
         let index = self.next;
-        // Tokens are numbered with 32 bits, and trying to parse them is limited to a multiple.
+        // Spans have 32 bits, and the parser's fuel limits repeated parsing to a small multiple of that.
         self.next = index.checked_add(1).expect("a part has fewer than 2^32 nodes");
         NodeId { part: self.part, index }
     }

@@ -41,10 +41,10 @@ impl<'a> Checker<'a> {
             return None;
         }
         let span = variable.span;
-        let repr = self.value_repr(ty);
+        let repr = self.values().value_repr(ty);
         let local = self.function.new_local(Name::EMPTY, repr, span);
         out.push(Stmt { kind: StmtKind::Declare { local, init: Some(value) }, span });
-        Some(self.variable_place(local, ty, span))
+        Some(self.values().variable_place(local, ty, span))
     }
 
     /// Declares the names for the elements of a place; all are in error without one.

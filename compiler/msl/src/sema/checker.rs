@@ -1,4 +1,4 @@
-//! The state of one check: everything that instantiation produces, and the scopes it looks names up in.
+//! The state of one check, as the objects that `sema` lists, and template arguments and local declarations.
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
@@ -20,6 +20,7 @@ use super::record::Records;
 use super::scopes::Scopes;
 use super::table::Layer;
 use super::template_template::Templates;
+use super::values::Values;
 use super::variable::Globals;
 use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
@@ -71,16 +72,16 @@ pub(super) enum LocalDecl {
     Binding { element: Rc<hir::Expr>, function: u32 },
 }
 
-/// What stands for what while a type or an expression is repeated or completed.
+/// The meaning of `auto` and of pack names in the code being checked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Substitution {
+pub(super) struct Placeholders {
     /// The meaning of `auto` in the type being resolved.
     pub(super) auto_ty: Option<QualTy>,
     /// The element of packs that is meant, while an expansion is repeated.
     pub(super) pack_index: Option<usize>,
 }
 
-impl Substitution {
+impl Placeholders {
     /// The element of a pack that the expansion at hand means.
     pub(super) fn local(self, decl: LocalDecl) -> LocalDecl {
         match (&decl, self.pack_index) {
@@ -89,7 +90,7 @@ impl Substitution {
         }
     }
 
-    /// As [`Substitution::local`], for a template argument.
+    /// As [`Placeholders::local`], for a template argument.
     pub(super) fn arg(self, arg: TArg) -> TArg {
         match (&arg, self.pack_index) {
             (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
@@ -116,7 +117,7 @@ pub(super) struct Checker<'a> {
     /// The function whose body is being checked.
     pub(super) function: FnContext,
     pub(super) local_constants: LocalConstants,
-    pub(super) substitution: Substitution,
+    pub(super) placeholders: Placeholders,
     pub(super) made: MadeSyntax<'a>,
     pub(super) names: KnownNames,
 }
@@ -139,7 +140,7 @@ impl<'a> Checker<'a> {
             linking: Linking::new(links),
             function: FnContext::outside(0),
             local_constants: LocalConstants::default(),
-            substitution: Substitution::default(),
+            placeholders: Placeholders::default(),
             made: MadeSyntax::new(arena),
             names: KnownNames::new(),
         }
@@ -160,6 +161,12 @@ impl<'a> Checker<'a> {
     /// Reports a diagnostic; the instantiation trace is added.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.report(diagnostic);
+    }
+
+    /// What makes typed values from operands of the current function.
+    pub(super) fn values(&mut self) -> Values<'_> {
+        let Self { types, data, function, local_constants, .. } = self;
+        Values { types, data, function, local_constants }
     }
 
     /// A type for messages.

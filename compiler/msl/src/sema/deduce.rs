@@ -7,7 +7,7 @@ use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template
 use crate::ast::Qualifiers;
 use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_ir::Space;
-use ordering::is_const_pattern;
+use ordering::{PatternOrder, is_const_pattern};
 
 /// What has been deduced so far, by parameter.
 pub(super) type Deduced = Vec<Option<TArg>>;
@@ -27,6 +27,11 @@ fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
 }
 
 impl<'a> Checker<'a> {
+    /// Compares patterns by their structure.
+    pub(super) fn pattern_order(&mut self) -> PatternOrder<'_, 'a> {
+        PatternOrder { types: &self.types, records: &self.records, templates: &mut self.templates }
+    }
+
     /// Binds a parameter, or compares with what it is bound to.
     fn bind_deduced(&self, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
         let Some(slot) = deduced.get_mut(index) else { return false };
@@ -181,7 +186,9 @@ impl<'a> Checker<'a> {
             types.extend(self.records.bases_of(record).into_iter().map(|base| self.records.get(base).ty));
         }
         types.into_iter().any(|ty| {
-            let Some((id, have)) = self.template_of_type(ty) else { return false };
+            let Some((id, have)) = self.templates.of_type(&self.types, &self.records, ty) else {
+                return false;
+            };
             let mut attempt = deduced.clone();
             let fits = self.bind_deduced(&mut attempt, template, TArg::Template(id))
                 && self.deduce_args(args, &have, &mut attempt);

@@ -1,10 +1,10 @@
 //! Diagnostics of one check: the instantiations around them, and whether they are reported now, later or
 //! never.
 //!
-//! While reporting is suppressed ([`Diagnostics::begin_quiet`]), things that are checked only once keep their
-//! errors for the next request ([`Diagnostics::finish_once`]). Invariants: a check that made poison has
-//! reported an error in the end; the first limit that is hit ends the check, and is reported exactly once,
-//! even if reporting is suppressed when it is hit.
+//! While reporting is suppressed ([`Diagnostics::begin_quiet`]), the errors of things that are checked only
+//! once are deferred to the next use ([`Diagnostics::finish_once`]). Invariants: a check that creates
+//! poison reports an error before it ends; the first limit that is hit ends the check and is reported
+//! exactly once, even if reporting is suppressed at that time.
 
 use super::table::Layer;
 use super::variable::GlobalVarId;
@@ -46,8 +46,8 @@ pub(super) struct Diagnostics {
     quiet: u32,
     /// Errors of things that are checked only once, found while reporting was suppressed.
     deferred: FxHashMap<Deferred, Vec<Diagnostic>>,
-    /// Where something failed although nothing was reported: a mistake of ours, but no reason to compile
-    /// what was not understood.
+    /// Where something failed although nothing was reported: a fault of this compiler, but code that was not
+    /// understood must not be compiled.
     unexplained: Option<Span>,
     /// The limit that was hit and is not reported yet.
     limit_hit: Option<Diagnostic>,
@@ -116,8 +116,8 @@ impl Diagnostics {
         Some(Rc::new(Trace { text, span, depth: depth + 1, entries: entries + 1, outer }))
     }
 
-    /// The trace of a body that is checked later than what calls it, and so begins to count depth anew: it
-    /// keeps so much of the current one as messages show.
+    /// The trace of a body that is checked after its caller, so that its depth starts at 0: at most
+    /// [`MAX_TRACE`] entries of the current trace and the new one.
     pub(super) fn trace_of_later(&self, text: String, span: Span) -> Option<Rc<Trace>> {
         let outer = self.trace.clone().filter(|trace| trace.entries < MAX_TRACE);
         let entries = outer.as_ref().map_or(0, |trace| trace.entries) + 1;
@@ -205,14 +205,14 @@ impl Diagnostics {
 
     // --- failures without a report
 
-    /// Notes that poison was made.
+    /// Records that poison was created.
     pub(super) fn note_poison(&mut self, span: Span) {
         if self.quiet == 0 && self.unexplained.is_none() && !self.sink.has_errors() {
             self.unexplained = Some(span);
         }
     }
 
-    /// Ends the check: reports the limit that was hit, and what could not be checked for no reason given.
+    /// Ends the check: reports the limit that was hit, and a failure for which nothing was reported.
     pub(super) fn finish(&mut self) {
         self.report_limit();
         if let Some(span) = self.unexplained.take()

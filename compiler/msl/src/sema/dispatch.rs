@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
         let (params, locals) = self.made_params(function);
         let inst = self.functions.inst(function);
         let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
-        let ret = self.value_repr(ret);
+        let ret = self.values().value_repr(ret);
         let (body, linked) = (Block::default(), Some(position));
         hir::Function { name, params, ret, locals, body, fp: FpPragmas::default(), span, linked }
     }
@@ -224,7 +224,7 @@ impl<'a> Checker<'a> {
             (self.functions.inst(function).params.clone(), self.functions.inst(function).span);
         let mut locals = Vec::new();
         for &param in params.iter() {
-            locals.push(Local { name: Name::EMPTY, ty: self.value_repr(param), span });
+            locals.push(Local { name: Name::EMPTY, ty: self.values().value_repr(param), span });
         }
         ((0..locals.len() as u32).map(LocalId).collect(), locals)
     }
@@ -234,7 +234,7 @@ impl<'a> Checker<'a> {
         let (params, mut locals) = self.made_params(dispatch);
         let inst = self.functions.inst(dispatch);
         let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
-        let ret = self.value_repr(ret);
+        let ret = self.values().value_repr(ret);
         let load = |local: LocalId, ty: Ty| {
             let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
             Expr::value(ExprKind::Load(Box::new(place)), ty, span)
@@ -286,7 +286,7 @@ impl<'a> Checker<'a> {
         let place = Expr::place(ExprKind::Global(global), qual, span);
         let pointer = self.types.pointer(qual.with_ty(element));
         let first = Expr::value(ExprKind::ArrayDecay(Box::new(place)), pointer, span);
-        let number = self.cast_value(CastKind::Convert, number, Ty::LONG, span);
+        let number = self.values().cast_value(CastKind::Convert, number, Ty::LONG, span);
         let at = Expr::value(ExprKind::PointerAdd(Box::new(first), Box::new(number)), pointer, span);
         let place = Expr::place(ExprKind::Deref(Box::new(at)), qual.with_ty(element), span);
         Expr::value(ExprKind::Load(Box::new(place)), element, span)

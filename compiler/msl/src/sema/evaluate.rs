@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
                     return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
                 }
                 Err(Fail::NeedsBody(func)) => {
-                    // What is evaluated again counts once, but evaluating again is limited, too.
+                    // Repeated steps do not count towards the limit of the check, but have a limit themselves.
                     repeated += self.limits.constant_steps - before;
                     self.limits.constant_steps = before;
                     if repeated > MAX_REPEATED_STEPS {
@@ -89,7 +89,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         let span = expr.span;
-        let value = self.whole_value(expr);
+        let value = self.values().whole_value(expr);
         match self.evaluate(&value) {
             Ok(value) => Some(value),
             Err(problem) => {

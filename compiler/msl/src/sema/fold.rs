@@ -10,8 +10,8 @@ use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn fold_expr(&mut self, fold: &'a Fold, span: Span) -> Expr {
-        let of_left = fold.left.as_ref().and_then(|left| self.pack_length_of_expr(left));
-        let of_right = fold.right.as_ref().and_then(|right| self.pack_length_of_expr(right));
+        let of_left = fold.left.as_ref().and_then(|left| self.scopes.pack_length_of_expr(left));
+        let of_right = fold.right.as_ref().and_then(|right| self.scopes.pack_length_of_expr(right));
         let (pack, count, init, is_right) = match (&fold.left, &fold.right, of_left, of_right) {
             (_, _, Some(_), Some(_)) => {
                 self.error("fold-operand", span, "only one operand of a fold expression may be a pack");

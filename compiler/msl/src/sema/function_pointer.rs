@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
 
     /// A call through a pointer. Of a known function it is a plain call.
     pub(super) fn call_pointer(&mut self, pointer: Expr, args: Vec<Arg<'a>>, span: Span) -> Expr {
-        let pointer = self.rvalue(pointer);
+        let pointer = self.values().rvalue(pointer);
         if let ExprKind::Const(ConstValue::Scalar(number)) = pointer.kind
             && let Some(function) = self.linking.numbers.function(number)
         {

@@ -220,10 +220,10 @@ impl<'a> Checker<'a> {
         let this = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
         let this = Expr::value(ExprKind::Load(Box::new(this)), pointer_ty, span);
         let closure = Expr::place(ExprKind::Deref(Box::new(this)), object, span);
-        let raw = self.raw_field(closure, record, field, span);
+        let raw = self.values().raw_field(closure, record, field, span);
         match self.types.referent(ty.ty) {
             Some(_) => {
-                let pointer = self.rvalue(raw);
+                let pointer = self.values().rvalue(raw);
                 Some(self.dereference(pointer, span))
             }
             None => Some(raw),

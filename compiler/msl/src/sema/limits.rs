@@ -1,7 +1,7 @@
 //! Limits of one check: nesting, instantiations, packs and constant evaluation.
 //!
-//! Invariant: whatever the program, each of these counts is bounded, and the check ends at the first bound
-//! that is reached ([`Diagnostics::give_up`]).
+//! Invariant: each of these counts is bounded, and the check ends at the first bound that is reached
+//! ([`Diagnostics::give_up`]).
 
 use super::diagnostics::Diagnostics;
 use anymetal_diagnostics::Span;
@@ -85,7 +85,7 @@ impl Limits {
         true
     }
 
-    /// Counts one more instantiation that is checked at once, inside of those in the current trace; false at a
+    /// Counts one more instantiation that is checked immediately, nested in the current trace; false at a
     /// limit, which ends the check.
     pub(super) fn count_nested_instantiation(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
         if diagnostics.gave_up() {

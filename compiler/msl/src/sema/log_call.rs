@@ -161,8 +161,8 @@ impl<'a> Checker<'a> {
             return None;
         };
         let value = self.builtin_operand(value);
-        let value = self.rvalue(value);
-        let value = self.unpack(value);
+        let value = self.values().rvalue(value);
+        let value = self.values().unpack(value);
         (!value.ty.ty.is_error()).then_some(value)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
             return self.number_for(value, conversion, target);
         }
         let (to, span) = (self.types.vector(target, lanes as u8), value.span);
-        Some(self.cast_value(CastKind::Convert, value, to, span))
+        Some(self.values().cast_value(CastKind::Convert, value, to, span))
     }
 
     fn number_for(&mut self, value: Expr, conversion: &Conversion, target: ScalarTy) -> Option<Expr> {

@@ -102,10 +102,10 @@ impl<'a> Checker<'a> {
         let mut walk = self.scopes.walk();
         while let Some(hit) = self.scopes.next(&mut walk, name) {
             match hit {
-                Hit::Local(decl) => return Some(Found::Local(self.substitution.local(decl))),
+                Hit::Local(decl) => return Some(Found::Local(self.placeholders.local(decl))),
                 Hit::Using(found) => return Some(found),
                 Hit::Argument(arg) => {
-                    return Some(match self.substitution.arg(arg) {
+                    return Some(match self.placeholders.arg(arg) {
                         TArg::Template(template) => self.templates.get(template).clone(),
                         arg => Found::TArg(arg),
                     });
@@ -365,10 +365,10 @@ impl<'a> Checker<'a> {
             return Found::Error;
         }
         self.lookups.alias_stack.push(key);
-        let substitution = std::mem::take(&mut self.substitution);
+        let placeholders = std::mem::take(&mut self.placeholders);
         let errors = self.diagnostics.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
-        self.substitution = substitution;
+        self.placeholders = placeholders;
         self.lookups.alias_stack.pop();
         if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
             self.lookups.aliases.insert(key, ty);

@@ -1,32 +1,51 @@
 //! Parameter packs: how many elements an expansion has, and lists with expansions.
 
+use super::arena::MadeSyntax;
 use super::ast_names::{self, Visitor};
-use super::checker::Checker;
+use super::scopes::Scopes;
 use crate::ast::{self, ExprKind, InitClause};
 use crate::token::Name;
 use std::rc::Rc;
 use std::sync::Arc;
 
-impl<'a> Checker<'a> {
-    pub(super) fn pack_length_of_type(&mut self, ty: &ast::Type) -> Option<usize> {
+impl Scopes<'_> {
+    pub(super) fn pack_length_of_type(&self, ty: &ast::Type) -> Option<usize> {
         let mut names = Vec::new();
         ast_names::in_type(ty, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 
-    pub(super) fn pack_length_of_expr(&mut self, expr: &ast::Expr) -> Option<usize> {
+    pub(super) fn pack_length_of_expr(&self, expr: &ast::Expr) -> Option<usize> {
         let mut names = Vec::new();
         ast_names::in_expr(expr, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 
+    fn first_pack(&self, names: &[Name]) -> Option<usize> {
+        names.iter().find_map(|&name| self.pack_length(name))
+    }
+
+    /// The number of values that a clause of a list stands for.
+    fn clause_length(&self, clause: &InitClause) -> usize {
+        match &clause.value.kind {
+            ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),
+            _ => 1,
+        }
+    }
+}
+
+impl<'a> MadeSyntax<'a> {
     /// The clauses of a list with those of packs written out: `{f(xs)...}`.
-    pub(super) fn expanded_clauses(&mut self, clauses: &'a [InitClause]) -> &'a [InitClause] {
+    pub(super) fn expanded_clauses(
+        &mut self,
+        scopes: &Scopes<'a>,
+        clauses: &'a [InitClause],
+    ) -> &'a [InitClause] {
         let has_expansion =
             clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_)));
         let Some(first) = clauses.first().filter(|_| has_expansion) else { return clauses };
-        let lengths: Rc<[usize]> = clauses.iter().map(|clause| self.clause_length(clause)).collect();
-        if let Some(known) = self.made.list(first.id, &lengths) {
+        let lengths: Rc<[usize]> = clauses.iter().map(|clause| scopes.clause_length(clause)).collect();
+        if let Some(known) = self.list(first.id, &lengths) {
             return known;
         }
         let mut expanded = Vec::new();
@@ -42,18 +61,6 @@ impl<'a> Checker<'a> {
                 expanded.push(InitClause { id: clause.id, designators: clause.designators.clone(), value });
             }
         }
-        self.made.add_list(first.id, lengths, expanded)
-    }
-
-    /// How many values a clause of a list gives.
-    fn clause_length(&mut self, clause: &InitClause) -> usize {
-        match &clause.value.kind {
-            ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),
-            _ => 1,
-        }
-    }
-
-    fn first_pack(&self, names: &[Name]) -> Option<usize> {
-        names.iter().find_map(|&name| self.scopes.pack_length(name))
+        self.add_list(first.id, lengths, expanded)
     }
 }

@@ -7,6 +7,8 @@
 mod build;
 mod open;
 
+pub(super) use open::open_pattern;
+
 use super::checker::{TemplateId, space_of};
 use super::lookup::ClassTemplate;
 use crate::ast::{self, Qualifiers};

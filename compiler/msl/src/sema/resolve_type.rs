@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
         match &ty.kind {
             TypeKind::Builtin(builtin) => plain(self.builtin_ty(*builtin, ty.span)),
             TypeKind::Path(path) => self.resolve_type_path(path).unwrap_or(plain(Ty::ERROR)),
-            TypeKind::Auto | TypeKind::DecltypeAuto => match self.substitution.auto_ty {
+            TypeKind::Auto | TypeKind::DecltypeAuto => match self.placeholders.auto_ty {
                 Some(auto) => auto,
                 None => {
                     self.error("auto-not-allowed", ty.span, "`auto` cannot be deduced here");
@@ -264,7 +264,7 @@ impl<'a> Checker<'a> {
         if matches!(expr.kind, ast::ExprKind::Member { .. }) {
             return QualTy { space: Space::Thread, ..value.ty };
         }
-        let rvalue = self.is_xvalue(value);
+        let rvalue = self.functions.is_xvalue(&self.types, value);
         QualTy::plain(self.types.reference(value.ty, rvalue))
     }
 

@@ -1,8 +1,8 @@
 //! Scopes: what each declares, the current one, and the walk outwards that looks a name up.
 //!
 //! Scopes know names, not their meaning. A lookup walks outwards ([`Scopes::next`]) and stops at each scope
-//! that may know the name; at a class, and at the namespaces, which end the walk, the checker decides, because
-//! the answer may have to be instantiated.
+//! that may declare the name. At a class, and at the namespaces, which end the walk, the checker answers,
+//! because the answer may need an instantiation.
 //!
 //! Invariant: [`Scopes::current`] is the scope that names are looked up in; a caller that enters another one
 //! restores it ([`super::checker::Checker::in_scope`]).

@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
         }
         let span = candidate.record.span;
         let bound = self.finish_deduction(params, deduced, candidate.scope, span)?;
-        // Substitution must succeed and give back the very arguments (`enable_if`, `void_t`).
+        // Placeholders must succeed and give back the very arguments (`enable_if`, `void_t`).
         let scope = self.scopes.template_scope(params, &bound, candidate.scope);
         let again = self.quietly(|s| {
             s.in_scope(scope, |s| {
@@ -181,8 +181,8 @@ impl<'a> Checker<'a> {
         if a.params.params.is_empty() != b.params.params.is_empty() {
             return a.params.params.is_empty();
         }
-        let b_covers_a = self.covers_args(&b.patterns, &a.patterns, &mut Vec::new());
-        let a_covers_b = self.covers_args(&a.patterns, &b.patterns, &mut Vec::new());
+        let b_covers_a = self.pattern_order().covers_args(&b.patterns, &a.patterns, &mut Vec::new());
+        let a_covers_b = self.pattern_order().covers_args(&a.patterns, &b.patterns, &mut Vec::new());
         b_covers_a && !a_covers_b
     }
 }

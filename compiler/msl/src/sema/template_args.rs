@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
             match arg {
                 TemplateArg::Type(ty) => match &ty.kind {
                     TypeKind::Pack(inner) => {
-                        let count = self.pack_length_of_type(inner).unwrap_or(0);
+                        let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                         for n in 0..count {
                             if self.diagnostics.gave_up() {
                                 break;
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
                 },
                 TemplateArg::Expr(expr) => match &expr.kind {
                     ExprKind::PackExpansion(inner) => {
-                        let count = self.pack_length_of_expr(inner).unwrap_or(0);
+                        let count = self.scopes.pack_length_of_expr(inner).unwrap_or(0);
                         for n in 0..count {
                             if self.diagnostics.gave_up() {
                                 break;
@@ -74,9 +74,9 @@ impl<'a> Checker<'a> {
     /// has given up: nested expansions multiply.
     pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
         self.limits.count_pack_element(&mut self.diagnostics);
-        let outer = self.substitution.pack_index.replace(n);
+        let outer = self.placeholders.pack_index.replace(n);
         let result = f(self);
-        self.substitution.pack_index = outer;
+        self.placeholders.pack_index = outer;
         result
     }
 
@@ -276,10 +276,10 @@ impl<'a> Checker<'a> {
             (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
             _ => None,
         };
-        let outer = std::mem::replace(&mut self.substitution.auto_ty, auto);
+        let outer = std::mem::replace(&mut self.placeholders.auto_ty, auto);
         let errors = self.diagnostics.error_count();
         let want = self.in_scope(scope, |s| s.resolve_type(ty));
-        self.substitution.auto_ty = outer;
+        self.placeholders.auto_ty = outer;
         if want.ty.is_error() || self.diagnostics.error_count() > errors {
             return None;
         }

@@ -2,11 +2,12 @@
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
-use super::checker::{Checker, TArg, TemplateId};
+use super::checker::{TArg, TemplateId};
 use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
+use super::record::Records;
 use super::scopes::ScopeId;
 use crate::ast::{NodeId, TemplateParamKind, TemplateParams};
-use crate::hir::{ConstValue, QualTy, Ty, TyKind};
+use crate::hir::{ConstValue, QualTy, Ty, TyKind, Types};
 use rustc_hash::FxHashMap;
 
 /// The identity of a template.
@@ -79,16 +80,19 @@ impl<'a> Templates<'a> {
         };
         fits(&shapes(wanted), &given)
     }
-}
 
-impl<'a> Checker<'a> {
     /// The template and the arguments that a type was made with.
-    pub(super) fn template_of_type(&mut self, ty: Ty) -> Option<(TemplateId, Vec<TArg>)> {
+    pub(super) fn of_type(
+        &mut self,
+        types: &Types,
+        records: &Records<'a>,
+        ty: Ty,
+    ) -> Option<(TemplateId, Vec<TArg>)> {
         let count = |n: u8| TArg::Value(Ty::INT, ConstValue::Scalar(u64::from(n)));
         let of = |elem| TArg::Type(QualTy::plain(Ty::scalar(elem)));
-        let (found, args) = match *self.types.kind(ty) {
+        let (found, args) = match *types.kind(ty) {
             TyKind::Record(id) => {
-                let inst = self.records.get(id);
+                let inst = records.get(id);
                 let template: ClassTemplate<'a> = inst.template.clone()?;
                 (Found::ClassTemplate(template), inst.args.to_vec())
             }
@@ -101,7 +105,7 @@ impl<'a> Checker<'a> {
             }
             _ => return None,
         };
-        self.templates.id(&found).map(|id| (id, args))
+        self.id(&found).map(|id| (id, args))
     }
 }
 

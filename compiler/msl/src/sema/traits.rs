@@ -1,6 +1,7 @@
 //! `sizeof`, `alignof`, and the `__is_*` type traits.
 
 use super::checker::Checker;
+use super::values::bit_field;
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
@@ -19,7 +20,7 @@ impl<'a> Checker<'a> {
                 self.function.unevaluated += 1;
                 let value = self.expr(inner);
                 self.function.unevaluated -= 1;
-                if self.bit_field(&value).is_some() {
+                if bit_field(&self.types, &value).is_some() {
                     self.error("bad-sizeof", span, "a bit-field has no size in bytes");
                     return self.poison(span);
                 }

@@ -189,9 +189,9 @@ impl<'a> Checker<'a> {
             self.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
             return None;
         };
-        let outer = self.substitution.auto_ty.replace(auto);
+        let outer = self.placeholders.auto_ty.replace(auto);
         let resolved = self.resolve_type(ty);
-        self.substitution.auto_ty = outer;
+        self.placeholders.auto_ty = outer;
         (!resolved.ty.is_error()).then_some(resolved)
     }
 
@@ -209,7 +209,7 @@ impl<'a> Checker<'a> {
     }
 
     fn clauses_length(&mut self, clauses: &'a [ast::InitClause]) -> u64 {
-        match self.expanded_clauses(clauses) {
+        match self.made.expanded_clauses(&self.scopes, clauses) {
             [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
                 text.as_str().len() as u64 + 1
             }

@@ -18,7 +18,7 @@ impl<'a> Checker<'a> {
         let mut out = Vec::new();
         for arg in args {
             if let AstKind::PackExpansion(inner) = &arg.kind {
-                for n in 0..self.pack_length_of_expr(inner).unwrap_or(0) {
+                for n in 0..self.scopes.pack_length_of_expr(inner).unwrap_or(0) {
                     out.push(self.with_pack_index(n, |s| s.call_arg(inner)));
                     if self.diagnostics.gave_up() {
                         return None;

@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
         let place = if object.is_place && object.ty.space == this.space {
             object
         } else {
-            let value = self.rvalue(object);
+            let value = self.values().rvalue(object);
             self.materialize(value)
         };
         let place = self.upcast_place(place, this.ty);

@@ -14,14 +14,14 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn this_object(&mut self, span: Span) -> Option<Expr> {
         if let Some(Found::Local(LocalDecl::Capture { field, record, ty })) = self.captured_this() {
             let pointer = self.capture_value(record, field, ty, span)?;
-            let pointer = self.rvalue(pointer);
+            let pointer = self.values().rvalue(pointer);
             let to = self.types.pointee(pointer.ty.ty)?;
             return Some(Expr::place(ExprKind::Deref(Box::new(pointer)), to, span));
         }
         let (local, object) = self.function.this?;
         let pointer_ty = self.types.pointer(object);
         let place = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
-        let pointer = self.rvalue(place);
+        let pointer = self.values().rvalue(place);
         Some(Expr::place(ExprKind::Deref(Box::new(pointer)), object, span))
     }
 

@@ -73,9 +73,9 @@ impl Checker<'_> {
         }
         let inner = self.diagnostics.trace_with(text(self), span);
         let outer = self.diagnostics.replace_trace(inner);
-        let substitution = std::mem::take(&mut self.substitution);
+        let placeholders = std::mem::take(&mut self.placeholders);
         let result = self.deeper(span, f);
-        self.substitution = substitution;
+        self.placeholders = placeholders;
         self.diagnostics.replace_trace(outer);
         result
     }

@@ -60,14 +60,14 @@ impl<'a> Checker<'a> {
     /// The value of an expression: of an object, a copy by the functions that its class and its members have.
     pub(in crate::sema) fn copied(&mut self, expr: Expr) -> Expr {
         if !expr.is_place || !self.copies_by_code(Memberwise::Construct, expr.ty.ty) {
-            return self.rvalue(expr);
+            return self.values().rvalue(expr);
         }
         let Some(constructor) = self.copy_constructor(&expr) else { return self.copied_parts(expr) };
         let (ty, span) = (expr.ty.ty, expr.span);
         let param = self.functions.inst(constructor).params[0];
         let is_elsewhere = self.types.referent(param.ty).is_some_and(|to| to.space != expr.ty.space);
         let expr = if is_elsewhere {
-            let bytes = self.rvalue(expr);
+            let bytes = self.values().rvalue(expr);
             self.materialize(bytes)
         } else {
             expr

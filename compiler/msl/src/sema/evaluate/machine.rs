@@ -1,8 +1,8 @@
 //! A machine that runs typed trees to find constant values: its state, its budget, its entrance.
 //!
-//! The machine checks nothing: it reads the functions, globals and constants that are known ([`Facts`]). Where
-//! a called function is not checked yet, it stops with [`Fail::NeedsBody`], and its caller repeats the
-//! evaluation after the check. So checking never runs inside of an evaluation.
+//! The machine checks nothing: it reads the known functions, globals and constants ([`Facts`]). At a call
+//! of a function that is not checked yet it stops with [`Fail::NeedsBody`]; the caller checks the function
+//! and repeats the evaluation. So checking never runs inside an evaluation.
 //!
 //! Memory is bytes, as the kernel's will be, so that unions and casts mean here what they mean there.
 //! Invariant: every node costs a step of the check's budget, and nesting is bounded ([`Machine::deeper`]).

@@ -41,13 +41,13 @@ impl<'a> Checker<'a> {
         let returns = self.functions.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
         let trace = self.functions.inst(id).trace.clone();
         let outer_trace = self.diagnostics.replace_trace(trace);
-        let substitution = std::mem::take(&mut self.substitution);
+        let placeholders = std::mem::take(&mut self.placeholders);
         let scope = self.functions.inst(id).scope;
         let span = self.functions.inst(id).span;
         self.once(Deferred::Body(id), |s| {
             s.in_function(returns, |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
         });
-        self.substitution = substitution;
+        self.placeholders = placeholders;
         self.diagnostics.replace_trace(outer_trace);
         self.functions.inst_mut(id).state = BodyState::Checked;
     }
@@ -125,20 +125,12 @@ impl<'a> Checker<'a> {
         hir::Function {
             name: self.functions.inst(id).name.clone(),
             params,
-            ret: self.value_repr(ret),
+            ret: self.values().value_repr(ret),
             locals: std::mem::take(&mut self.function.locals),
             body: hir::Block { stmts },
             fp: ast.fp,
             span: ast.span,
             linked: None,
-        }
-    }
-
-    /// The type that carries a value of this declared type: references are pointers.
-    pub(in crate::sema) fn value_repr(&mut self, ty: QualTy) -> Ty {
-        match self.types.referent(ty.ty) {
-            Some(to) => self.types.pointer(to),
-            None => ty.ty,
         }
     }
 
@@ -153,7 +145,7 @@ impl<'a> Checker<'a> {
         for param in &ast.params {
             let name = param.name.unwrap_or(Name::EMPTY);
             if let TypeKind::Pack(inner) = &param.ty.kind {
-                let count = self.pack_length_of_type(inner).unwrap_or(0);
+                let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                 let mut elements = Vec::new();
                 for &ty in types.by_ref().take(count) {
                     elements.push(self.param_local(name, ty, param.span, out));
@@ -169,7 +161,7 @@ impl<'a> Checker<'a> {
     }
 
     fn param_local(&mut self, name: Name, ty: QualTy, span: Span, out: &mut Vec<hir::LocalId>) -> LocalDecl {
-        let repr = self.value_repr(ty);
+        let repr = self.values().value_repr(ty);
         let local = self.function.new_local(name, repr, span);
         out.push(local);
         LocalDecl::Variable { local, ty, function: self.function.serial }

@@ -21,9 +21,9 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<Signature> {
         let trace = self.diagnostics.replace_trace(None);
-        let pack = self.substitution.pack_index.take();
+        let pack = self.placeholders.pack_index.take();
         let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
-        self.substitution.pack_index = pack;
+        self.placeholders.pack_index = pack;
         self.diagnostics.replace_trace(trace);
         signature?
     }
@@ -78,7 +78,7 @@ impl<'a> Checker<'a> {
         let mut names = FxHashMap::default();
         for param in &ast.params {
             let decl = if let TypeKind::Pack(inner) = &param.ty.kind {
-                let length = self.pack_length_of_type(inner).unwrap_or(0);
+                let length = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                 Some(LocalDecl::Pack(types.by_ref().take(length).collect()))
             } else {
                 types.next()
@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
             params.push(self.resolve_param_type(ty));
             return true;
         };
-        let Some(length) = self.pack_length_of_type(inner) else {
+        let Some(length) = self.scopes.pack_length_of_type(inner) else {
             let message = "`...` makes a pack of parameters, but the type names no template's pack";
             self.error("not-a-pack", span, message);
             return false;
@@ -173,10 +173,10 @@ impl<'a> Checker<'a> {
         let decl = self.functions.decl(id);
         let (ast, scope) = (decl.ast, decl.scope);
         let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
-        let pack = self.substitution.pack_index.take();
+        let pack = self.placeholders.pack_index.take();
         let patterns: Rc<[_]> = self
             .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
-        self.substitution.pack_index = pack;
+        self.placeholders.pack_index = pack;
         self.functions.decl_mut(id).patterns = Some(patterns.clone());
         patterns
     }

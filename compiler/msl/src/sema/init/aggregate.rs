@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
 
     fn union_aggregate(&mut self, record: RecordId, cursor: &mut Cursor<'a>, span: Span) -> Expr {
         let ty = self.records.get(record).ty;
-        let Some(clause) = cursor.clauses.get(cursor.at) else { return self.zero(ty, span) };
+        let Some(clause) = cursor.clauses.get(cursor.at) else { return self.values().zero(ty, span) };
         let (index, value) = match clause.designators.first() {
             Some(Designator::Field(name, at)) => {
                 let Some(path) = self.designated_field(record, *name, *at) else { return self.poison(span) };
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let Some(first) = self.types.record(record).fields.first() else {
-                    return self.zero(ty, span);
+                    return self.values().zero(ty, span);
                 };
                 let first = first.ty.unqualified();
                 (0, self.element(first, cursor))

@@ -87,7 +87,7 @@ impl<'a> Checker<'a> {
     /// The value of `T()` and `T{}`.
     pub(in crate::sema) fn value_init(&mut self, ty: Ty, span: Span) -> Expr {
         match self.default_init(ty, span) {
-            DefaultInit::Trivial => self.zero(ty, span),
+            DefaultInit::Trivial => self.values().zero(ty, span),
             DefaultInit::Impossible => {
                 let shown = self.types.display(ty);
                 self.error("no-default-constructor", span, format!("`{shown}` has no default constructor"));

@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
         let value = self.constructed(func, args, base_ty, span);
         match (field, self.this_object(span)) {
             (Some(field), Some(object)) => {
-                let place = self.raw_field(object, record, field, span);
+                let place = self.values().raw_field(object, record, field, span);
                 stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
             }
             // An empty base has no member: the arguments count only.

@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         if to.ty.is_error() {
             return self.poison(span);
         }
-        let clauses = self.expanded_clauses(clauses);
+        let clauses = self.made.expanded_clauses(&self.scopes, clauses);
         if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
             if !referent.is_const && !rvalue {
                 self.error("no-conversion", span, "a list cannot be bound to a reference to non-const");
@@ -69,7 +69,7 @@ impl<'a> Checker<'a> {
 
     fn list_scalar(&mut self, clauses: &'a [InitClause], to: QualTy, span: Span) -> Expr {
         match clauses {
-            [] => self.zero(to.ty, span),
+            [] => self.values().zero(to.ty, span),
             [only] if only.designators.is_empty() => {
                 if let Ast::InitList(inner) = &only.value.kind {
                     return self.list_value(inner, to, span);

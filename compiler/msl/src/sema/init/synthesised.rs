@@ -96,7 +96,7 @@ impl<'a> Checker<'a> {
         let mut params = vec![self.function.new_local(self.names.this, pointer, span)];
         self.function.this = Some((params[0], this));
         for &ty in types.iter() {
-            let repr = self.value_repr(ty);
+            let repr = self.values().value_repr(ty);
             params.push(self.function.new_local(Name::EMPTY, repr, span));
         }
         let mut stmts = Vec::new();
@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
             Synthesised::Parts { how, from, is_move, .. } => {
                 let pointer = self.param_value(params[0], span);
                 let source = Expr::place(ExprKind::Deref(Box::new(pointer)), from, span);
-                let source = if is_move { self.as_xvalue(source) } else { source };
+                let source = if is_move { self.values().as_xvalue(source) } else { source };
                 let object = self.this_object(span).expect("the function has an object");
                 self.copy_parts(how, &object, &source, stmts);
             }
@@ -156,9 +156,9 @@ impl<'a> Checker<'a> {
                     self.clear_bit_fields(record, stmts, span);
                 }
                 for index in 0..self.types.record(record).fields.len() as u32 {
-                    let mut source = self.raw_field(from.clone(), record, index, span);
+                    let mut source = self.values().raw_field(from.clone(), record, index, span);
                     source.ty.is_const = from.ty.is_const;
-                    let target = self.raw_field(to.clone(), record, index, span);
+                    let target = self.values().raw_field(to.clone(), record, index, span);
                     self.copy_part(how, target, source, stmts);
                 }
             }
@@ -199,7 +199,7 @@ impl<'a> Checker<'a> {
                 assigned(to, value, span)
             }
             (_, None) => {
-                let value = self.whole_value(from);
+                let value = self.values().whole_value(from);
                 assigned(to, value, span)
             }
         };
@@ -245,7 +245,7 @@ impl<'a> Checker<'a> {
         if array.is_place && self.copies_by_code(Memberwise::Construct, array.ty.ty) {
             return self.copied_parts(array);
         }
-        self.whole_value(array)
+        self.values().whole_value(array)
     }
 
     /// A new object that has copies of the parts of a place, or what is moved from them.
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
     /// The function that copies or moves from a place to an object, and the place's address.
     fn parts_function(&mut self, how: Memberwise, to: QualTy, place: Expr) -> (FuncId, Expr) {
         let span = place.span;
-        let is_move = self.is_rvalue(&place) && !place.ty.is_const;
+        let is_move = self.functions.is_rvalue(&self.types, &place) && !place.ty.is_const;
         let from = QualTy { is_const: !is_move, ..place.ty };
         let func = self.synthesise(Synthesised::Parts { how, to, from, is_move }, span);
         let pointer = self.types.pointer(from);

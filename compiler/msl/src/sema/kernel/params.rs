@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         for (n, param) in ast.params.iter().enumerate() {
             let Some(&ty) = types.get(n) else { break };
             let kind = self.in_scope(scope, |s| s.kernel_param(param, ty, n, &mut slots));
-            let repr = self.value_repr(ty);
+            let repr = self.values().value_repr(ty);
             let name = param.name.unwrap_or(Name::EMPTY);
             if let Some(kind) = kind {
                 params.push(KernelParam { name, ty: repr, kind, span: param.span });

@@ -46,8 +46,9 @@ impl<'a> Checker<'a> {
     fn refused_object(&self, func: FuncId, object: &Expr) -> String {
         let shown = self.show(object.ty);
         match self.functions.inst(func).this {
-            Some(this) if self.qualified_object(func, object, this).is_none() => {
-                let category = if self.is_rvalue(object) { "an rvalue" } else { "an lvalue" };
+            Some(this) if self.functions.qualified_object(&self.types, func, object, this).is_none() => {
+                let category =
+                    if self.functions.is_rvalue(&self.types, object) { "an rvalue" } else { "an lvalue" };
                 format!("the object is {category} of type `{shown}`")
             }
             _ => format!("the object is `{shown}`"),
@@ -222,7 +223,7 @@ impl<'a> Checker<'a> {
             .zip(self.functions.inst(func).origin.decl())
             .is_some_and(|(record, decl)| self.records.get(record).introduced.contains(&decl));
         let rank = if derived && !is_member { Rank::Conversion } else { Rank::Exact };
-        let qualified = self.qualified_object(func, object, this)?.detail;
+        let qualified = self.functions.qualified_object(&self.types, func, object, this)?.detail;
         if !object.is_place {
             // A temporary; calling anything but a thread method on it makes no sense.
             return (this.space == Space::Thread)

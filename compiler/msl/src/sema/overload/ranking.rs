@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
                 other => other.clone(),
             };
             let (general, special) = (through(&general[n]), through(&special[n]));
-            self.covers(&general, &special, &mut bound)
+            self.pattern_order().covers(&general, &special, &mut bound)
         })
     }
 }

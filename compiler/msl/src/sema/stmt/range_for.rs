@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
         if begin.ty.ty.is_error() || end.ty.ty.is_error() {
             return;
         }
-        let (begin, end) = (self.rvalue(begin), self.rvalue(end));
+        let (begin, end) = (self.values().rvalue(begin), self.values().rvalue(end));
         let at = self.hidden_variable(begin, stmts);
         let end = self.hidden_variable(end, stmts);
         let differ = self.binary(BinaryOp::Ne, at.clone(), end, span);
@@ -137,13 +137,13 @@ impl<'a> Checker<'a> {
                 } else {
                     s.convert(element, to, "in this initialiser")
                 };
-                let repr = s.value_repr(ty);
+                let repr = s.values().value_repr(ty);
                 let name = variable.declarator.name;
                 let local = s.function.new_local(name, repr, span);
                 s.declare_local(name, LocalDecl::Variable { local, ty, function: s.function.serial }, span);
                 Self::push(&mut stmts, StmtKind::Declare { local, init: Some(value) }, span);
                 if let Some(names) = bindings {
-                    let place = s.variable_place(local, ty, span);
+                    let place = s.values().variable_place(local, ty, span);
                     s.bind_names(names, Some(place), span);
                 }
             }

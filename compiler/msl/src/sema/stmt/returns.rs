@@ -64,10 +64,10 @@ impl<'a> Checker<'a> {
                 if local.0 < self.function.params {
                     // A parameter is moved, or copied if its class moves no objects.
                     let moves = self.copies_by_code(Memberwise::Construct, ty.ty);
-                    if moves { self.as_xvalue(value) } else { value }
+                    if moves { self.values().as_xvalue(value) } else { value }
                 } else {
                     // Clang makes the variable where the result is wanted, without a copy.
-                    self.rvalue(value)
+                    self.values().rvalue(value)
                 }
             }
             _ => value,

@@ -76,8 +76,8 @@ impl<'a> Checker<'a> {
     ) {
         let selector = self.expr(selector);
         let selector = self.builtin_operand(selector);
-        let selector = self.promoted(selector);
-        let selector = self.rvalue(selector);
+        let selector = self.values().promoted(selector);
+        let selector = self.values().rvalue(selector);
         if selector.ty.ty.is_error() {
             return;
         }
@@ -91,7 +91,7 @@ impl<'a> Checker<'a> {
         let scalar = convert::promote(scalar);
         let promoted = Ty::scalar(scalar);
         let at = selector.span;
-        let selector = self.cast_value(CastKind::Convert, selector, promoted, at);
+        let selector = self.values().cast_value(CastKind::Convert, selector, promoted, at);
         let stmts = match &body.kind {
             AstStmt::Block(block) => block.stmts.as_slice(),
             // Nested too deep to be parsed, which is reported.
@@ -272,9 +272,9 @@ impl<'a> Checker<'a> {
             return None;
         }
         let value = self.builtin_operand(value);
-        let value = self.rvalue(value);
+        let value = self.values().rvalue(value);
         let value = if self.types.scalar_repr(value.ty.ty).is_some() {
-            self.cast_value(CastKind::Convert, value, Ty::scalar(scalar), span)
+            self.values().cast_value(CastKind::Convert, value, Ty::scalar(scalar), span)
         } else {
             value
         };

@@ -7,6 +7,7 @@ use crate::hir::{self, Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::init::DefaultInit;
 use crate::sema::lookup::VarDecl;
+use crate::sema::values::has_bit_fields;
 use crate::sema::{evaluate, function, walk};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -105,7 +106,9 @@ impl<'a> Checker<'a> {
     /// What `T x;` stores, if anything.
     fn default_value(&mut self, ty: QualTy, span: Span) -> Option<Expr> {
         match self.default_init(ty.ty, span) {
-            DefaultInit::Trivial => self.has_bit_fields(ty.ty).then(|| self.zero(ty.ty, span)),
+            DefaultInit::Trivial => {
+                has_bit_fields(&self.types, ty.ty).then(|| self.values().zero(ty.ty, span))
+            }
             DefaultInit::Constructor(func) => Some(self.default_constructed(ty.ty, func, span)),
             DefaultInit::Impossible => {
                 let shown = self.show(ty);
@@ -134,7 +137,7 @@ impl<'a> Checker<'a> {
             return;
         }
         let ty = if variable.is_constexpr { ty.as_const() } else { ty };
-        let repr = self.value_repr(ty);
+        let repr = self.values().value_repr(ty);
         let local = self.function.new_local(name, repr, span);
         if let Some(value) = &value {
             self.remember_constant(variable, ty, local, value);
