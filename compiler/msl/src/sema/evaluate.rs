@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
                     return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
                 }
                 Err(Fail::NeedsBody(func)) => {
-                    // Repeated steps do not count towards the limit of the check, but have a limit themselves.
+                    // Repeated steps have a separate limit.
                     repeated += self.limits.constant_steps - before;
                     self.limits.constant_steps = before;
                     if repeated > MAX_REPEATED_STEPS {
