@@ -9,6 +9,7 @@
 mod decl;
 mod expr;
 mod lazy;
+mod node;
 mod stmt;
 mod ty;
 
@@ -16,12 +17,13 @@ pub use decl::{
     Attribute, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function, FunctionBody,
     FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers, Namespace,
     Noexcept, Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind, TemplateParams,
-    TypeAlias, Variable,
+    TypeAlias, UsingDeclaration, Variable,
 };
 pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitCapture, InitClause, Lambda,
     MathFlag, OperatorName, Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
 };
 pub use lazy::{BlockText, LazyBlock};
+pub use node::{NodeId, NodeIds, Part};
 pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel};
 pub use ty::{AddressSpace, BuiltinType, Qualifiers, Type, TypeKind};

@@ -42,7 +42,7 @@ pub(crate) use attribute::table::is_supported as is_supported_attribute;
 pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
-use crate::ast::Item;
+use crate::ast::{Item, NodeIds, Part};
 use crate::token::{FpPragmas, Kw, Name, Punct, Token, TokenKind};
 use anymetal_diagnostics::{Diagnostic, Sink, Span};
 use scope::{NameKind, ScopeId};
@@ -69,9 +69,10 @@ pub struct ParsedUnit {
 
 /// Parses a token stream that ends with `Eof`, starting from the names in `scopes`.
 pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
-    let mut parser = Parser::new(tokens, scopes, sink);
+    let part = Part::unit(scopes.units());
+    let mut parser = Parser::new(tokens, part, scopes, sink);
     let items = parser.translation_unit();
-    ParsedUnit { items, scopes: parser.scopes }
+    ParsedUnit { items, scopes: parser.scopes.after_unit() }
 }
 
 /// The parser's state: a position in the tokens and the names seen so far.
@@ -92,6 +93,7 @@ struct Parser<'t> {
     /// The height of the expression parsed last.
     height: u32,
     scopes: Scopes,
+    ids: NodeIds,
     sink: &'t mut Sink,
     /// How many tokens may still be consumed by trying: nested tries could take exponential time.
     fuel: usize,
@@ -122,7 +124,7 @@ struct Checkpoint {
 }
 
 impl<'t> Parser<'t> {
-    fn new(tokens: &'t [Token], scopes: Scopes, sink: &'t mut Sink) -> Self {
+    fn new(tokens: &'t [Token], part: Part, scopes: Scopes, sink: &'t mut Sink) -> Self {
         Parser {
             tokens,
             at: 0,
@@ -134,6 +136,7 @@ impl<'t> Parser<'t> {
             fp: FpPragmas::default(),
             height: 0,
             scopes,
+            ids: NodeIds::new(part),
             sink,
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,

@@ -2,32 +2,72 @@
 //!
 //! A [`Prelude`] is the library's symbol table, built once and shared. A [`Unit`] adds one program's
 //! declarations. Nothing is checked before it is used: [`Unit::kernels`] only reads names, and
-//! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches, in a state of its own
-//! (the private `Checker`), so that several kernels may be checked at once from several threads. The
-//! result is a typed, monomorphic [`crate::hir::Program`].
+//! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches. Each check has a separate
+//! state (the private `Checker`), so that several threads can check kernels at once. The result is a typed,
+//! monomorphic [`crate::hir::Program`].
 //!
 //! Invariant: whatever the program, checking ends: nesting, instantiations and constant evaluation are
 //! bounded, each with a diagnostic. Checks run with a large stack.
 //!
-//! Where to find what, each a file, most with a folder of parts:
-//! - the state of a check: `checker`, what it borrows: `table`, `arena`, `names`
+//! # The objects of a check
+//!
+//! The rules of C++ depend on one another in cycles: a type may need the type of an expression, which may
+//! need an overload, which may instantiate a class, whose size may need a constant. The `Checker`
+//! implements these rules. The state that they read and write is in objects that do not know the checker;
+//! each owns one concern, and its methods borrow the other objects that they need:
+//!
+//! | object | owns | borrows |
+//! |---|---|---|
+//! | `table::Layer` | the declarations of each namespace, immutable and shared | |
+//! | `hir::Types` | types, interned, and their layout | |
+//! | `diagnostics::Diagnostics` | reported, suppressed and deferred diagnostics, the instantiation trace | |
+//! | `limits::Limits` | counts of nesting, instantiations, pack elements and steps | diagnostics |
+//! | `scopes::Scopes` | scopes, the current scope, and the walk outwards that looks up a name | table |
+//! | `lookup::Lookups` | cached results of lookups in namespaces and of aliases | |
+//! | `record::Records`, `enumeration::Enums` | classes and enumerations, each created once | types |
+//! | `function::Functions` | declared functions and their instances | types |
+//! | `variable::Globals` | variables with static storage and their values | |
+//! | `template_template::Templates` | templates that are template arguments | types, records |
+//! | `collect::ProgramData` | global data, threadgroup variables and function constants of the result | |
+//! | `dispatch::Linking` | the targets of function pointers | |
+//! | `fn_context::FnContext` | the function whose body is being checked | |
+//! | `fn_context::LocalConstants` | the values of constant variables of functions | |
+//! | `checker::Placeholders` | the meaning of `auto` and of pack names in the current code | |
+//! | `arena::MadeSyntax` | syntax that the check creates | scopes |
+//!
+//! Three more objects exist for a moment and borrow from these: `values::Values` creates typed expressions
+//! from typed operands, `deduce::PatternOrder` compares templates, and the machine in `evaluate` runs
+//! constant expressions.
+//!
+//! The key of a fact about a declaration is its [`crate::ast::NodeId`] and its scope: a member of a class
+//! template is one node, but a different declaration in each instance.
+//!
+//! A temporary change of an object (the current scope or function, suppressed reporting, nesting) is a
+//! method of the checker that takes a closure and restores the object afterwards (`checker/nested.rs`).
+//! Constant evaluation does not call back: at a function that is not checked yet it stops, the checker
+//! checks the function, and the evaluation is repeated.
+//!
+//! # Where to find what
+//!
+//! Each is a file, most with a folder of parts:
+//! - the state of a check: `checker` and the objects above
 //! - names: `lookup`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
 //! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
 //! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
 //! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
-//!   `bit_field`, `fold`, `value_category`
+//!   `fold`, `value_category`, `values`
 //! - variables and statements: `variable`, `init`, `bindings`, `stmt`
 //! - constants: `evaluate`
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
-//! A file's parts see what is private in it; what only one part needs is private there.
+//! Items that only one part needs are private to its file; a folder's parts share the private items of their
+//! parent.
 
 mod arena;
 mod assign;
 mod ast_names;
 mod bindings;
-mod bit_field;
 mod builtin_call;
 mod call;
 mod cast;
@@ -38,10 +78,12 @@ mod compiler_builtin;
 mod construct;
 mod convert;
 mod deduce;
+mod diagnostics;
 mod dispatch;
 mod enumeration;
 mod evaluate;
 mod expr;
+mod fn_context;
 mod fold;
 mod function;
 mod function_pointer;
@@ -49,6 +91,7 @@ mod function_table;
 mod init;
 mod kernel;
 mod lambda;
+mod limits;
 mod log_call;
 mod lookup;
 mod member;
@@ -62,6 +105,7 @@ mod path;
 mod pattern;
 mod record;
 mod resolve_type;
+mod scopes;
 mod specialise;
 mod spelling;
 mod stmt;
@@ -72,6 +116,7 @@ mod template_template;
 mod traits;
 mod type_names;
 mod value_category;
+mod values;
 mod variable;
 mod walk;
 
@@ -173,7 +218,7 @@ impl Unit {
         self.check(entrance, &FunctionHandles::default(), sink, |mut checker, _, entrance| {
             let function = checker.kernel_function(entrance);
             let ty = function.and_then(|function| checker.function_signature(function, entrance.span));
-            (ty.map(|ty| checker.signature_key(ty)), checker.sink)
+            (ty.map(|ty| checker.signature_key(ty)), checker.diagnostics.take())
         })
     }
 
@@ -209,9 +254,8 @@ impl Unit {
             let functions = FunctionHandles::default();
             let mut checker = Checker::new(&self.layer, &arena, self.links(&functions, Span::NONE));
             check_everything(&mut checker, &self.layer, &self.entrances);
-            checker.report_limit();
-            checker.report_unexplained();
-            checker.sink
+            checker.diagnostics.finish();
+            checker.diagnostics.take()
         });
         for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
             sink.push(diagnostic);
@@ -236,11 +280,10 @@ fn check_visible<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    let Some(function) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
     checker.check_reachable(function);
-    checker.report_limit();
-    checker.report_unexplained();
-    let found = std::mem::take(&mut checker.sink);
+    checker.diagnostics.finish();
+    let found = checker.diagnostics.take();
     if found.has_errors() {
         return (None, found);
     }
@@ -255,7 +298,7 @@ fn check_entrance<'a>(
     entrance: &kernel::Entrance,
 ) -> (Option<Program>, Sink) {
     check_static_assertions(&mut checker, layer);
-    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.diagnostics.take()) };
     let params = checker.kernel_params(func);
     let max_threads = checker.max_threads(func);
     let required_threads = checker.required_threads(func, max_threads);
@@ -264,9 +307,8 @@ fn check_entrance<'a>(
     for fetch in params.iter().flatten().flat_map(|param| kernel::fetches(&param.kind)) {
         checker.check_reachable(fetch);
     }
-    checker.report_limit();
-    checker.report_unexplained();
-    let found = std::mem::take(&mut checker.sink);
+    checker.diagnostics.finish();
+    let found = checker.diagnostics.take();
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel =
         Kernel { name: entrance.name.clone(), function: func, params, max_threads, required_threads };
@@ -277,9 +319,9 @@ fn check_entrance<'a>(
 fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
     for (id, entry) in layer.own_items() {
         if let ItemKind::StaticAssert(cond, message) = &entry.item.kind
-            && !checker.gave_up
+            && !checker.diagnostics.gave_up()
         {
-            let scope = checker.scope_of_item(id);
+            let scope = checker.scopes.of_item(id);
             checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
         }
     }
@@ -288,10 +330,10 @@ fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
 fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: &[kernel::Entrance]) {
     check_static_assertions(checker, layer);
     for (id, entry) in layer.own_items() {
-        if checker.gave_up {
+        if checker.diagnostics.gave_up() {
             return;
         }
-        let scope = checker.scope_of_item(id);
+        let scope = checker.scopes.of_item(id);
         match &entry.item.kind {
             ItemKind::Function(function)
                 if entry.item.template.is_none()
@@ -299,7 +341,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                     && !function.specifiers.is_other_stage
                     && matches!(function.body, FunctionBody::Block(_)) =>
             {
-                let decl = checker.fn_decl(function, None, scope, None);
+                let decl = checker.functions.declare(function, None, scope, None);
                 if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
                     checker.ensure_body(func);
                 }
@@ -321,7 +363,7 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
         }
     }
     for entrance in entrances.iter().filter(|entrance| entrance.kind == EntranceKind::Kernel) {
-        if checker.gave_up {
+        if checker.diagnostics.gave_up() {
             return;
         }
         if let Some(func) = checker.kernel_function(entrance) {

@@ -1,6 +1,6 @@
 //! Declarations as written.
 
-use super::{Expr, InitClause, LazyBlock, OperatorName, Path, TemplateArg, Type};
+use super::{Expr, InitClause, LazyBlock, NodeId, OperatorName, Path, TemplateArg, Type};
 use crate::token::{FpPragmas, Name};
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub enum ItemKind {
     /// `using namespace n;`
     UsingNamespace(Path),
     /// `using a::b;`
-    UsingDeclaration(Path),
+    UsingDeclaration(UsingDeclaration),
     /// `using X = T;` or one declarator of a typedef.
     Alias(TypeAlias),
     /// A variable, program-scope constant, or static data member; one per declarator.
@@ -110,15 +110,28 @@ pub enum TemplateParamKind {
 /// A type alias.
 #[derive(Clone, Debug)]
 pub struct TypeAlias {
+    /// Its identity.
+    pub id: NodeId,
     /// The new name.
     pub name: Name,
     /// What it names.
     pub ty: Type,
 }
 
+/// `using a::b;`
+#[derive(Clone, Debug)]
+pub struct UsingDeclaration {
+    /// Its identity.
+    pub id: NodeId,
+    /// The declared name, with its scope.
+    pub path: Path,
+}
+
 /// Name, type and initialiser of a variable.
 #[derive(Clone, Debug)]
 pub struct Variable {
+    /// Its identity.
+    pub id: NodeId,
     /// The name; a qualified one (`S::x`) or a specialised one (`is_x<T>`) keeps its path.
     pub declarator: Declarator,
     /// Its full type.
@@ -309,6 +322,8 @@ pub enum Noexcept {
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// Its identity.
+    pub id: NodeId,
     /// Its name.
     pub name: FunctionName,
     /// The scope in `S<T>::f` (definitions outside of the class).
@@ -351,6 +366,8 @@ pub enum RecordKind {
 /// A record.
 #[derive(Clone, Debug)]
 pub struct Record {
+    /// Its identity.
+    pub id: NodeId,
     /// Struct or union.
     pub kind: RecordKind,
     /// `None` for anonymous ones.
@@ -376,6 +393,8 @@ pub struct Record {
 /// An enumeration.
 #[derive(Clone, Debug)]
 pub struct Enum {
+    /// Its identity.
+    pub id: NodeId,
     /// `None` when anonymous.
     pub name: Option<Name>,
     /// `enum class`

@@ -1,6 +1,6 @@
 //! Expressions as written.
 
-use super::{Block, Noexcept, Param, Type};
+use super::{Block, NodeId, Noexcept, Param, Type};
 use crate::token::{FloatSuffix, FpPragmas, Name};
 use anymetal_diagnostics::Span;
 use std::sync::Arc;
@@ -147,6 +147,8 @@ pub enum Designator {
 /// One clause of an initialiser list.
 #[derive(Clone, Debug)]
 pub struct InitClause {
+    /// Its identity.
+    pub id: NodeId,
     /// Usually none.
     pub designators: Vec<Designator>,
     /// The value (perhaps again a list).
@@ -156,6 +158,8 @@ pub struct InitClause {
 /// `[&](auto x) { … }`
 #[derive(Clone, Debug)]
 pub struct Lambda {
+    /// Its identity.
+    pub id: NodeId,
     /// `[name = e]` and `[&name = e]`, in order.
     pub initialised: Vec<InitCapture>,
     /// `=` or `&` as the default capture; without it, only the captures named are accessible.

@@ -32,6 +32,7 @@ impl Parser<'_> {
         self.advance();
         let names = self.binding_names()?;
         let variable = Variable {
+            id: self.ids.fresh(),
             declarator: Declarator { name: Name::EMPTY, specialisation: None, scope: None },
             ty,
             init: None,

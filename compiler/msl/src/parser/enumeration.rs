@@ -34,7 +34,8 @@ impl Parser<'_> {
             if self.eat(Punct::LBrace) { Some(self.enumerators(is_scoped, scope)) } else { None };
         self.attributes(&mut attributes);
         self.refuse_layout(&attributes, "an enumeration");
-        Some(TypeKind::Enum(Arc::new(Enum { name, is_scoped, underlying, enumerators, span })))
+        let id = self.ids.fresh();
+        Some(TypeKind::Enum(Arc::new(Enum { id, name, is_scoped, underlying, enumerators, span })))
     }
 
     fn enumerators(&mut self, is_scoped: bool, scope: super::scope::ScopeId) -> Vec<Enumerator> {

@@ -5,8 +5,7 @@ use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::qualified_name::Expected;
 use super::specifier::Specifiers;
 use crate::ast::{
-    Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, Noexcept, OperatorName,
-    RefQualifier,
+    Function, FunctionBody, FunctionName, MemInit, MethodQualifiers, Noexcept, OperatorName, RefQualifier,
 };
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -100,6 +99,7 @@ impl Parser<'_> {
             ret = None;
         }
         Function {
+            id: self.ids.fresh(),
             name,
             scope,
             specialisation,
@@ -168,10 +168,7 @@ impl Parser<'_> {
                 (self.brace_clauses(), true)
             } else {
                 match self.initialiser() {
-                    Some(crate::ast::Initialiser::Paren(args)) => {
-                        let clause = |value| InitClause { designators: Vec::new(), value };
-                        (args.into_iter().map(clause).collect(), false)
-                    }
+                    Some(crate::ast::Initialiser::Paren(args)) => (self.plain_clauses(args), false),
                     _ => {
                         self.error(
                             "expected-token",

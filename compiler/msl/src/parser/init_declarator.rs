@@ -150,7 +150,7 @@ impl Parser<'_> {
             }
             let scope = self.scope_of_type(&ty);
             self.scopes.declare_with(name, Entry { kind: NameKind::Type, scope });
-            return ItemKind::Alias(TypeAlias { name, ty });
+            return ItemKind::Alias(TypeAlias { id: self.ids.fresh(), name, ty });
         }
         let is_field = self.scopes.in_class_body() && !specs.function.is_static && !specs.function.is_friend;
         if !is_field {

@@ -28,7 +28,7 @@ impl Parser<'_> {
             let value = self.pack_expansion(value);
             height = height.max(self.height);
             let failed = matches!(value.kind, ExprKind::Error);
-            clauses.push(InitClause { designators, value });
+            clauses.push(InitClause { id: self.ids.fresh(), designators, value });
             if !self.eat(Punct::Comma) || failed {
                 break;
             }
@@ -37,6 +37,13 @@ impl Parser<'_> {
         self.expect(Punct::RBrace, "to end the list");
         self.height = height;
         clauses
+    }
+
+    /// Values in parentheses as clauses.
+    pub(super) fn plain_clauses(&mut self, values: Vec<Expr>) -> Vec<InitClause> {
+        let ids = &mut self.ids;
+        let clause = |value| InitClause { id: ids.fresh(), designators: Vec::new(), value };
+        values.into_iter().map(clause).collect()
     }
 
     fn designators(&mut self) -> Vec<Designator> {

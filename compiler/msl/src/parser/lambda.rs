@@ -96,6 +96,7 @@ impl Parser<'_> {
         let Captures { all, by_reference, named, initialised } = captures;
         let fp = self.fp;
         Some(Lambda {
+            id: self.ids.fresh(),
             captures_all: all,
             by_reference,
             captures: named,

@@ -6,7 +6,7 @@
 
 use super::scope::{ScopeId, Scopes};
 use super::{ParsedUnit, Parser};
-use crate::ast::{Block, BlockText, LazyBlock};
+use crate::ast::{Block, BlockText, LazyBlock, Part};
 use crate::token::{FpPragmas, Punct, Token, TokenKind};
 use anymetal_diagnostics::Sink;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,10 +35,12 @@ pub(super) struct SkippedBody {
 /// Parses the library, which starts from no names. Bodies of functions are parsed on first use.
 pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
     let text = Arc::new(LazySource { tokens, state: Mutex::default() });
-    let mut parser = Parser::new(&text.tokens, Scopes::default(), sink);
+    let scopes = Scopes::default();
+    let mut parser = Parser::new(&text.tokens, Part::unit(scopes.units()), scopes, sink);
     parser.skipped = Some((Arc::clone(&text), Vec::new()));
     let items = parser.translation_unit();
-    let (scopes, bodies) = (parser.scopes, parser.skipped.map_or_else(Vec::new, |(_, bodies)| bodies));
+    let bodies = parser.skipped.map_or_else(Vec::new, |(_, bodies)| bodies);
+    let scopes = parser.scopes.after_unit();
     *text.state.lock().unwrap_or_else(PoisonError::into_inner) = LazyState { scopes: scopes.clone(), bodies };
     ParsedUnit { items, scopes }
 }
@@ -48,7 +50,8 @@ impl BlockText for LazySource {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let SkippedBody { at, scope, fp } = state.bodies[block as usize];
         let mut sink = Sink::new();
-        let mut parser = Parser::new(&self.tokens, std::mem::take(&mut state.scopes), &mut sink);
+        let scopes = std::mem::take(&mut state.scopes);
+        let mut parser = Parser::new(&self.tokens, Part::body(block), scopes, &mut sink);
         parser.at = at;
         parser.fp = fp;
         parser.scopes.set_current(scope);

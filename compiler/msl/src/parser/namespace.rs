@@ -6,7 +6,7 @@
 use super::Parser;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use crate::ast::{Item, ItemKind, Namespace, Type, TypeAlias, TypeKind};
+use crate::ast::{Item, ItemKind, Namespace, Type, TypeAlias, TypeKind, UsingDeclaration};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diagnostics::Span;
 
@@ -140,7 +140,8 @@ impl Parser<'_> {
                 };
                 self.scopes.declare_with(last.name, Entry { kind, scope: parsed.scope });
             }
-            let kind = ItemKind::UsingDeclaration(parsed.path);
+            let kind =
+                ItemKind::UsingDeclaration(UsingDeclaration { id: self.ids.fresh(), path: parsed.path });
             items.push(Item { kind, template: None, span: self.since(start) });
             if !self.eat(Punct::Comma) {
                 break;
@@ -167,7 +168,8 @@ impl Parser<'_> {
         let scope = self.scope_of_type(&ty);
         self.declare_outside_template(name, Entry { kind, scope });
         self.expect(Punct::Semi, "after the alias");
-        vec![Item { kind: ItemKind::Alias(TypeAlias { name, ty }), template: None, span: self.since(start) }]
+        let alias = TypeAlias { id: self.ids.fresh(), name, ty };
+        vec![Item { kind: ItemKind::Alias(alias), template: None, span: self.since(start) }]
     }
 
     /// The class scope of a plain named type, so that `Alias::Member` parses.

@@ -3,7 +3,7 @@
 use super::Parser;
 use super::qualified_name::Expected;
 use super::scope::NameKind;
-use crate::ast::{CastKind, Expr, ExprKind, InitClause, PostfixOp, Type, TypeKind};
+use crate::ast::{CastKind, Expr, ExprKind, PostfixOp, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 
 impl Parser<'_> {
@@ -205,7 +205,7 @@ impl Parser<'_> {
         let (args, braced) = match self.peek() {
             TokenKind::Punct(Punct::LParen) => {
                 let args = self.call_args();
-                (args.into_iter().map(|value| InitClause { designators: Vec::new(), value }).collect(), false)
+                (self.plain_clauses(args), false)
             }
             TokenKind::Punct(Punct::LBrace) => (self.brace_clauses(), true),
             found => {

@@ -57,6 +57,7 @@ impl Parser<'_> {
         let align = std::mem::take(&mut attributes.align);
         self.refuse_layout(&attributes, "a class");
         Some(TypeKind::Record(Arc::new(Record {
+            id: self.ids.fresh(),
             kind,
             name: head.name,
             scope: head.scope,

@@ -52,15 +52,27 @@ pub struct Scopes {
     current: ScopeId,
     /// The class whose members are being parsed, to recognise its constructors.
     pub(super) class_name: Option<Name>,
+    /// The number of units that were parsed completely.
+    units: u32,
 }
 
 impl Default for Scopes {
     fn default() -> Self {
-        Self { scopes: vec![Arc::new(Scope::default())], current: ScopeId(0), class_name: None }
+        Self { scopes: vec![Arc::new(Scope::default())], current: ScopeId(0), class_name: None, units: 0 }
     }
 }
 
 impl Scopes {
+    /// The number of units whose names these are.
+    pub(super) fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// The names for the next unit.
+    pub(super) fn after_unit(self) -> Self {
+        Self { units: self.units + 1, ..self }
+    }
+
     pub(super) fn current(&self) -> ScopeId {
         self.current
     }

@@ -22,6 +22,7 @@ impl Parser<'_> {
         let Some(mut body) = body else { return self.error_expr() };
         return_last(&mut body);
         let lambda = Lambda {
+            id: self.ids.fresh(),
             initialised: Vec::new(),
             captures_all: true,
             by_reference: true,

@@ -204,6 +204,7 @@ impl Parser<'_> {
         let ret = self.type_id()?;
         self.end_at_semicolon("the deduction guide");
         Some(Function {
+            id: self.ids.fresh(),
             name: FunctionName::Name(name),
             scope: None,
             specialisation: None,

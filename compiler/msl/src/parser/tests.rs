@@ -1,28 +1,27 @@
 //! The parser's own tests: what parses as what, and that bad input ends with a diagnostic. Whole
 //! programs are tested through the checker.
 
-use super::{Scopes, parse};
-use crate::ast::{ExprKind, FunctionBody, ItemKind, StmtKind, TypeKind};
+use super::{Scopes, parse, parse_library};
+use crate::ast::{ExprKind, FunctionBody, Item, ItemKind, NodeId, StmtKind, TypeKind};
 use crate::pp::{MacroTable, MemoryIncludes, Options, preprocess};
+use crate::token::Token;
 use anymetal_diagnostics::{Sink, SourceMap};
+use std::collections::HashSet;
 
 const TYPES: &str = "namespace metal { template<typename T, int N> struct vec; }\
     typedef unsigned int uint; typedef metal::vec<float, 4> float4; using namespace metal;\n";
 
-fn parse_text(text: &str) -> (super::ParsedUnit, Sink) {
+fn tokens(text: &str, sink: &mut Sink) -> Vec<Token> {
     let mut map = SourceMap::new();
-    let mut sink = Sink::new();
     let main = map.add_file("test.metal", format!("{TYPES}{text}"));
-    let options = Options::default();
-    let output = preprocess(
-        main,
-        &MacroTable::default(),
-        &options,
-        &mut MemoryIncludes::default(),
-        &mut map,
-        &mut sink,
-    );
-    let unit = parse(&output.tokens, Scopes::default(), &mut sink);
+    let (options, mut includes) = (Options::default(), MemoryIncludes::default());
+    preprocess(main, &MacroTable::default(), &options, &mut includes, &mut map, sink).tokens
+}
+
+fn parse_text(text: &str) -> (super::ParsedUnit, Sink) {
+    let mut sink = Sink::new();
+    let tokens = tokens(text, &mut sink);
+    let unit = parse(&tokens, Scopes::default(), &mut sink);
     (unit, sink)
 }
 
@@ -213,4 +212,33 @@ fn rubbish_never_panics() {
         }
         parse_text(&text);
     }
+}
+
+/// The ids of functions and of the lambdas that are their last statements.
+fn function_ids(items: &[Item]) -> Vec<NodeId> {
+    let mut ids = Vec::new();
+    for item in items {
+        let ItemKind::Function(function) = &item.kind else { continue };
+        ids.push(function.id);
+        let FunctionBody::Block(block) = &function.body else { continue };
+        if let Some(StmtKind::Expr(expr)) = block.stmts.last().map(|stmt| &stmt.kind)
+            && let ExprKind::Lambda(lambda) = &expr.kind
+        {
+            ids.push(lambda.id);
+        }
+    }
+    ids
+}
+
+#[test]
+fn node_ids_are_unique_among_the_library_its_deferred_bodies_and_the_units_on_top() {
+    let text = "void f() { [] {}; } void g() { [] {}; }";
+    let mut sink = Sink::new();
+    let tokens = tokens(text, &mut sink);
+    let library = parse_library(tokens.clone(), &mut sink);
+    let unit = parse(&tokens, library.scopes, &mut sink);
+    assert!(!sink.has_errors(), "{:?}", sink.diagnostics());
+    let ids = [function_ids(&library.items), function_ids(&unit.items)].concat();
+    assert_eq!(ids.len(), 8);
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 8);
 }

@@ -34,6 +34,7 @@ impl Parser<'_> {
         }
         let init = self.initialiser();
         Variable {
+            id: self.ids.fresh(),
             declarator: Declarator { name, specialisation, scope },
             ty: declarator.ty,
             init,

@@ -3,6 +3,7 @@
 use super::checker::Checker;
 use super::init::Memberwise;
 use super::spelling;
+use super::values::promoted_bit_field;
 use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
 use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
 use crate::token::Name;
@@ -18,7 +19,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let place = self.expr(lhs);
-        let place = self.conditional_place(place);
+        let place = self.values().conditional_place(place);
         match op.0 {
             None => self.plain_assign(place, rhs, span),
             Some(op) => {
@@ -61,7 +62,7 @@ impl<'a> Checker<'a> {
         }
         let value = if value.ty.ty == place.ty.ty {
             // Members are assigned, no object is constructed.
-            self.rvalue(value)
+            self.values().rvalue(value)
         } else {
             self.convert(value, place.ty.unqualified(), "in this assignment")
         };
@@ -71,7 +72,10 @@ impl<'a> Checker<'a> {
     /// Whether the class defines an assignment operator that does more than copy.
     fn has_own_assignment(&mut self, record: RecordId) -> bool {
         self.assignment_operators(record).into_iter().any(|decl| {
-            matches!(self.decl(decl).ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None)
+            matches!(
+                self.functions.decl(decl).ast.body,
+                ast::FunctionBody::Block(_) | ast::FunctionBody::None
+            )
         })
     }
 
@@ -124,22 +128,22 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         let value = self.builtin_operand(value);
-        let value = self.promoted(value);
-        let value = self.rvalue(value);
+        let value = self.values().promoted(value);
+        let value = self.values().rvalue(value);
         // A constant needs no variable of its own.
         let (rhs, operand) = match value.kind {
             ExprKind::Const(_) => (None, value),
             _ => {
-                let local = self.new_local(Name::EMPTY, value.ty.ty, span);
+                let local = self.function.new_local(Name::EMPTY, value.ty.ty, span);
                 let operand = Expr::place(ExprKind::Local(local), value.ty, span);
                 (Some((local, Box::new(value))), operand)
             }
         };
-        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old = self.function.new_local(Name::EMPTY, place.ty.ty, span);
         let mut before = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
-        if let Some(promoted) = self.promoted_bit_field(&place) {
-            let value = self.rvalue(before);
-            before = self.cast_value(crate::hir::CastKind::Convert, value, promoted, span);
+        if let Some(promoted) = promoted_bit_field(&self.types, &place) {
+            let value = self.values().rvalue(before);
+            before = self.values().cast_value(crate::hir::CastKind::Convert, value, promoted, span);
         }
         let result = self.binary(op, before, operand, span);
         if result.ty.ty.is_error() {
@@ -183,7 +187,7 @@ impl<'a> Checker<'a> {
 
     /// `++` and `--` of a checked operand.
     pub(super) fn increment(&mut self, place: Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
-        let place = self.conditional_place(place);
+        let place = self.values().conditional_place(place);
         if place.ty.ty.is_error() {
             return place;
         }
@@ -200,7 +204,7 @@ impl<'a> Checker<'a> {
         if !self.check_modifiable(&place, span) {
             return self.poison(span);
         }
-        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old = self.function.new_local(Name::EMPTY, place.ty.ty, span);
         let old_place = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
         let one = super::expr::scalar_const(ScalarTy::I32, 1, span);
         let result = if self.types.pointee(place.ty.ty).is_some() {
@@ -239,9 +243,9 @@ impl<'a> Checker<'a> {
             );
             return self.poison(span);
         }
-        let value = self.rvalue(old);
-        let value = self.unpack(value);
-        let one = self.splat_or_convert(one, value.ty.ty);
-        self.binary_value(if decrement { BinaryOp::Sub } else { BinaryOp::Add }, value, one, span)
+        let value = self.values().rvalue(old);
+        let value = self.values().unpack(value);
+        let one = self.values().splat_or_convert(one, value.ty.ty);
+        self.values().binary_value(if decrement { BinaryOp::Sub } else { BinaryOp::Add }, value, one, span)
     }
 }

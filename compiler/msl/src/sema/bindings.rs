@@ -41,10 +41,10 @@ impl<'a> Checker<'a> {
             return None;
         }
         let span = variable.span;
-        let repr = self.value_repr(ty);
-        let local = self.new_local(Name::EMPTY, repr, span);
+        let repr = self.values().value_repr(ty);
+        let local = self.function.new_local(Name::EMPTY, repr, span);
         out.push(Stmt { kind: StmtKind::Declare { local, init: Some(value) }, span });
-        Some(self.variable_place(local, ty, span))
+        Some(self.values().variable_place(local, ty, span))
     }
 
     /// Declares the names for the elements of a place; all are in error without one.
@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
             if !nameless && !info.is_union {
                 return Some((place, record));
             }
-            let bases = self.record_inst(record).bases.clone();
+            let bases = self.records.get(record).bases.clone();
             let base = bases.iter().find(|(_, field)| field.is_some()).map(|&(base, _)| base);
             let only = self.types.record(record).fields.len() == 1;
             let Some(base) = base.filter(|_| only) else {
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
                 self.error("bad-bindings", span, message);
                 return None;
             };
-            let ty = self.record_inst(base).ty;
+            let ty = self.records.get(base).ty;
             let qual = place.ty.with_ty(ty);
             place = Expr::place(ExprKind::Field(Box::new(place), record, 0), qual, span);
             record = base;

@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
             None => format!("`as_type` takes numbers and vectors, and cannot make `{to}` of `{from}`"),
         };
         // `as_type` is a template of the library: the mistake is where it is called.
-        let span = self.requested_at().unwrap_or(span);
+        let span = self.diagnostics.requested_at().unwrap_or(span);
         self.error("bad-bit-cast", span, message);
         false
     }
@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
             return None;
         };
         let value = if rule == ArgRule::Any { value } else { self.builtin_operand(value) };
-        let value = self.rvalue(value);
+        let value = self.values().rvalue(value);
         if value.ty.ty.is_error() {
             return None;
         }
@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
                 self.types.as_vector(value.ty.ty).map(|v| v.1) == self.types.as_vector(to).map(|v| v.1);
             if same_length && rule != ArgRule::Arith {
                 let at = value.span;
-                return Some(self.cast_value(crate::hir::CastKind::Convert, value, to, at));
+                return Some(self.values().cast_value(crate::hir::CastKind::Convert, value, to, at));
             }
         }
         let value = self.convert(value, QualTy::plain(to), "for this argument");
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         bound: &mut Bound,
         name: &str,
     ) -> Option<Expr> {
-        let value = self.unpack(value);
+        let value = self.values().unpack(value);
         let is_wide = self.types.as_vector(value.ty.ty).is_some_and(|(_, len)| len > MAX_METAL_VECTOR_LEN);
         let is_plain = !is_wide && self.types.as_matrix(value.ty.ty).is_none();
         let elem = self.types.element(value.ty.ty).filter(|_| is_plain);

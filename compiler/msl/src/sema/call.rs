@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
             Found::Functions(decls) => {
                 let explicit = target.args.map(|args| self.explicit_args(args));
                 let Some(args) = self.call_args(args) else { return self.poison(span) };
-                let is_member = decls.iter().any(|&decl| self.decl(decl).owner.is_some());
+                let is_member = decls.iter().any(|&decl| self.functions.decl(decl).owner.is_some());
                 let mut all = decls.to_vec();
                 if !target.qualified && !is_member {
                     let more = self.argument_dependent(name, &args, &all);

@@ -4,6 +4,7 @@ use super::call::Arg;
 use super::checker::Checker;
 use super::construct::ConstructArgs;
 use super::expr::known_constant;
+use super::values::is_addressable;
 use crate::ast::{self, CastKind as Written};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diagnostics::Span;
@@ -31,14 +32,14 @@ impl<'a> Checker<'a> {
     /// The explicit conversion of a value to a type.
     pub(super) fn explicit_cast(&mut self, value: Expr, to: QualTy, reinterpret: bool, span: Span) -> Expr {
         if to.ty == Ty::VOID {
-            let value = self.rvalue(value);
+            let value = self.values().rvalue(value);
             return Expr::value(ExprKind::Cast(CastKind::ToVoid, Box::new(value)), Ty::VOID, span);
         }
         if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
             return self.cast_to_reference(value, referent, rvalue, span);
         }
         if value.ty.ty == to.ty {
-            return Expr { span, ..self.rvalue(value) };
+            return Expr { span, ..self.values().rvalue(value) };
         }
         if self.types.as_record(to.ty).is_some() {
             return self.construct(to, ConstructArgs::Paren(vec![Arg::Expr(value)]), span);
@@ -46,7 +47,7 @@ impl<'a> Checker<'a> {
         if self.types.as_record(value.ty.ty).is_some() {
             return self.cast_from_record(value, to, span);
         }
-        let value = self.rvalue(value);
+        let value = self.values().rvalue(value);
         if value.ty.ty.is_error() {
             return value;
         }
@@ -93,7 +94,7 @@ impl<'a> Checker<'a> {
         if place.ty.ty.is_error() {
             return place;
         }
-        if !self.is_addressable(&place) {
+        if !is_addressable(&self.types, &place) {
             self.error(
                 "cast-to-reference",
                 span,
@@ -102,7 +103,7 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         if place.ty == to {
-            return if rvalue { self.as_xvalue(place) } else { place };
+            return if rvalue { self.values().as_xvalue(place) } else { place };
         }
         if place.ty.space != to.space {
             if to.is_const {
@@ -114,16 +115,11 @@ impl<'a> Checker<'a> {
             self.error("cast-changes-space", span, message);
             return self.poison(span);
         }
-        let pointer = self.address_for_cast(place, span);
+        let pointer = self.values().address_of_place(place, span);
         let target = self.types.pointer(to);
         let cast = Expr::value(ExprKind::Cast(CastKind::Pointer, Box::new(pointer)), target, span);
         let place = Expr::place(ExprKind::Deref(Box::new(cast)), to, span);
-        if rvalue { self.as_xvalue(place) } else { place }
-    }
-
-    fn address_for_cast(&mut self, place: Expr, span: Span) -> Expr {
-        let pointer = self.types.pointer(place.ty);
-        Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span)
+        if rvalue { self.values().as_xvalue(place) } else { place }
     }
 
     fn cast_builtin(&mut self, value: &Expr, to: Ty, reinterpret: bool, span: Span) -> Option<Expr> {
@@ -131,22 +127,22 @@ impl<'a> Checker<'a> {
         let value = value.clone();
         match (self.types.kind(from).clone(), self.types.kind(to).clone()) {
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
-                Some(self.cast_value(CastKind::Convert, value, to, span))
+                Some(self.values().cast_value(CastKind::Convert, value, to, span))
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { .. }) => Some(self.splat_to(value, to)),
             (TyKind::Vector { len: n, .. }, TyKind::Vector { len: m, .. }) if n == m => {
-                Some(self.cast_value(CastKind::Convert, value, to, span))
+                Some(self.values().cast_value(CastKind::Convert, value, to, span))
             }
             // Metal drops the elements that are too many: `float3(v)` of a `float4`.
             (TyKind::Vector { elem, len: n, .. }, TyKind::Vector { len: m, .. }) if n > m && !reinterpret => {
                 let first = self.types.vector(elem, m);
                 let first = Expr::value(ExprKind::Swizzle(Box::new(value), (0..m).collect()), first, span);
-                Some(self.cast_value(CastKind::Convert, first, to, span))
+                Some(self.values().cast_value(CastKind::Convert, first, to, span))
             }
             (TyKind::Matrix { cols: c, rows: r, .. }, TyKind::Matrix { cols, rows, .. })
                 if c == cols && r == rows =>
             {
-                Some(self.cast_value(CastKind::Convert, value, to, span))
+                Some(self.values().cast_value(CastKind::Convert, value, to, span))
             }
             (TyKind::Scalar(_), TyKind::Matrix { .. }) => Some(self.diagonal(value, to, span)),
             (TyKind::Nullptr, TyKind::Pointer(_)) => Some(known_constant(value, ConstValue::Null, to)),
@@ -160,21 +156,21 @@ impl<'a> Checker<'a> {
                 if !reinterpret && self.conversion_of(&value, QualTy::plain(to), false).is_some() {
                     return Some(self.perform(value, QualTy::plain(to)));
                 }
-                Some(self.cast_value(CastKind::Pointer, value, to, span))
+                Some(self.values().cast_value(CastKind::Pointer, value, to, span))
             }
             (TyKind::Pointer(_), TyKind::Scalar(ScalarTy::Bool)) => {
-                Some(self.cast_value(CastKind::PointerToBool, value, to, span))
+                Some(self.values().cast_value(CastKind::PointerToBool, value, to, span))
             }
             (TyKind::Pointer(_), TyKind::Scalar(scalar)) if scalar.is_integer() => {
-                let bits = self.cast_value(CastKind::PointerToInt, value, Ty::ULONG, span);
-                Some(self.cast_value(CastKind::Convert, bits, to, span))
+                let bits = self.values().cast_value(CastKind::PointerToInt, value, Ty::ULONG, span);
+                Some(self.values().cast_value(CastKind::Convert, bits, to, span))
             }
             (TyKind::Scalar(scalar), TyKind::Pointer(_)) if scalar.is_integer() => {
                 if super::convert::is_zero_literal(&value) {
                     return Some(Expr::value(ExprKind::Const(ConstValue::Null), to, span));
                 }
-                let bits = self.cast_value(CastKind::Convert, value, Ty::ULONG, span);
-                Some(self.cast_value(CastKind::IntToPointer, bits, to, span))
+                let bits = self.values().cast_value(CastKind::Convert, value, Ty::ULONG, span);
+                Some(self.values().cast_value(CastKind::IntToPointer, bits, to, span))
             }
             _ => None,
         }
@@ -185,7 +181,7 @@ impl<'a> Checker<'a> {
         let span = value.span;
         let Some((elem, len)) = self.types.as_vector(to) else { return self.poison(span) };
         let plain = self.types.vector(elem, len);
-        let wide = self.splat_or_convert(value, plain);
-        self.cast_value(CastKind::Convert, wide, to, span)
+        let wide = self.values().splat_or_convert(value, plain);
+        self.values().cast_value(CastKind::Convert, wide, to, span)
     }
 }

@@ -1,32 +1,32 @@
-//! The state of one check: everything that instantiation produces, and the scopes it looks names up in.
+//! The state of one check, as the objects that `sema` lists, and template arguments and local declarations.
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
-//! may run at once. What changes the state for a while (`scope`, `limits`, `report`) takes a closure and
-//! restores it.
+//! may run at once. What changes the state for a while (`nested`) takes a closure and restores it.
 
-mod limits;
-mod report;
-mod scope;
+mod nested;
 
-use super::function::{FnDecl, FnInst};
-use super::record::RecordInst;
-use super::table::{Entry, ItemId, Layer, NsId};
-use super::variable::GlobalVar;
+use super::arena::{Arena, MadeSyntax};
+use super::collect::ProgramData;
+use super::diagnostics::Diagnostics;
+use super::dispatch::Linking;
+use super::enumeration::Enums;
+use super::fn_context::{FnContext, LocalConstants};
+use super::function::Functions;
+use super::limits::Limits;
+use super::lookup::Lookups;
+use super::names::KnownNames;
+use super::record::Records;
+use super::scopes::Scopes;
+use super::table::Layer;
+use super::template_template::Templates;
+use super::values::Values;
+use super::variable::Globals;
 use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
-use anymetal_abi::logging::LogSite;
-use anymetal_diagnostics::{Diagnostic, Sink, Span};
-use rustc_hash::FxHashMap;
+use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
-
-/// The most steps that all constant evaluations of one check may take.
-pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
-
-/// A scope of this check.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct ScopeId(pub(super) u32);
 
 /// A declared function of this check (template or not).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -72,261 +72,107 @@ pub(super) enum LocalDecl {
     Binding { element: Rc<hir::Expr>, function: u32 },
 }
 
-/// What a scope holds.
-#[derive(Debug)]
-pub(super) enum ScopeKind {
-    Namespace(NsId),
-    /// The arguments of one template's parameters.
-    Template(Rc<[(Name, TArg)]>),
-    Record(RecordId),
-    Block(FxHashMap<Name, LocalDecl>),
+/// The meaning of `auto` and of pack names in the code being checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Placeholders {
+    /// The meaning of `auto` in the type being resolved.
+    pub(super) auto_ty: Option<QualTy>,
+    /// The element of packs that is meant, while an expansion is repeated.
+    pub(super) pack_index: Option<usize>,
 }
 
-/// A scope and the one around it.
-#[derive(Debug)]
-pub(super) struct Scope {
-    pub(super) parent: Option<ScopeId>,
-    pub(super) kind: ScopeKind,
-}
+impl Placeholders {
+    /// The element of a pack that the expansion at hand means.
+    pub(super) fn local(self, decl: LocalDecl) -> LocalDecl {
+        match (&decl, self.pack_index) {
+            (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
+            _ => decl,
+        }
+    }
 
-/// The result type of the function being checked.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Returns {
-    /// Known.
-    Type(QualTy),
-    /// `auto`: set by the first return statement.
-    Auto(Option<QualTy>),
-}
-
-/// Something that is checked only once.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Deferred {
-    Body(FuncId),
-    Record(RecordId),
-    Global(super::variable::GlobalVarId),
-}
-
-/// What `auto` in a result type is written with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AutoReturn {
-    /// `auto`, `auto*`
-    Plain,
-    /// `auto&`, `const auto&`
-    Reference { is_const: bool },
-    /// `decltype(auto)`
-    Decltype,
-}
-
-/// The state of one function body.
-#[derive(Debug)]
-pub(super) struct FnState {
-    /// Tells the variables of nested functions apart.
-    pub(super) serial: u32,
-    /// What `__func__` says; empty outside of functions.
-    pub(super) name: String,
-    pub(super) locals: Vec<hir::Local>,
-    /// The number of the first locals that are parameters.
-    pub(super) params: u32,
-    /// The pointer parameter and the object type (with space and const).
-    pub(super) this: Option<(LocalId, QualTy)>,
-    pub(super) returns: Returns,
-    pub(super) loops: u32,
-    pub(super) switches: u32,
-    pub(super) auto_return: Option<AutoReturn>,
-}
-
-/// Why something is being instantiated, innermost first.
-#[derive(Debug)]
-pub(super) struct Trace {
-    text: String,
-    span: Span,
-    /// Entries that the limit of nested instantiations counts, with itself.
-    depth: usize,
-    /// Entries of the chain, with itself.
-    entries: usize,
-    outer: Option<Rc<Trace>>,
+    /// As [`Placeholders::local`], for a template argument.
+    pub(super) fn arg(self, arg: TArg) -> TArg {
+        match (&arg, self.pack_index) {
+            (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
+            _ => arg,
+        }
+    }
 }
 
 /// See the module's documentation.
 pub(super) struct Checker<'a> {
     pub(super) table: &'a Layer,
     pub(super) types: Types,
-    pub(super) sink: Sink,
-    pub(super) scopes: Vec<Scope>,
-    pub(super) scope: ScopeId,
-    pub(super) ns_scopes: FxHashMap<NsId, ScopeId>,
-    pub(super) ns_lookups: FxHashMap<(super::lookup::Reach, Name), Option<super::lookup::Found<'a>>>,
-    pub(super) views: super::lookup::Views,
-    pub(super) records: Vec<RecordInst<'a>>,
-    pub(super) record_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), RecordId>,
-    pub(super) enum_tys: FxHashMap<(usize, ScopeId), Ty>,
-    pub(super) enum_insts: Vec<super::enumeration::EnumInst<'a>>,
-    pub(super) class_specialisations:
-        FxHashMap<(usize, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
-    pub(super) fn_decls: Vec<FnDecl<'a>>,
-    pub(super) fn_decl_ids: FxHashMap<(usize, ScopeId), FnDeclId>,
-    pub(super) fn_insts: Vec<FnInst<'a>>,
-    pub(super) fn_inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
-    pub(super) globals: Vec<GlobalVar<'a>>,
-    pub(super) global_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
-    pub(super) hir_globals: Vec<hir::Global>,
-    pub(super) tables: FxHashMap<(Ty, Vec<u8>), hir::GlobalId>,
-    /// Values of constant variables, by the function's serial number.
-    pub(super) local_constants: FxHashMap<(u32, LocalId), ConstValue>,
-    pub(super) threadgroup_vars: Vec<hir::ThreadgroupVar>,
-    pub(super) log_sites: Vec<LogSite>,
-    pub(super) links: super::Links<'a>,
-    pub(super) function_numbers: super::function_pointer::FunctionNumbers,
-    pub(super) dispatches: super::dispatch::Dispatches,
-    pub(super) function_constants: Vec<hir::FunctionConstant>,
-    pub(super) function: FnState,
-    pub(super) next_serial: u32,
-    pub(super) trace: Option<Rc<Trace>>,
-    pub(super) instantiations: usize,
-    /// Elements of parameter packs expanded so far.
-    pub(super) pack_elements: usize,
-    pub(super) depth: u32,
-    pub(super) constant_steps: u64,
-    /// What `auto` means in the type being resolved.
-    pub(super) auto_ty: Option<QualTy>,
-    /// Which element of packs is meant, while an expansion is repeated.
-    pub(super) pack_index: Option<usize>,
-    /// The current expression is not evaluated (`decltype`, `sizeof`): bodies need no check.
-    pub(super) unevaluated: u32,
-    /// Set when a limit was hit: nothing more is worth doing.
-    pub(super) gave_up: bool,
-    /// How many callers keep errors back: suggestions would be for nothing.
-    pub(super) quiet: u32,
-    /// Errors of things that are checked only once, found while errors were kept back.
-    deferred: FxHashMap<Deferred, Vec<Diagnostic>>,
-    /// Where something failed although nothing was reported: a mistake of ours, but no reason to compile
-    /// what was not understood.
-    unexplained: Option<Span>,
-    /// How many lists around this one are only being tried.
-    pub(super) tried_lists: u32,
-    /// The limit that was hit while errors were kept back.
-    limit_hit: Option<Diagnostic>,
-    /// `using namespace` and `using a::b` inside of blocks.
-    pub(super) block_directives: Vec<(ScopeId, NsId)>,
-    pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
-    pub(super) arena: &'a super::arena::Arena,
-    /// Lists with packs, by their first clause and the lengths of the packs.
-    pub(super) expanded_lists: FxHashMap<(usize, Rc<[usize]>), &'a [ast::InitClause]>,
-    pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
-    /// The parameters of a class template and a constructor template of it together, by the constructor.
-    pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
-    pub(super) synthesised: FxHashMap<super::init::Synthesised, FuncId>,
-    /// The using-declarations of classes that are being resolved.
-    pub(super) using_stack: Vec<usize>,
-    /// How many using-declarations were found to lead to themselves.
-    pub(super) using_cycles: u64,
-    /// Functions that using-declarations of complete classes stand for, by class and path.
-    pub(super) used_functions: FxHashMap<(RecordId, usize), Rc<[FnDeclId]>>,
-    /// The templates that are template arguments.
-    pub(super) templates: Vec<super::lookup::Found<'a>>,
-    pub(super) template_ids: FxHashMap<(usize, ScopeId), TemplateId>,
-    pub(super) alias_stack: Vec<(usize, ScopeId)>,
-    /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
-    pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
-    pub(super) names: super::names::KnownNames,
+    pub(super) diagnostics: Diagnostics,
+    pub(super) limits: Limits,
+    pub(super) scopes: Scopes<'a>,
+    pub(super) lookups: Lookups<'a>,
+    pub(super) records: Records<'a>,
+    pub(super) enums: Enums<'a>,
+    pub(super) templates: Templates<'a>,
+    pub(super) globals: Globals<'a>,
+    pub(super) functions: Functions<'a>,
+    pub(super) data: ProgramData,
+    pub(super) linking: Linking<'a>,
+    /// The function whose body is being checked.
+    pub(super) function: FnContext,
+    pub(super) local_constants: LocalConstants,
+    pub(super) placeholders: Placeholders,
+    pub(super) made: MadeSyntax<'a>,
+    pub(super) names: KnownNames,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena, links: super::Links<'a>) -> Self {
-        let mut checker = Self {
+    pub(super) fn new(table: &'a Layer, arena: &'a Arena, links: super::Links<'a>) -> Self {
+        Self {
             table,
             types: Types::new(),
-            sink: Sink::new(),
-            scopes: Vec::new(),
-            scope: ScopeId(0),
-            ns_scopes: FxHashMap::default(),
-            ns_lookups: FxHashMap::default(),
-            views: super::lookup::Views::default(),
-            records: Vec::new(),
-            record_ids: FxHashMap::default(),
-            enum_tys: FxHashMap::default(),
-            enum_insts: Vec::new(),
-            class_specialisations: FxHashMap::default(),
-            fn_decls: Vec::new(),
-            fn_decl_ids: FxHashMap::default(),
-            fn_insts: Vec::new(),
-            fn_inst_ids: FxHashMap::default(),
-            globals: Vec::new(),
-            global_ids: FxHashMap::default(),
-            hir_globals: Vec::new(),
-            tables: FxHashMap::default(),
-            local_constants: FxHashMap::default(),
-            threadgroup_vars: Vec::new(),
-            log_sites: Vec::new(),
-            function_numbers: super::function_pointer::FunctionNumbers::new(links.next),
-            links,
-            dispatches: super::dispatch::Dispatches::default(),
-            function_constants: Vec::new(),
-            function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
-            next_serial: 1,
-            trace: None,
-            instantiations: 0,
-            pack_elements: 0,
-            depth: 0,
-            constant_steps: 0,
-            auto_ty: None,
-            pack_index: None,
-            unevaluated: 0,
-            gave_up: false,
-            quiet: 0,
-            deferred: FxHashMap::default(),
-            unexplained: None,
-            tried_lists: 0,
-            limit_hit: None,
-            block_directives: Vec::new(),
-            block_usings: Vec::new(),
-            arena,
-            expanded_lists: FxHashMap::default(),
-            lambda_functions: FxHashMap::default(),
-            guide_templates: FxHashMap::default(),
-            synthesised: FxHashMap::default(),
-            using_stack: Vec::new(),
-            using_cycles: 0,
-            used_functions: FxHashMap::default(),
-            templates: Vec::new(),
-            template_ids: FxHashMap::default(),
-            alias_stack: Vec::new(),
-            alias_types: FxHashMap::default(),
-            names: super::names::KnownNames::new(),
-        };
-        checker.scope = checker.namespace_scope(NsId::GLOBAL);
-        checker
+            diagnostics: Diagnostics::default(),
+            limits: Limits::default(),
+            scopes: Scopes::new(table),
+            lookups: Lookups::default(),
+            records: Records::default(),
+            enums: Enums::default(),
+            templates: Templates::default(),
+            globals: Globals::default(),
+            functions: Functions::default(),
+            data: ProgramData::default(),
+            linking: Linking::new(links),
+            function: FnContext::outside(0),
+            local_constants: LocalConstants::default(),
+            placeholders: Placeholders::default(),
+            made: MadeSyntax::new(arena),
+            names: KnownNames::new(),
+        }
     }
 
-    pub(super) fn entry(&self, id: ItemId) -> &'a Entry {
-        self.table.entry(id)
+    /// Declares a name in the innermost block scope.
+    pub(super) fn declare_local(&mut self, name: Name, decl: LocalDecl, span: Span) {
+        if name != Name::EMPTY && self.scopes.declare(name, decl).is_some() {
+            self.error("redefinition", span, format!("redefinition of `{name}`"));
+        }
+    }
+
+    /// Reports an error with the instantiation trace.
+    pub(super) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.diagnostics.error(id, span, message);
+    }
+
+    /// Reports a diagnostic; the instantiation trace is added.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.report(diagnostic);
+    }
+
+    /// What makes typed values from operands of the current function.
+    pub(super) fn values(&mut self) -> Values<'_> {
+        let Self { types, data, function, local_constants, .. } = self;
+        Values { types, data, function, local_constants }
     }
 
     /// A type for messages.
     pub(super) fn show(&self, ty: QualTy) -> String {
         self.types.display_qual(ty)
     }
-}
-
-impl FnState {
-    pub(super) fn new(serial: u32, returns: Returns) -> Self {
-        Self {
-            serial,
-            name: String::new(),
-            locals: Vec::new(),
-            params: 0,
-            this: None,
-            returns,
-            loops: 0,
-            switches: 0,
-            auto_return: None,
-        }
-    }
-}
-
-/// The identity of a piece of syntax: trees never move while a check runs.
-pub(super) fn address<T>(node: &T) -> usize {
-    std::ptr::from_ref(node) as usize
 }
 
 /// The space an address-space word names.

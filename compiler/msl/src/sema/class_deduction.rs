@@ -4,12 +4,13 @@
 //! it. The one whose parameters the arguments convert to best decides.
 
 use super::call::Arg;
-use super::checker::{Checker, ScopeId, TArg, address};
+use super::checker::{Checker, TArg};
 use super::construct::ConstructArgs;
 use super::convert::Conversion;
 use super::lookup::{ClassTemplate, Found};
 use super::overload::is_pack;
 use super::pattern::same_template;
+use super::scopes::ScopeId;
 use crate::ast::{self, ExprKind as Ast, FunctionName, Initialiser, ItemKind, TemplateParam, TypeKind};
 use crate::hir::{Expr, QualTy, Ty};
 use anymetal_diagnostics::Span;
@@ -118,7 +119,7 @@ impl<'a> Checker<'a> {
     fn copied_class(&self, template: &ClassTemplate<'a>, args: &[Arg<'a>]) -> Option<Ty> {
         let [Arg::Expr(only)] = args else { return None };
         let record = self.types.as_record(only.ty.ty)?;
-        let own = self.record_inst(record).template.as_ref()?;
+        let own = self.records.get(record).template.as_ref()?;
         same_template(own, template).then_some(only.ty.ty)
     }
 
@@ -138,9 +139,9 @@ impl<'a> Checker<'a> {
         }
         let Some(name) = template.primary.name else { return guides };
         for id in self.table.specialisations(name) {
-            let entry = self.entry(id);
+            let entry = self.table.entry(id);
             let ItemKind::DeductionGuide(function) = &entry.item.kind else { continue };
-            let scope = self.scope_of_item(id);
+            let scope = self.scopes.of_item(id);
             if scope != template.scope {
                 continue;
             }
@@ -157,16 +158,11 @@ impl<'a> Checker<'a> {
         function: &'a ast::Function,
         own: &'a ast::TemplateParams,
     ) -> Guide<'a> {
-        let key = address(function);
-        let known = self.guide_templates.get(&key).copied();
-        let params = known.unwrap_or_else(|| {
+        let params = self.made.guide(function.id, || {
             let params = template.params.params.iter().chain(&own.params).cloned().collect();
-            let params = ast::TemplateParams { params, span: own.span };
             let bare = ast::Function { body: ast::FunctionBody::None, ..function.clone() };
-            let (_, kept) = self.arena.keep(bare, Some(params));
-            kept.map_or(&[][..], |kept| &kept.params)
+            (bare, ast::TemplateParams { params, span: own.span })
         });
-        self.guide_templates.insert(key, params);
         Guide { function, template: params, scope: template.scope, is_written: false }
     }
 
@@ -179,7 +175,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<Deduction> {
         let bound = self.quietly(|s| s.bound_by(guide, args, span)).ok().flatten()?;
-        let scope = self.template_scope(guide.template, &bound, guide.scope);
+        let scope = self.scopes.template_scope(guide.template, &bound, guide.scope);
         let params = self.quietly(|s| s.in_scope(scope, |s| s.param_types(guide.function))).ok().flatten()?;
         let conversions =
             args.iter().zip(&params).map(|(arg, &to)| self.conversion(arg, to)).collect::<Option<_>>()?;

@@ -4,9 +4,11 @@
 use super::checker::Checker;
 use super::walk;
 use crate::hir::{
-    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, KernelParamKind, Program,
-    ThreadgroupVarId,
+    Block, Expr, ExprKind, FuncId, Function, FunctionConstant, FunctionConstantId, Global, GlobalId, Kernel,
+    KernelParamKind, Program, ThreadgroupVar, ThreadgroupVarId, Ty,
 };
+use anymetal_abi::logging::LogSite;
+use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
@@ -42,6 +44,71 @@ fn callees(block: &Block, out: &mut Vec<FuncId>) {
     });
 }
 
+/// The data of a program that a check finds, apart from its functions.
+#[derive(Debug, Default)]
+pub(super) struct ProgramData {
+    globals: Vec<Global>,
+    /// Constant tables without names, by type and bytes.
+    tables: FxHashMap<(Ty, Vec<u8>), GlobalId>,
+    threadgroup_vars: Vec<ThreadgroupVar>,
+    log_sites: Vec<LogSite>,
+    function_constants: Vec<FunctionConstant>,
+}
+
+impl ProgramData {
+    pub(super) fn global(&self, id: GlobalId) -> &Global {
+        &self.globals[id.0 as usize]
+    }
+
+    pub(super) fn add_global(&mut self, global: Global) -> GlobalId {
+        self.globals.push(global);
+        GlobalId(self.globals.len() as u32 - 1)
+    }
+
+    /// The global of that name, made on first use.
+    pub(super) fn named_global(&mut self, name: String, ty: Ty, span: Span) -> GlobalId {
+        let known = self.globals.iter().position(|global| global.name == name);
+        match known {
+            Some(n) => GlobalId(n as u32),
+            None => self.add_global(Global { name, ty, bytes: Vec::new(), span }),
+        }
+    }
+
+    /// A constant table without a name; equal ones are one.
+    pub(super) fn table(&mut self, ty: Ty, bytes: Vec<u8>, span: Span) -> GlobalId {
+        let key = (ty, bytes);
+        if let Some(&known) = self.tables.get(&key) {
+            return known;
+        }
+        let id = self.add_global(Global { name: String::new(), ty, bytes: key.1.clone(), span });
+        self.tables.insert(key, id);
+        id
+    }
+
+    pub(super) fn add_threadgroup(&mut self, var: ThreadgroupVar) -> ThreadgroupVarId {
+        self.threadgroup_vars.push(var);
+        ThreadgroupVarId(self.threadgroup_vars.len() as u32 - 1)
+    }
+
+    /// Function constants of one name, index and type are one, however often they are declared.
+    pub(super) fn function_constant(&mut self, constant: FunctionConstant) -> FunctionConstantId {
+        let is_same = |known: &FunctionConstant| {
+            known.index == constant.index && known.ty == constant.ty && known.name == constant.name
+        };
+        let id = self.function_constants.iter().position(is_same).unwrap_or_else(|| {
+            self.function_constants.push(constant);
+            self.function_constants.len() - 1
+        });
+        FunctionConstantId(id as u32)
+    }
+
+    /// Adds a call that logs; returns its number.
+    pub(super) fn add_log_site(&mut self, site: LogSite) -> u64 {
+        self.log_sites.push(site);
+        self.log_sites.len() as u64 - 1
+    }
+}
+
 impl<'a> Checker<'a> {
     /// Checks a function's body and those of everything it calls.
     pub(super) fn check_reachable(&mut self, root: FuncId) {
@@ -49,20 +116,20 @@ impl<'a> Checker<'a> {
         let mut work = vec![root];
         loop {
             while let Some(func) = work.pop() {
-                if !seen.insert(func) || self.gave_up {
+                if !seen.insert(func) || self.diagnostics.gave_up() {
                     continue;
                 }
                 self.ensure_body(func);
                 work.extend(self.callees(func).into_iter().filter(|func| !seen.contains(func)));
             }
             // What is reached through pointers, and what is reached from there.
-            let before = self.dispatch_size();
+            let before = self.linking.dispatch_size();
             self.write_dispatches();
             for n in 0..before.0 {
-                let called = self.callees(self.dispatch(n));
+                let called = self.callees(self.linking.dispatch(n));
                 work.extend(called.into_iter().filter(|func| !seen.contains(func)));
             }
-            if self.gave_up || (work.is_empty() && self.dispatch_size() == before) {
+            if self.diagnostics.gave_up() || (work.is_empty() && self.linking.dispatch_size() == before) {
                 return;
             }
         }
@@ -71,7 +138,7 @@ impl<'a> Checker<'a> {
     /// The functions that a checked function calls, the first one last.
     fn callees(&self, func: FuncId) -> Vec<FuncId> {
         let mut called = Vec::new();
-        if let Some(function) = &self.inst(func).hir {
+        if let Some(function) = &self.functions.inst(func).hir {
             callees(&function.body, &mut called);
         }
         called.reverse();
@@ -106,7 +173,7 @@ impl<'a> Checker<'a> {
         while done.len() < functions.order.len() {
             let old = functions.order[done.len()];
             self.ensure_body(old);
-            let mut function = Function::clone(self.inst(old).hir.as_ref()?);
+            let mut function = Function::clone(self.functions.inst(old).hir.as_ref()?);
             super::tail_call::into_loop(&mut function, old);
             walk::each_in_block_mut(&mut function.body, &mut |expr| rename(&mut functions, expr));
             done.push(function);
@@ -115,18 +182,18 @@ impl<'a> Checker<'a> {
         Some(Program {
             types: self.types,
             functions: done,
-            globals: globals.order.iter().map(|id| self.hir_globals[id.0 as usize].clone()).collect(),
+            globals: globals.order.iter().map(|&id| self.data.global(id).clone()).collect(),
             threadgroup_vars: threadgroup
                 .order
                 .iter()
-                .map(|id| self.threadgroup_vars[id.0 as usize].clone())
+                .map(|id| self.data.threadgroup_vars[id.0 as usize].clone())
                 .collect(),
             function_constants: constants
                 .order
                 .iter()
-                .map(|id| self.function_constants[id.0 as usize].clone())
+                .map(|id| self.data.function_constants[id.0 as usize].clone())
                 .collect(),
-            log_sites: self.log_sites,
+            log_sites: self.data.log_sites,
             kernel,
         })
     }

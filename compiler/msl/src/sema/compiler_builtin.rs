@@ -56,7 +56,7 @@ impl<'a> Checker<'a> {
             self.error("bad-cast", span, message);
             return self.poison(span);
         }
-        let value = self.whole_value(value);
+        let value = self.values().whole_value(value);
         self.reinterpreted(value, to, span)
     }
 
@@ -68,26 +68,16 @@ impl<'a> Checker<'a> {
         }
         if self.types.layout(from).align >= self.types.layout(to).align {
             let place = self.materialize(value);
-            let place = self.place_as(place, to, span);
-            return self.whole_value(place);
+            let place = self.values().place_as(place, to, span);
+            return self.values().whole_value(place);
         }
-        let local = self.new_local(Name::EMPTY, to, span);
+        let local = self.function.new_local(Name::EMPTY, to, span);
         let object = Expr::place(ExprKind::Local(local), QualTy::plain(to), span);
-        let target = self.place_as(object.clone(), from, span);
+        let target = self.values().place_as(object.clone(), from, span);
         let store = ExprKind::Assign(Box::new(target), Box::new(value));
         let store = Expr::place(store, QualTy::plain(from), span);
         let load = Expr::value(ExprKind::Load(Box::new(object)), to, span);
         let body = Expr::value(ExprKind::Comma(Box::new(store), Box::new(load)), to, span);
         Expr::value(ExprKind::Let(local, None, Box::new(body)), to, span)
-    }
-
-    /// The same memory as a place of another type.
-    fn place_as(&mut self, place: Expr, ty: Ty, span: Span) -> Expr {
-        let to = place.ty.with_ty(ty);
-        let (from_pointer, to_pointer) = (self.types.pointer(place.ty), self.types.pointer(to));
-        let address = Expr::value(ExprKind::AddressOf(Box::new(place)), from_pointer, span);
-        let kind = ExprKind::Cast(crate::hir::CastKind::Pointer, Box::new(address));
-        let pointer = Expr::value(kind, to_pointer, span);
-        Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
     }
 }

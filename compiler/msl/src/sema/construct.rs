@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
     fn construct_scalar(&mut self, ty: QualTy, args: Vec<Arg<'a>>, span: Span) -> Expr {
         let mut args = args.into_iter();
         match (args.next(), args.next()) {
-            (None, _) => self.zero(ty.ty, span),
+            (None, _) => self.values().zero(ty.ty, span),
             (Some(Arg::Expr(value)), None) => self.explicit_cast(value, ty, false, span),
             (Some(Arg::List(clauses, at)), None) => self.list_value(clauses, ty, at),
             _ => {
@@ -69,16 +69,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// All bits zero.
-    pub(super) fn zero(&mut self, ty: Ty, span: Span) -> Expr {
-        let kind = match *self.types.kind(ty) {
-            TyKind::Scalar(_) | TyKind::Enum(_) => ExprKind::Const(ConstValue::Scalar(0)),
-            TyKind::Pointer(_) | TyKind::Nullptr => ExprKind::Const(ConstValue::Null),
-            _ => ExprKind::Zero,
-        };
-        Expr::value(kind, ty, span)
-    }
-
     fn values_of(&mut self, args: Vec<Arg<'a>>, span: Span) -> Option<Vec<Expr>> {
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
@@ -87,7 +77,7 @@ impl<'a> Checker<'a> {
                 return None;
             };
             let value = self.builtin_operand(value);
-            let value = self.rvalue(value);
+            let value = self.values().rvalue(value);
             if value.ty.ty.is_error() {
                 return None;
             }
@@ -100,7 +90,7 @@ impl<'a> Checker<'a> {
         let Some((elem, len)) = self.types.as_vector(ty) else { return self.poison(span) };
         let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
         if values.is_empty() {
-            return self.zero(ty, span);
+            return self.values().zero(ty, span);
         }
         if values.len() == 1 {
             let value = values.remove(0);
@@ -113,11 +103,11 @@ impl<'a> Checker<'a> {
                 TyKind::Vector { len: n, .. } => {
                     count += u32::from(n);
                     let part = self.types.vector(elem, n);
-                    parts.push(self.cast_value(CastKind::Convert, value, part, span));
+                    parts.push(self.values().cast_value(CastKind::Convert, value, part, span));
                 }
                 TyKind::Scalar(_) | TyKind::Enum(_) => {
                     count += 1;
-                    parts.push(self.cast_value(CastKind::Convert, value, Ty::scalar(elem), span));
+                    parts.push(self.values().cast_value(CastKind::Convert, value, Ty::scalar(elem), span));
                 }
                 _ => {
                     let shown = self.show(value.ty);
@@ -132,7 +122,7 @@ impl<'a> Checker<'a> {
         }
         if shortage == Shortage::Zeros {
             let missing = u32::from(len).saturating_sub(count);
-            parts.extend((0..missing).map(|_| self.zero(Ty::scalar(elem), span)));
+            parts.extend((0..missing).map(|_| self.values().zero(Ty::scalar(elem), span)));
             count += missing;
         }
         if count != u32::from(len) {
@@ -146,7 +136,7 @@ impl<'a> Checker<'a> {
         }
         let plain = self.types.vector(elem, len);
         let vector = self.vector_of(parts, plain, span);
-        self.cast_value(CastKind::Convert, vector, ty, span)
+        self.values().cast_value(CastKind::Convert, vector, ty, span)
     }
 
     /// A vector from parts, folded when all are constants.
@@ -169,7 +159,7 @@ impl<'a> Checker<'a> {
             let value = match arg {
                 Arg::List(clauses, at) => self.list_value(clauses, column, at),
                 Arg::Expr(value) => {
-                    let value = self.rvalue(value);
+                    let value = self.values().rvalue(value);
                     self.convert(value, column, "this column")
                 }
                 Arg::Functions(..) => {
@@ -194,7 +184,7 @@ impl<'a> Checker<'a> {
         }
         let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
         if values.is_empty() {
-            return self.zero(ty, span);
+            return self.values().zero(ty, span);
         }
         if values.len() == 1 {
             let value = values.remove(0);
@@ -206,7 +196,7 @@ impl<'a> Checker<'a> {
         if is_columns && values.len() == usize::from(cols) {
             let columns = values
                 .into_iter()
-                .map(|value| self.cast_value(CastKind::Convert, value, column, span))
+                .map(|value| self.values().cast_value(CastKind::Convert, value, column, span))
                 .collect();
             return Expr::value(ExprKind::Matrix(columns), ty, span);
         }
@@ -218,7 +208,7 @@ impl<'a> Checker<'a> {
                 let parts = values
                     .by_ref()
                     .take(usize::from(rows))
-                    .map(|value| self.cast_value(CastKind::Convert, value, Ty::scalar(elem), span))
+                    .map(|value| self.values().cast_value(CastKind::Convert, value, Ty::scalar(elem), span))
                     .collect();
                 columns.push(self.vector_of(parts, column, span));
             }
@@ -237,9 +227,9 @@ impl<'a> Checker<'a> {
     pub(super) fn diagonal(&mut self, value: Expr, ty: Ty, span: Span) -> Expr {
         let Some((elem, cols, rows)) = self.types.as_matrix(ty) else { return self.poison(span) };
         let scalar = Ty::scalar(elem);
-        let value = self.cast_value(CastKind::Convert, value, scalar, span);
+        let value = self.values().cast_value(CastKind::Convert, value, scalar, span);
         let column = self.types.vector(elem, rows);
-        let local = self.new_local(Name::EMPTY, scalar, span);
+        let local = self.function.new_local(Name::EMPTY, scalar, span);
         let mut columns = Vec::new();
         for c in 0..cols {
             let parts = (0..rows)
@@ -248,7 +238,7 @@ impl<'a> Checker<'a> {
                         let place = Expr::place(ExprKind::Local(local), QualTy::plain(scalar), span);
                         Expr::value(ExprKind::Load(Box::new(place)), scalar, span)
                     } else {
-                        self.zero(scalar, span)
+                        self.values().zero(scalar, span)
                     }
                 })
                 .collect();
@@ -265,7 +255,7 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return self.poison(span);
         }
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if args.is_empty() {
             return self.value_init(ty, span);
         }
@@ -275,7 +265,7 @@ impl<'a> Checker<'a> {
             let Some(Arg::Expr(only)) = args.into_iter().next() else { return self.poison(span) };
             return self.perform(only, QualTy::plain(ty));
         }
-        let constructors = self.record_inst(record).constructors.clone();
+        let constructors = self.records.get(record).constructors.clone();
         if self.is_aggregate(record) {
             return self.construct_aggregate(record, args, span);
         }
@@ -301,7 +291,7 @@ impl<'a> Checker<'a> {
 
     /// `S(a, b)` of a class without constructors: as `S{a, b}`.
     fn construct_aggregate(&mut self, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if let [Arg::Expr(only)] = args.as_slice()
             && self.conversion_of(only, QualTy::plain(ty), true).is_some()
         {
@@ -312,7 +302,7 @@ impl<'a> Checker<'a> {
     }
 
     fn construct_with(&mut self, func: FuncId, args: Vec<Arg<'a>>, ty: Ty, span: Span) -> Expr {
-        let params = self.inst(func).params.clone();
+        let params = self.functions.inst(func).params.clone();
         let mut values: Vec<Expr> =
             args.into_iter().zip(params.iter()).map(|(arg, &param)| self.convert_arg(arg, param)).collect();
         self.default_arguments(func, &mut values, span);
@@ -326,15 +316,17 @@ impl<'a> Checker<'a> {
                     let place = self.dereference(pointer, span);
                     self.copied(place)
                 }
-                None => self.zero(ty, span),
+                None => self.values().zero(ty, span),
             };
         }
         self.constructed(func, values, ty, span)
     }
 
     pub(super) fn is_defaulted(&self, func: FuncId) -> bool {
-        match self.inst(func).origin {
-            super::function::Origin::Decl(decl) => matches!(self.decl(decl).ast.body, FunctionBody::Default),
+        match self.functions.inst(func).origin {
+            super::function::Origin::Decl(decl) => {
+                matches!(self.functions.decl(decl).ast.body, FunctionBody::Default)
+            }
             super::function::Origin::Synthesised(_)
             | super::function::Origin::Dispatch
             | super::function::Origin::Linked => false,

@@ -5,12 +5,12 @@
 //! The two must agree: what `conversion` calls viable, `convert` performs without an error.
 
 mod perform;
-mod qualification;
 mod user_defined;
 mod viable;
 
 use super::call::Arg;
 use super::checker::Checker;
+use super::values::bit_field;
 use crate::hir::{ConstValue, Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diagnostics::Diagnostic;
 
@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         let wants_place = self.types.referent(to.ty).is_some_and(|to| !to.is_const);
-        let expr = if wants_place { self.conditional_place(expr) } else { expr };
+        let expr = if wants_place { self.values().conditional_place(expr) } else { expr };
         if self.conversion_of(&expr, to, true).is_none() {
             self.report_no_conversion(&expr, to, what);
             return self.poison(span);
@@ -93,23 +93,28 @@ impl<'a> Checker<'a> {
         self.perform(expr, to)
     }
 
-    /// Whether a reference can bind to the place: several elements of a vector have no address, nor has a
-    /// bit-field.
-    pub(super) fn is_addressable(&self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Swizzle(base, picks) => picks.len() == 1 && self.is_addressable(base),
-            _ => self.bit_field(expr).is_none(),
-        }
-    }
-
     pub(super) fn report_no_conversion(&mut self, expr: &Expr, to: QualTy, what: &str) {
         let (from, shown) = (self.show(expr.ty), self.show(to));
         let message = format!("no conversion from `{from}` to `{shown}` {what}");
         let mut diagnostic = Diagnostic::error("no-conversion", expr.span, message);
-        if self.types.referent(to.ty).is_some() && self.bit_field(expr).is_some() {
+        if self.types.referent(to.ty).is_some() && bit_field(&self.types, expr).is_some() {
             diagnostic = diagnostic.with_hint("a reference cannot refer to a bit-field");
         }
         self.report(diagnostic);
+    }
+
+    /// What the composite type of two pointers points to (C++14 [expr.13]), if they have one.
+    pub(in crate::sema) fn composite_pointee(&mut self, a: QualTy, b: QualTy) -> Option<QualTy> {
+        let class_or_void = match (a.ty, b.ty) {
+            (Ty::VOID, _) | (_, Ty::VOID) => Some(Ty::VOID),
+            (derived, base) if self.is_derived(derived, base) => Some(base),
+            (base, derived) if self.is_derived(derived, base) => Some(base),
+            _ => None,
+        };
+        match class_or_void {
+            Some(ty) => self.values().with_both_qualifiers(a.with_ty(ty), b.with_ty(ty)),
+            None => self.values().with_both_qualifiers(a, b),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::pattern::{ArgPat, Pat, TemplatePat, ValuePat, quals_of, same_template
 use crate::ast::Qualifiers;
 use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_ir::Space;
-use ordering::is_const_pattern;
+use ordering::{PatternOrder, is_const_pattern};
 
 /// What has been deduced so far, by parameter.
 pub(super) type Deduced = Vec<Option<TArg>>;
@@ -27,6 +27,11 @@ fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
 }
 
 impl<'a> Checker<'a> {
+    /// Compares patterns by their structure.
+    pub(super) fn pattern_order(&mut self) -> PatternOrder<'_, 'a> {
+        PatternOrder { types: &self.types, records: &self.records, templates: &mut self.templates }
+    }
+
     /// Binds a parameter, or compares with what it is bound to.
     fn bind_deduced(&self, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
         let Some(slot) = deduced.get_mut(index) else { return false };
@@ -38,8 +43,8 @@ impl<'a> Checker<'a> {
             Some(TArg::Value(ty, value)) => match arg {
                 TArg::Value(other_ty, other) => {
                     *value == other || {
-                        let a = self.integer_of(*ty, value);
-                        a.is_some() && a == self.integer_of(other_ty, &other)
+                        let a = super::evaluate::integer_of(&self.types, *ty, value);
+                        a.is_some() && a == super::evaluate::integer_of(&self.types, other_ty, &other)
                     }
                 }
                 _ => false,
@@ -133,7 +138,7 @@ impl<'a> Checker<'a> {
             // The pattern is a class, the argument is not.
             return false;
         };
-        let inst = self.record_inst(id);
+        let inst = self.records.get(id);
         if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
             return self.deduce_class_args(template, args, id, deduced);
         }
@@ -141,9 +146,12 @@ impl<'a> Checker<'a> {
             return false;
         }
         self.base_path(id, id);
-        let span = self.record_inst(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
+        let span = self.records.get(id).ast.map_or(anymetal_diagnostics::Span::NONE, |ast| ast.span);
         let _ = self.quietly(|s| s.complete_record(id, span));
-        self.bases_of(id).into_iter().any(|base| self.deduce_class_args(template, args, base, deduced))
+        self.records
+            .bases_of(id)
+            .into_iter()
+            .any(|base| self.deduce_class_args(template, args, base, deduced))
     }
 
     /// Deduces from the arguments of a class, if it is made from the template.
@@ -154,7 +162,7 @@ impl<'a> Checker<'a> {
         id: RecordId,
         deduced: &mut Deduced,
     ) -> bool {
-        let inst = self.record_inst(id);
+        let inst = self.records.get(id);
         let have = inst.args.clone();
         let mut attempt = deduced.clone();
         let fits = inst.template.as_ref().is_some_and(|own| same_template(own, template))
@@ -175,10 +183,12 @@ impl<'a> Checker<'a> {
         let mut types = vec![ty];
         if let Some(record) = self.types.as_record(ty) {
             let _ = self.quietly(|s| s.complete_record(record, anymetal_diagnostics::Span::NONE));
-            types.extend(self.bases_of(record).into_iter().map(|base| self.record_inst(base).ty));
+            types.extend(self.records.bases_of(record).into_iter().map(|base| self.records.get(base).ty));
         }
         types.into_iter().any(|ty| {
-            let Some((id, have)) = self.template_of_type(ty) else { return false };
+            let Some((id, have)) = self.templates.of_type(&self.types, &self.records, ty) else {
+                return false;
+            };
             let mut attempt = deduced.clone();
             let fits = self.bind_deduced(&mut attempt, template, TArg::Template(id))
                 && self.deduce_args(args, &have, &mut attempt);
@@ -231,7 +241,7 @@ impl<'a> Checker<'a> {
             (ArgPat::Template(TemplatePat::Fixed(want)), TArg::Template(have)) => want == have,
             (ArgPat::Value(ValuePat::Opaque), _) => true,
             (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
-                self.integer_of(*ty, value) == Some(*want)
+                super::evaluate::integer_of(&self.types, *ty, value) == Some(*want)
             }
             _ => false,
         }

@@ -8,8 +8,11 @@
 //! Invariant: a number that no function has, 0 included, is an access out of bounds of memory that has no
 //! bytes and a name that says what was called ([`anymetal_abi::functions`]).
 
-use super::checker::{Checker, ScopeId};
+use super::Links;
+use super::checker::Checker;
 use super::function::{BodyState, FnInst, Origin, function_type};
+use super::function_pointer::FunctionNumbers;
+use super::scopes::ScopeId;
 use super::table::NsId;
 use crate::functions::FunctionHandle;
 use crate::hir::{
@@ -25,7 +28,7 @@ use std::rc::Rc;
 
 /// The dispatches of a program, and the functions of other libraries.
 #[derive(Debug, Default)]
-pub(super) struct Dispatches {
+struct Dispatches {
     /// By function type and place of the call, so that an error names the place.
     known: FxHashMap<(Ty, Span), FuncId>,
     all: Vec<(Ty, FuncId)>,
@@ -33,10 +36,34 @@ pub(super) struct Dispatches {
     linked: FxHashMap<usize, FuncId>,
 }
 
+/// Everything that pointers to functions may lead to.
+#[derive(Debug)]
+pub(super) struct Linking<'a> {
+    pub(super) links: Links<'a>,
+    pub(super) numbers: FunctionNumbers,
+    dispatches: Dispatches,
+}
+
+impl<'a> Linking<'a> {
+    pub(super) fn new(links: Links<'a>) -> Self {
+        Self { links, numbers: FunctionNumbers::new(links.next), dispatches: Dispatches::default() }
+    }
+
+    /// How many functions and dispatches there are: where it does not change, nothing does.
+    pub(super) fn dispatch_size(&self) -> (usize, usize) {
+        (self.dispatches.all.len(), self.numbers.functions.len())
+    }
+
+    /// The n-th dispatch.
+    pub(super) fn dispatch(&self, n: usize) -> FuncId {
+        self.dispatches.all[n].1
+    }
+}
+
 impl<'a> Checker<'a> {
     /// The function that calls through a pointer: its first argument, before those of the function.
     pub(super) fn dispatch_function(&mut self, signature: Ty, span: Span) -> FuncId {
-        if let Some(&known) = self.dispatches.known.get(&(signature, span)) {
+        if let Some(&known) = self.linking.dispatches.known.get(&(signature, span)) {
             return known;
         }
         let (ret, given) =
@@ -46,8 +73,8 @@ impl<'a> Checker<'a> {
         let name = format!("call of {}", self.types.display(signature));
         let function = self.add_made_function(name, Origin::Dispatch, params.into(), ret, span);
         self.number_handles();
-        self.dispatches.known.insert((signature, span), function);
-        self.dispatches.all.push((signature, function));
+        self.linking.dispatches.known.insert((signature, span), function);
+        self.linking.dispatches.all.push((signature, function));
         function
     }
 
@@ -59,8 +86,8 @@ impl<'a> Checker<'a> {
         ret: QualTy,
         span: Span,
     ) -> FuncId {
-        let scope: ScopeId = self.namespace_scope(NsId::GLOBAL);
-        self.add_function(FnInst {
+        let scope: ScopeId = self.scopes.namespace(NsId::GLOBAL);
+        self.functions.add(FnInst {
             name,
             origin,
             args: Rc::from([]),
@@ -79,15 +106,15 @@ impl<'a> Checker<'a> {
 
     /// Gives the program's own functions the numbers of their handles.
     pub(super) fn number_handles(&mut self) {
-        if std::mem::replace(&mut self.function_numbers.has_handles, true) {
+        if std::mem::replace(&mut self.linking.numbers.has_handles, true) {
             return;
         }
-        for handle in self.links.handles.iter().filter(|handle| handle.signature.is_none()) {
-            let entrance = self.links.entrances.iter().find(|entrance| entrance.name == handle.name);
+        for handle in self.linking.links.handles.iter().filter(|handle| handle.signature.is_none()) {
+            let entrance = self.linking.links.entrances.iter().find(|entrance| entrance.name == handle.name);
             if let Some(entrance) = entrance
                 && let Some(function) = self.kernel_function(entrance)
             {
-                self.function_numbers.insert(handle.number, function);
+                self.linking.numbers.insert(handle.number, function);
             }
         }
     }
@@ -95,37 +122,27 @@ impl<'a> Checker<'a> {
     /// Writes the code of all dispatches as far as their functions are known now.
     pub(super) fn write_dispatches(&mut self) {
         let mut next = 0;
-        while next < self.dispatches.all.len() {
-            let (signature, function) = self.dispatches.all[next];
+        while next < self.linking.dispatches.all.len() {
+            let (signature, function) = self.linking.dispatches.all[next];
             next += 1;
             let code = self.dispatch_code(signature, function);
-            self.fn_insts[function.0 as usize].hir = Some(Rc::new(code));
+            self.functions.inst_mut(function).hir = Some(Rc::new(code));
         }
-    }
-
-    /// How many functions and dispatches there are: where it does not change, nothing does.
-    pub(super) fn dispatch_size(&self) -> (usize, usize) {
-        (self.dispatches.all.len(), self.function_numbers.functions.len())
-    }
-
-    /// The n-th dispatch.
-    pub(super) fn dispatch(&self, n: usize) -> FuncId {
-        self.dispatches.all[n].1
     }
 
     /// The functions that a pointer of this type may name, with their numbers.
     fn candidates(&mut self, signature: Ty) -> Vec<(u32, FuncId)> {
         let mut found = Vec::new();
-        for (number, function) in self.function_numbers.functions.clone() {
-            let span = self.inst(function).span;
+        for (number, function) in self.linking.numbers.functions.clone() {
+            let span = self.functions.inst(function).span;
             if self.function_signature(function, span) == Some(signature) {
                 found.push((number, function));
             }
         }
         let key = self.signature_key(signature);
-        for (position, handle) in self.links.handles.iter().enumerate() {
+        for (position, handle) in self.linking.links.handles.iter().enumerate() {
             if handle.is_in_tables && handle.signature.as_ref() == Some(&key) {
-                let span = self.links.span;
+                let span = self.linking.links.span;
                 found.push((handle.number, self.linked_function(position, handle, signature, span)));
             }
         }
@@ -143,24 +160,24 @@ impl<'a> Checker<'a> {
         signature: Ty,
         span: Span,
     ) -> FuncId {
-        if let Some(&known) = self.dispatches.linked.get(&position) {
+        if let Some(&known) = self.linking.dispatches.linked.get(&position) {
             return known;
         }
         let (ret, params) =
             function_type(&self.types, signature).unwrap_or((QualTy::plain(Ty::VOID), Rc::from([])));
         let function = self.add_made_function(handle.name.clone(), Origin::Linked, params, ret, span);
         let code = self.linked_code(position, function);
-        self.fn_insts[function.0 as usize].hir = Some(Rc::new(code));
-        self.dispatches.linked.insert(position, function);
+        self.functions.inst_mut(function).hir = Some(Rc::new(code));
+        self.linking.dispatches.linked.insert(position, function);
         function
     }
 
     /// A function without code, of another library.
     pub(super) fn linked_code(&mut self, position: usize, function: FuncId) -> hir::Function {
         let (params, locals) = self.made_params(function);
-        let inst = self.inst(function);
+        let inst = self.functions.inst(function);
         let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
-        let ret = self.value_repr(ret);
+        let ret = self.values().value_repr(ret);
         let (body, linked) = (Block::default(), Some(position));
         hir::Function { name, params, ret, locals, body, fp: FpPragmas::default(), span, linked }
     }
@@ -168,9 +185,10 @@ impl<'a> Checker<'a> {
     /// The linked function that stands for a declaration without a definition, if there is one.
     pub(super) fn linked_declaration(&mut self, function: FuncId, name: &str, span: Span) -> Option<usize> {
         let is_wanted = |handle: &FunctionHandle| handle.signature.is_some() && handle.name == name;
-        let position = self.links.handles.iter().position(is_wanted)?;
+        let position = self.linking.links.handles.iter().position(is_wanted)?;
         let signature = self.function_signature(function, span)?;
-        let (own, given) = (self.signature_key(signature), self.links.handles[position].signature.clone()?);
+        let (own, given) =
+            (self.signature_key(signature), self.linking.links.handles[position].signature.clone()?);
         if own != given {
             let shown = |key: &str| key.split('#').next().unwrap_or_default().to_owned();
             let message = format!(
@@ -202,10 +220,11 @@ impl<'a> Checker<'a> {
 
     /// A made function's parameters as variables.
     fn made_params(&mut self, function: FuncId) -> (Vec<LocalId>, Vec<Local>) {
-        let (params, span) = (self.inst(function).params.clone(), self.inst(function).span);
+        let (params, span) =
+            (self.functions.inst(function).params.clone(), self.functions.inst(function).span);
         let mut locals = Vec::new();
         for &param in params.iter() {
-            locals.push(Local { name: Name::EMPTY, ty: self.value_repr(param), span });
+            locals.push(Local { name: Name::EMPTY, ty: self.values().value_repr(param), span });
         }
         ((0..locals.len() as u32).map(LocalId).collect(), locals)
     }
@@ -213,9 +232,9 @@ impl<'a> Checker<'a> {
     fn dispatch_code(&mut self, signature: Ty, dispatch: FuncId) -> hir::Function {
         let candidates = self.candidates(signature);
         let (params, mut locals) = self.made_params(dispatch);
-        let inst = self.inst(dispatch);
+        let inst = self.functions.inst(dispatch);
         let (name, span, ret) = (inst.name.clone(), inst.span, inst.ret.unwrap_or(QualTy::plain(Ty::VOID)));
-        let ret = self.value_repr(ret);
+        let ret = self.values().value_repr(ret);
         let load = |local: LocalId, ty: Ty| {
             let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
             Expr::value(ExprKind::Load(Box::new(place)), ty, span)
@@ -262,16 +281,12 @@ impl<'a> Checker<'a> {
         let element = Ty::scalar(ScalarTy::I8);
         let table = self.types.array(element, 0);
         let name = invalid_call(&self.types.display(signature));
-        let known = self.hir_globals.iter().position(|global| global.name == name);
-        let global = known.unwrap_or_else(|| {
-            self.hir_globals.push(hir::Global { name, ty: table, bytes: Vec::new(), span });
-            self.hir_globals.len() - 1
-        });
+        let global = self.data.named_global(name, table, span);
         let qual = QualTy { is_const: true, is_volatile: true, ..QualTy::in_space(table, Space::Constant) };
-        let place = Expr::place(ExprKind::Global(hir::GlobalId(global as u32)), qual, span);
+        let place = Expr::place(ExprKind::Global(global), qual, span);
         let pointer = self.types.pointer(qual.with_ty(element));
         let first = Expr::value(ExprKind::ArrayDecay(Box::new(place)), pointer, span);
-        let number = self.cast_value(CastKind::Convert, number, Ty::LONG, span);
+        let number = self.values().cast_value(CastKind::Convert, number, Ty::LONG, span);
         let at = Expr::value(ExprKind::PointerAdd(Box::new(first), Box::new(number)), pointer, span);
         let place = Expr::place(ExprKind::Deref(Box::new(at)), qual.with_ty(element), span);
         Expr::value(ExprKind::Load(Box::new(place)), element, span)

@@ -1,10 +1,12 @@
 //! Enumerations: the values of their enumerators and their underlying types.
 
-use super::checker::{Checker, LocalDecl, ScopeId, ScopeKind, address};
+use super::checker::{Checker, LocalDecl};
 use super::convert::promote;
+use super::evaluate::integer_of;
 use super::lookup::Found;
-use crate::ast;
-use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind};
+use super::scopes::{ScopeId, ScopeKind};
+use crate::ast::{self, NodeId};
+use crate::hir::{ConstValue, EnumId, EnumInfo, ScalarTy, Ty, TyKind, Types};
 use crate::token::Name;
 use rustc_hash::FxHashMap;
 
@@ -20,11 +22,65 @@ pub(super) struct EnumInst<'a> {
     pub(super) is_complete: bool,
 }
 
+/// The enumerations of one check.
+#[derive(Debug, Default)]
+pub(super) struct Enums<'a> {
+    types: FxHashMap<(NodeId, ScopeId), Ty>,
+    /// By [`EnumId`].
+    insts: Vec<EnumInst<'a>>,
+}
+
+impl<'a> Enums<'a> {
+    pub(super) fn get(&self, id: EnumId) -> &EnumInst<'a> {
+        &self.insts[id.0 as usize]
+    }
+
+    fn get_mut(&mut self, id: EnumId) -> &mut EnumInst<'a> {
+        &mut self.insts[id.0 as usize]
+    }
+
+    /// The value of an enumerator without an initialiser, in the type of the one before it or, if that does
+    /// not hold the value, in a larger one.
+    fn next_enumerator(&self, types: &Types, id: EnumId) -> (i128, Ty) {
+        let Some(&(last, ty)) = self.get(id).values.last() else { return (0, Ty::INT) };
+        let next = last.saturating_add(1);
+        let fits = types.scalar_repr(ty).is_some_and(|scalar| holds(scalar, next));
+        (next, if fits { ty } else { Ty::scalar(representation([next]).1) })
+    }
+
+    fn enumerator_of(&self, types: &Types, ty: Ty, n: usize) -> Option<Found<'a>> {
+        let id = types.as_enum(ty)?;
+        let inst = self.get(id);
+        let (value, own) = *inst.values.get(n)?;
+        let shown = if inst.is_complete { ty } else { own };
+        let repr = types.scalar_repr(shown)?;
+        let bits = value as u64 & anymetal_ir::eval::mask(repr.into());
+        Some(Found::Enumerator(shown, ConstValue::Scalar(bits)))
+    }
+
+    /// The first enumerator with that value of an enumeration.
+    pub(super) fn enumerator_name(&self, types: &Types, ty: Ty, value: &ConstValue) -> Option<Name> {
+        let id = types.as_enum(ty)?;
+        let value = integer_of(types, ty, value)?;
+        let inst = self.get(id);
+        let n = inst.values.iter().position(|&(known, _)| known == value)?;
+        inst.ast.enumerators.iter().flatten().nth(n).map(|enumerator| enumerator.name)
+    }
+
+    /// The enumerator of that name, for `E::name`.
+    pub(super) fn enumerator_by_name(&self, types: &Types, ty: Ty, name: Name) -> Option<Found<'a>> {
+        let id = types.as_enum(ty)?;
+        let ast = self.get(id).ast;
+        let n = ast.enumerators.iter().flatten().position(|enumerator| enumerator.name == name)?;
+        self.enumerator_of(types, ty, n)
+    }
+}
+
 impl<'a> Checker<'a> {
     /// The type of an enumeration.
     pub(super) fn enum_ty(&mut self, ast: &'a ast::Enum, scope: ScopeId) -> Ty {
-        let key = (address(ast), scope);
-        if let Some(&ty) = self.enum_tys.get(&key) {
+        let key = (ast.id, scope);
+        if let Some(&ty) = self.enums.types.get(&key) {
             return ty;
         }
         let id = EnumId(self.types.enums.len() as u32);
@@ -51,22 +107,22 @@ impl<'a> Checker<'a> {
         let is_fixed = fixed.is_some();
         self.types.enums.push(EnumInfo { name, underlying, is_fixed, promoted, is_scoped: ast.is_scoped });
         let ty = self.types.intern(TyKind::Enum(id));
-        self.enum_tys.insert(key, ty);
-        self.enum_insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
+        self.enums.types.insert(key, ty);
+        self.enums.insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
         self.evaluate_enumerators(id, scope);
         if !is_fixed {
             let info = &mut self.types.enums[id.0 as usize];
-            let values = self.enum_insts[id.0 as usize].values.iter().map(|&(value, _)| value);
+            let values = self.enums.get(id).values.iter().map(|&(value, _)| value);
             (info.underlying, info.promoted) = representation(values);
         }
-        self.enum_insts[id.0 as usize].is_complete = true;
+        self.enums.get_mut(id).is_complete = true;
         ty
     }
 
     fn evaluate_enumerators(&mut self, id: EnumId, scope: ScopeId) {
-        let ast = self.enum_insts[id.0 as usize].ast;
+        let ast = self.enums.get(id).ast;
         // Each is a name of those after it, wherever the enumeration is declared.
-        let scope = self.add_scope(Some(scope), ScopeKind::Block(FxHashMap::default()));
+        let scope = self.scopes.add(scope, ScopeKind::Block(FxHashMap::default()));
         for enumerator in ast.enumerators.iter().flatten() {
             let written = enumerator.value.as_ref().and_then(|expr| {
                 self.in_scope(scope, |s| {
@@ -76,10 +132,10 @@ impl<'a> Checker<'a> {
                     if ty.is_error() { None } else { s.constant_integer(value).map(|n| (n, ty)) }
                 })
             });
-            let (value, ty) = written.unwrap_or_else(|| self.next_enumerator(id));
+            let (value, ty) = written.unwrap_or_else(|| self.enums.next_enumerator(&self.types, id));
             let info = self.types.enumeration(id);
             let ty = if info.is_fixed { Ty::scalar(info.underlying) } else { ty };
-            self.enum_insts[id.0 as usize].values.push((value, ty));
+            self.enums.get_mut(id).values.push((value, ty));
             let scalar = self.types.scalar_repr(ty).expect("an enumerator's type is an integer's");
             let bits = value as u64 & anymetal_ir::eval::mask(scalar.into());
             let known = LocalDecl::Enumerator(ty, ConstValue::Scalar(bits));
@@ -87,47 +143,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The value of an enumerator without an initialiser, in the type of the one before it or, if that does
-    /// not hold the value, in a larger one.
-    fn next_enumerator(&self, id: EnumId) -> (i128, Ty) {
-        let Some(&(last, ty)) = self.enum_insts[id.0 as usize].values.last() else { return (0, Ty::INT) };
-        let next = last.saturating_add(1);
-        let fits = self.types.scalar_repr(ty).is_some_and(|scalar| holds(scalar, next));
-        (next, if fits { ty } else { Ty::scalar(representation([next]).1) })
-    }
-
     /// The n-th enumerator. While the enumeration is being evaluated, those before the current one are
     /// plain integers.
     pub(super) fn enumerator(&mut self, ast: &'a ast::Enum, scope: ScopeId, n: u32) -> Found<'a> {
         let ty = self.enum_ty(ast, scope);
-        self.enumerator_of(ty, n as usize).unwrap_or(Found::Error)
-    }
-
-    fn enumerator_of(&mut self, ty: Ty, n: usize) -> Option<Found<'a>> {
-        let id = self.types.as_enum(ty)?;
-        let inst = &self.enum_insts[id.0 as usize];
-        let (value, own) = *inst.values.get(n)?;
-        let shown = if inst.is_complete { ty } else { own };
-        let repr = self.types.scalar_repr(shown)?;
-        let bits = value as u64 & anymetal_ir::eval::mask(repr.into());
-        Some(Found::Enumerator(shown, ConstValue::Scalar(bits)))
-    }
-
-    /// The first enumerator with that value of an enumeration.
-    pub(super) fn enumerator_name(&self, ty: Ty, value: &ConstValue) -> Option<Name> {
-        let id = self.types.as_enum(ty)?;
-        let value = self.integer_of(ty, value)?;
-        let inst = &self.enum_insts[id.0 as usize];
-        let n = inst.values.iter().position(|&(known, _)| known == value)?;
-        inst.ast.enumerators.iter().flatten().nth(n).map(|enumerator| enumerator.name)
-    }
-
-    /// The enumerator of that name, for `E::name`.
-    pub(super) fn enumerator_by_name(&mut self, ty: Ty, name: Name) -> Option<Found<'a>> {
-        let id = self.types.as_enum(ty)?;
-        let ast = self.enum_insts[id.0 as usize].ast;
-        let n = ast.enumerators.iter().flatten().position(|enumerator| enumerator.name == name)?;
-        self.enumerator_of(ty, n)
+        self.enums.enumerator_of(&self.types, ty, n as usize).unwrap_or(Found::Error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Constant evaluation: the door to the machine in [`machine`], and constants as bytes.
+//! Constant evaluation: the entrance to the machine in [`machine`], and constants as bytes.
 
 mod arithmetic;
 mod builtin;
@@ -14,6 +14,7 @@ use crate::hir::{
 };
 use anymetal_diagnostics::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
+use machine::{Facts, Fail, Machine};
 
 /// Why an expression has no constant value.
 #[derive(Clone, Debug)]
@@ -22,13 +23,54 @@ pub(super) struct NotConstant {
     pub(super) message: String,
 }
 
+impl NotConstant {
+    fn new(span: Span, message: &str) -> Self {
+        Self { span, message: message.to_owned() }
+    }
+}
+
+/// The most steps that one evaluation may repeat, each time after it found a function that was not checked.
+const MAX_REPEATED_STEPS: u64 = 4 * machine::MAX_CONSTANT_STEPS;
+
 impl<'a> Checker<'a> {
     /// The value of an expression, if it is constant.
     pub(super) fn evaluate(&mut self, expr: &Expr) -> Result<ConstValue, NotConstant> {
         if let ExprKind::Const(value) = &expr.kind {
             return Ok(value.clone());
         }
-        machine::Machine::new(self).run(expr)
+        let mut repeated = 0;
+        loop {
+            let before = self.limits.constant_steps;
+            match self.machine().run(expr) {
+                Ok(value) => return Ok(value),
+                Err(Fail::NotConstant(problem)) => return Err(problem),
+                Err(Fail::TooDeep(span)) => {
+                    self.limits.report_too_deep(span, &mut self.diagnostics);
+                    return Err(NotConstant::new(span, "constant evaluation nests too deeply"));
+                }
+                Err(Fail::NeedsBody(func)) => {
+                    // Repeated steps have a separate limit.
+                    repeated += self.limits.constant_steps - before;
+                    self.limits.constant_steps = before;
+                    if repeated > MAX_REPEATED_STEPS {
+                        return Err(NotConstant::new(expr.span, "constant evaluation takes too many steps"));
+                    }
+                    self.ensure_body(func);
+                }
+            }
+        }
+    }
+
+    fn machine(&mut self) -> Machine<'_, 'a> {
+        let facts = Facts {
+            functions: &self.functions,
+            numbers: &self.linking.numbers,
+            data: &self.data,
+            function: &self.function,
+            constants: &self.local_constants,
+            diagnostics: &self.diagnostics,
+        };
+        Machine::new(facts, &mut self.types, &mut self.limits)
     }
 
     pub(super) fn report_not_constant(
@@ -47,7 +89,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         let span = expr.span;
-        let value = self.whole_value(expr);
+        let value = self.values().whole_value(expr);
         match self.evaluate(&value) {
             Ok(value) => Some(value),
             Err(problem) => {
@@ -71,7 +113,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         let value = self.constant(expr)?;
-        self.integer_of(ty, &value)
+        integer_of(&self.types, ty, &value)
     }
 
     /// The value of a constant expression converted to a type; reported if it is none.
@@ -87,17 +129,6 @@ impl<'a> Checker<'a> {
         value.as_scalar().map(|bits| bits != 0)
     }
 
-    /// An integral constant as a number.
-    pub(super) fn integer_of(&self, ty: Ty, value: &ConstValue) -> Option<i128> {
-        let scalar = self.types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
-        let bits = value.as_scalar()?;
-        Some(if scalar.is_signed() {
-            i128::from(eval::sign_extend(scalar.into(), bits))
-        } else {
-            i128::from(bits)
-        })
-    }
-
     /// `static_assert(cond, "message")`.
     pub(super) fn static_assert(
         &mut self,
@@ -111,9 +142,25 @@ impl<'a> Checker<'a> {
         }
         if self.constant_condition(value) == Some(false) {
             let text = message.map_or_else(String::new, |text| format!(": {text}"));
-            self.error_of_caller("static-assert", span, format!("static assertion failed{text}"));
+            self.diagnostics.error_of_caller(
+                self.table,
+                "static-assert",
+                span,
+                format!("static assertion failed{text}"),
+            );
         }
     }
+}
+
+/// An integral constant as a number.
+pub(super) fn integer_of(types: &Types, ty: Ty, value: &ConstValue) -> Option<i128> {
+    let scalar = types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
+    let bits = value.as_scalar()?;
+    Some(if scalar.is_signed() {
+        i128::from(eval::sign_extend(scalar.into(), bits))
+    } else {
+        i128::from(bits)
+    })
 }
 
 /// The IR's operation for arithmetic on a scalar type.

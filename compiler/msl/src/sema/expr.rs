@@ -6,10 +6,10 @@ use super::lookup::Found;
 use super::path::{Miss, Target};
 use super::{spelling, walk};
 use crate::ast::{self, ExprKind as Ast};
-use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::FloatSuffix;
 use anymetal_diagnostics::Span;
-use anymetal_ir::{Scalar, Space, eval};
+use anymetal_ir::Scalar;
 
 impl<'a> Checker<'a> {
     /// Checks an expression. After an error the result is poison.
@@ -173,11 +173,11 @@ impl<'a> Checker<'a> {
 
     /// A member named without an object: fine in `decltype` and `sizeof`.
     fn field_without_object(&mut self, record: crate::hir::RecordId, found: Found<'a>, span: Span) -> Expr {
-        if self.unevaluated == 0 {
+        if self.function.unevaluated == 0 {
             self.error("no-object", span, "a data member cannot be used without an object");
             return self.poison(span);
         }
-        let ty = QualTy::plain(self.record_inst(record).ty);
+        let ty = QualTy::plain(self.records.get(record).ty);
         let object = Expr::place(ExprKind::Undef, ty, span);
         self.member_value(object, found, span)
     }
@@ -185,14 +185,14 @@ impl<'a> Checker<'a> {
     pub(super) fn local_value(&mut self, decl: &LocalDecl, span: Span) -> Expr {
         match decl {
             LocalDecl::Variable { local, ty, function } => {
-                if *function != self.function.serial && self.unevaluated == 0 {
-                    if let Some(value) = self.local_constants.get(&(*function, *local)).cloned() {
+                if *function != self.function.serial && self.function.unevaluated == 0 {
+                    if let Some(value) = self.local_constants.get(*function, *local).cloned() {
                         return self.constant_expr(ty.ty, value, span);
                     }
                     self.report_not_captured(span);
                     return self.poison(span);
                 }
-                self.variable_place(*local, *ty, span)
+                self.values().variable_place(*local, *ty, span)
             }
             LocalDecl::Capture { field, record, ty } => {
                 match self.capture_value(*record, *field, *ty, span) {
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
             LocalDecl::Global(global) => self.global_value(*global, span),
             LocalDecl::Enumerator(ty, value) => Expr::value(ExprKind::Const(value.clone()), *ty, span),
             LocalDecl::Binding { element, function } => {
-                if *function != self.function.serial && self.unevaluated == 0 {
+                if *function != self.function.serial && self.function.unevaluated == 0 {
                     self.error("not-captured", span, "a structured binding cannot be captured by a lambda");
                     return self.poison(span);
                 }
@@ -218,22 +218,6 @@ impl<'a> Checker<'a> {
                 self.error("unexpanded-pack", span, "a parameter pack must be expanded with `...`");
                 self.poison(span)
             }
-        }
-    }
-
-    /// A variable as a place; one of reference type is what its pointer points to.
-    pub(super) fn variable_place(&mut self, local: LocalId, ty: QualTy, span: Span) -> Expr {
-        match self.types.referent(ty.ty) {
-            Some(to) => {
-                let pointer = QualTy::plain(self.types.pointer(to));
-                let place = Expr::place(ExprKind::Local(local), pointer, span);
-                if self.types.pointed_function(pointer.ty).is_some() {
-                    return Expr::value(ExprKind::Load(Box::new(place)), pointer.ty, span);
-                }
-                let pointer = Expr::value(ExprKind::Load(Box::new(place)), pointer.ty, span);
-                Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
-            }
-            None => Expr::place(ExprKind::Local(local), QualTy { space: Space::Thread, ..ty }, span),
         }
     }
 
@@ -282,51 +266,8 @@ impl<'a> Checker<'a> {
 
     /// Poison.
     pub(super) fn poison(&mut self, span: Span) -> Expr {
-        self.note_poison(span);
+        self.diagnostics.note_poison(span);
         Expr::value(ExprKind::Error, Ty::ERROR, span)
-    }
-
-    /// The value of an expression: loads places, decays arrays.
-    pub(super) fn rvalue(&mut self, expr: Expr) -> Expr {
-        if !expr.is_place || expr.ty.ty.is_error() {
-            return expr;
-        }
-        let span = expr.span;
-        if let Some((elem, _)) = self.types.as_array(expr.ty.ty) {
-            let pointer = self.types.pointer(expr.ty.with_ty(elem));
-            return Expr::value(ExprKind::ArrayDecay(Box::new(expr)), pointer, span);
-        }
-        let ty = expr.ty.ty;
-        if let Some(value) = self.known_value(&expr) {
-            return Expr::value(ExprKind::Const(value), ty, span);
-        }
-        Expr::value(ExprKind::Load(Box::new(expr)), ty, span)
-    }
-
-    /// The value of an array or anything else as a whole, without decay.
-    pub(super) fn whole_value(&mut self, expr: Expr) -> Expr {
-        if expr.is_place && self.types.as_array(expr.ty.ty).is_some() {
-            let (ty, span) = (expr.ty.ty, expr.span);
-            return Expr::value(ExprKind::Load(Box::new(expr)), ty, span);
-        }
-        self.rvalue(expr)
-    }
-
-    /// The constant that a place is known to hold, for scalars and vectors.
-    fn known_value(&self, expr: &Expr) -> Option<ConstValue> {
-        match expr.kind {
-            ExprKind::Local(local) => self
-                .local_constants
-                .get(&(self.function.serial, local))
-                .filter(|value| !matches!(value, ConstValue::Bytes(_)))
-                .cloned(),
-            ExprKind::Global(global) => {
-                let global = &self.hir_globals[global.0 as usize];
-                super::evaluate::value_from_bytes(&self.types, global.ty, &global.bytes)
-                    .filter(|value| !matches!(value, ConstValue::Bytes(_)))
-            }
-            _ => None,
-        }
     }
 
     /// A value as a place: a temporary.
@@ -336,39 +277,6 @@ impl<'a> Checker<'a> {
         }
         let (ty, span) = (value.ty.ty, value.span);
         Expr::place(ExprKind::Materialize(Box::new(value)), QualTy::plain(ty), span)
-    }
-
-    /// A conversion node, folded when the operand is a scalar constant.
-    pub(super) fn cast_value(&mut self, kind: CastKind, value: Expr, to: Ty, span: Span) -> Expr {
-        if value.ty.ty == to && kind != CastKind::ToVoid {
-            return value;
-        }
-        if kind == CastKind::Convert
-            && let ExprKind::Const(ConstValue::Scalar(bits)) = value.kind
-            && let (Some(from), Some(target)) =
-                (self.types.scalar_repr(value.ty.ty), self.types.scalar_repr(to))
-        {
-            let bits = super::evaluate::convert_scalar(from, target, bits);
-            return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), to, span);
-        }
-        Expr::value(ExprKind::Cast(kind, Box::new(value)), to, span)
-    }
-
-    /// Arithmetic on values of one type, folded for scalar constants.
-    pub(super) fn binary_value(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
-        let ty = a.ty.ty;
-        if let (ExprKind::Const(ConstValue::Scalar(x)), ExprKind::Const(ConstValue::Scalar(y))) =
-            (&a.kind, &b.kind)
-            && let Some(scalar) = self.types.as_scalar(ty)
-        {
-            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem) && scalar.is_integral() && *y == 0;
-            if !by_zero {
-                let ir = super::evaluate::ir_binary(op, scalar);
-                let bits = eval::eval_binary(ir, scalar.into(), *x, *y);
-                return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span);
-            }
-        }
-        Expr::value(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
     }
 
     /// Converts to `bool` for a condition.

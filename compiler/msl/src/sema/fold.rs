@@ -10,8 +10,8 @@ use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn fold_expr(&mut self, fold: &'a Fold, span: Span) -> Expr {
-        let of_left = fold.left.as_ref().and_then(|left| self.pack_length_of_expr(left));
-        let of_right = fold.right.as_ref().and_then(|right| self.pack_length_of_expr(right));
+        let of_left = fold.left.as_ref().and_then(|left| self.scopes.pack_length_of_expr(left));
+        let of_right = fold.right.as_ref().and_then(|right| self.scopes.pack_length_of_expr(right));
         let (pack, count, init, is_right) = match (&fold.left, &fold.right, of_left, of_right) {
             (_, _, Some(_), Some(_)) => {
                 self.error("fold-operand", span, "only one operand of a fold expression may be a pack");
@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
         } else if let Some(init) = init {
             operands.insert(0, self.expr(init));
         }
-        if self.gave_up {
+        if self.diagnostics.gave_up() {
             return self.poison(span);
         }
         self.combine(fold.op, operands, is_right, span)
@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         let mut operands = Vec::with_capacity(count);
         for n in 0..count {
             operands.push(self.with_pack_index(n, |s| s.expr(pack)));
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 break;
             }
         }

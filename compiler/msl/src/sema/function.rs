@@ -7,16 +7,21 @@
 
 mod body;
 mod definition;
+mod registry;
 mod signature;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, Trace, address};
+use super::checker::{Checker, FnDeclId, TArg};
+use super::diagnostics::Trace;
 use super::init::Synthesised;
 use super::pattern::Pat;
+use super::scopes::ScopeId;
 use super::spelling;
 use crate::ast::{self, TemplateParams, TypeKind};
 use crate::hir::{self, FuncId, QualTy, RecordId, Ty, TyKind};
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
+
+pub(super) use registry::Functions;
 
 /// A declared function.
 #[derive(Debug)]
@@ -92,52 +97,20 @@ pub(super) struct Definition<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// The declaration's identity in this check.
-    pub(super) fn fn_decl(
-        &mut self,
-        ast: &'a ast::Function,
-        template: Option<&'a TemplateParams>,
-        scope: ScopeId,
-        owner: Option<RecordId>,
-    ) -> FnDeclId {
-        let key = (address(ast), scope);
-        if let Some(&id) = self.fn_decl_ids.get(&key) {
-            return id;
-        }
-        let id = FnDeclId(self.fn_decls.len() as u32);
-        self.fn_decls.push(FnDecl { ast, template, scope, owner, patterns: None });
-        self.fn_decl_ids.insert(key, id);
-        id
-    }
-
-    pub(super) fn decl(&self, id: FnDeclId) -> &FnDecl<'a> {
-        &self.fn_decls[id.0 as usize]
-    }
-
     /// Whether declarations with these parameters declare one function: qualifiers of a parameter itself are
     /// its body's own matter.
     pub(super) fn are_same_params(a: &[QualTy], b: &[QualTy]) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.unqualified() == b.unqualified())
     }
 
-    pub(super) fn inst(&self, id: FuncId) -> &FnInst<'a> {
-        &self.fn_insts[id.0 as usize]
-    }
-
     /// The name for messages.
     fn decl_name(&self, id: FnDeclId) -> String {
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let name = spelling::function(&decl.ast.name);
         match decl.owner {
             Some(owner) => format!("{}::{name}", self.types.record(owner).name),
             None => name,
         }
-    }
-
-    /// Whether calls need an object.
-    pub(super) fn needs_object(&self, id: FnDeclId) -> bool {
-        let decl = self.decl(id);
-        decl.owner.is_some() && !decl.ast.specifiers.is_static
     }
 
     /// The function with these template arguments; its signature is checked here (and fails, reported,
@@ -148,14 +121,13 @@ impl<'a> Checker<'a> {
         args: Rc<[TArg]>,
         span: Span,
     ) -> Option<FuncId> {
-        let key = (id, args.clone());
-        if let Some(&known) = self.fn_inst_ids.get(&key) {
+        if let Some(known) = self.functions.instance(id, &args) {
             return Some(known);
         }
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let (ast, template, outer) = (decl.ast, decl.template, decl.scope);
         let scope = match template {
-            Some(template) => self.template_scope(&template.params, &args, outer),
+            Some(template) => self.scopes.template_scope(&template.params, &args, outer),
             None => outer,
         };
         let (params, ret) = match template {
@@ -171,13 +143,13 @@ impl<'a> Checker<'a> {
             name = format!("{name}<{}>", self.show_args(&args));
         }
         let trace = match template {
-            Some(_) => self.trace_with(self.instantiation_text(id, &args), span),
+            Some(_) => self.diagnostics.trace_with(self.instantiation_text(id, &args), span),
             None => self.trace_of_member(id, span),
         };
-        let func = self.add_function(FnInst {
+        let func = self.functions.add(FnInst {
             name,
             origin: Origin::Decl(id),
-            args,
+            args: args.clone(),
             scope,
             params,
             ret,
@@ -189,21 +161,16 @@ impl<'a> Checker<'a> {
             requested: span,
             definition: None,
         });
-        self.fn_inst_ids.insert(key, func);
+        self.functions.set_instance(id, args, func);
         Some(func)
-    }
-
-    pub(super) fn add_function(&mut self, inst: FnInst<'a>) -> FuncId {
-        self.fn_insts.push(inst);
-        FuncId(self.fn_insts.len() as u32 - 1)
     }
 
     /// The trace of a member function of an instantiated class.
     fn trace_of_member(&self, id: FnDeclId, span: Span) -> Option<Rc<Trace>> {
-        let owner = self.decl(id).owner?;
-        self.record_inst(owner).template.as_ref()?;
+        let owner = self.functions.decl(id).owner?;
+        self.records.get(owner).template.as_ref()?;
         let text = format!("in instantiation of member function `{}` requested here", self.decl_name(id));
-        self.trace_of_later(text, span)
+        self.diagnostics.trace_of_later(text, span)
     }
 
     fn instantiation_text(&self, id: FnDeclId, args: &[TArg]) -> String {

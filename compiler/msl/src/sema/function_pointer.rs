@@ -48,12 +48,12 @@ impl<'a> Checker<'a> {
     pub(super) fn function_pointer(&mut self, function: FuncId, span: Span) -> Expr {
         let Some(signature) = self.function_signature(function, span) else { return self.poison(span) };
         self.number_handles();
-        let number = match self.function_numbers.numbers.get(&function) {
+        let number = match self.linking.numbers.numbers.get(&function) {
             Some(&number) => number,
             None => {
-                let number = self.function_numbers.next;
-                self.function_numbers.next += 1;
-                self.function_numbers.insert(number, function);
+                let number = self.linking.numbers.next;
+                self.linking.numbers.next += 1;
+                self.linking.numbers.insert(number, function);
                 number
             }
         };
@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
 
     /// The function type of a function.
     pub(super) fn function_signature(&mut self, function: FuncId, span: Span) -> Option<Ty> {
-        let params = self.inst(function).params.iter().copied().collect();
+        let params = self.functions.inst(function).params.iter().copied().collect();
         let ret = self.return_type(function, span);
         (!ret.ty.is_error()).then(|| self.types.intern(TyKind::Function { ret, params }))
     }
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
         args: Option<&'a [TemplateArg]>,
         span: Span,
     ) -> Expr {
-        if decls.iter().any(|&decl| self.needs_object(decl)) {
+        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
             self.error("function-pointer", span, "there are no pointers to methods: call it with an object");
             return self.poison(span);
         }
@@ -93,11 +93,11 @@ impl<'a> Checker<'a> {
         to: QualTy,
         span: Span,
     ) -> Expr {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         match self.function_for_type(decls, args, to.ty, span) {
             Some(function) => self.function_pointer(function, span),
             None => {
-                if self.sink.error_count() == errors {
+                if self.diagnostics.error_count() == errors {
                     let message = format!("no function of this name has type `{}`", self.show(to));
                     self.error("no-matching-function", span, message);
                 }
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         (decls, args, span): (&Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
         deduced: &mut Deduced,
     ) -> bool {
-        if decls.iter().any(|&decl| self.needs_object(decl)) {
+        if decls.iter().any(|&decl| self.functions.needs_object(decl)) {
             return false;
         }
         let only = self.quietly(|s| s.function_without_call(decls, args, span)).ok().flatten();
@@ -135,9 +135,9 @@ impl<'a> Checker<'a> {
 
     /// A call through a pointer. Of a known function it is a plain call.
     pub(super) fn call_pointer(&mut self, pointer: Expr, args: Vec<Arg<'a>>, span: Span) -> Expr {
-        let pointer = self.rvalue(pointer);
+        let pointer = self.values().rvalue(pointer);
         if let ExprKind::Const(ConstValue::Scalar(number)) = pointer.kind
-            && let Some(function) = self.function_numbers.function(number)
+            && let Some(function) = self.linking.numbers.function(number)
         {
             return self.call_known(function, None, args, span);
         }

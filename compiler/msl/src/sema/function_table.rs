@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
     /// The type of the pointers that a table gives.
     fn table_pointer(&mut self, table: Ty, span: Span) -> Option<Ty> {
         let record = self.types.as_record(table)?;
-        let signature = match self.record_inst(record).args.first() {
+        let signature = match self.records.get(record).args.first() {
             Some(TArg::Type(ty)) => *ty,
             _ => return None,
         };
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
     pub(super) fn function_of_table(&mut self, table: Expr, index: &'a ast::Expr, span: Span) -> Expr {
         let index = self.expr(index);
         let index = self.builtin_operand(index);
-        let index = self.rvalue(index);
+        let index = self.values().rvalue(index);
         if index.ty.ty.is_error() {
             return index;
         }
@@ -51,20 +51,20 @@ impl<'a> Checker<'a> {
         let Some(pointer) = self.table_pointer(table.ty.ty, span) else { return self.poison(span) };
         let entry = self.table_entry(table, index, span);
         // The number is the low half.
-        let number = self.cast_value(CastKind::Convert, entry, Ty::UINT, span);
-        let number = self.cast_value(CastKind::Convert, number, Ty::ULONG, span);
-        self.cast_value(CastKind::Bitcast, number, pointer, span)
+        let number = self.values().cast_value(CastKind::Convert, entry, Ty::UINT, span);
+        let number = self.values().cast_value(CastKind::Convert, number, Ty::ULONG, span);
+        self.values().cast_value(CastKind::Bitcast, number, pointer, span)
     }
 
     /// The entry of a table, an unsigned integer of 64 bits.
     fn table_entry(&mut self, table: Expr, index: Expr, span: Span) -> Expr {
         let place = self.materialize(table);
         let Some(record) = self.types.as_record(place.ty.ty) else { return self.poison(span) };
-        let entries = self.raw_field(place, record, 0, span);
-        let entries = self.rvalue(entries);
+        let entries = self.values().raw_field(place, record, 0, span);
+        let entries = self.values().rvalue(entries);
         let Some(element) = self.types.pointee(entries.ty.ty) else { return self.poison(span) };
         let ty = entries.ty.ty;
-        let index = self.cast_value(CastKind::Convert, index, Ty::LONG, span);
+        let index = self.values().cast_value(CastKind::Convert, index, Ty::LONG, span);
         let at = Expr::value(ExprKind::PointerAdd(Box::new(entries), Box::new(index)), ty, span);
         let entry = Expr::place(ExprKind::Deref(Box::new(at)), element, span);
         Expr::value(ExprKind::Load(Box::new(entry)), element.ty, span)

@@ -8,7 +8,8 @@ mod params;
 mod resources;
 mod stage_in;
 
-use super::checker::{Checker, FnDeclId, ScopeId};
+use super::checker::{Checker, FnDeclId};
+use super::scopes::ScopeId;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
 use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, GRID_SIZE, Ty};
@@ -183,10 +184,10 @@ pub(super) fn global_thread_attribute(attribute: &ast::Attribute) -> Option<(Que
 impl<'a> Checker<'a> {
     /// The name by which the host and other libraries know a visible function.
     pub(super) fn visible_name(&mut self, func: FuncId, decl: FnDeclId) -> Option<String> {
-        if !is_visible(&self.decl(decl).ast.attributes) {
+        if !is_visible(&self.functions.decl(decl).ast.attributes) {
             return None;
         }
-        let declared = self.links.entrances;
+        let declared = self.linking.links.entrances;
         for entrance in declared.iter().filter(|entrance| entrance.kind != EntranceKind::Kernel) {
             if self.quietly(|s| s.kernel_function(entrance)).ok().flatten() == Some(func) {
                 return Some(entrance.name.clone());
@@ -225,9 +226,10 @@ impl<'a> Checker<'a> {
 
     /// An attribute of a kernel's function, and the scope of its arguments.
     fn kernel_attribute(&self, func: FuncId, name: Name) -> Option<(&'a ast::Attribute, ScopeId)> {
-        let decl = self.inst(func).origin.decl()?;
-        let attribute = self.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
-        Some((attribute, self.inst(func).scope))
+        let decl = self.functions.inst(func).origin.decl()?;
+        let attribute =
+            self.functions.decl(decl).ast.attributes.iter().find(|attribute| attribute.name == name)?;
+        Some((attribute, self.functions.inst(func).scope))
     }
 
     /// A number of threads of a threadgroup, as a constant expression.
@@ -248,7 +250,7 @@ impl<'a> Checker<'a> {
 
     /// A kernel returns nothing.
     pub(super) fn check_kernel_result(&mut self, func: FuncId, span: Span) {
-        if self.inst(func).ret.is_some_and(|ret| ret.ty != Ty::VOID) {
+        if self.functions.inst(func).ret.is_some_and(|ret| ret.ty != Ty::VOID) {
             self.error("kernel-result", span, "a kernel must return `void`");
         }
     }

@@ -5,9 +5,10 @@
 //! are looked up in the scopes around the lambda, captures first.
 
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind};
+use super::checker::{Checker, LocalDecl};
 use super::lookup::Found;
-use super::record::RecordState;
+use super::record::{Member, NamedRecord, RecordState};
+use super::scopes::ScopeKind;
 use crate::ast::{
     self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
     TemplateParamKind, TemplateParams, TypeKind,
@@ -31,7 +32,15 @@ struct Capture {
 impl<'a> Checker<'a> {
     pub(super) fn lambda_expr(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
         let captures = self.captures_of(lambda, span);
-        let record = self.new_record("(lambda)".to_owned(), false, None, None, Rc::from([]), self.scope);
+        let closure = NamedRecord {
+            name: "(lambda)".to_owned(),
+            is_union: false,
+            ast: None,
+            template: None,
+            args: Rc::from([]),
+            scope: self.scopes.current(),
+        };
+        let record = self.records.add(&mut self.types, closure);
         let mut fields = Vec::new();
         let mut names = FxHashMap::default();
         let mut values = Vec::new();
@@ -51,31 +60,28 @@ impl<'a> Checker<'a> {
         let layout = self.types.lay_out(&mut fields, &[], &[], false, 1);
         self.types.set_layout(record, fields, layout);
         self.types.records[record.0 as usize].is_complete = true;
-        let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        let captured = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
         let call = self.call_operator(lambda, span);
         let (function, template) = call;
-        let decl = self.fn_decl(function, template, captured, Some(record));
-        let inst = &mut self.records[record.0 as usize];
+        let decl = self.functions.declare(function, template, captured, Some(record));
+        let inst = self.records.get_mut(record);
         inst.state = RecordState::Complete;
         inst.lambda = Some(lambda);
         inst.scope = captured;
-        let key = self.names.call_operator;
-        self.records[record.0 as usize].members.insert(key, vec![super::record::Member::Method(decl)]);
-        let ty = self.records[record.0 as usize].ty;
+        inst.members.insert(self.names.call_operator, vec![Member::Method(decl)]);
+        let ty = inst.ty;
         Expr::value(ExprKind::Struct(values), ty, span)
     }
 
     /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
     ///
-    /// The tree is made once per lambda and lives as long as the process, like the names: the number of
-    /// lambdas a program writes bounds it.
+    /// The tree is made once per lambda.
     fn call_operator(
         &mut self,
         lambda: &'a ast::Lambda,
         span: Span,
     ) -> (&'a ast::Function, Option<&'a TemplateParams>) {
-        let key = super::checker::address(lambda);
-        if let Some(&known) = self.lambda_functions.get(&key) {
+        if let Some(known) = self.made.lambda(lambda.id) {
             return known;
         }
         let mut params = lambda.params.clone();
@@ -93,6 +99,8 @@ impl<'a> Checker<'a> {
         }
         let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
         let function = ast::Function {
+            // There is one for each lambda, which is a node of another kind.
+            id: lambda.id,
             name: FunctionName::Operator(OperatorName::Call),
             scope: None,
             specialisation: None,
@@ -109,9 +117,7 @@ impl<'a> Checker<'a> {
             span,
         };
         let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
-        let made = self.arena.keep(function, template);
-        self.lambda_functions.insert(key, made);
-        made
+        self.made.add_lambda(lambda.id, function, template)
     }
 
     fn captures_of(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
@@ -162,7 +168,7 @@ impl<'a> Checker<'a> {
     /// A number that is known needs no capture, and stays a constant inside.
     fn is_constant(&self, decl: &LocalDecl) -> bool {
         matches!(decl, LocalDecl::Variable { local, ty, function }
-            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.contains_key(&(*function, *local)))
+            if self.types.scalar_repr(ty.ty).is_some() && self.local_constants.get(*function, *local).is_some())
     }
 
     fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {
@@ -214,10 +220,10 @@ impl<'a> Checker<'a> {
         let this = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
         let this = Expr::value(ExprKind::Load(Box::new(this)), pointer_ty, span);
         let closure = Expr::place(ExprKind::Deref(Box::new(this)), object, span);
-        let raw = self.raw_field(closure, record, field, span);
+        let raw = self.values().raw_field(closure, record, field, span);
         match self.types.referent(ty.ty) {
             Some(_) => {
-                let pointer = self.rvalue(raw);
+                let pointer = self.values().rvalue(raw);
                 Some(self.dereference(pointer, span))
             }
             None => Some(raw),
@@ -228,7 +234,7 @@ impl<'a> Checker<'a> {
     pub(super) fn captured_this(&mut self) -> Option<Found<'a>> {
         let (_, object) = self.function.this?;
         let record = self.types.as_record(object.ty)?;
-        self.record_inst(record).lambda?;
+        self.records.get(record).lambda?;
         let this = self.names.this;
         self.lookup(this)
     }

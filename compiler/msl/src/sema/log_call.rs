@@ -8,7 +8,6 @@
 
 use super::call::Arg;
 use super::checker::Checker;
-use super::variable::GlobalValue;
 use crate::ast::{self, ExprKind as Ast, Initialiser};
 use crate::builtins;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, RecordId, ScalarTy, Ty};
@@ -88,8 +87,8 @@ impl<'a> Checker<'a> {
             }
         };
         let given = self.call_args(args)?;
-        let site = self.log_sites.len() as u64;
-        self.log_sites.push(LogSite { level, subsystem, category, format: format.to_string() });
+        let site = LogSite { level, subsystem, category, format: format.to_string() };
+        let site = self.data.add_log_site(site);
         let number = Expr::value(ExprKind::Const(ConstValue::Scalar(site)), Ty::UINT, span);
         let mut values = vec![number];
         self.log_values(&pieces, given.into_iter().skip(1), &mut values, span)?;
@@ -119,8 +118,7 @@ impl<'a> Checker<'a> {
             self.error("unsupported-feature", object.span, message);
             return None;
         };
-        let is_wanted = |value: &GlobalValue| matches!(value, GlobalValue::Constant(id) if *id == wanted);
-        let global = self.globals.iter().find(|global| is_wanted(&global.value))?;
+        let global = self.globals.of_constant(wanted)?;
         let variable = global.decl.variable;
         let names = match &variable.init {
             None => Some((String::new(), String::new())),
@@ -163,8 +161,8 @@ impl<'a> Checker<'a> {
             return None;
         };
         let value = self.builtin_operand(value);
-        let value = self.rvalue(value);
-        let value = self.unpack(value);
+        let value = self.values().rvalue(value);
+        let value = self.values().unpack(value);
         (!value.ty.ty.is_error()).then_some(value)
     }
 
@@ -196,7 +194,7 @@ impl<'a> Checker<'a> {
             return self.number_for(value, conversion, target);
         }
         let (to, span) = (self.types.vector(target, lanes as u8), value.span);
-        Some(self.cast_value(CastKind::Convert, value, to, span))
+        Some(self.values().cast_value(CastKind::Convert, value, to, span))
     }
 
     fn number_for(&mut self, value: Expr, conversion: &Conversion, target: ScalarTy) -> Option<Expr> {

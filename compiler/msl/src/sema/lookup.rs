@@ -4,10 +4,12 @@
 //! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
 //! name. `table::visible` decides which namespaces are searched.
 
-use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, address};
+use super::checker::{Checker, FnDeclId, LocalDecl, TArg};
+use super::names::KnownNames;
 use super::path::segment_key;
-use super::table::{Decl, ItemId, Level, NsId, Tag, tag_of};
-use crate::ast::{self, ItemKind, TemplateParams};
+use super::scopes::{Hit, Reach, ScopeId};
+use super::table::{Decl, ItemId, NsId, Tag};
+use crate::ast::{self, ItemKind, NodeId, TemplateParams};
 use crate::hir::{ConstValue, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use rustc_hash::FxHashMap;
@@ -40,7 +42,7 @@ pub(super) struct VarDecl<'a> {
 }
 
 /// Templates the language itself has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum BuiltinTemplate {
     /// `vec<T, N>`
     Vec,
@@ -48,6 +50,20 @@ pub(super) enum BuiltinTemplate {
     PackedVec,
     /// `matrix<T, C, R>`
     Matrix,
+}
+
+impl BuiltinTemplate {
+    fn named(name: Name, names: &KnownNames) -> Option<Self> {
+        if name == names.vec {
+            Some(Self::Vec)
+        } else if name == names.packed_vec {
+            Some(Self::PackedVec)
+        } else if name == names.matrix {
+            Some(Self::Matrix)
+        } else {
+            None
+        }
+    }
 }
 
 /// What a name means.
@@ -71,113 +87,44 @@ pub(super) enum Found<'a> {
     Error,
 }
 
-/// Where a name is looked up among namespaces.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Reach {
-    /// In a namespace and its inline namespaces.
-    Direct(NsId),
-    /// After `n::`.
-    Qualified(NsId),
-    /// On its own, through the levels of that index in [`Views`].
-    Unqualified(usize),
-}
-
-/// The namespaces that names on their own are looked up in, by the innermost one and the namespaces that
-/// directives of the blocks in it nominate.
+/// Results of lookups that are found once, and the aliases that are being resolved.
 #[derive(Debug, Default)]
-pub(super) struct Views {
-    known: FxHashMap<(NsId, Vec<NsId>), usize>,
-    levels: Vec<Rc<[Level]>>,
+pub(super) struct Lookups<'a> {
+    namespaces: FxHashMap<(Reach, Name), Option<Found<'a>>>,
+    /// The types of aliases that are not templates, by declaration and scope.
+    aliases: FxHashMap<(NodeId, ScopeId), QualTy>,
+    alias_stack: Vec<(NodeId, ScopeId)>,
 }
 
 impl<'a> Checker<'a> {
     /// Looks a name up from the current scope outwards.
     pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
-        let mut nominated = Vec::new();
-        let mut at = Some(self.scope);
-        while let Some(scope) = at {
-            let data = &self.scopes[scope.0 as usize];
-            at = data.parent;
-            match &data.kind {
-                ScopeKind::Block(names) => {
-                    if let Some(decl) = names.get(&name) {
-                        return Some(Found::Local(self.pick_local(decl.clone())));
-                    }
-                    if let Some(found) = self.lookup_in_block_usings(scope, name) {
-                        return Some(found);
-                    }
-                    nominated.extend(self.nominated_in_block(scope));
+        let mut walk = self.scopes.walk();
+        while let Some(hit) = self.scopes.next(&mut walk, name) {
+            match hit {
+                Hit::Local(decl) => return Some(Found::Local(self.placeholders.local(decl))),
+                Hit::Using(found) => return Some(found),
+                Hit::Argument(arg) => {
+                    return Some(match self.placeholders.arg(arg) {
+                        TArg::Template(template) => self.templates.get(template).clone(),
+                        arg => Found::TArg(arg),
+                    });
                 }
-                ScopeKind::Template(bindings) => {
-                    if let Some((_, arg)) = bindings.iter().find(|(n, _)| *n == name) {
-                        return Some(match self.pick_arg(arg.clone()) {
-                            TArg::Template(template) => self.template(template).clone(),
-                            arg => Found::TArg(arg),
-                        });
-                    }
-                }
-                &ScopeKind::Record(record) => {
+                Hit::Record(record) => {
                     if let Some(found) = self.lookup_in_record(record, name) {
                         return Some(found);
                     }
                 }
-                &ScopeKind::Namespace(ns) => return self.lookup_from_namespace(ns, nominated, name),
+                Hit::Namespaces(reach) => return self.lookup_within(reach, name),
             }
         }
         None
-    }
-
-    fn lookup_in_block_usings(&self, scope: ScopeId, name: Name) -> Option<Found<'a>> {
-        let known = self.block_usings.iter().find(|(at, known, _)| *at == scope && *known == name);
-        known.map(|(.., found)| found.clone())
-    }
-
-    fn nominated_in_block(&self, scope: ScopeId) -> impl Iterator<Item = NsId> {
-        self.block_directives.iter().filter(move |(at, _)| *at == scope).map(|&(_, ns)| ns)
     }
 
     /// Looks an operator up from the current scope outwards, past blocks and classes.
     pub(super) fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
-        let mut nominated = Vec::new();
-        let mut at = Some(self.scope);
-        while let Some(scope) = at {
-            if let ScopeKind::Namespace(ns) = self.scopes[scope.0 as usize].kind {
-                return self.lookup_from_namespace(ns, nominated, name);
-            }
-            nominated.extend(self.nominated_in_block(scope));
-            at = self.scopes[scope.0 as usize].parent;
-        }
-        None
-    }
-
-    /// The element of a pack that the expansion at hand means.
-    fn pick_local(&self, decl: LocalDecl) -> LocalDecl {
-        match (&decl, self.pack_index) {
-            (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
-            _ => decl,
-        }
-    }
-
-    fn pick_arg(&self, arg: TArg) -> TArg {
-        match (&arg, self.pack_index) {
-            (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
-            _ => arg,
-        }
-    }
-
-    /// Looks a name up from a namespace outwards.
-    fn lookup_from_namespace(&mut self, ns: NsId, nominated: Vec<NsId>, name: Name) -> Option<Found<'a>> {
-        let view = self.view(ns, nominated);
-        self.lookup_within(Reach::Unqualified(view), name)
-    }
-
-    fn view(&mut self, ns: NsId, nominated: Vec<NsId>) -> usize {
-        let table = self.table;
-        let Views { known, levels } = &mut self.views;
-        *known.entry((ns, nominated)).or_insert_with_key(|(ns, nominated)| {
-            levels.push(table.levels(*ns, nominated).into());
-            levels.len() - 1
-        })
+        let reach = self.scopes.namespaces_around();
+        self.lookup_within(reach, name)
     }
 
     /// Looks up `ns::name`.
@@ -191,44 +138,32 @@ impl<'a> Checker<'a> {
     }
 
     fn lookup_within(&mut self, reach: Reach, name: Name) -> Option<Found<'a>> {
-        if let Some(found) = self.ns_lookups.get(&(reach, name)) {
+        if let Some(found) = self.lookups.namespaces.get(&(reach, name)) {
             return found.clone();
         }
         // First of all, as the enumerators after this one may be made from it.
         self.complete_enumerations(reach, name);
         // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
         // second time adds nothing.
-        self.ns_lookups.insert((reach, name), None);
-        let candidates = self.visible_decls(reach, name);
+        self.lookups.namespaces.insert((reach, name), None);
+        let candidates = self.scopes.visible_decls(reach, name);
         let found = candidates.into_iter().find_map(|(ns, decls)| {
             self.builtin_name(ns, name).or_else(|| self.found_in_decls(&decls, name))
         });
         if self.is_unfinished_enumerator(found.as_ref()) {
-            self.ns_lookups.remove(&(reach, name));
+            self.lookups.namespaces.remove(&(reach, name));
         } else {
-            self.ns_lookups.insert((reach, name), found.clone());
+            self.lookups.namespaces.insert((reach, name), found.clone());
         }
         found
     }
 
-    /// The namespaces that are searched one after the other, and the declarations that appear in each.
-    fn visible_decls(&self, reach: Reach, name: Name) -> Vec<(NsId, Vec<(Decl, NsId)>)> {
-        match reach {
-            Reach::Direct(ns) => vec![(ns, self.table.direct_decls(ns, name))],
-            Reach::Qualified(ns) => vec![(ns, self.table.qualified_decls(ns, name))],
-            Reach::Unqualified(view) => {
-                let levels = &self.views.levels[view];
-                levels.iter().map(|level| (level.ns, level.decls(self.table, name))).collect()
-            }
-        }
-    }
-
     /// Evaluates the enumerations that have an enumerator of that name.
     fn complete_enumerations(&mut self, reach: Reach, name: Name) {
-        for (decl, _) in self.visible_decls(reach, name).into_iter().flat_map(|(_, decls)| decls) {
+        for (decl, _) in self.scopes.visible_decls(reach, name).into_iter().flat_map(|(_, decls)| decls) {
             let Decl::Enumerator(id, _) = decl else { continue };
-            if let Some(enumeration) = self.enum_of_item(id) {
-                let scope = self.scope_of_item(id);
+            if let Some(enumeration) = self.table.enum_of_item(id) {
+                let scope = self.scopes.of_item(id);
                 self.enum_ty(enumeration, scope);
             }
         }
@@ -242,30 +177,22 @@ impl<'a> Checker<'a> {
     /// The class or enumeration that a path names if functions and variables do not hide it.
     pub(super) fn tag_of_path(&mut self, path: &ast::Path) -> Option<QualTy> {
         let (last, front) = path.segments.split_last()?;
-        let from = self.enclosing_namespace(self.scope);
+        let from = self.scopes.enclosing_namespace(self.scopes.current());
         let reach = if !front.is_empty() {
             let scope = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
             Reach::Qualified(self.table.find_namespace(from, &scope)?)
         } else if path.global {
             Reach::Qualified(NsId::GLOBAL)
         } else {
-            Reach::Unqualified(self.view(from, Vec::new()))
+            self.scopes.unqualified(from, Vec::new())
         };
-        self.visible_decls(reach, last.name).into_iter().find_map(|(_, mut decls)| {
-            decls.retain(|(decl, _)| self.is_tag(*decl));
+        self.scopes.visible_decls(reach, last.name).into_iter().find_map(|(_, mut decls)| {
+            decls.retain(|(decl, _)| self.table.is_tag(*decl));
             match self.found_in_decls(&decls, last.name)? {
                 Found::Type(ty) => Some(ty),
                 _ => None,
             }
         })
-    }
-
-    fn is_tag(&self, decl: Decl) -> bool {
-        match decl {
-            Decl::Item(id) => matches!(self.entry(id).item.kind, ItemKind::Record(_) | ItemKind::Enum(_)),
-            Decl::Tag(_) => true,
-            Decl::Enumerator(..) | Decl::Namespace(_) | Decl::Using(_) => false,
-        }
     }
 
     /// A name that the language declares in the global namespace and in `metal`.
@@ -275,19 +202,7 @@ impl<'a> Checker<'a> {
         }
         let ty = super::type_names::builtin_type(&mut self.types, name.as_str());
         ty.map(|ty| Found::Type(QualTy::plain(ty)))
-            .or_else(|| self.builtin_template(name).map(Found::BuiltinTemplate))
-    }
-
-    fn builtin_template(&self, name: Name) -> Option<BuiltinTemplate> {
-        if name == self.names.vec {
-            Some(BuiltinTemplate::Vec)
-        } else if name == self.names.packed_vec {
-            Some(BuiltinTemplate::PackedVec)
-        } else if name == self.names.matrix {
-            Some(BuiltinTemplate::Matrix)
-        } else {
-            None
-        }
+            .or_else(|| BuiltinTemplate::named(name, &self.names).map(Found::BuiltinTemplate))
     }
 
     fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
@@ -295,13 +210,18 @@ impl<'a> Checker<'a> {
         for &(decl, _) in decls {
             match decl {
                 Decl::Item(id) => {
-                    if let ItemKind::Function(function) = &self.entry(id).item.kind {
+                    if let ItemKind::Function(function) = &self.table.entry(id).item.kind {
                         // Full specialisations are found through their primary template.
-                        let entry = self.entry(id);
+                        let entry = self.table.entry(id);
                         let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
                         if !specialises {
-                            let scope = self.scope_of_item(id);
-                            functions.push(self.fn_decl(function, entry.item.template.as_ref(), scope, None));
+                            let scope = self.scopes.of_item(id);
+                            functions.push(self.functions.declare(
+                                function,
+                                entry.item.template.as_ref(),
+                                scope,
+                                None,
+                            ));
                         }
                     }
                 }
@@ -325,7 +245,7 @@ impl<'a> Checker<'a> {
         // A variable hides the class of its name, and a program's own the library's (`bias`, `level`).
         let variable = decls.iter().find(|(decl, at)| {
             let is_variable =
-                matches!(*decl, Decl::Item(id) if matches!(self.entry(id).item.kind, ItemKind::Variable(_)));
+                matches!(*decl, Decl::Item(id) if matches!(self.table.entry(id).item.kind, ItemKind::Variable(_)));
             is_variable && *at == decls[0].1
         });
         if let Some(&(decl, _)) = variable {
@@ -336,14 +256,17 @@ impl<'a> Checker<'a> {
     }
 
     fn follow_using(&mut self, id: ItemId) -> Option<Found<'a>> {
-        let ItemKind::UsingDeclaration(path) = &self.entry(id).item.kind else { return None };
-        let scope = self.scope_of_item(id);
+        let ItemKind::UsingDeclaration(ast::UsingDeclaration { path, .. }) = &self.table.entry(id).item.kind
+        else {
+            return None;
+        };
+        let scope = self.scopes.of_item(id);
         let (last, front) = path.segments.split_last()?;
         if front.is_empty() {
             return self.lookup_in_namespace(NsId::GLOBAL, segment_key(last));
         }
         let scope_path = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
-        let from = self.enclosing_namespace(scope);
+        let from = self.scopes.enclosing_namespace(scope);
         let ns = self.table.find_namespace(from, &scope_path)?;
         self.lookup_in_namespace(ns, segment_key(last))
     }
@@ -354,7 +277,7 @@ impl<'a> Checker<'a> {
         let mut others = Vec::new();
         for &(decl, _) in decls {
             let Decl::Item(id) = decl else { continue };
-            let entry = self.entry(id);
+            let entry = self.table.entry(id);
             let ItemKind::Record(record) = &entry.item.kind else { continue };
             others.extend(entry.item.template.as_ref());
             if best.is_none_or(|(_, known)| known.members.is_none() && record.members.is_some()) {
@@ -362,8 +285,8 @@ impl<'a> Checker<'a> {
             }
         }
         let (id, record) = best?;
-        let scope = self.scope_of_item(id);
-        Some(self.record_found(record, self.entry(id).item.template.as_ref(), others, scope))
+        let scope = self.scopes.of_item(id);
+        Some(self.record_found(record, self.table.entry(id).item.template.as_ref(), others, scope))
     }
 
     pub(super) fn record_found(
@@ -386,13 +309,13 @@ impl<'a> Checker<'a> {
             Decl::Namespace(ns) => Some(Found::Namespace(ns)),
             Decl::Using(id) => self.follow_using(id),
             Decl::Enumerator(id, n) => {
-                let scope = self.scope_of_item(id);
-                let enumeration = self.enum_of_item(id)?;
+                let scope = self.scopes.of_item(id);
+                let enumeration = self.table.enum_of_item(id)?;
                 Some(self.enumerator(enumeration, scope, n))
             }
             Decl::Tag(id) => {
-                let scope = self.scope_of_item(id);
-                match self.tag_of_item(id)? {
+                let scope = self.scopes.of_item(id);
+                match self.table.tag_of_item(id)? {
                     Tag::Record(record) => Some(Found::Type(QualTy::plain(self.plain_record(record, scope)))),
                     Tag::Enum(enumeration) => {
                         Some(Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))))
@@ -400,8 +323,8 @@ impl<'a> Checker<'a> {
                 }
             }
             Decl::Item(id) => {
-                let scope = self.scope_of_item(id);
-                let entry = self.entry(id);
+                let scope = self.scopes.of_item(id);
+                let entry = self.table.entry(id);
                 let template = entry.item.template.as_ref();
                 match &entry.item.kind {
                     ItemKind::Enum(enumeration) => {
@@ -429,11 +352,11 @@ impl<'a> Checker<'a> {
         if let Some(params) = template {
             return Found::AliasTemplate(AliasTemplate { alias, params, scope });
         }
-        let key = (address(alias), scope);
-        if let Some(&known) = self.alias_types.get(&key) {
+        let key = (alias.id, scope);
+        if let Some(&known) = self.lookups.aliases.get(&key) {
             return Found::Type(known);
         }
-        if self.alias_stack.contains(&key) {
+        if self.lookups.alias_stack.contains(&key) {
             self.error(
                 "recursive-alias",
                 alias.ty.span,
@@ -441,64 +364,24 @@ impl<'a> Checker<'a> {
             );
             return Found::Error;
         }
-        self.alias_stack.push(key);
-        let pack = self.pack_index.take();
-        let auto = self.auto_ty.take();
-        let errors = self.sink.error_count();
+        self.lookups.alias_stack.push(key);
+        let placeholders = std::mem::take(&mut self.placeholders);
+        let errors = self.diagnostics.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
-        self.auto_ty = auto;
-        self.pack_index = pack;
-        self.alias_stack.pop();
-        if self.sink.error_count() == errors && !ty.ty.is_error() {
-            self.alias_types.insert(key, ty);
+        self.placeholders = placeholders;
+        self.lookups.alias_stack.pop();
+        if self.diagnostics.error_count() == errors && !ty.ty.is_error() {
+            self.lookups.aliases.insert(key, ty);
         }
         Found::Type(ty)
     }
 
-    fn tag_of_item(&self, id: ItemId) -> Option<Tag<'a>> {
-        match &self.entry(id).item.kind {
-            ItemKind::Alias(alias) => tag_of(&alias.ty),
-            ItemKind::Variable(variable) => tag_of(&variable.ty),
-            _ => None,
-        }
-    }
-
-    fn enum_of_item(&self, id: ItemId) -> Option<&'a ast::Enum> {
-        match &self.entry(id).item.kind {
-            ItemKind::Enum(enumeration) => Some(enumeration),
-            _ => match self.tag_of_item(id)? {
-                Tag::Enum(enumeration) => Some(enumeration),
-                Tag::Record(_) => None,
-            },
-        }
-    }
-
     /// The nearest known name, for "did you mean".
     pub(super) fn suggestion(&mut self, name: Name) -> Option<String> {
-        if self.quiet > 0 {
+        if self.diagnostics.is_quiet() {
             return None;
         }
-        let mut known = Vec::new();
-        let mut at = Some(self.scope);
-        while let Some(scope) = at {
-            let data = &self.scopes[scope.0 as usize];
-            at = data.parent;
-            match &data.kind {
-                ScopeKind::Block(names) => {
-                    let mut own: Vec<Name> = names.keys().copied().collect();
-                    own.sort_by_key(|name| name.as_str());
-                    known.extend(own);
-                }
-                ScopeKind::Template(bindings) => known.extend(bindings.iter().map(|(name, _)| *name)),
-                ScopeKind::Record(record) => known.extend(self.records[record.0 as usize].member_names()),
-                &ScopeKind::Namespace(ns) => {
-                    for level in self.table.levels(ns, &[]) {
-                        level.names(self.table, &mut known);
-                    }
-                    break;
-                }
-            }
-        }
+        let known = self.scopes.visible_names(|record| self.records.get(record).member_names());
         let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
         let texts = texts.chain(super::type_names::COMMON.iter().copied());
         anymetal_diagnostics::suggest(name.as_str(), texts).map(str::to_owned)

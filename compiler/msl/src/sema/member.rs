@@ -4,6 +4,7 @@ use super::checker::Checker;
 use super::expr::after;
 use super::lookup::Found;
 use super::overload::is_pack;
+use super::values::arithmetic_scalar;
 use crate::ast;
 use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -52,7 +53,7 @@ impl<'a> Checker<'a> {
             return if is_record { self.materialize(object) } else { object };
         }
         let pointer = self.behind_arrow(object, span);
-        let pointer = self.rvalue(pointer);
+        let pointer = self.values().rvalue(pointer);
         if self.types.pointee(pointer.ty.ty).is_none() && !pointer.ty.ty.is_error() {
             let shown = self.show(pointer.ty);
             self.error("not-a-pointer", span, format!("`->` needs a pointer, not a `{shown}`"));
@@ -113,7 +114,7 @@ impl<'a> Checker<'a> {
 
     fn field_place(&mut self, object: Expr, record: RecordId, path: &[u32], span: Span) -> Expr {
         let object = self.materialize(object);
-        let class = self.record_inst(record).ty;
+        let class = self.records.get(record).ty;
         let mut place = self.upcast_place(object, class);
         let mut at = record;
         for &index in path {
@@ -129,7 +130,7 @@ impl<'a> Checker<'a> {
             };
             place = Expr::place(ExprKind::Field(Box::new(place), at, index), qual, span);
             if is_reference {
-                let pointer = self.rvalue(place);
+                let pointer = self.values().rvalue(place);
                 place = self.dereference(pointer, span);
             }
             if let Some(inner) = self.types.as_record(ty.ty) {
@@ -137,13 +138,6 @@ impl<'a> Checker<'a> {
             }
         }
         place
-    }
-
-    /// The places of a class's members by index, for initialisation: references stay pointers.
-    pub(super) fn raw_field(&mut self, object: Expr, record: RecordId, index: u32, span: Span) -> Expr {
-        let ty = self.types.record(record).fields[index as usize].ty;
-        let qual = QualTy { ty: ty.ty, is_const: false, is_volatile: false, space: object.ty.space };
-        Expr::place(ExprKind::Field(Box::new(object), record, index), qual, span)
     }
 
     fn swizzle(&mut self, object: Expr, name: &str, span: Span) -> Expr {
@@ -184,7 +178,8 @@ impl<'a> Checker<'a> {
             if self.complete_record(record, span)
                 && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
             {
-                let takes_several = decls.iter().any(|&decl| takes_several(&self.decl(decl).ast.params));
+                let takes_several =
+                    decls.iter().any(|&decl| takes_several(&self.functions.decl(decl).ast.params));
                 let written = if takes_several { subscripts(index) } else { vec![index] };
                 let Some(args) = self.call_args(written) else { return self.poison(span) };
                 return self.overloaded_call("operator[]", &decls, None, Some(object), args, span);
@@ -196,8 +191,8 @@ impl<'a> Checker<'a> {
         }
         let object = self.builtin_operand(object);
         let index = self.builtin_operand(index);
-        let index = self.rvalue(index);
-        if self.arithmetic_scalar(index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
+        let index = self.values().rvalue(index);
+        if arithmetic_scalar(&self.types, index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
             let shown = self.types.display(index.ty.ty);
             self.error("bad-index", index.span, format!("an index must be an integer, not a `{shown}`"));
             return self.poison(span);
@@ -226,7 +221,7 @@ impl<'a> Checker<'a> {
         match *self.types.kind(object.ty.ty) {
             TyKind::Array(elem, _) => {
                 let object = self.materialize(object);
-                let index = self.index_value(index);
+                let index = self.values().index_value(index);
                 let qual = object.ty.with_ty(elem);
                 Expr::place(ExprKind::Element(Box::new(object), Box::new(index)), qual, span)
             }
@@ -239,8 +234,8 @@ impl<'a> Checker<'a> {
                     return self.poison(span);
                 }
                 let ty = object.ty.ty;
-                let pointer = self.rvalue(object);
-                let index = self.index_value(index);
+                let pointer = self.values().rvalue(object);
+                let index = self.values().index_value(index);
                 let at = Expr::value(ExprKind::PointerAdd(Box::new(pointer), Box::new(index)), ty, span);
                 Expr::place(ExprKind::Deref(Box::new(at)), to, span)
             }
@@ -277,7 +272,7 @@ impl<'a> Checker<'a> {
             // The index is known at run time only.
             return None;
         };
-        let n = self.integer_of(index.ty.ty, value)?;
+        let n = super::evaluate::integer_of(&self.types, index.ty.ty, value)?;
         if n < 0 || n >= i128::from(len) {
             self.report(anymetal_diagnostics::Diagnostic::warning(
                 "index-out-of-range",
@@ -291,11 +286,11 @@ impl<'a> Checker<'a> {
     /// An integer of any type as `int` or `uint`.
     fn small_index(&mut self, index: Expr) -> Expr {
         let span = index.span;
-        match self.arithmetic_scalar(index.ty.ty) {
+        match arithmetic_scalar(&self.types, index.ty.ty) {
             Some(crate::hir::ScalarTy::U32) => {
-                self.cast_value(crate::hir::CastKind::Convert, index, Ty::UINT, span)
+                self.values().cast_value(crate::hir::CastKind::Convert, index, Ty::UINT, span)
             }
-            _ => self.cast_value(crate::hir::CastKind::Convert, index, Ty::INT, span),
+            _ => self.values().cast_value(crate::hir::CastKind::Convert, index, Ty::INT, span),
         }
     }
 }

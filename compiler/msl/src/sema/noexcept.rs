@@ -9,9 +9,9 @@ use anymetal_diagnostics::Span;
 
 impl<'a> Checker<'a> {
     pub(super) fn noexcept_expr(&mut self, operand: &'a ast::Expr, span: Span) -> Expr {
-        self.unevaluated += 1;
+        self.function.unevaluated += 1;
         let value = self.expr(operand);
-        self.unevaluated -= 1;
+        self.function.unevaluated -= 1;
         if value.ty.ty.is_error() {
             return self.poison(span);
         }
@@ -22,12 +22,12 @@ impl<'a> Checker<'a> {
     }
 
     fn is_noexcept(&mut self, func: FuncId) -> bool {
-        match self.inst(func).origin {
+        match self.functions.inst(func).origin {
             Origin::Decl(decl) => self.declares_noexcept(decl, func),
             Origin::Synthesised(_) => {
                 self.ensure_body(func);
                 let mut called = Vec::new();
-                if let Some(function) = self.inst(func).hir.clone() {
+                if let Some(function) = self.functions.inst(func).hir.clone() {
                     walk::each_in_block(&function.body, &mut |expr| called.extend(callee(expr)));
                 }
                 called.into_iter().all(|func| self.is_noexcept(func))
@@ -37,19 +37,19 @@ impl<'a> Checker<'a> {
     }
 
     fn declares_noexcept(&mut self, decl: FnDeclId, func: FuncId) -> bool {
-        let ast = self.decl(decl).ast;
+        let ast = self.functions.decl(decl).ast;
         let condition = match &ast.noexcept {
             Noexcept::Absent => return false,
             Noexcept::Always => return true,
             Noexcept::If(condition) => condition,
         };
-        let (scope, params) = (self.inst(func).scope, self.inst(func).params.clone());
+        let (scope, params) = (self.functions.inst(func).scope, self.functions.inst(func).params.clone());
         let holds = self.quietly(|s| {
             s.in_scope(scope, |s| {
                 s.with_param_names(ast, &params, |s| {
-                    s.unevaluated += 1;
+                    s.function.unevaluated += 1;
                     let value = s.expr(condition);
-                    s.unevaluated -= 1;
+                    s.function.unevaluated -= 1;
                     s.constant_condition(value)
                 })
             })

@@ -7,11 +7,11 @@
 mod arithmetic;
 mod comparison;
 mod conditional;
-mod operands;
 mod overloaded;
 
 use super::checker::Checker;
 use super::spelling;
+use super::values::bit_field;
 use crate::ast::{self, BinaryOp as Op, ExprKind as Ast, UnaryOp as Unary};
 use crate::hir::{Expr, ExprKind, QualTy, Ty};
 use crate::token::Name;
@@ -64,8 +64,8 @@ impl<'a> Checker<'a> {
             true => (lhs, rhs),
             false => (self.builtin_operand(lhs), self.builtin_operand(rhs)),
         };
-        let (lhs, rhs) = (self.promoted(lhs), self.promoted(rhs));
-        let (lhs, rhs) = (self.rvalue(lhs), self.rvalue(rhs));
+        let (lhs, rhs) = (self.values().promoted(lhs), self.values().promoted(rhs));
+        let (lhs, rhs) = (self.values().rvalue(lhs), self.values().rvalue(rhs));
         if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
             return self.poison(span);
         }
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
             Op::Eq | Op::Ne | Op::Lt | Op::Gt | Op::Le | Op::Ge => {
                 self.comparison(compare_op(op), lhs, rhs, span)
             }
-            Op::Shl | Op::Shr => self.shift(op, lhs, rhs, span),
+            Op::Shl | Op::Shr => self.values().shift(op, lhs, rhs, span),
             _ => self.arithmetic(op, lhs, rhs, span),
         };
         result.unwrap_or_else(|| self.bad_operands(spelling::binary(op), left, Some(right), span))
@@ -118,14 +118,14 @@ impl<'a> Checker<'a> {
             Unary::AddressOf => self.address_of(operand, span),
             Unary::Deref => {
                 let pointer = self.builtin_operand(operand);
-                let pointer = self.rvalue(pointer);
+                let pointer = self.values().rvalue(pointer);
                 self.dereference(pointer, span)
             }
             Unary::Not => self.logical_not(operand, span),
             _ => {
                 let operand = self.builtin_operand(operand);
-                let operand = self.promoted(operand);
-                let value = self.rvalue(operand);
+                let operand = self.values().promoted(operand);
+                let value = self.values().rvalue(operand);
                 self.unary_arithmetic(op, value, span)
             }
         }
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
             );
             return self.poison(span);
         }
-        if self.bit_field(&operand).is_some() {
+        if bit_field(&self.types, &operand).is_some() {
             self.error("address-of-value", span, "a bit-field has no address");
             return self.poison(span);
         }

@@ -4,9 +4,10 @@
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, address};
+use super::checker::{Checker, FnDeclId, TArg};
 use super::function::Definition;
 use super::lookup::Found;
+use super::scopes::ScopeId;
 use super::table::{ItemId, function_key};
 use crate::ast::{self, FunctionBody, ItemKind, TemplateParams};
 use crate::hir::{FuncId, RecordId, TyKind};
@@ -33,13 +34,13 @@ impl<'a> Checker<'a> {
         owner: RecordId,
         least: Fit,
     ) -> Option<Definition<'a>> {
-        let declared = self.decl(decl_id).ast;
+        let declared = self.functions.decl(decl_id).ast;
         let key = function_key(&declared.name);
-        let params = self.inst(id).params.clone();
-        let class = self.record_inst(owner).name?;
+        let params = self.functions.inst(id).params.clone();
+        let class = self.records.get(owner).name?;
         let mut best: Option<(Fit, Definition<'a>)> = None;
         for item in self.table.out_of_line(class) {
-            let entry = self.entry(item);
+            let entry = self.table.entry(item);
             let ItemKind::Function(ast) = &entry.item.kind else { continue };
             if function_key(&ast.name) != key
                 || !matches!(ast.body, FunctionBody::Block(_))
@@ -70,9 +71,9 @@ impl<'a> Checker<'a> {
         owner: RecordId,
     ) -> Option<(Fit, ScopeId)> {
         let written = written?;
-        let template = self.entry(item).item.template.as_ref();
-        let around = self.scope_of_item(item);
-        let class = self.record_inst(owner);
+        let template = self.table.entry(item).item.template.as_ref();
+        let around = self.scopes.of_item(item);
+        let class = self.records.get(owner);
         let (inside, args) = (class.scope, class.args.clone());
         match template {
             Some(template) if !template.params.is_empty() => {
@@ -84,7 +85,7 @@ impl<'a> Checker<'a> {
                 let is_partial = patterns.iter().any(|arg| !names_parameter(arg, template));
                 let bound = self.deduced_from_written(template, patterns, around, &args, last.span)?;
                 let fit = if is_partial { Fit::Some } else { Fit::Any };
-                Some((fit, self.template_scope(&template.params, &bound, inside)))
+                Some((fit, self.scopes.template_scope(&template.params, &bound, inside)))
             }
             _ => {
                 let ty = self.quietly(|s| s.in_scope(around, |s| s.resolve_type_path(written))).ok()??;
@@ -96,8 +97,7 @@ impl<'a> Checker<'a> {
 
     /// False if the path leads to another class template of the same name, in another namespace.
     fn may_name_class(&mut self, written: &'a ast::Path, around: ScopeId, owner: RecordId) -> bool {
-        let Some(known) = self.record_inst(owner).template.as_ref().map(|known| address(known.primary))
-        else {
+        let Some(known) = self.records.get(owner).template.as_ref().map(|known| known.primary.id) else {
             return true;
         };
         let mut within = None;
@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
                 {
                     return true;
                 }
-                Some(Found::ClassTemplate(template)) => return address(template.primary) == known,
+                Some(Found::ClassTemplate(template)) => return template.primary.id == known,
                 _ => return true,
             }
         }

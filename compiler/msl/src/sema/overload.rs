@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
             Ok(func) => {
                 if self.is_deleted(func) {
                     let message = format!("`{}` cannot be called: it is deleted", call.name);
-                    let declared = self.inst(func).span;
+                    let declared = self.functions.inst(func).span;
                     let diagnostic = Diagnostic::error("deleted-function", call.span, message);
                     self.report(diagnostic.with_note(declared, "declared here"));
                     return None;
@@ -78,8 +78,8 @@ impl<'a> Checker<'a> {
 
     /// Whether the chosen function is deleted: a full specialisation may stand in for a deleted template.
     fn is_deleted(&mut self, func: FuncId) -> bool {
-        let super::function::Origin::Decl(decl) = self.inst(func).origin else { return false };
-        if !matches!(self.decl(decl).ast.body, FunctionBody::Delete) {
+        let super::function::Origin::Decl(decl) = self.functions.inst(func).origin else { return false };
+        if !matches!(self.functions.decl(decl).ast.body, FunctionBody::Delete) {
             return false;
         }
         let special = self.function_specialisation(func, decl);
@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
         for (decl, reason) in notes.into_iter().take(SHOWN) {
             let text =
                 if reason.is_empty() { "candidate".to_owned() } else { format!("candidate: {reason}") };
-            diagnostic = diagnostic.with_note(self.decl(decl).ast.span, text);
+            diagnostic = diagnostic.with_note(self.functions.decl(decl).ast.span, text);
         }
         if more > 0 {
             diagnostic = diagnostic.with_note(Span::NONE, format!("… and {more} more candidates"));
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
                 }
                 Err(reason) => reasons.push((decl, reason)),
             }
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 viable.clear();
                 return Vec::new();
             }
@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
     /// A function declared several times counts once; the declaration with a body stands for all.
     fn merge_redeclaration(&mut self, viable: &mut [Candidate], new: &Candidate) -> bool {
         for known in viable {
-            let (a, b) = (self.decl(known.decl), self.decl(new.decl));
+            let (a, b) = (self.functions.decl(known.decl), self.functions.decl(new.decl));
             if a.template.is_some() != b.template.is_some() {
                 continue;
             }
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
                 (Some(derived), Some(base)) if derived != base => self.base_path(derived, base).is_some(),
                 _ => false,
             };
-            let (a, b) = (self.decl(known.decl), self.decl(new.decl));
+            let (a, b) = (self.functions.decl(known.decl), self.functions.decl(new.decl));
             if !hides && (a.scope != b.scope || a.owner != b.owner) {
                 continue;
             }
@@ -200,9 +200,12 @@ impl<'a> Checker<'a> {
             };
             let same = same_template
                 && a.ast.method == b.ast.method
-                && Self::are_same_params(&self.inst(known.func).params, &self.inst(new.func).params);
+                && Self::are_same_params(
+                    &self.functions.inst(known.func).params,
+                    &self.functions.inst(new.func).params,
+                );
             if same {
-                if !hides && matches!(self.decl(known.decl).ast.body, FunctionBody::None) {
+                if !hides && matches!(self.functions.decl(known.decl).ast.body, FunctionBody::None) {
                     *known = new.clone();
                 }
                 return true;

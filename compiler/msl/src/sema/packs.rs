@@ -1,33 +1,51 @@
 //! Parameter packs: how many elements an expansion has, and lists with expansions.
 
+use super::arena::MadeSyntax;
 use super::ast_names::{self, Visitor};
-use super::checker::{Checker, LocalDecl, ScopeKind, TArg, address};
+use super::scopes::Scopes;
 use crate::ast::{self, ExprKind, InitClause};
 use crate::token::Name;
 use std::rc::Rc;
 use std::sync::Arc;
 
-impl<'a> Checker<'a> {
-    pub(super) fn pack_length_of_type(&mut self, ty: &ast::Type) -> Option<usize> {
+impl Scopes<'_> {
+    pub(super) fn pack_length_of_type(&self, ty: &ast::Type) -> Option<usize> {
         let mut names = Vec::new();
         ast_names::in_type(ty, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 
-    pub(super) fn pack_length_of_expr(&mut self, expr: &ast::Expr) -> Option<usize> {
+    pub(super) fn pack_length_of_expr(&self, expr: &ast::Expr) -> Option<usize> {
         let mut names = Vec::new();
         ast_names::in_expr(expr, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 
-    /// The clauses of a list with those of packs written out: `{f(xs)...}`.
-    pub(super) fn expanded_clauses(&mut self, clauses: &'a [InitClause]) -> &'a [InitClause] {
-        if !clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_))) {
-            return clauses;
+    fn first_pack(&self, names: &[Name]) -> Option<usize> {
+        names.iter().find_map(|&name| self.pack_length(name))
+    }
+
+    /// The number of values that a clause of a list stands for.
+    fn clause_length(&self, clause: &InitClause) -> usize {
+        match &clause.value.kind {
+            ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),
+            _ => 1,
         }
-        let lengths: Rc<[usize]> = clauses.iter().map(|clause| self.clause_length(clause)).collect();
-        let key = (clauses.first().map_or(0, address), lengths.clone());
-        if let Some(known) = self.expanded_lists.get(&key) {
+    }
+}
+
+impl<'a> MadeSyntax<'a> {
+    /// The clauses of a list with those of packs written out: `{f(xs)...}`.
+    pub(super) fn expanded_clauses(
+        &mut self,
+        scopes: &Scopes<'a>,
+        clauses: &'a [InitClause],
+    ) -> &'a [InitClause] {
+        let has_expansion =
+            clauses.iter().any(|clause| matches!(clause.value.kind, ExprKind::PackExpansion(_)));
+        let Some(first) = clauses.first().filter(|_| has_expansion) else { return clauses };
+        let lengths: Rc<[usize]> = clauses.iter().map(|clause| scopes.clause_length(clause)).collect();
+        if let Some(known) = self.list(first.id, &lengths) {
             return known;
         }
         let mut expanded = Vec::new();
@@ -40,46 +58,9 @@ impl<'a> Checker<'a> {
             for n in 0..length {
                 let kind = ExprKind::PackElement(inner.clone(), n);
                 let value = ast::Expr { kind, ..clause.value.clone() };
-                expanded.push(InitClause { designators: clause.designators.clone(), value });
+                expanded.push(InitClause { id: clause.id, designators: clause.designators.clone(), value });
             }
         }
-        let kept = self.arena.keep_clauses(expanded);
-        self.expanded_lists.insert(key, kept);
-        kept
-    }
-
-    /// How many values a clause of a list gives.
-    fn clause_length(&mut self, clause: &InitClause) -> usize {
-        match &clause.value.kind {
-            ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),
-            _ => 1,
-        }
-    }
-
-    fn first_pack(&self, names: &[Name]) -> Option<usize> {
-        names.iter().find_map(|&name| self.pack_length(name))
-    }
-
-    /// The length of the pack of that name, if it names one.
-    pub(super) fn pack_length(&self, name: Name) -> Option<usize> {
-        let mut at = Some(self.scope);
-        while let Some(scope) = at {
-            let data = &self.scopes[scope.0 as usize];
-            at = data.parent;
-            match &data.kind {
-                ScopeKind::Block(names) => match names.get(&name) {
-                    Some(LocalDecl::Pack(elements)) => return Some(elements.len()),
-                    Some(_) => return None,
-                    None => {}
-                },
-                ScopeKind::Template(bindings) => match bindings.iter().find(|(n, _)| *n == name) {
-                    Some((_, TArg::Pack(elements))) => return Some(elements.len()),
-                    Some(_) => return None,
-                    None => {}
-                },
-                ScopeKind::Record(_) | ScopeKind::Namespace(_) => {}
-            }
-        }
-        None
+        self.add_list(first.id, lengths, expanded)
     }
 }

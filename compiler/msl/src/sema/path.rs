@@ -145,10 +145,8 @@ impl<'a> Checker<'a> {
                 span,
                 within: Some(format!("`{}`", self.show(ty.unqualified()))),
             }),
-            TyKind::Enum(_) => self.enumerator_by_name(ty.ty, key).ok_or_else(|| Miss::Unknown {
-                name: key,
-                span,
-                within: Some(format!("`{}`", self.show(ty.unqualified()))),
+            TyKind::Enum(_) => self.enums.enumerator_by_name(&self.types, ty.ty, key).ok_or_else(|| {
+                Miss::Unknown { name: key, span, within: Some(format!("`{}`", self.show(ty.unqualified()))) }
             }),
             _ => {
                 let message = format!("type `{}` has no members: it is not a class", self.show(ty));
@@ -162,7 +160,7 @@ impl<'a> Checker<'a> {
     pub(super) fn type_of_found(&self, found: &Found<'a>) -> Option<QualTy> {
         match found {
             Found::Type(ty) | Found::TArg(TArg::Type(ty)) | Found::Local(LocalDecl::Type(ty)) => Some(*ty),
-            Found::Injected(record) => Some(QualTy::plain(self.records[record.0 as usize].ty)),
+            Found::Injected(record) => Some(QualTy::plain(self.records.get(*record).ty)),
             _ => None,
         }
     }
@@ -180,7 +178,7 @@ impl<'a> Checker<'a> {
                     None => return Err(Miss::Reported),
                 }
             }
-            Found::Injected(record) => match self.records[record.0 as usize].template.clone() {
+            Found::Injected(record) => match self.records.get(record).template.clone() {
                 Some(template) => {
                     let explicit = self.explicit_args(args);
                     match self.class_from_args(&template, explicit, span) {

@@ -7,7 +7,9 @@
 mod build;
 mod open;
 
-use super::checker::{TemplateId, address, space_of};
+pub(super) use open::open_pattern;
+
+use super::checker::{TemplateId, space_of};
 use super::lookup::ClassTemplate;
 use crate::ast::{self, Qualifiers};
 use crate::hir::QualTy;
@@ -127,7 +129,7 @@ impl PartialEq for ArgPat<'_> {
 
 /// Whether two references to class templates mean the same one.
 pub(super) fn same_template(a: &ClassTemplate<'_>, b: &ClassTemplate<'_>) -> bool {
-    address(a.primary) == address(b.primary) && a.scope == b.scope
+    a.primary.id == b.primary.id && a.scope == b.scope
 }
 
 /// Merges qualifiers written around a pattern into it.

@@ -7,12 +7,17 @@
 mod complete;
 mod declare;
 mod lookup;
+mod registry;
+mod usings;
 
-use super::checker::{Checker, FnDeclId, ScopeId, TArg, address};
+pub(super) use registry::{NamedRecord, Records};
+
+use super::checker::{Checker, FnDeclId, TArg};
 use super::init::DefaultInit;
 use super::lookup::ClassTemplate;
+use super::scopes::ScopeId;
 use crate::ast::{self, TemplateParams};
-use crate::hir::{RecordId, RecordInfo, Ty, TyKind};
+use crate::hir::{RecordId, Ty};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -30,7 +35,7 @@ pub(super) enum Member<'a> {
     Enum(&'a ast::Enum),
     Enumerator(&'a ast::Enum, u32),
     /// What a using-declaration makes a member.
-    Using(&'a ast::Path),
+    Using(&'a ast::UsingDeclaration),
 }
 
 /// How much is known of a record.
@@ -85,77 +90,29 @@ impl RecordInst<'_> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn record_inst(&self, id: RecordId) -> &RecordInst<'a> {
-        &self.records[id.0 as usize]
-    }
-
-    /// Makes a record of which only the name is known.
-    pub(super) fn new_record(
-        &mut self,
-        name: String,
-        is_union: bool,
-        ast: Option<&'a ast::Record>,
-        template: Option<ClassTemplate<'a>>,
-        args: Rc<[TArg]>,
-        decl_scope: ScopeId,
-    ) -> RecordId {
-        let id = RecordId(self.records.len() as u32);
-        self.types.records.push(RecordInfo {
-            name,
-            is_union,
-            fields: Vec::new(),
-            size: 1,
-            align: 1,
-            equal_members: None,
-            is_complete: false,
-        });
-        let ty = self.types.intern(TyKind::Record(id));
-        self.records.push(RecordInst {
-            ty,
-            ast,
-            name: ast.and_then(|ast| ast.name),
-            template,
-            args,
-            decl_scope,
-            scope: decl_scope,
-            state: RecordState::Named,
-            members: FxHashMap::default(),
-            bases: Vec::new(),
-            constructors: Vec::new(),
-            inherited: Vec::new(),
-            introduced: Vec::new(),
-            copies_by_code: [None; 2],
-            conversions: Vec::new(),
-            friends: Vec::new(),
-            field_inits: Vec::new(),
-            default_init: None,
-            lambda: None,
-        });
-        id
-    }
-
     /// The type of a class that is no template.
     pub(super) fn plain_record(&mut self, ast: &'a ast::Record, scope: ScopeId) -> Ty {
-        let key = (address(ast), scope, Rc::from([]));
-        if let Some(&id) = self.record_ids.get(&key) {
-            return self.record_inst(id).ty;
+        let key = (ast.id, scope, Rc::from([]));
+        if let Some(known) = self.records.known(&key) {
+            return known.ty;
         }
         let kind = if ast.kind == ast::RecordKind::Union { "union" } else { "struct" };
         let name = ast.name.map_or_else(|| format!("(unnamed {kind})"), |name| name.to_string());
         let is_union = ast.kind == ast::RecordKind::Union;
-        let id = self.new_record(name, is_union, Some(ast), None, Rc::from([]), scope);
-        self.record_ids.insert(key, id);
-        self.record_inst(id).ty
+        let named = NamedRecord { name, is_union, ast: Some(ast), template: None, args: Rc::from([]), scope };
+        let id = self.records.add(&mut self.types, named);
+        self.records.set_known(key, id);
+        self.records.get(id).ty
     }
 
     /// The type of a class template with these arguments.
     pub(super) fn instantiate_class(&mut self, template: &ClassTemplate<'a>, args: Rc<[TArg]>) -> Ty {
-        let key = (address(template.primary), template.scope, args.clone());
-        if let Some(&id) = self.record_ids.get(&key) {
-            return self.record_inst(id).ty;
+        let key = (template.primary.id, template.scope, args.clone());
+        if let Some(known) = self.records.known(&key) {
+            return known.ty;
         }
         // Its members may be used without completing it, and name further specialisations.
-        if !self.count_instantiation(Span::NONE) {
+        if !self.limits.count_instantiation(Span::NONE, &mut self.diagnostics) {
             return Ty::ERROR;
         }
         let primary = template.primary;
@@ -163,8 +120,16 @@ impl<'a> Checker<'a> {
         let shown = self.without_defaults(template, &args);
         let name = format!("{name}<{}>", self.show_args(shown));
         let is_union = primary.kind == ast::RecordKind::Union;
-        let id = self.new_record(name, is_union, Some(primary), Some(template.clone()), args, template.scope);
-        self.record_ids.insert(key, id);
-        self.record_inst(id).ty
+        let named = NamedRecord {
+            name,
+            is_union,
+            ast: Some(primary),
+            template: Some(template.clone()),
+            args,
+            scope: template.scope,
+        };
+        let id = self.records.add(&mut self.types, named);
+        self.records.set_known(key, id);
+        self.records.get(id).ty
     }
 }

@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
         match &ty.kind {
             TypeKind::Builtin(builtin) => plain(self.builtin_ty(*builtin, ty.span)),
             TypeKind::Path(path) => self.resolve_type_path(path).unwrap_or(plain(Ty::ERROR)),
-            TypeKind::Auto | TypeKind::DecltypeAuto => match self.auto_ty {
+            TypeKind::Auto | TypeKind::DecltypeAuto => match self.placeholders.auto_ty {
                 Some(auto) => auto,
                 None => {
                     self.error("auto-not-allowed", ty.span, "`auto` cannot be deduced here");
@@ -59,11 +59,11 @@ impl<'a> Checker<'a> {
             }
             TypeKind::DecltypePath(expr, path) => self.decltype_path_type(expr, path),
             TypeKind::Record(record) => {
-                let scope = self.scope;
+                let scope = self.scopes.current();
                 plain(self.plain_record(record, scope))
             }
             TypeKind::Enum(enumeration) => {
-                let scope = self.scope;
+                let scope = self.scopes.current();
                 plain(self.enum_ty(enumeration, scope))
             }
             TypeKind::Pointer(inner) => {
@@ -218,9 +218,9 @@ impl<'a> Checker<'a> {
     /// `decltype(e)`: the declared type of a name or member, else the expression's type, a reference
     /// for places.
     pub(super) fn decltype(&mut self, expr: &'a ast::Expr) -> QualTy {
-        self.unevaluated += 1;
+        self.function.unevaluated += 1;
         let ty = self.decltype_inner(expr);
-        self.unevaluated -= 1;
+        self.function.unevaluated -= 1;
         ty
     }
 
@@ -264,7 +264,7 @@ impl<'a> Checker<'a> {
         if matches!(expr.kind, ast::ExprKind::Member { .. }) {
             return QualTy { space: Space::Thread, ..value.ty };
         }
-        let rvalue = self.is_xvalue(value);
+        let rvalue = self.functions.is_xvalue(&self.types, value);
         QualTy::plain(self.types.reference(value.ty, rvalue))
     }
 
@@ -276,7 +276,7 @@ impl<'a> Checker<'a> {
     ) -> QualTy {
         match self.function_without_call(decls, args, span) {
             Some(function) => {
-                let inst = &self.fn_insts[function.0 as usize];
+                let inst = &self.functions.inst(function);
                 let params: std::sync::Arc<[QualTy]> = inst.params.iter().copied().collect();
                 let ret = self.return_type(function, span);
                 QualTy::plain(self.types.intern(TyKind::Function { ret, params }))

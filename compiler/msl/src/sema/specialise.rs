@@ -1,8 +1,9 @@
 //! Specialisations of class templates: which one a set of arguments selects.
 
-use super::checker::{Checker, ScopeId, TArg, address};
+use super::checker::{Checker, TArg};
 use super::lookup::{ClassTemplate, Found};
 use super::pattern::ArgPat;
+use super::scopes::ScopeId;
 use super::table::ItemId;
 use crate::ast::{self, ItemKind, TemplateArg, TemplateParams};
 use anymetal_diagnostics::Span;
@@ -41,23 +42,23 @@ impl<'a> Checker<'a> {
         match best {
             Some((n, bound)) => {
                 let chosen = &specialisations[n];
-                let scope = self.template_scope(&chosen.params.params, &bound, chosen.scope);
+                let scope = self.scopes.template_scope(&chosen.params.params, &bound, chosen.scope);
                 (chosen.record, scope)
             }
             None => {
-                let scope = self.template_scope(&template.params.params, args, template.scope);
+                let scope = self.scopes.template_scope(&template.params.params, args, template.scope);
                 (template.primary, scope)
             }
         }
     }
 
     fn class_specialisations_of(&mut self, template: &ClassTemplate<'a>) -> Rc<[ClassSpecialisation<'a>]> {
-        let key = (address(template.primary), template.scope);
-        if let Some(known) = self.class_specialisations.get(&key) {
+        let key = (template.primary.id, template.scope);
+        if let Some(known) = self.records.specialisations.get(&key) {
             return known.clone();
         }
         // While the patterns are made, the template may already be in use: then without specialisations.
-        self.class_specialisations.insert(key, Rc::from([]));
+        self.records.specialisations.insert(key, Rc::from([]));
         let mut found = Vec::new();
         for id in template.primary.name.map_or_else(Vec::new, |name| self.table.specialisations(name)) {
             if let Some(specialisation) = self.specialisation_of_item(template, id) {
@@ -70,16 +71,14 @@ impl<'a> Checker<'a> {
             }
         }
         let found: Rc<[ClassSpecialisation<'a>]> = found.into();
-        self.class_specialisations.insert(key, found.clone());
+        self.records.specialisations.insert(key, found.clone());
         found
     }
 
     /// Specialisations of a member template, written in the class around it.
     fn member_specialisations(&self, template: &ClassTemplate<'a>) -> Vec<&'a ast::Item> {
-        let super::checker::ScopeKind::Record(id) = self.scopes[template.scope.0 as usize].kind else {
-            return Vec::new();
-        };
-        let items = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
+        let Some(id) = self.scopes.record(template.scope) else { return Vec::new() };
+        let items = self.records.get(id).ast.and_then(|ast| ast.members.as_ref());
         let matches = |item: &&'a ast::Item| match &item.kind {
             ItemKind::Record(record) => {
                 record.specialisation.is_some() && record.name == template.primary.name
@@ -94,11 +93,11 @@ impl<'a> Checker<'a> {
         template: &ClassTemplate<'a>,
         id: ItemId,
     ) -> Option<ClassSpecialisation<'a>> {
-        let entry = self.entry(id);
+        let entry = self.table.entry(id);
         let (ItemKind::Record(record), Some(params)) = (&entry.item.kind, &entry.item.template) else {
             return None;
         };
-        let from = self.scope_of_item(id);
+        let from = self.scopes.of_item(id);
         let name = record.name?;
         let found = match &record.scope {
             Some(path) => {
@@ -141,8 +140,8 @@ impl<'a> Checker<'a> {
         }
         let span = candidate.record.span;
         let bound = self.finish_deduction(params, deduced, candidate.scope, span)?;
-        // Substitution must succeed and give back the very arguments (`enable_if`, `void_t`).
-        let scope = self.template_scope(params, &bound, candidate.scope);
+        // Placeholders must succeed and give back the very arguments (`enable_if`, `void_t`).
+        let scope = self.scopes.template_scope(params, &bound, candidate.scope);
         let again = self.quietly(|s| {
             s.in_scope(scope, |s| {
                 let explicit = s.explicit_args(candidate.written);
@@ -182,8 +181,8 @@ impl<'a> Checker<'a> {
         if a.params.params.is_empty() != b.params.params.is_empty() {
             return a.params.params.is_empty();
         }
-        let b_covers_a = self.covers_args(&b.patterns, &a.patterns, &mut Vec::new());
-        let a_covers_b = self.covers_args(&a.patterns, &b.patterns, &mut Vec::new());
+        let b_covers_a = self.pattern_order().covers_args(&b.patterns, &a.patterns, &mut Vec::new());
+        let a_covers_b = self.pattern_order().covers_args(&a.patterns, &b.patterns, &mut Vec::new());
         b_covers_a && !a_covers_b
     }
 }

@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
     /// Checks statements in the current block scope.
     pub(super) fn stmts(&mut self, stmts: &'a [ast::Stmt], out: &mut Vec<Stmt>) {
         for stmt in stmts {
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return;
             }
             self.deeper(stmt.span, |s| s.stmt(stmt, out));

@@ -10,7 +10,7 @@ mod visible;
 
 pub(super) use visible::Level;
 
-use crate::ast::{Enum, FunctionName, Item, OperatorName, Path, Record, Type, TypeKind};
+use crate::ast::{Enum, FunctionName, Item, ItemKind, OperatorName, Path, Record, Type, TypeKind};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -154,6 +154,35 @@ impl Layer {
     /// Whether a place is in the files of the layer below, the Metal library.
     pub(super) fn is_below(&self, place: Span) -> bool {
         self.below.iter().any(|below| below.items.iter().any(|entry| entry.item.span.file == place.file))
+    }
+
+    /// Whether a declaration is of a class or an enumeration.
+    pub(super) fn is_tag(&self, decl: Decl) -> bool {
+        match decl {
+            Decl::Item(id) => matches!(self.entry(id).item.kind, ItemKind::Record(_) | ItemKind::Enum(_)),
+            Decl::Tag(_) => true,
+            Decl::Enumerator(..) | Decl::Namespace(_) | Decl::Using(_) => false,
+        }
+    }
+
+    /// The class or enumeration written inside the type of an alias or a variable.
+    pub(super) fn tag_of_item(&self, id: ItemId) -> Option<Tag<'_>> {
+        match &self.entry(id).item.kind {
+            ItemKind::Alias(alias) => tag_of(&alias.ty),
+            ItemKind::Variable(variable) => tag_of(&variable.ty),
+            _ => None,
+        }
+    }
+
+    /// The enumeration that an item declares.
+    pub(super) fn enum_of_item(&self, id: ItemId) -> Option<&Enum> {
+        match &self.entry(id).item.kind {
+            ItemKind::Enum(enumeration) => Some(enumeration),
+            _ => match self.tag_of_item(id)? {
+                Tag::Enum(enumeration) => Some(enumeration),
+                Tag::Record(_) => None,
+            },
+        }
     }
 
     /// This layer's own declarations.

@@ -1,11 +1,11 @@
 //! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
 
-use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg, TemplateId};
+use super::checker::{Checker, FnDeclId, TArg, TemplateId};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
+use super::scopes::ScopeId;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
 use crate::hir::{ConstValue, Expr, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
-use crate::token::Name;
 use anymetal_diagnostics::Span;
 use std::rc::Rc;
 
@@ -35,9 +35,9 @@ impl<'a> Checker<'a> {
             match arg {
                 TemplateArg::Type(ty) => match &ty.kind {
                     TypeKind::Pack(inner) => {
-                        let count = self.pack_length_of_type(inner).unwrap_or(0);
+                        let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                         for n in 0..count {
-                            if self.gave_up {
+                            if self.diagnostics.gave_up() {
                                 break;
                             }
                             let arg = self.with_pack_index(n, |s| s.explicit_type_arg(inner));
@@ -51,9 +51,9 @@ impl<'a> Checker<'a> {
                 },
                 TemplateArg::Expr(expr) => match &expr.kind {
                     ExprKind::PackExpansion(inner) => {
-                        let count = self.pack_length_of_expr(inner).unwrap_or(0);
+                        let count = self.scopes.pack_length_of_expr(inner).unwrap_or(0);
                         for n in 0..count {
-                            if self.gave_up {
+                            if self.diagnostics.gave_up() {
                                 break;
                             }
                             let arg = self.with_pack_index(n, |s| s.explicit_expr_arg(inner));
@@ -73,10 +73,10 @@ impl<'a> Checker<'a> {
     /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
     /// has given up: nested expansions multiply.
     pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
-        self.count_pack_element();
-        let outer = self.pack_index.replace(n);
+        self.limits.count_pack_element(&mut self.diagnostics);
+        let outer = self.placeholders.pack_index.replace(n);
         let result = f(self);
-        self.pack_index = outer;
+        self.placeholders.pack_index = outer;
         result
     }
 
@@ -86,9 +86,9 @@ impl<'a> Checker<'a> {
         {
             return self.explicit_path_arg(path);
         }
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let ty = self.resolve_type(ty);
-        if self.sink.error_count() > errors || ty.ty.is_error() {
+        if self.diagnostics.error_count() > errors || ty.ty.is_error() {
             ExplicitArg::Error
         } else {
             ExplicitArg::Type(ty)
@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
         if let Some(ty) = self.type_of_found(&target.found) {
             return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
         }
-        if let Some(template) = self.template_id(&target.found) {
+        if let Some(template) = self.templates.id(&target.found) {
             return ExplicitArg::Template(template);
         }
         match target.found {
@@ -132,18 +132,6 @@ impl<'a> Checker<'a> {
                 if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
             }
         }
-    }
-
-    /// A scope with these arguments bound to the parameters' names.
-    pub(super) fn template_scope(
-        &mut self,
-        params: &[TemplateParam],
-        args: &[TArg],
-        parent: ScopeId,
-    ) -> ScopeId {
-        let bound: Vec<(Name, TArg)> =
-            params.iter().zip(args).filter_map(|(param, arg)| Some((param.name?, arg.clone()))).collect();
-        self.add_scope(Some(parent), ScopeKind::Template(bound.into()))
     }
 
     /// Binds written arguments to a template's parameters; defaults fill up.
@@ -172,7 +160,7 @@ impl<'a> Checker<'a> {
                     Some(arg) => arg,
                     None => {
                         let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
-                        if !self.sink.has_errors() || self.has_default(params, others, n).is_none() {
+                        if !self.diagnostics.has_errors() || self.has_default(params, others, n).is_none() {
                             self.error(
                                 "too-few-template-arguments",
                                 span,
@@ -226,7 +214,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<TArg> {
         let param = self.has_default(params, others, n)?;
-        let inner = self.template_scope(params, bound, scope);
+        let inner = self.scopes.template_scope(params, bound, scope);
         let arg = self.in_scope(inner, |s| match &param.kind {
             TemplateParamKind::Type(Some(ty)) => s.explicit_type_arg(ty),
             TemplateParamKind::Value(_, Some(value)) => s.explicit_expr_arg(value),
@@ -259,7 +247,7 @@ impl<'a> Checker<'a> {
             (
                 TemplateParamKind::Template(wanted, _),
                 ExplicitArg::Template(template) | ExplicitArg::Known(TArg::Template(template)),
-            ) if self.fits_template(wanted, template) => Some(TArg::Template(template)),
+            ) if self.templates.fits(wanted, template) => Some(TArg::Template(template)),
             (TemplateParamKind::Template(..), _) => {
                 let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
                 let message =
@@ -268,7 +256,7 @@ impl<'a> Checker<'a> {
                 None
             }
             (TemplateParamKind::Value(ty, _), arg) => {
-                let inner = self.template_scope(params, bound, scope);
+                let inner = self.scopes.template_scope(params, bound, scope);
                 self.bind_value(ty, arg, inner, span)
             }
         }
@@ -288,11 +276,11 @@ impl<'a> Checker<'a> {
             (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
             _ => None,
         };
-        let outer = std::mem::replace(&mut self.auto_ty, auto);
-        let errors = self.sink.error_count();
+        let outer = std::mem::replace(&mut self.placeholders.auto_ty, auto);
+        let errors = self.diagnostics.error_count();
         let want = self.in_scope(scope, |s| s.resolve_type(ty));
-        self.auto_ty = outer;
-        if want.ty.is_error() || self.sink.error_count() > errors {
+        self.placeholders.auto_ty = outer;
+        if want.ty.is_error() || self.diagnostics.error_count() > errors {
             return None;
         }
         match arg {
@@ -336,14 +324,14 @@ impl<'a> Checker<'a> {
     ) -> Option<QualTy> {
         let params = &template.params.params;
         let args = self.bind_args(params, &[], explicit, template.scope, span)?;
-        let scope = self.template_scope(params, &args, template.scope);
-        let errors = self.sink.error_count();
+        let scope = self.scopes.template_scope(params, &args, template.scope);
+        let errors = self.diagnostics.error_count();
         let ty = self.instantiating(
             |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),
             span,
             |s| s.in_scope(scope, |s| s.resolve_type(&template.alias.ty)),
         )?;
-        (self.sink.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+        (self.diagnostics.error_count() == errors && !ty.ty.is_error()).then_some(ty)
     }
 
     /// A function as a template argument of a given type; reports when none of the name has it.
@@ -354,9 +342,9 @@ impl<'a> Checker<'a> {
         ty: Ty,
         span: Span,
     ) -> Option<TArg> {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let found = self.function_for_type(decls, args, ty, span);
-        if found.is_none() && self.sink.error_count() == errors {
+        if found.is_none() && self.diagnostics.error_count() == errors {
             let shown = self.types.display(ty);
             self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
         }
@@ -387,7 +375,9 @@ impl<'a> Checker<'a> {
         for arg in &explicit[1..] {
             let size = match arg {
                 ExplicitArg::Value(value) => self.constant_integer(value.clone()),
-                ExplicitArg::Known(TArg::Value(ty, value)) => self.integer_of(*ty, value),
+                ExplicitArg::Known(TArg::Value(ty, value)) => {
+                    super::evaluate::integer_of(&self.types, *ty, value)
+                }
                 _ => None,
             }?;
             sizes.push(size);
@@ -474,14 +464,14 @@ impl<'a> Checker<'a> {
             TArg::Value(ty, value) if matches!(self.types.kind(*ty), TyKind::Enum(_)) => {
                 self.show_enumerator(*ty, value)
             }
-            TArg::Value(ty, value) => match self.integer_of(*ty, value) {
+            TArg::Value(ty, value) => match super::evaluate::integer_of(&self.types, *ty, value) {
                 Some(1) if *ty == Ty::BOOL => "true".to_owned(),
                 Some(0) if *ty == Ty::BOOL => "false".to_owned(),
                 Some(n) => n.to_string(),
                 None => "{…}".to_owned(),
             },
-            TArg::Function(id) => self.fn_insts[id.0 as usize].name.clone(),
-            TArg::Template(id) => self.template_name(*id),
+            TArg::Function(id) => self.functions.inst(*id).name.clone(),
+            TArg::Template(id) => self.templates.name(*id),
             TArg::Pack(elements) => self.show_args(elements),
         }
     }
@@ -490,11 +480,12 @@ impl<'a> Checker<'a> {
     fn show_enumerator(&self, ty: Ty, value: &ConstValue) -> String {
         let TyKind::Enum(id) = *self.types.kind(ty) else { return String::new() };
         let enumeration = self.types.enumeration(id);
-        match self.enumerator_name(ty, value) {
+        match self.enums.enumerator_name(&self.types, ty, value) {
             Some(name) if enumeration.is_scoped => format!("{}::{name}", enumeration.name),
             Some(name) => name.to_string(),
             None => {
-                let number = self.integer_of(ty, value).map_or("{…}".to_owned(), |n| n.to_string());
+                let number = super::evaluate::integer_of(&self.types, ty, value)
+                    .map_or("{…}".to_owned(), |n| n.to_string());
                 format!("{}({number})", enumeration.name)
             }
         }

@@ -2,10 +2,20 @@
 //!
 //! Invariant: a template has one number in a check, so that equal arguments are equal numbers.
 
-use super::checker::{Checker, ScopeId, TArg, TemplateId, address};
+use super::checker::{TArg, TemplateId};
 use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
-use crate::ast::{TemplateParamKind, TemplateParams};
-use crate::hir::{ConstValue, QualTy, Ty, TyKind};
+use super::record::Records;
+use super::scopes::ScopeId;
+use crate::ast::{NodeId, TemplateParamKind, TemplateParams};
+use crate::hir::{ConstValue, QualTy, Ty, TyKind, Types};
+use rustc_hash::FxHashMap;
+
+/// The identity of a template.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum TemplateKey {
+    Declared(NodeId, ScopeId),
+    Builtin(BuiltinTemplate),
+}
 
 /// The kinds of template arguments.
 #[derive(Clone, Copy)]
@@ -15,30 +25,37 @@ enum Shape<'a> {
     Template(&'a TemplateParams),
 }
 
-impl<'a> Checker<'a> {
+/// The templates that are template arguments in one check.
+#[derive(Debug, Default)]
+pub(super) struct Templates<'a> {
+    found: Vec<Found<'a>>,
+    ids: FxHashMap<TemplateKey, TemplateId>,
+}
+
+impl<'a> Templates<'a> {
     /// The number of a template; `None` for other declarations.
-    pub(super) fn template_id(&mut self, found: &Found<'a>) -> Option<TemplateId> {
+    pub(super) fn id(&mut self, found: &Found<'a>) -> Option<TemplateId> {
         let key = match found {
-            Found::ClassTemplate(template) => (address(template.primary), template.scope),
-            Found::AliasTemplate(template) => (address(template.alias), template.scope),
-            Found::BuiltinTemplate(template) => (*template as usize, ScopeId(u32::MAX)),
+            Found::ClassTemplate(template) => TemplateKey::Declared(template.primary.id, template.scope),
+            Found::AliasTemplate(template) => TemplateKey::Declared(template.alias.id, template.scope),
+            Found::BuiltinTemplate(template) => TemplateKey::Builtin(*template),
             _ => return None,
         };
-        if let Some(&known) = self.template_ids.get(&key) {
+        if let Some(&known) = self.ids.get(&key) {
             return Some(known);
         }
-        let id = TemplateId(self.templates.len() as u32);
-        self.templates.push(found.clone());
-        self.template_ids.insert(key, id);
+        let id = TemplateId(self.found.len() as u32);
+        self.found.push(found.clone());
+        self.ids.insert(key, id);
         Some(id)
     }
 
-    pub(super) fn template(&self, id: TemplateId) -> &Found<'a> {
-        &self.templates[id.0 as usize]
+    pub(super) fn get(&self, id: TemplateId) -> &Found<'a> {
+        &self.found[id.0 as usize]
     }
 
-    pub(super) fn template_name(&self, id: TemplateId) -> String {
-        let name = match self.template(id) {
+    pub(super) fn name(&self, id: TemplateId) -> String {
+        let name = match self.get(id) {
             Found::ClassTemplate(template) => template.primary.name,
             Found::AliasTemplate(template) => Some(template.alias.name),
             Found::BuiltinTemplate(BuiltinTemplate::Vec) => return "vec".to_owned(),
@@ -51,8 +68,8 @@ impl<'a> Checker<'a> {
 
     /// Whether a template matches a template parameter with this list: the lists are alike, except that a
     /// pack of the parameter matches any number of parameters (C++14 [temp.arg.template]).
-    pub(super) fn fits_template(&self, wanted: &'a TemplateParams, id: TemplateId) -> bool {
-        let given = match self.template(id) {
+    pub(super) fn fits(&self, wanted: &TemplateParams, id: TemplateId) -> bool {
+        let given = match self.get(id) {
             Found::ClassTemplate(template) => shapes(template.params),
             Found::AliasTemplate(template) => shapes(template.params),
             Found::BuiltinTemplate(BuiltinTemplate::Matrix) => {
@@ -65,12 +82,17 @@ impl<'a> Checker<'a> {
     }
 
     /// The template and the arguments that a type was made with.
-    pub(super) fn template_of_type(&mut self, ty: Ty) -> Option<(TemplateId, Vec<TArg>)> {
+    pub(super) fn of_type(
+        &mut self,
+        types: &Types,
+        records: &Records<'a>,
+        ty: Ty,
+    ) -> Option<(TemplateId, Vec<TArg>)> {
         let count = |n: u8| TArg::Value(Ty::INT, ConstValue::Scalar(u64::from(n)));
         let of = |elem| TArg::Type(QualTy::plain(Ty::scalar(elem)));
-        let (found, args) = match *self.types.kind(ty) {
+        let (found, args) = match *types.kind(ty) {
             TyKind::Record(id) => {
-                let inst = self.record_inst(id);
+                let inst = records.get(id);
                 let template: ClassTemplate<'a> = inst.template.clone()?;
                 (Found::ClassTemplate(template), inst.args.to_vec())
             }
@@ -83,7 +105,7 @@ impl<'a> Checker<'a> {
             }
             _ => return None,
         };
-        self.template_id(&found).map(|id| (id, args))
+        self.id(&found).map(|id| (id, args))
     }
 }
 

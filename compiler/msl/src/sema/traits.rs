@@ -1,6 +1,7 @@
 //! `sizeof`, `alignof`, and the `__is_*` type traits.
 
 use super::checker::Checker;
+use super::values::bit_field;
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
@@ -16,16 +17,16 @@ impl<'a> Checker<'a> {
                 self.size_of(ty, span)
             }
             Ast::SizeofExpr(inner) => {
-                self.unevaluated += 1;
+                self.function.unevaluated += 1;
                 let value = self.expr(inner);
-                self.unevaluated -= 1;
-                if self.bit_field(&value).is_some() {
+                self.function.unevaluated -= 1;
+                if bit_field(&self.types, &value).is_some() {
                     self.error("bad-sizeof", span, "a bit-field has no size in bytes");
                     return self.poison(span);
                 }
                 self.size_of(value.ty, span)
             }
-            Ast::SizeofPack(name) => match self.pack_length(*name) {
+            Ast::SizeofPack(name) => match self.scopes.pack_length(*name) {
                 Some(count) => super::expr::scalar_const(ScalarTy::U64, count as u64, span),
                 None => {
                     self.error("not-a-pack", span, format!("`{name}` is not a parameter pack"));

@@ -3,24 +3,25 @@
 //! A place is an lvalue unless it was made by a function that returns `T&&`, by a cast to `T&&`, or is part
 //! of such an object. A temporary is an rvalue although its members have places.
 
-use super::checker::Checker;
 use super::convert::{Conversion, Rank};
-use super::function::Origin;
+use super::function::{Functions, Origin};
 use crate::ast::RefQualifier;
-use crate::hir::{CastKind, Expr, ExprKind, FuncId, QualTy, TyKind};
+use crate::hir::{CastKind, Expr, ExprKind, FuncId, QualTy, TyKind, Types};
 
-impl Checker<'_> {
+impl Functions<'_> {
     /// Whether a place is an xvalue.
-    pub(super) fn is_xvalue(&self, expr: &Expr) -> bool {
+    pub(super) fn is_xvalue(&self, types: &Types, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Field(base, record, index) => {
-                let is_reference = self.types.record(*record).fields[*index as usize].is_reference;
-                !is_reference && self.is_xvalue(base)
+                let is_reference = types.record(*record).fields[*index as usize].is_reference;
+                !is_reference && self.is_xvalue(types, base)
             }
-            ExprKind::Element(base, _) | ExprKind::Swizzle(base, _) => base.is_place && self.is_xvalue(base),
+            ExprKind::Element(base, _) | ExprKind::Swizzle(base, _) => {
+                base.is_place && self.is_xvalue(types, base)
+            }
             ExprKind::Deref(pointer) => match &pointer.kind {
                 ExprKind::Cast(CastKind::Xvalue, _) => true,
-                ExprKind::Call(func, _) => self.gives_xvalue(*func),
+                ExprKind::Call(func, _) => self.returns_xvalue(types, *func),
                 _ => false,
             },
             _ => false,
@@ -28,38 +29,27 @@ impl Checker<'_> {
     }
 
     /// Whether an expression is a value or an xvalue.
-    pub(super) fn is_rvalue(&self, expr: &Expr) -> bool {
-        !expr.is_place || self.is_temporary(expr) || self.is_xvalue(expr)
+    pub(super) fn is_rvalue(&self, types: &Types, expr: &Expr) -> bool {
+        !expr.is_place || is_temporary(expr) || self.is_xvalue(types, expr)
     }
 
-    fn is_temporary(&self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Materialize(_) => true,
-            ExprKind::Field(base, ..) => self.is_temporary(base),
-            _ => false,
-        }
-    }
-
-    fn gives_xvalue(&self, func: FuncId) -> bool {
+    fn returns_xvalue(&self, types: &Types, func: FuncId) -> bool {
         self.inst(func)
             .ret
-            .is_some_and(|ret| matches!(self.types.kind(ret.ty), TyKind::Reference { rvalue: true, .. }))
-    }
-
-    /// The place as an xvalue.
-    pub(super) fn as_xvalue(&mut self, place: Expr) -> Expr {
-        let (ty, span) = (place.ty, place.span);
-        let pointer = self.types.pointer(ty);
-        let address = Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span);
-        let cast = Expr::value(ExprKind::Cast(CastKind::Xvalue, Box::new(address)), pointer, span);
-        Expr::place(ExprKind::Deref(Box::new(cast)), ty, span)
+            .is_some_and(|ret| matches!(types.kind(ret.ty), TyKind::Reference { rvalue: true, .. }))
     }
 
     /// The conversion of an object by a method's reference qualifier: `None` if the method does not take it.
-    pub(super) fn qualified_object(&self, func: FuncId, object: &Expr, this: QualTy) -> Option<Conversion> {
+    pub(super) fn qualified_object(
+        &self,
+        types: &Types,
+        func: FuncId,
+        object: &Expr,
+        this: QualTy,
+    ) -> Option<Conversion> {
         let exact = Conversion::EXACT;
         let Origin::Decl(decl) = self.inst(func).origin else { return Some(exact) };
-        let is_rvalue = self.is_rvalue(object);
+        let is_rvalue = self.is_rvalue(types, object);
         match self.decl(decl).ast.method.reference {
             None => Some(exact),
             Some(RefQualifier::Lvalue) if !is_rvalue => Some(exact),
@@ -69,5 +59,14 @@ impl Checker<'_> {
             }
             Some(RefQualifier::Rvalue) => is_rvalue.then_some(exact),
         }
+    }
+}
+
+/// Whether an expression is a temporary or part of one.
+fn is_temporary(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Materialize(_) => true,
+        ExprKind::Field(base, ..) => is_temporary(base),
+        _ => false,
     }
 }

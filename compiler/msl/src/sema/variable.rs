@@ -10,9 +10,11 @@ mod local;
 use super::checker::{Checker, TArg};
 use super::lookup::VarDecl;
 use super::pattern::Pat;
-use crate::ast::{self, ExprKind as Ast, Initialiser, TypeKind};
+use super::scopes::ScopeId;
+use crate::ast::{self, ExprKind as Ast, Initialiser, NodeId, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
 use anymetal_diagnostics::Span;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A variable with static storage of this check.
@@ -40,6 +42,42 @@ pub(super) struct GlobalVar<'a> {
     pub(super) decl: VarDecl<'a>,
     pub(super) ty: QualTy,
     pub(super) value: GlobalValue,
+}
+
+/// The variables with static storage of one check, each defined once.
+#[derive(Debug, Default)]
+pub(super) struct Globals<'a> {
+    vars: Vec<GlobalVar<'a>>,
+    /// By declaration, scope and template arguments.
+    ids: FxHashMap<(NodeId, ScopeId, Rc<[TArg]>), GlobalVarId>,
+}
+
+impl<'a> Globals<'a> {
+    fn get(&self, id: GlobalVarId) -> &GlobalVar<'a> {
+        &self.vars[id.0 as usize]
+    }
+
+    fn get_mut(&mut self, id: GlobalVarId) -> &mut GlobalVar<'a> {
+        &mut self.vars[id.0 as usize]
+    }
+
+    fn known(&self, decl: &VarDecl<'a>, args: &Rc<[TArg]>) -> Option<GlobalVarId> {
+        self.ids.get(&(decl.variable.id, decl.scope, args.clone())).copied()
+    }
+
+    /// Adds a variable whose value is pending.
+    fn add(&mut self, decl: VarDecl<'a>, args: Rc<[TArg]>) -> GlobalVarId {
+        let id = GlobalVarId(self.vars.len() as u32);
+        self.ids.insert((decl.variable.id, decl.scope, args), id);
+        self.vars.push(GlobalVar { decl, ty: QualTy::plain(Ty::ERROR), value: GlobalValue::Pending });
+        id
+    }
+
+    /// The variable that is a constant datum.
+    pub(super) fn of_constant(&self, wanted: GlobalId) -> Option<&GlobalVar<'a>> {
+        let is_wanted = |value: &GlobalValue| matches!(value, GlobalValue::Constant(id) if *id == wanted);
+        self.vars.iter().find(|var| is_wanted(&var.value))
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -151,9 +189,9 @@ impl<'a> Checker<'a> {
             self.error("auto-not-allowed", span, format!("`auto` cannot be deduced from `{shown}`"));
             return None;
         };
-        let outer = self.auto_ty.replace(auto);
+        let outer = self.placeholders.auto_ty.replace(auto);
         let resolved = self.resolve_type(ty);
-        self.auto_ty = outer;
+        self.placeholders.auto_ty = outer;
         (!resolved.ty.is_error()).then_some(resolved)
     }
 
@@ -171,7 +209,7 @@ impl<'a> Checker<'a> {
     }
 
     fn clauses_length(&mut self, clauses: &'a [ast::InitClause]) -> u64 {
-        match self.expanded_clauses(clauses) {
+        match self.made.expanded_clauses(&self.scopes, clauses) {
             [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
                 text.as_str().len() as u64 + 1
             }

@@ -18,9 +18,9 @@ impl<'a> Checker<'a> {
         let mut out = Vec::new();
         for arg in args {
             if let AstKind::PackExpansion(inner) = &arg.kind {
-                for n in 0..self.pack_length_of_expr(inner).unwrap_or(0) {
+                for n in 0..self.scopes.pack_length_of_expr(inner).unwrap_or(0) {
                     out.push(self.with_pack_index(n, |s| s.call_arg(inner)));
-                    if self.gave_up {
+                    if self.diagnostics.gave_up() {
                         return None;
                     }
                 }
@@ -80,14 +80,15 @@ impl<'a> Checker<'a> {
 
     /// Adds default arguments for the parameters that have no argument yet.
     pub(in crate::sema) fn default_arguments(&mut self, func: FuncId, values: &mut Vec<Expr>, span: Span) {
-        let Origin::Decl(decl) = self.inst(func).origin else { return };
-        let params = self.inst(func).params.clone();
-        let ast = self.decl(decl).ast;
-        let scope = self.inst(func).scope;
+        let Origin::Decl(decl) = self.functions.inst(func).origin else { return };
+        let params = self.functions.inst(func).params.clone();
+        let ast = self.functions.decl(decl).ast;
+        let scope = self.functions.inst(func).scope;
         while values.len() < params.len() {
             let n = values.len();
             let Some(default) = ast.params.get(n).and_then(|param| param.default.as_ref()) else {
-                let message = format!("`{}` takes {} arguments, not {n}", self.inst(func).name, params.len());
+                let message =
+                    format!("`{}` takes {} arguments, not {n}", self.functions.inst(func).name, params.len());
                 self.error("argument-count", span, message);
                 return;
             };

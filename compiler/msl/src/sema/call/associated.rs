@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
         }
         for class in associated.classes {
             self.declare_members(class);
-            let friends = &self.record_inst(class).friends;
+            let friends = &self.records.get(class).friends;
             friends.iter().filter(|(friend, _)| *friend == name).for_each(|&(_, decl)| find(decl));
         }
         found
@@ -58,10 +58,8 @@ impl<'a> Checker<'a> {
                 return self.associate(to.ty, out, depth + 1);
             }
             TyKind::Array(elem, _) => return self.associate(elem, out, depth + 1),
-            TyKind::Record(id) => Some(self.enclosing_namespace(self.record_inst(id).decl_scope)),
-            TyKind::Enum(id) => {
-                self.enum_insts.get(id.0 as usize).map(|inst| self.enclosing_namespace(inst.scope))
-            }
+            TyKind::Record(id) => Some(self.scopes.enclosing_namespace(self.records.get(id).decl_scope)),
+            TyKind::Enum(id) => Some(self.scopes.enclosing_namespace(self.enums.get(id).scope)),
             TyKind::Matrix { .. } => self.metal_namespace(),
             _ => None,
         };
@@ -76,13 +74,13 @@ impl<'a> Checker<'a> {
             return;
         }
         out.classes.push(id);
-        for arg in self.record_inst(id).args.clone().iter() {
+        for arg in self.records.get(id).args.clone().iter() {
             if let TArg::Type(ty) = arg {
                 self.associate(ty.ty, out, depth + 1);
             }
         }
-        for (base, _) in self.record_inst(id).bases.clone() {
-            self.associate(self.record_inst(base).ty, out, depth + 1);
+        for (base, _) in self.records.get(id).bases.clone() {
+            self.associate(self.records.get(base).ty, out, depth + 1);
         }
     }
 

@@ -41,10 +41,14 @@ impl<'a> Checker<'a> {
         args: Vec<Arg<'a>>,
         span: Span,
     ) -> Expr {
-        let params = self.inst(func).params.clone();
+        let params = self.functions.inst(func).params.clone();
         if args.len() > params.len() {
-            let message =
-                format!("`{}` takes {} arguments, not {}", self.inst(func).name, params.len(), args.len());
+            let message = format!(
+                "`{}` takes {} arguments, not {}",
+                self.functions.inst(func).name,
+                params.len(),
+                args.len()
+            );
             self.error("argument-count", span, message);
             return self.poison(span);
         }
@@ -67,7 +71,7 @@ impl<'a> Checker<'a> {
     ) -> Expr {
         let mut values = Vec::with_capacity(args.len() + 1);
         let mut unused = None;
-        match self.inst(func).this {
+        match self.functions.inst(func).this {
             Some(this) => {
                 let Some(object) = object else { return self.poison(span) };
                 values.push(self.bind_object(object, this));
@@ -101,7 +105,7 @@ impl<'a> Checker<'a> {
         let place = if object.is_place && object.ty.space == this.space {
             object
         } else {
-            let value = self.rvalue(object);
+            let value = self.values().rvalue(object);
             self.materialize(value)
         };
         let place = self.upcast_place(place, this.ty);

@@ -14,14 +14,14 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn this_object(&mut self, span: Span) -> Option<Expr> {
         if let Some(Found::Local(LocalDecl::Capture { field, record, ty })) = self.captured_this() {
             let pointer = self.capture_value(record, field, ty, span)?;
-            let pointer = self.rvalue(pointer);
+            let pointer = self.values().rvalue(pointer);
             let to = self.types.pointee(pointer.ty.ty)?;
             return Some(Expr::place(ExprKind::Deref(Box::new(pointer)), to, span));
         }
         let (local, object) = self.function.this?;
         let pointer_ty = self.types.pointer(object);
         let place = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
-        let pointer = self.rvalue(place);
+        let pointer = self.values().rvalue(place);
         Some(Expr::place(ExprKind::Deref(Box::new(pointer)), object, span))
     }
 
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
     ) -> Option<Found<'a>> {
         if let [only] = member.segments.as_slice() {
             let key = only.operator.as_ref().map_or(only.name, operator_key);
-            let ty = QualTy::plain(self.record_inst(record).ty);
+            let ty = QualTy::plain(self.records.get(record).ty);
             if !self.complete_record(record, member.span) {
                 return None;
             }
@@ -108,11 +108,11 @@ impl<'a> Checker<'a> {
         let wanted = self.resolve_type(wanted);
         let mut fitting = Vec::new();
         for &decl in decls.iter() {
-            if self.decl(decl).template.is_some() {
+            if self.functions.decl(decl).template.is_some() {
                 continue;
             }
             if let Some(func) = self.instantiate_function(decl, Rc::from([]), Span::NONE)
-                && self.inst(func).ret.is_some_and(|ret| ret.ty == wanted.ty)
+                && self.functions.inst(func).ret.is_some_and(|ret| ret.ty == wanted.ty)
             {
                 fitting.push(decl);
             }
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
             span,
             format!("no member named `{name}` in `{class}`"),
         );
-        let names = self.record_inst(record).member_names();
+        let names = self.records.get(record).member_names();
         if let Some(near) =
             anymetal_diagnostics::suggest(name.as_str(), names.iter().map(|name| name.as_str()))
         {

@@ -3,6 +3,7 @@
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
 use crate::sema::expr::known_constant;
+use crate::sema::values::is_addressable;
 
 impl Checker<'_> {
     /// Performs a conversion that is known to exist.
@@ -18,10 +19,10 @@ impl Checker<'_> {
         let pointer = self.types.pointer(to);
         let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
         let direct = expr.is_place
-            && (!rvalue || self.is_xvalue(&expr))
+            && (!rvalue || self.functions.is_xvalue(&self.types, &expr))
             && related
             && expr.ty.space == to.space
-            && self.is_addressable(&expr);
+            && is_addressable(&self.types, &expr);
         let place = if direct {
             self.upcast_place(expr, to.ty)
         } else {
@@ -74,39 +75,39 @@ impl Checker<'_> {
                 known_constant(expr, ConstValue::Scalar(0), to)
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
-                let value = self.rvalue(expr);
-                self.cast_value(CastKind::Convert, value, to, span)
+                let value = self.values().rvalue(expr);
+                self.values().cast_value(CastKind::Convert, value, to, span)
             }
             (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_integer() => {
                 known_constant(expr, ConstValue::Null, to)
             }
             (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { elem, len, packed }) => {
-                let value = self.rvalue(expr);
-                let value = self.cast_value(CastKind::Convert, value, Ty::scalar(elem), span);
+                let value = self.values().rvalue(expr);
+                let value = self.values().cast_value(CastKind::Convert, value, Ty::scalar(elem), span);
                 let plain = self.types.vector(elem, len);
-                let value = self.cast_value(CastKind::Splat, value, plain, span);
-                if packed { self.cast_value(CastKind::Convert, value, to, span) } else { value }
+                let value = self.values().cast_value(CastKind::Splat, value, plain, span);
+                if packed { self.values().cast_value(CastKind::Convert, value, to, span) } else { value }
             }
             (TyKind::Vector { .. }, TyKind::Vector { .. }) => {
-                let value = self.rvalue(expr);
-                self.cast_value(CastKind::Convert, value, to, span)
+                let value = self.values().rvalue(expr);
+                self.values().cast_value(CastKind::Convert, value, to, span)
             }
             (TyKind::Nullptr, TyKind::Pointer(_)) => known_constant(expr, ConstValue::Null, to),
             (TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => {
                 known_constant(expr, ConstValue::Scalar(0), to)
             }
             (TyKind::Pointer(a), TyKind::Pointer(b)) => {
-                let value = self.rvalue(expr);
+                let value = self.values().rvalue(expr);
                 if a.ty != b.ty && self.is_derived(a.ty, b.ty) {
                     let place = Expr::place(ExprKind::Deref(Box::new(value)), a, span);
                     let place = self.upcast_place(place, b.ty);
                     return Expr::value(ExprKind::AddressOf(Box::new(place)), to, span);
                 }
-                self.cast_value(CastKind::Pointer, value, to, span)
+                self.values().cast_value(CastKind::Pointer, value, to, span)
             }
             (TyKind::Pointer(_), TyKind::Scalar(ScalarTy::Bool)) => {
-                let value = self.rvalue(expr);
-                self.cast_value(CastKind::PointerToBool, value, to, span)
+                let value = self.values().rvalue(expr);
+                self.values().cast_value(CastKind::PointerToBool, value, to, span)
             }
             (TyKind::Record(_), TyKind::Record(_)) if self.is_derived(from, to) => {
                 let place = if expr.is_place { expr } else { self.materialize(expr) };

@@ -36,10 +36,10 @@ impl<'a> Checker<'a> {
     pub(super) fn user_conversion(&mut self, expr: &Expr, to: Ty) -> Option<UserConversion> {
         if let Some(record) = self.types.as_record(to) {
             self.declare_members(record);
-            if self.inherits_constructors(record) {
+            if self.records.inherits_constructors(record) {
                 let _ = self.quietly(|s| s.complete_record(record, expr.span));
             }
-            let constructors = self.record_inst(record).constructors.clone();
+            let constructors = self.records.get(record).constructors.clone();
             if let Some(found) = self.converting_constructor(&constructors, expr) {
                 return Some(UserConversion::Constructor(found));
             }
@@ -60,14 +60,14 @@ impl<'a> Checker<'a> {
     /// The value of an expression: of an object, a copy by the functions that its class and its members have.
     pub(in crate::sema) fn copied(&mut self, expr: Expr) -> Expr {
         if !expr.is_place || !self.copies_by_code(Memberwise::Construct, expr.ty.ty) {
-            return self.rvalue(expr);
+            return self.values().rvalue(expr);
         }
         let Some(constructor) = self.copy_constructor(&expr) else { return self.copied_parts(expr) };
         let (ty, span) = (expr.ty.ty, expr.span);
-        let param = self.inst(constructor).params[0];
+        let param = self.functions.inst(constructor).params[0];
         let is_elsewhere = self.types.referent(param.ty).is_some_and(|to| to.space != expr.ty.space);
         let expr = if is_elsewhere {
-            let bytes = self.rvalue(expr);
+            let bytes = self.values().rvalue(expr);
             self.materialize(bytes)
         } else {
             expr
@@ -81,14 +81,14 @@ impl<'a> Checker<'a> {
     fn copy_constructor(&mut self, expr: &Expr) -> Option<FuncId> {
         let record = self.types.as_record(expr.ty.ty).filter(|_| expr.is_place)?;
         let mut best: Option<(Conversion, FuncId)> = None;
-        for decl in self.record_inst(record).constructors.clone() {
-            let data = self.decl(decl);
+        for decl in self.records.get(record).constructors.clone() {
+            let data = self.functions.decl(decl);
             let has_code = matches!(data.ast.body, FunctionBody::Block(_) | FunctionBody::None);
             if !has_code || data.template.is_some() || data.ast.params.is_empty() {
                 continue;
             }
             let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else { continue };
-            let Some(&param) = self.inst(func).params.first() else { continue };
+            let Some(&param) = self.functions.inst(func).params.first() else { continue };
             if self.types.referent(param.ty).is_none_or(|to| to.ty != expr.ty.ty) {
                 continue;
             }
@@ -101,8 +101,11 @@ impl<'a> Checker<'a> {
     }
 
     fn converting_constructor(&mut self, constructors: &[FnDeclId], expr: &Expr) -> Option<FuncId> {
-        let usable: Vec<FnDeclId> =
-            constructors.iter().copied().filter(|&id| !self.decl(id).ast.specifiers.is_explicit).collect();
+        let usable: Vec<FnDeclId> = constructors
+            .iter()
+            .copied()
+            .filter(|&id| !self.functions.decl(id).ast.specifiers.is_explicit)
+            .collect();
         if usable.is_empty() {
             return None;
         }
@@ -119,7 +122,7 @@ impl<'a> Checker<'a> {
             else {
                 continue;
             };
-            let inst: &FnInst<'a> = self.inst(func);
+            let inst: &FnInst<'a> = self.functions.inst(func);
             let Some(&param) = inst.params.first() else { continue };
             let Some(conversion) = self.conversion_of(expr, param, false) else { continue };
             if best.is_none_or(|(known, _)| conversion < known) {
@@ -138,18 +141,18 @@ impl<'a> Checker<'a> {
         is_explicit: bool,
     ) -> Option<(FuncId, Conversion)> {
         self.declare_members(from);
-        let mut operators = self.record_inst(from).conversions.clone();
-        for base in self.bases_of(from) {
-            operators.extend(self.record_inst(base).conversions.iter().copied());
+        let mut operators = self.records.get(from).conversions.clone();
+        for base in self.records.bases_of(from) {
+            operators.extend(self.records.get(base).conversions.iter().copied());
         }
         let mut best: Option<(Conversion, Conversion, FuncId)> = None;
         for decl in operators {
-            if self.decl(decl).ast.specifiers.is_explicit && !is_explicit {
+            if self.functions.decl(decl).ast.specifiers.is_explicit && !is_explicit {
                 continue;
             }
             let Some(func) = self.conversion_candidate(decl, to) else { continue };
             let Some(object) = self.object_conversion(func, expr) else { continue };
-            let Some(ret) = self.inst(func).ret else { continue };
+            let Some(ret) = self.functions.inst(func).ret else { continue };
             let value = self.stand_in(ret, expr.span);
             let Some(second) = self.conversion_of(&value, QualTy::plain(to), false) else { continue };
             if best.is_none_or(|(first, known, _)| (object, second) < (first, known)) {
@@ -161,7 +164,7 @@ impl<'a> Checker<'a> {
 
     /// A conversion operator's instance; for a template, deduced from the wanted type.
     fn conversion_candidate(&mut self, decl: FnDeclId, to: Ty) -> Option<FuncId> {
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (ast, template, scope, span) = (data.ast, data.template, data.scope, data.ast.span);
         let args = match template {
             None => Rc::from([]),
@@ -192,7 +195,7 @@ impl<'a> Checker<'a> {
         let span = expr.span;
         match self.user_conversion(&expr, to) {
             Some(UserConversion::Constructor(func)) => {
-                let param = self.inst(func).params[0];
+                let param = self.functions.inst(func).params[0];
                 let mut args = vec![self.perform(expr, param)];
                 self.default_arguments(func, &mut args, span);
                 self.constructed(func, args, to, span)
@@ -213,8 +216,10 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn builtin_operand(&mut self, expr: Expr) -> Expr {
         let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
         self.declare_members(record);
-        for decl in self.record_inst(record).conversions.clone() {
-            if self.decl(decl).template.is_some() || self.decl(decl).ast.specifiers.is_explicit {
+        for decl in self.records.get(record).conversions.clone() {
+            if self.functions.decl(decl).template.is_some()
+                || self.functions.decl(decl).ast.specifiers.is_explicit
+            {
                 continue;
             }
             let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else {
@@ -225,9 +230,9 @@ impl<'a> Checker<'a> {
                 return self.call_function(func, Some(expr), Vec::new(), span);
             }
         }
-        for (base, _) in self.record_inst(record).bases.clone() {
-            if !self.record_inst(base).conversions.is_empty() {
-                let ty = self.record_inst(base).ty;
+        for (base, _) in self.records.get(record).bases.clone() {
+            if !self.records.get(base).conversions.is_empty() {
+                let ty = self.records.get(base).ty;
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, ty);
                 return self.builtin_operand(place);

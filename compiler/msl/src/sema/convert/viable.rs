@@ -5,6 +5,7 @@
 use super::{Conversion, Rank, is_zero_literal, promote};
 use crate::hir::{Expr, QualTy, RecordId, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
+use crate::sema::values::{is_addressable, promoted_bit_field};
 use anymetal_ir::Space;
 use rustc_hash::FxHashSet;
 
@@ -17,7 +18,7 @@ impl Checker<'_> {
         user: bool,
     ) -> Option<Conversion> {
         let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
-        let is_xvalue = expr.is_place && self.is_xvalue(expr);
+        let is_xvalue = expr.is_place && self.functions.is_xvalue(&self.types, expr);
         if is_xvalue && !rvalue && !to.is_const {
             return None;
         }
@@ -25,7 +26,7 @@ impl Checker<'_> {
             && (!rvalue || is_xvalue)
             && related
             && expr.ty.space == to.space
-            && self.is_addressable(expr)
+            && is_addressable(&self.types, expr)
         {
             let adds_const = to.is_const && !expr.ty.is_const;
             let ok = (to.is_const || !expr.ty.is_const || to.space == Space::Constant)
@@ -79,7 +80,7 @@ impl Checker<'_> {
     fn builtin_conversion(&mut self, expr: &Expr, from: Ty, to: Ty) -> Option<Conversion> {
         let types = &self.types;
         match (types.kind(from).clone(), types.kind(to).clone()) {
-            (TyKind::Scalar(_), TyKind::Scalar(_)) if self.promoted_bit_field(expr) == Some(to) => {
+            (TyKind::Scalar(_), TyKind::Scalar(_)) if promoted_bit_field(&self.types, expr) == Some(to) => {
                 Some(Conversion::new(Rank::Promotion, 0))
             }
             (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_conversion(a, b)),
@@ -108,7 +109,7 @@ impl Checker<'_> {
                 Some(Conversion::new(Rank::Promotion, 1))
             }
             (TyKind::Pointer(a), TyKind::Pointer(b))
-                if a.ty != b.ty && self.with_both_qualifiers(a, b) == Some(b) =>
+                if a.ty != b.ty && self.values().with_both_qualifiers(a, b) == Some(b) =>
             {
                 Some(Conversion::new(Rank::Exact, 1))
             }
@@ -153,7 +154,7 @@ impl Checker<'_> {
         let mut level = vec![derived];
         let mut seen = FxHashSet::default();
         for steps in 8_u8.. {
-            let direct = level.iter().flat_map(|&id| &self.record_inst(id).bases).map(|&(id, _)| id);
+            let direct = level.iter().flat_map(|&id| &self.records.get(id).bases).map(|&(id, _)| id);
             let next: Vec<RecordId> = direct.filter(|&id| seen.insert(id)).collect();
             if next.contains(&base) || steps >= u8::MAX - 8 {
                 return Some(steps);

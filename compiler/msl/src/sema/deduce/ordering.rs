@@ -1,12 +1,23 @@
 //! Partial ordering of templates: whether one pattern covers another.
 
 use crate::ast::Qualifiers;
-use crate::sema::checker::Checker;
+use crate::hir::Types;
 use crate::sema::lookup::Found;
-use crate::sema::pattern::{ArgPat, Pat, TemplatePat, ValuePat, add_quals, quals_of, same_template};
+use crate::sema::pattern::{
+    ArgPat, Pat, TemplatePat, ValuePat, add_quals, open_pattern, quals_of, same_template,
+};
+use crate::sema::record::Records;
+use crate::sema::template_template::Templates;
 use anymetal_ir::Space;
 
-impl<'a> Checker<'a> {
+/// Compares patterns by their structure.
+pub(in crate::sema) struct PatternOrder<'c, 'a> {
+    pub(super) types: &'c Types,
+    pub(super) records: &'c Records<'a>,
+    pub(super) templates: &'c mut Templates<'a>,
+}
+
+impl<'a> PatternOrder<'_, 'a> {
     /// Whether everything the pattern `special` accepts is accepted by `general`, so far as their
     /// structure tells.
     pub(in crate::sema) fn covers(
@@ -24,7 +35,7 @@ impl<'a> Checker<'a> {
             }
             _ => {}
         }
-        let special = self.open_pattern(special);
+        let special = open_pattern(self.types, self.records, special);
         match (general, &special) {
             (Pat::Pointer(a), Pat::Pointer(b)) => self.covers(a, b, bound),
             (Pat::Reference { to: a, .. }, Pat::Reference { to: b, .. }) => self.covers(a, b, bound),
@@ -45,7 +56,7 @@ impl<'a> Checker<'a> {
                 bind_pattern(bound, *template, other) && self.covers_args(a, b, bound)
             }
             (Pat::Applied { template, args: a, .. }, Pat::Class { template: class, args: b, .. }) => {
-                let id = self.template_id(&Found::ClassTemplate(class.clone()));
+                let id = self.templates.id(&Found::ClassTemplate(class.clone()));
                 let id = id.expect("a class template is a template");
                 bind_pattern(bound, *template, ArgPat::Template(TemplatePat::Fixed(id)))
                     && self.covers_args(a, b, bound)

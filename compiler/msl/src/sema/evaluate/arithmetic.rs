@@ -27,11 +27,11 @@ impl Machine<'_, '_> {
     }
 
     fn pointee_size(&self, ty: Ty) -> i64 {
-        self.checker.types.pointee(ty).map_or(1, |to| self.checker.types.layout(to.ty).size as i64)
+        self.types.pointee(ty).map_or(1, |to| self.types.layout(to.ty).size as i64)
     }
 
     fn element_type(&self, ty: Ty, span: Span) -> Result<ScalarTy, Fail> {
-        self.checker.types.element(ty).ok_or_else(|| self.fail(span, "an unexpected type"))
+        self.types.element(ty).ok_or_else(|| self.fail(span, "an unexpected type"))
     }
 
     pub(super) fn unary(&mut self, op: UnaryOp, a: &Expr) -> Result<Val, Fail> {
@@ -56,12 +56,12 @@ impl Machine<'_, '_> {
     }
 
     pub(super) fn compare(&mut self, op: CompareOp, a: &Expr, b: &Expr, span: Span) -> Result<Val, Fail> {
-        if self.checker.types.pointee(a.ty.ty).is_some() {
+        if self.types.pointee(a.ty.ty).is_some() {
             return self.compare_pointers(op, a, b, span);
         }
         let elem = self.element_type(a.ty.ty, span)?;
         let ir = ir_compare(op, elem);
-        let is_vector = self.checker.types.as_vector(a.ty.ty).is_some();
+        let is_vector = self.types.as_vector(a.ty.ty).is_some();
         let (x, y) = (self.elements(a)?, self.elements(b)?);
         let flags: Vec<u64> =
             x.iter().zip(&y).map(|(&x, &y)| u64::from(eval::eval_compare(ir, elem.into(), x, y))).collect();
@@ -95,7 +95,7 @@ impl Machine<'_, '_> {
             }
             CastKind::Splat => {
                 let bits = self.scalar(a)?;
-                let len = self.checker.types.as_vector(to).map_or(1, |(_, len)| len);
+                let len = self.types.as_vector(to).map_or(1, |(_, len)| len);
                 Ok(Val::Vector(vec![bits; usize::from(len)]))
             }
             CastKind::Bitcast => {
@@ -109,9 +109,9 @@ impl Machine<'_, '_> {
     fn convert(&mut self, a: &Expr, to: Ty, span: Span) -> Result<Val, Fail> {
         let from = self.element_type(a.ty.ty, span)?;
         let target = self.element_type(to, span)?;
-        if let Some((_, cols, rows)) = self.checker.types.as_matrix(to) {
-            let from = self.checker.types.vector(from, rows);
-            let target = self.checker.types.vector(target, rows);
+        if let Some((_, cols, rows)) = self.types.as_matrix(to) {
+            let from = self.types.vector(from, rows);
+            let target = self.types.vector(target, rows);
             return self.convert_columns(a, cols, from, target);
         }
         let elements = self.elements(a)?.into_iter().map(|bits| convert_scalar(from, target, bits)).collect();
@@ -125,7 +125,7 @@ impl Machine<'_, '_> {
             return Err(self.fail(span, "an unexpected value"));
         };
         let (from_elem, to_elem) = (self.element_type(from, span)?, self.element_type(to, span)?);
-        let types = &self.checker.types;
+        let types = &*self.types;
         let stride = types.layout(from).size as usize;
         let mut out = Vec::new();
         for c in 0..usize::from(cols) {
@@ -143,7 +143,7 @@ impl Machine<'_, '_> {
     /// The same bits as another type.
     pub(super) fn bitcast(&mut self, from: Ty, elements: Vec<u64>, to: Ty, span: Span) -> Result<Val, Fail> {
         let (a, b) = (self.element_type(from, span)?, self.element_type(to, span)?);
-        let len = self.checker.types.as_vector(to).map_or(1, |(_, len)| usize::from(len));
+        let len = self.types.as_vector(to).map_or(1, |(_, len)| usize::from(len));
         let mut elements = eval::eval_bitcast(a.into(), &elements, b.into());
         elements.truncate(len);
         Ok(self.pack(to, elements))

@@ -50,7 +50,7 @@ impl Machine<'_, '_> {
         span: Span,
         apply: impl Fn(ScalarTy, &[u64]) -> Result<u64, &'static str>,
     ) -> Result<Val, Fail> {
-        let Some(elem) = args.first().and_then(|arg| self.checker.types.element(arg.ty.ty)) else {
+        let Some(elem) = args.first().and_then(|arg| self.types.element(arg.ty.ty)) else {
             return Err(self.fail(span, "an argument is missing"));
         };
         let columns: Vec<Vec<u64>> = args.iter().map(|arg| self.elements(arg)).collect::<Result<_, _>>()?;

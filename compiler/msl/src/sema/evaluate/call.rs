@@ -23,7 +23,7 @@ enum Flow {
 
 impl Machine<'_, '_> {
     pub(super) fn construct(&mut self, func: FuncId, args: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
-        let size = self.checker.types.layout(ty).size;
+        let size = self.types.layout(ty).size;
         let at = self.allocate(size, span)?;
         let mut values = vec![Val::Pointer(at)];
         for arg in args {
@@ -37,15 +37,18 @@ impl Machine<'_, '_> {
         if self.frames.len() >= MAX_CALLS {
             return Err(self.fail(span, "constant evaluation calls too deeply"));
         }
-        if let (Origin::Dispatch, Some(&Val::Scalar(number))) = (self.checker.inst(func).origin, args.first())
+        if let (Origin::Dispatch, Some(&Val::Scalar(number))) =
+            (self.facts.functions.inst(func).origin, args.first())
         {
-            let Some(called) = self.checker.function_numbers.function(number) else {
+            let Some(called) = self.facts.numbers.function(number) else {
                 return Err(self.fail(span, "a call through a pointer to no function"));
             };
             return self.call(called, args[1..].to_vec(), span);
         }
-        self.checker.ensure_body(func);
-        let Some(function) = self.checker.inst(func).hir.clone() else {
+        if self.facts.awaits_check(func) {
+            return Err(Fail::NeedsBody(func));
+        }
+        let Some(function) = &self.facts.functions.inst(func).hir else {
             return Err(self.fail(span, "the called function has no body that could be evaluated"));
         };
         let (memory, used) = (self.memory.len(), self.bytes_used);
@@ -55,12 +58,13 @@ impl Machine<'_, '_> {
             frame.insert(param, self.hold(value, ty, span)?);
         }
         self.frames.push(frame);
-        let flow = self.checker.depth_guard(span);
-        let result = match flow {
-            true => self.block(&function.body, &function.locals),
-            false => Err(self.fail(span, "constant evaluation nests too deeply")),
+        let result = if self.limits.try_enter() {
+            let result = self.block(&function.body, &function.locals);
+            self.limits.leave();
+            result
+        } else {
+            Err(Fail::TooDeep(span))
         };
-        self.checker.depth = self.checker.depth.saturating_sub(u32::from(flow));
         self.frames.pop();
         let value = match result? {
             Flow::Return(value) => value,
@@ -125,7 +129,7 @@ impl Machine<'_, '_> {
         let at = match self.frames.last().and_then(|frame| frame.get(&local)) {
             // Another round of a loop.
             Some(&at) => at,
-            None => self.allocate(self.checker.types.layout(ty).size, span)?,
+            None => self.allocate(self.types.layout(ty).size, span)?,
         };
         if let Some(value) = value {
             self.store_memory(at, ty, &value, span)?;
@@ -140,7 +144,7 @@ impl Machine<'_, '_> {
         cases: &'s [SwitchCase],
     ) -> Result<Option<&'s SwitchCase>, Fail> {
         let bits = self.scalar(selector)?;
-        let scalar = self.checker.types.scalar_repr(selector.ty.ty).unwrap_or(ScalarTy::I64);
+        let scalar = self.types.scalar_repr(selector.ty.ty).unwrap_or(ScalarTy::I64);
         let wanted = eval::sign_extend(scalar.into(), bits);
         let case = cases.iter().find(|case| case.values.contains(&wanted));
         Ok(case.or_else(|| cases.iter().find(|case| case.is_default)))

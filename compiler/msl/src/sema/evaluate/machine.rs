@@ -1,4 +1,8 @@
-//! A machine that runs typed trees to find constant values: its state, its budget, its door.
+//! A machine that runs typed trees to find constant values: its state, its budget, its entrance.
+//!
+//! The machine checks nothing: it reads the known functions, globals and constants ([`Facts`]). At a call
+//! of a function that is not checked yet it stops with [`Fail::NeedsBody`]; the caller checks the function
+//! and repeats the evaluation. So checking never runs inside an evaluation.
 //!
 //! Memory is bytes, as the kernel's will be, so that unions and casts mean here what they mean there.
 //! Invariant: every node costs a step of the check's budget, and nesting is bounded ([`Machine::deeper`]).
@@ -7,20 +11,58 @@
 
 use super::NotConstant;
 use super::memory::{Address, Val};
-use crate::hir::{ConstValue, Expr, GlobalId, LocalId};
-use crate::sema::checker::{Checker, MAX_CONSTANT_STEPS};
+use crate::hir::{ConstValue, Expr, FuncId, GlobalId, LocalId, Types};
+use crate::sema::collect::ProgramData;
+use crate::sema::diagnostics::{Deferred, Diagnostics};
+use crate::sema::fn_context::{FnContext, LocalConstants};
+use crate::sema::function::{BodyState, Functions};
+use crate::sema::function_pointer::FunctionNumbers;
+use crate::sema::limits::Limits;
 use anymetal_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 /// Why evaluation stopped.
-pub(super) type Fail = NotConstant;
+#[derive(Clone, Debug)]
+pub(super) enum Fail {
+    NotConstant(NotConstant),
+    /// A function must be checked first; then evaluation is repeated.
+    NeedsBody(FuncId),
+    /// The check around the evaluation leaves too few levels of nesting.
+    TooDeep(Span),
+}
+
+/// The most steps that all constant evaluations of one check may take.
+pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 
 /// The deepest nesting of expressions, those of all calls together.
 const MAX_DEPTH: u32 = 20_000;
 
+/// What evaluation reads of the check around it.
+#[derive(Clone, Copy)]
+pub(super) struct Facts<'c, 'a> {
+    pub(super) functions: &'c Functions<'a>,
+    pub(super) numbers: &'c FunctionNumbers,
+    pub(super) data: &'c ProgramData,
+    /// The function that the expression is in.
+    pub(super) function: &'c FnContext,
+    pub(super) constants: &'c LocalConstants,
+    pub(super) diagnostics: &'c Diagnostics,
+}
+
+impl Facts<'_, '_> {
+    /// Whether a function's body can and must be checked, or its errors reported, before it is evaluated.
+    pub(super) fn awaits_check(&self, func: FuncId) -> bool {
+        let is_unchecked = self.functions.inst(func).state == BodyState::Unchecked;
+        (is_unchecked && !self.diagnostics.gave_up()) || self.diagnostics.has_deferred(Deferred::Body(func))
+    }
+}
+
 /// See the module's documentation.
 pub(super) struct Machine<'c, 'a> {
-    pub(super) checker: &'c mut Checker<'a>,
+    pub(super) facts: Facts<'c, 'a>,
+    /// Evaluation names types that the program does not.
+    pub(super) types: &'c mut Types,
+    pub(super) limits: &'c mut Limits,
     pub(super) memory: Vec<Vec<u8>>,
     pub(super) bytes_used: usize,
     depth: u32,
@@ -30,9 +72,11 @@ pub(super) struct Machine<'c, 'a> {
 }
 
 impl<'c, 'a> Machine<'c, 'a> {
-    pub(super) fn new(checker: &'c mut Checker<'a>) -> Self {
+    pub(super) fn new(facts: Facts<'c, 'a>, types: &'c mut Types, limits: &'c mut Limits) -> Self {
         Self {
-            checker,
+            facts,
+            types,
+            limits,
             memory: Vec::new(),
             bytes_used: 0,
             depth: 0,
@@ -42,7 +86,7 @@ impl<'c, 'a> Machine<'c, 'a> {
     }
 
     pub(super) fn fail(&self, span: Span, message: impl Into<String>) -> Fail {
-        NotConstant { span, message: message.into() }
+        Fail::NotConstant(NotConstant { span, message: message.into() })
     }
 
     /// Evaluates an expression to a constant.
@@ -59,8 +103,8 @@ impl<'c, 'a> Machine<'c, 'a> {
     }
 
     pub(super) fn step(&mut self, span: Span) -> Result<(), Fail> {
-        self.checker.constant_steps += 1;
-        if self.checker.constant_steps > MAX_CONSTANT_STEPS {
+        self.limits.constant_steps += 1;
+        if self.limits.constant_steps > MAX_CONSTANT_STEPS {
             return Err(self.fail(span, "constant evaluation takes too many steps"));
         }
         Ok(())

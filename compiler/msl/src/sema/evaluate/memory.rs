@@ -86,7 +86,7 @@ impl Machine<'_, '_> {
 
     /// New memory that holds a value of a type.
     pub(super) fn hold(&mut self, value: &Val, ty: Ty, span: Span) -> Result<Address, Fail> {
-        let at = self.allocate(self.checker.types.layout(ty).size, span)?;
+        let at = self.allocate(self.types.layout(ty).size, span)?;
         self.store_memory(at, ty, value, span)?;
         Ok(at)
     }
@@ -128,7 +128,7 @@ impl Machine<'_, '_> {
     }
 
     pub(super) fn load_memory(&mut self, at: Address, ty: Ty, span: Span) -> Result<Val, Fail> {
-        match *self.checker.types.kind(ty) {
+        match *self.types.kind(ty) {
             TyKind::Vector { elem, len, .. } => {
                 let size = i64::from(elem.size());
                 let mut elements = Vec::with_capacity(usize::from(len));
@@ -138,14 +138,14 @@ impl Machine<'_, '_> {
                 Ok(Val::Vector(elements))
             }
             TyKind::Pointer(_) | TyKind::Nullptr | TyKind::Reference { .. }
-                if self.checker.types.pointed_function(ty).is_none() =>
+                if self.types.pointed_function(ty).is_none() =>
             {
                 Ok(Val::Pointer(Address::from_bits(self.read_scalar(at, Scalar::I64, span)?)))
             }
-            _ => match self.checker.types.memory_scalar(ty) {
+            _ => match self.types.memory_scalar(ty) {
                 Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.into(), span)?)),
                 None => {
-                    let size = self.checker.types.layout(ty).size as usize;
+                    let size = self.types.layout(ty).size as usize;
                     Ok(Val::Bytes(self.slice(at, size, span)?.to_vec()))
                 }
             },
@@ -181,7 +181,7 @@ impl Machine<'_, '_> {
         let window = self.bit_window(at, bits, span)?;
         let unused = 64 - bits.width;
         let raw = ((window >> bits.shift) as u64) << unused;
-        let scalar = self.checker.types.scalar_repr(ty).unwrap_or(ScalarTy::U64);
+        let scalar = self.types.scalar_repr(ty).unwrap_or(ScalarTy::U64);
         let value = if scalar.is_signed() { (raw as i64 >> unused) as u64 } else { raw >> unused };
         Ok(Val::Scalar(value & anymetal_ir::eval::mask(scalar.into())))
     }
@@ -194,7 +194,7 @@ impl Machine<'_, '_> {
         value: &Val,
         span: Span,
     ) -> Result<(), Fail> {
-        let (Val::Scalar(value), Some(_)) = (value, self.checker.types.scalar_repr(ty)) else {
+        let (Val::Scalar(value), Some(_)) = (value, self.types.scalar_repr(ty)) else {
             return Err(self.fail(span, "an unexpected value"));
         };
         let window = self.bit_window(at, bits, span)?;
@@ -214,7 +214,7 @@ impl Machine<'_, '_> {
         value: &Val,
         span: Span,
     ) -> Result<(), Fail> {
-        let field = &self.checker.types.record(record).fields[index];
+        let field = &self.types.record(record).fields[index];
         let (at, bits) = (at.plus(field.offset as i64), field.bits);
         match bits {
             Some(bits) => self.store_bits(at, ty, bits, value, span),
@@ -225,12 +225,12 @@ impl Machine<'_, '_> {
     pub(super) fn store_memory(&mut self, at: Address, ty: Ty, value: &Val, span: Span) -> Result<(), Fail> {
         match value {
             Val::Void => Ok(()),
-            Val::Scalar(bits) => match self.checker.types.memory_scalar(ty) {
+            Val::Scalar(bits) => match self.types.memory_scalar(ty) {
                 Some(scalar) => self.write_scalar(at, scalar.into(), *bits, span),
                 None => Err(self.fail(span, "an unexpected value")),
             },
             Val::Vector(elements) => {
-                let Some((elem, _)) = self.checker.types.as_vector(ty) else {
+                let Some((elem, _)) = self.types.as_vector(ty) else {
                     return Err(self.fail(span, "an unexpected value"));
                 };
                 let size = i64::from(elem.size());
@@ -250,7 +250,7 @@ impl Machine<'_, '_> {
 
     /// The bytes of a value of a type.
     pub(super) fn bytes_of(&mut self, value: &Val, ty: Ty, span: Span) -> Result<Vec<u8>, Fail> {
-        let size = self.checker.types.layout(ty).size;
+        let size = self.types.layout(ty).size;
         let at = self.allocate(size, span)?;
         self.store_memory(at, ty, value, span)?;
         self.bytes_used = self.bytes_used.saturating_sub(size as usize);

@@ -15,10 +15,9 @@ impl Machine<'_, '_> {
         }
         if self.frames.len() == 1 {
             // A variable of the function being checked: only constants are known.
-            let key = (self.checker.function.serial, local);
-            if let Some(value) = self.checker.local_constants.get(&key).cloned() {
-                let ty = self.checker.function.locals[local.0 as usize].ty;
-                let bytes = value_to_bytes(&self.checker.types, ty, &value);
+            let function = self.facts.function;
+            if let Some(value) = self.facts.constants.get(function.serial, local) {
+                let bytes = value_to_bytes(self.types, function.local_ty(local), value);
                 let at = self.hold_bytes(bytes, span)?;
                 self.frames[0].insert(local, at);
                 return Ok(at);
@@ -32,7 +31,7 @@ impl Machine<'_, '_> {
         if let Some(&at) = self.globals.get(&id) {
             return Ok(at);
         }
-        let bytes = self.checker.hir_globals[id.0 as usize].bytes.clone();
+        let bytes = self.facts.data.global(id).bytes.clone();
         let at = self.hold_bytes(bytes, span)?;
         self.globals.insert(id, at);
         Ok(at)
@@ -48,7 +47,7 @@ impl Machine<'_, '_> {
         match &expr.kind {
             // An object without members has no value that would have to be known, whichever object it is.
             ExprKind::Local(_) | ExprKind::Deref(_) if self.is_empty_class(ty) => {
-                let size = self.checker.types.layout(ty).size;
+                let size = self.types.layout(ty).size;
                 Ok(Place::Memory(self.allocate(size, span)?, ty))
             }
             ExprKind::Local(local) => Ok(Place::Memory(self.local(*local, span)?, ty)),
@@ -56,19 +55,19 @@ impl Machine<'_, '_> {
             ExprKind::Deref(pointer) => Ok(Place::Memory(self.address(pointer)?, ty)),
             ExprKind::Field(base, record, index) => {
                 let base = self.memory_of(base)?;
-                let field = &self.checker.types.record(*record).fields[*index as usize];
+                let field = &self.types.record(*record).fields[*index as usize];
                 let at = base.plus(field.offset as i64);
                 Ok(field.bits.map_or(Place::Memory(at, ty), |bits| Place::Bits(at, ty, bits)))
             }
             ExprKind::Element(base, index) => {
-                let stride = self.checker.types.layout(ty).size;
+                let stride = self.types.layout(ty).size;
                 Ok(Place::Memory(self.indexed(base, index, stride)?, ty))
             }
             ExprKind::Column(base, index) => {
-                let Some((elem, _, rows)) = self.checker.types.as_matrix(base.ty.ty) else {
+                let Some((elem, _, rows)) = self.types.as_matrix(base.ty.ty) else {
                     return Err(self.fail(span, "an unexpected type"));
                 };
-                let stride = self.checker.types.column_stride(elem, rows);
+                let stride = self.types.column_stride(elem, rows);
                 Ok(Place::Memory(self.indexed(base, index, stride)?, ty))
             }
             ExprKind::Swizzle(base, picks) => self.swizzle_place(base, picks, span),
@@ -105,7 +104,7 @@ impl Machine<'_, '_> {
     }
 
     fn is_empty_class(&self, ty: Ty) -> bool {
-        let record = self.checker.types.as_record(ty).map(|record| self.checker.types.record(record));
+        let record = self.types.as_record(ty).map(|record| self.types.record(record));
         record.is_some_and(|record| record.is_complete && record.fields.is_empty())
     }
 
@@ -151,7 +150,7 @@ impl Machine<'_, '_> {
                 let value = self.value(init)?;
                 self.hold(&value, init.ty.ty, span)?
             }
-            None => self.allocate(self.checker.types.layout(Ty::LONG).size, span)?,
+            None => self.allocate(self.types.layout(Ty::LONG).size, span)?,
         };
         self.bind_to(local, at);
         Ok(())
@@ -179,12 +178,12 @@ impl Machine<'_, '_> {
         let after = self.value(value)?;
         self.store(&target, &after, expr.span)?;
         // The temporary is dead.
-        let size = self.checker.types.layout(ty).size as usize;
+        let size = self.types.layout(ty).size as usize;
         self.bytes_used = self.bytes_used.saturating_sub(size);
         Ok((target, before))
     }
 
     fn vector_type(&self, ty: Ty, span: Span) -> Result<(ScalarTy, u8), Fail> {
-        self.checker.types.as_vector(ty).ok_or_else(|| self.fail(span, "an unexpected type"))
+        self.types.as_vector(ty).ok_or_else(|| self.fail(span, "an unexpected type"))
     }
 }

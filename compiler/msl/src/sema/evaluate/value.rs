@@ -35,7 +35,7 @@ impl Machine<'_, '_> {
 
     /// Elements as a value of a type.
     pub(super) fn pack(&self, ty: Ty, elements: Vec<u64>) -> Val {
-        match (self.checker.types.as_vector(ty), elements.as_slice()) {
+        match (self.types.as_vector(ty), elements.as_slice()) {
             (None, &[one]) => Val::Scalar(one),
             _ => Val::Vector(elements),
         }
@@ -104,7 +104,7 @@ impl Machine<'_, '_> {
                 self.value(b)
             }
             ExprKind::Column(base, index) => {
-                let stride = self.checker.types.layout(ty).size;
+                let stride = self.types.layout(ty).size;
                 let at = self.indexed(base, index, stride)?;
                 self.load_memory(at, ty, span)
             }
@@ -148,10 +148,10 @@ impl Machine<'_, '_> {
     }
 
     fn zero(&mut self, ty: Ty, span: Span) -> Result<Val, Fail> {
-        match *self.checker.types.kind(ty) {
+        match *self.types.kind(ty) {
             TyKind::Void => Ok(Val::Void),
             _ => {
-                let size = self.checker.types.layout(ty).size;
+                let size = self.types.layout(ty).size;
                 let at = self.allocate(size, span)?;
                 self.load_memory(at, ty, span)
             }
@@ -165,15 +165,15 @@ impl Machine<'_, '_> {
             let value = self.value(part)?;
             bytes.extend(self.bytes_of(&value, part.ty.ty, span)?);
         }
-        bytes.resize(self.checker.types.layout(ty).size as usize, 0);
+        bytes.resize(self.types.layout(ty).size as usize, 0);
         Ok(Val::Bytes(bytes))
     }
 
     fn record(&mut self, values: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
-        let Some(record) = self.checker.types.as_record(ty) else {
+        let Some(record) = self.types.as_record(ty) else {
             return Err(self.fail(span, "an unexpected type"));
         };
-        let size = self.checker.types.layout(ty).size;
+        let size = self.types.layout(ty).size;
         let at = self.allocate(size, span)?;
         for (n, value) in values.iter().enumerate() {
             let held = self.value(value)?;
@@ -183,22 +183,22 @@ impl Machine<'_, '_> {
     }
 
     fn union(&mut self, member: usize, value: &Expr, ty: Ty, span: Span) -> Result<Val, Fail> {
-        let Some(record) = self.checker.types.as_record(ty) else {
+        let Some(record) = self.types.as_record(ty) else {
             return Err(self.fail(span, "an unexpected type"));
         };
         let held = self.value(value)?;
-        let size = self.checker.types.layout(ty).size;
+        let size = self.types.layout(ty).size;
         let at = self.allocate(size, span)?;
         self.store_member(at, (record, member), value.ty.ty, &held, span)?;
         self.load_memory(at, ty, span)
     }
 
     fn array(&mut self, values: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
-        let Some((elem, _)) = self.checker.types.as_array(ty) else {
+        let Some((elem, _)) = self.types.as_array(ty) else {
             return Err(self.fail(span, "an unexpected type"));
         };
-        let layout = self.checker.types.layout(ty);
-        let stride = self.checker.types.layout(elem).size as i64;
+        let layout = self.types.layout(ty);
+        let stride = self.types.layout(elem).size as i64;
         let at = self.allocate(layout.size, span)?;
         for (n, value) in values.iter().enumerate() {
             let held = self.value(value)?;

@@ -6,7 +6,9 @@
 use super::{BodyState, Origin};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
-use crate::sema::checker::{AutoReturn, Checker, Deferred, FnDeclId, LocalDecl, Returns};
+use crate::sema::checker::{Checker, FnDeclId, LocalDecl};
+use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
 use std::rc::Rc;
@@ -14,49 +16,48 @@ use std::rc::Rc;
 impl<'a> Checker<'a> {
     /// The result type; checks the body first when it is to be deduced.
     pub(in crate::sema) fn return_type(&mut self, id: FuncId, span: Span) -> QualTy {
-        if let Some(ret) = self.inst(id).ret {
+        if let Some(ret) = self.functions.inst(id).ret {
             return ret;
         }
-        self.report_deferred(Deferred::Body(id));
-        if self.inst(id).state == BodyState::Checking {
-            let message = format!("the result type of `{}` is not known yet here", self.inst(id).name);
+        self.diagnostics.report_deferred(Deferred::Body(id));
+        if self.functions.inst(id).state == BodyState::Checking {
+            let message =
+                format!("the result type of `{}` is not known yet here", self.functions.inst(id).name);
             let hint = "write the result type instead of `auto`";
             self.report(Diagnostic::error("auto-recursion", span, message).with_hint(hint));
             return QualTy::plain(Ty::ERROR);
         }
         self.ensure_body(id);
-        self.inst(id).ret.unwrap_or(QualTy::plain(Ty::ERROR))
+        self.functions.inst(id).ret.unwrap_or(QualTy::plain(Ty::ERROR))
     }
 
     /// Checks a function's body, if that has not happened.
     pub(in crate::sema) fn ensure_body(&mut self, id: FuncId) {
-        if self.inst(id).state != BodyState::Unchecked || self.gave_up {
-            self.report_deferred(Deferred::Body(id));
+        if self.functions.inst(id).state != BodyState::Unchecked || self.diagnostics.gave_up() {
+            self.diagnostics.report_deferred(Deferred::Body(id));
             return;
         }
-        self.fn_insts[id.0 as usize].state = BodyState::Checking;
-        let returns = self.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
-        let trace = self.inst(id).trace.clone();
-        let outer_trace = std::mem::replace(&mut self.trace, trace);
-        let outer_pack = self.pack_index.take();
-        let outer_auto = self.auto_ty.take();
-        let scope = self.inst(id).scope;
-        let span = self.inst(id).span;
+        self.functions.inst_mut(id).state = BodyState::Checking;
+        let returns = self.functions.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
+        let trace = self.functions.inst(id).trace.clone();
+        let outer_trace = self.diagnostics.replace_trace(trace);
+        let placeholders = std::mem::take(&mut self.placeholders);
+        let scope = self.functions.inst(id).scope;
+        let span = self.functions.inst(id).span;
         self.once(Deferred::Body(id), |s| {
             s.in_function(returns, |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
         });
-        self.auto_ty = outer_auto;
-        self.pack_index = outer_pack;
-        self.trace = outer_trace;
-        self.fn_insts[id.0 as usize].state = BodyState::Checked;
+        self.placeholders = placeholders;
+        self.diagnostics.replace_trace(outer_trace);
+        self.functions.inst_mut(id).state = BodyState::Checked;
     }
 
     fn check_body(&mut self, id: FuncId) {
-        let decl_id = match self.inst(id).origin {
+        let decl_id = match self.functions.inst(id).origin {
             Origin::Decl(decl) => decl,
             Origin::Synthesised(which) => {
                 let function = self.synthesised_body(id, which);
-                self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
+                self.functions.inst_mut(id).hir = Some(Rc::new(function));
                 return;
             }
             Origin::Dispatch | Origin::Linked => return,
@@ -65,8 +66,8 @@ impl<'a> Checker<'a> {
             self.undefined_body(id, decl_id);
             return;
         };
-        self.fn_insts[id.0 as usize].definition = Some(definition);
-        self.function.name = self.inst(id).name.to_string();
+        self.functions.inst_mut(id).definition = Some(definition);
+        self.function.name = self.functions.inst(id).name.to_string();
         self.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
             TypeKind::Reference { referent, .. } => {
                 AutoReturn::Reference { is_const: referent.quals.is_const }
@@ -75,20 +76,20 @@ impl<'a> Checker<'a> {
             _ => AutoReturn::Plain,
         });
         let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));
-        self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
+        self.functions.inst_mut(id).hir = Some(Rc::new(function));
     }
 
     /// A function without a definition: of another library, or a mistake.
     fn undefined_body(&mut self, id: FuncId, decl: FnDeclId) {
-        let requested = self.inst(id).requested;
+        let requested = self.functions.inst(id).requested;
         if let Some(host_name) = self.visible_name(id, decl)
             && let Some(position) = self.linked_declaration(id, &host_name, requested)
         {
             let code = self.linked_code(position, id);
-            self.fn_insts[id.0 as usize].hir = Some(Rc::new(code));
+            self.functions.inst_mut(id).hir = Some(Rc::new(code));
             return;
         }
-        let message = format!("`{}` is used but never defined", self.inst(id).name);
+        let message = format!("`{}` is used but never defined", self.functions.inst(id).name);
         let mut diagnostic = Diagnostic::error("undefined-function", requested, message);
         if self.visible_name(id, decl).is_some() {
             diagnostic = diagnostic.with_hint(
@@ -100,9 +101,9 @@ impl<'a> Checker<'a> {
 
     fn function_of(&mut self, id: FuncId, ast: &'a ast::Function) -> hir::Function {
         let mut params = Vec::new();
-        if let Some(this) = self.inst(id).this {
+        if let Some(this) = self.functions.inst(id).this {
             let pointer = self.types.pointer(this);
-            let local = self.new_local(self.names.this, pointer, ast.span);
+            let local = self.function.new_local(self.names.this, pointer, ast.span);
             self.function.this = Some((local, this));
             params.push(local);
         }
@@ -120,11 +121,11 @@ impl<'a> Checker<'a> {
             Returns::Type(ty) => ty,
             Returns::Auto(ty) => ty.unwrap_or(QualTy::plain(Ty::VOID)),
         };
-        self.fn_insts[id.0 as usize].ret = Some(ret);
+        self.functions.inst_mut(id).ret = Some(ret);
         hir::Function {
-            name: self.inst(id).name.clone(),
+            name: self.functions.inst(id).name.clone(),
             params,
-            ret: self.value_repr(ret),
+            ret: self.values().value_repr(ret),
             locals: std::mem::take(&mut self.function.locals),
             body: hir::Block { stmts },
             fp: ast.fp,
@@ -133,26 +134,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The type that carries a value of this declared type: references are pointers.
-    pub(in crate::sema) fn value_repr(&mut self, ty: QualTy) -> Ty {
-        match self.types.referent(ty.ty) {
-            Some(to) => self.types.pointer(to),
-            None => ty.ty,
-        }
-    }
-
     fn declare_params(&mut self, id: FuncId, ast: &'a ast::Function, out: &mut Vec<hir::LocalId>) {
-        let types = self.inst(id).params.clone();
+        let types = self.functions.inst(id).params.clone();
         let mut types = types.iter();
         // Qualifiers of a parameter itself are those of the definition.
-        let is_first = match self.inst(id).origin {
-            Origin::Decl(decl) => std::ptr::eq(self.decl(decl).ast, ast),
+        let is_first = match self.functions.inst(id).origin {
+            Origin::Decl(decl) => std::ptr::eq(self.functions.decl(decl).ast, ast),
             _ => true,
         };
         for param in &ast.params {
             let name = param.name.unwrap_or(Name::EMPTY);
             if let TypeKind::Pack(inner) = &param.ty.kind {
-                let count = self.pack_length_of_type(inner).unwrap_or(0);
+                let count = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                 let mut elements = Vec::new();
                 for &ty in types.by_ref().take(count) {
                     elements.push(self.param_local(name, ty, param.span, out));
@@ -168,8 +161,8 @@ impl<'a> Checker<'a> {
     }
 
     fn param_local(&mut self, name: Name, ty: QualTy, span: Span, out: &mut Vec<hir::LocalId>) -> LocalDecl {
-        let repr = self.value_repr(ty);
-        let local = self.new_local(name, repr, span);
+        let repr = self.values().value_repr(ty);
+        let local = self.function.new_local(name, repr, span);
         out.push(local);
         LocalDecl::Variable { local, ty, function: self.function.serial }
     }

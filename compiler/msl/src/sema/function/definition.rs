@@ -4,9 +4,10 @@
 use super::Definition;
 use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::{FuncId, RecordId};
-use crate::sema::checker::{Checker, FnDeclId, ScopeId};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::Found;
 use crate::sema::out_of_line::Fit;
+use crate::sema::scopes::ScopeId;
 use crate::sema::table::{Decl, function_key};
 use anymetal_diagnostics::Span;
 
@@ -20,7 +21,7 @@ impl<'a> Checker<'a> {
         if let Some(special) = self.function_specialisation(id, decl_id) {
             return Some(special);
         }
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         if let Some(owner) = decl.owner {
             // A body in the class gives way to a specialisation only.
             let least = if matches!(decl.ast.body, FunctionBody::None) { Fit::Any } else { Fit::Exact };
@@ -28,8 +29,8 @@ impl<'a> Checker<'a> {
                 return Some(definition);
             }
         }
-        let decl = self.decl(decl_id);
-        let own = Definition { ast: decl.ast, scope: self.inst(id).scope };
+        let decl = self.functions.decl(decl_id);
+        let own = Definition { ast: decl.ast, scope: self.functions.inst(id).scope };
         match &decl.ast.body {
             FunctionBody::Block(_) | FunctionBody::Default => Some(own),
             FunctionBody::Delete => None,
@@ -40,17 +41,17 @@ impl<'a> Checker<'a> {
 
     /// A forward declaration's definition: the same name and parameter types in the same namespace.
     fn later_definition(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let key = function_key(&decl.ast.name)?;
-        let ns = self.enclosing_namespace(decl.scope);
-        let params = self.inst(id).params.clone();
-        let args = self.inst(id).args.clone();
+        let ns = self.scopes.enclosing_namespace(decl.scope);
+        let params = self.functions.inst(id).params.clone();
+        let args = self.functions.inst(id).args.clone();
         let is_template = decl.template.is_some();
         let Some(Found::Functions(all)) = self.lookup_directly(ns, key) else {
             return None;
         };
         for &other in all.iter() {
-            let candidate = self.decl(other);
+            let candidate = self.functions.decl(other);
             let fits = other != decl_id
                 && candidate.template.is_some() == is_template
                 && matches!(candidate.ast.body, FunctionBody::Block(_));
@@ -58,9 +59,12 @@ impl<'a> Checker<'a> {
                 continue;
             }
             if let Ok(Some(same)) = self.quietly(|s| s.instantiate_function(other, args.clone(), Span::NONE))
-                && Self::are_same_params(&self.inst(same).params, &params)
+                && Self::are_same_params(&self.functions.inst(same).params, &params)
             {
-                return Some(Definition { ast: self.decl(other).ast, scope: self.inst(same).scope });
+                return Some(Definition {
+                    ast: self.functions.decl(other).ast,
+                    scope: self.functions.inst(same).scope,
+                });
             }
         }
         None
@@ -72,10 +76,10 @@ impl<'a> Checker<'a> {
         id: FuncId,
         decl_id: FnDeclId,
     ) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         decl.template?;
         let key = function_key(&decl.ast.name)?;
-        let ns = self.enclosing_namespace(decl.scope);
+        let ns = self.scopes.enclosing_namespace(decl.scope);
         if let Some(owner) = decl.owner {
             return self.member_specialisation(id, decl_id, owner);
         }
@@ -86,14 +90,14 @@ impl<'a> Checker<'a> {
             }
         });
         for item in items {
-            let entry = self.entry(item);
+            let entry = self.table.entry(item);
             let (ItemKind::Function(ast), Some(template)) = (&entry.item.kind, &entry.item.template) else {
                 continue;
             };
             if !template.params.is_empty() || matches!(ast.body, FunctionBody::None) {
                 continue;
             }
-            let scope = self.scope_of_item(item);
+            let scope = self.scopes.of_item(item);
             if self.specialises(ast, scope, id, decl_id) {
                 return Some(Definition { ast, scope });
             }
@@ -108,9 +112,9 @@ impl<'a> Checker<'a> {
         decl_id: FnDeclId,
         owner: RecordId,
     ) -> Option<Definition<'a>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let (scope, key) = (decl.scope, function_key(&decl.ast.name));
-        let members = self.record_inst(owner).ast?.members.as_ref()?;
+        let members = self.records.get(owner).ast?.members.as_ref()?;
         for item in members {
             let (ItemKind::Function(ast), Some(template)) = (&item.kind, &item.template) else { continue };
             let is_candidate = template.params.is_empty()
@@ -124,7 +128,7 @@ impl<'a> Checker<'a> {
     }
 
     fn specialises(&mut self, ast: &'a ast::Function, scope: ScopeId, id: FuncId, decl_id: FnDeclId) -> bool {
-        let params = self.inst(id).params.clone();
+        let params = self.functions.inst(id).params.clone();
         let Ok(Some((own, ret))) = self.quietly(|s| s.in_scope(scope, |s| s.signature(ast))) else {
             return false;
         };
@@ -133,7 +137,7 @@ impl<'a> Checker<'a> {
         }
         match &ast.specialisation {
             Some(written) => {
-                let args = self.inst(id).args.clone();
+                let args = self.functions.inst(id).args.clone();
                 let bound = self.quietly(|s| {
                     s.in_scope(scope, |s| {
                         let explicit = s.explicit_args(written);
@@ -142,7 +146,9 @@ impl<'a> Checker<'a> {
                 });
                 bound.ok().flatten().is_some_and(|bound| bound == args)
             }
-            None => ret.is_none() || self.inst(id).ret.is_none() || ret == self.inst(id).ret,
+            None => {
+                ret.is_none() || self.functions.inst(id).ret.is_none() || ret == self.functions.inst(id).ret
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::{Signature, mentions_auto};
 use crate::ast::{self, FunctionName, OperatorName, TemplateArg, TypeKind};
 use crate::hir::{LocalId, QualTy, Ty};
-use crate::sema::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, space_of};
+use crate::sema::checker::{Checker, FnDeclId, LocalDecl, TArg, space_of};
 use crate::sema::pattern::Pat;
+use crate::sema::scopes::{ScopeId, ScopeKind};
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diagnostics::Span;
 use anymetal_ir::Space;
@@ -19,20 +20,20 @@ impl<'a> Checker<'a> {
         scope: ScopeId,
         span: Span,
     ) -> Option<Signature> {
-        let trace = self.trace.take();
-        let pack = self.pack_index.take();
+        let trace = self.diagnostics.replace_trace(None);
+        let pack = self.placeholders.pack_index.take();
         let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
-        self.pack_index = pack;
-        self.trace = trace;
+        self.placeholders.pack_index = pack;
+        self.diagnostics.replace_trace(trace);
         signature?
     }
 
     pub(super) fn this_of(&self, id: FnDeclId) -> Option<QualTy> {
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
         let method = decl.ast.method;
         Some(QualTy {
-            ty: self.record_inst(owner).ty,
+            ty: self.records.get(owner).ty,
             is_const: method.is_const,
             is_volatile: method.is_volatile,
             space: method.space.map_or(Space::Thread, space_of),
@@ -77,14 +78,14 @@ impl<'a> Checker<'a> {
         let mut names = FxHashMap::default();
         for param in &ast.params {
             let decl = if let TypeKind::Pack(inner) = &param.ty.kind {
-                let length = self.pack_length_of_type(inner).unwrap_or(0);
+                let length = self.scopes.pack_length_of_type(inner).unwrap_or(0);
                 Some(LocalDecl::Pack(types.by_ref().take(length).collect()))
             } else {
                 types.next()
             };
             names.extend(param.name.zip(decl));
         }
-        let scope = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        let scope = self.scopes.add(self.scopes.current(), ScopeKind::Block(names));
         self.in_scope(scope, f)
     }
 
@@ -94,7 +95,7 @@ impl<'a> Checker<'a> {
         let mut ok = true;
         for param in &ast.params {
             ok &= self.add_param_types(&param.ty, param.span, &mut params);
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return None;
             }
         }
@@ -124,13 +125,13 @@ impl<'a> Checker<'a> {
             params.push(self.resolve_param_type(ty));
             return true;
         };
-        let Some(length) = self.pack_length_of_type(inner) else {
+        let Some(length) = self.scopes.pack_length_of_type(inner) else {
             let message = "`...` makes a pack of parameters, but the type names no template's pack";
             self.error("not-a-pack", span, message);
             return false;
         };
         for n in 0..length {
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return false;
             }
             params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
@@ -145,7 +146,7 @@ impl<'a> Checker<'a> {
         explicit: Vec<ExplicitArg<'a>>,
         types: &[QualTy],
     ) -> Option<Rc<[TArg]>> {
-        let decl = self.decl(decl_id);
+        let decl = self.functions.decl(decl_id);
         let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
         let mut deduced = self.explicit_prefix(decl_id, explicit, span)?;
         let patterns = self.patterns_of(decl_id);
@@ -166,17 +167,17 @@ impl<'a> Checker<'a> {
 
     /// The parameter patterns of a function template.
     pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
-        if let Some(patterns) = &self.decl(id).patterns {
+        if let Some(patterns) = &self.functions.decl(id).patterns {
             return patterns.clone();
         }
-        let decl = self.decl(id);
+        let decl = self.functions.decl(id);
         let (ast, scope) = (decl.ast, decl.scope);
         let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
-        let pack = self.pack_index.take();
+        let pack = self.placeholders.pack_index.take();
         let patterns: Rc<[_]> = self
             .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
-        self.pack_index = pack;
-        self.fn_decls[id.0 as usize].patterns = Some(patterns.clone());
+        self.placeholders.pack_index = pack;
+        self.functions.decl_mut(id).patterns = Some(patterns.clone());
         patterns
     }
 }

@@ -15,8 +15,8 @@ use std::rc::Rc;
 impl<'a> Checker<'a> {
     /// Whether the class has no constructors but defaulted ones.
     pub(in crate::sema) fn is_aggregate(&self, record: RecordId) -> bool {
-        self.record_inst(record).constructors.iter().all(|&id| {
-            let ast = self.decl(id).ast;
+        self.records.get(record).constructors.iter().all(|&id| {
+            let ast = self.functions.decl(id).ast;
             matches!(ast.body, ast::FunctionBody::Default) && !ast.specifiers.is_explicit
         })
     }
@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
             values[next] = Some(self.element(ty, cursor));
             next += 1;
         }
-        let defaults = self.record_inst(record).field_inits.clone();
+        let defaults = self.records.get(record).field_inits.clone();
         if values.iter().zip(&defaults).any(|(value, default)| value.is_none() && default.is_some()) {
             return self.aggregate_with_defaults(record, values, span);
         }
@@ -72,17 +72,17 @@ impl<'a> Checker<'a> {
             }
             fields.push(value);
         }
-        Expr::value(ExprKind::Struct(fields), self.record_inst(record).ty, span)
+        Expr::value(ExprKind::Struct(fields), self.records.get(record).ty, span)
     }
 
     /// Default member initialisers may mention earlier members: the object is built in a variable that
     /// they see as `*this`.
     fn aggregate_with_defaults(&mut self, record: RecordId, values: Vec<Option<Expr>>, span: Span) -> Expr {
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         let object = QualTy::plain(ty);
         let pointer_ty = self.types.pointer(object);
-        let local = self.new_local(Name::EMPTY, ty, span);
-        let pointer = self.new_local(self.names.this, pointer_ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
+        let pointer = self.function.new_local(self.names.this, pointer_ty, span);
         let outer = self.function.this.replace((pointer, object));
         let mut stmts = Vec::new();
         for (n, value) in values.into_iter().enumerate() {
@@ -106,8 +106,8 @@ impl<'a> Checker<'a> {
     }
 
     fn union_aggregate(&mut self, record: RecordId, cursor: &mut Cursor<'a>, span: Span) -> Expr {
-        let ty = self.record_inst(record).ty;
-        let Some(clause) = cursor.clauses.get(cursor.at) else { return self.zero(ty, span) };
+        let ty = self.records.get(record).ty;
+        let Some(clause) = cursor.clauses.get(cursor.at) else { return self.values().zero(ty, span) };
         let (index, value) = match clause.designators.first() {
             Some(Designator::Field(name, at)) => {
                 let Some(path) = self.designated_field(record, *name, *at) else { return self.poison(span) };
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let Some(first) = self.types.record(record).fields.first() else {
-                    return self.zero(ty, span);
+                    return self.values().zero(ty, span);
                 };
                 let first = first.ty.unqualified();
                 (0, self.element(first, cursor))
@@ -163,11 +163,11 @@ impl<'a> Checker<'a> {
 
     /// The value of a member that no clause names.
     fn missing_field(&mut self, record: RecordId, index: u32, span: Span) -> Expr {
-        let init = self.record_inst(record).field_inits.get(index as usize).copied().flatten();
+        let init = self.records.get(record).field_inits.get(index as usize).copied().flatten();
         let field = self.types.record(record).fields[index as usize].ty;
         match init {
             Some(init) => {
-                let scope = self.record_inst(record).scope;
+                let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(field, init, span))
             }
             None => self.value_init(field.ty, span),

@@ -6,7 +6,7 @@
 use super::DefaultInit;
 use super::synthesised::assigned;
 use crate::ast;
-use crate::hir::{Expr, QualTy, RecordId, Stmt, StmtKind};
+use crate::hir::{Expr, ExprKind, QualTy, RecordId, Stmt, StmtKind};
 use crate::sema::call::Arg;
 use crate::sema::checker::Checker;
 use crate::sema::construct::ConstructArgs;
@@ -21,12 +21,12 @@ type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
 impl<'a> Checker<'a> {
     /// Initialises one member as its declaration says.
     pub(super) fn default_field(&mut self, record: RecordId, index: u32, stmts: &mut Vec<Stmt>, span: Span) {
-        let init = self.record_inst(record).field_inits.get(index as usize).copied().flatten();
+        let init = self.records.get(record).field_inits.get(index as usize).copied().flatten();
         let field = self.types.record(record).fields[index as usize].clone();
         let value = match init {
             Some(init) => {
                 let ty = self.declared_field_type(&field);
-                let scope = self.record_inst(record).scope;
+                let scope = self.records.get(record).scope;
                 self.in_scope(scope, |s| s.initial_value(ty, init, span))
             }
             None => match self.default_init(field.ty.ty, span) {
@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
         if value.ty.ty.is_error() {
             return;
         }
-        let place = self.raw_field(object, record, index, span);
+        let place = self.values().raw_field(object, record, index, span);
         stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
     }
 
@@ -97,7 +97,7 @@ impl<'a> Checker<'a> {
 
     fn is_delegation(&self, init: &ast::MemInit, record: RecordId) -> bool {
         let name = init.name.segments.last().map(|segment| segment.name);
-        name.is_some() && name == self.record_inst(record).name
+        name.is_some() && name == self.records.get(record).name
     }
 
     fn delegate(&mut self, init: &'a ast::MemInit, record: RecordId, stmts: &mut Vec<Stmt>) {
@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
         for &index in path {
             let field = self.types.record(at).fields[index as usize].clone();
             declared = self.declared_field_type(&field);
-            place = self.raw_field(place, at, index, span);
+            place = self.values().raw_field(place, at, index, span);
             at = self.types.as_record(field.ty.ty).unwrap_or(at);
         }
         let value = self.mem_init_value(init, declared, span);
@@ -166,5 +166,19 @@ impl<'a> Checker<'a> {
             return self.value_init(to.ty, span);
         }
         self.construct(to, ConstructArgs::Paren(args), span)
+    }
+
+    /// At the start of a constructor: an object with bit-fields begins as zero, because a write to a
+    /// bit-field reads the bytes around it.
+    pub(super) fn clear_bit_fields(&mut self, record: RecordId, stmts: &mut Vec<Stmt>, span: Span) {
+        if self.types.record(record).fields.iter().all(|field| field.bits.is_none()) {
+            return;
+        }
+        let Some(object) = self.this_object(span) else { return };
+        let ty = self.records.get(record).ty;
+        let zero = Expr::value(ExprKind::Zero, ty, span);
+        let place = ExprKind::Assign(Box::new(object), Box::new(zero));
+        let store = Expr::place(place, QualTy::plain(ty), span);
+        stmts.push(Stmt { kind: StmtKind::Expr(store), span });
     }
 }

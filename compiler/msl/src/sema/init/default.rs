@@ -26,11 +26,11 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return DefaultInit::Trivial;
         }
-        if let Some(known) = self.record_inst(record).default_init {
+        if let Some(known) = self.records.get(record).default_init {
             return known;
         }
         let init = self.find_default_init(record, span);
-        self.records[record.0 as usize].default_init = Some(init);
+        self.records.get_mut(record).default_init = Some(init);
         init
     }
 
@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
             .iter()
             .copied()
             .filter(|&decl| {
-                let method = self.decl(decl).ast.method;
+                let method = self.functions.decl(decl).ast.method;
                 method.space.is_none_or(|space| space == ast::AddressSpace::Thread)
             })
             .collect();
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
     }
 
     fn implicit_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
-        let has_initialisers = self.record_inst(record).field_inits.iter().any(Option::is_some);
+        let has_initialisers = self.records.get(record).field_inits.iter().any(Option::is_some);
         let mut needed = has_initialisers;
         let fields: Vec<Ty> = self.types.record(record).fields.iter().map(|field| field.ty.ty).collect();
         for ty in fields {
@@ -87,7 +87,7 @@ impl<'a> Checker<'a> {
     /// The value of `T()` and `T{}`.
     pub(in crate::sema) fn value_init(&mut self, ty: Ty, span: Span) -> Expr {
         match self.default_init(ty, span) {
-            DefaultInit::Trivial => self.zero(ty, span),
+            DefaultInit::Trivial => self.values().zero(ty, span),
             DefaultInit::Impossible => {
                 let shown = self.types.display(ty);
                 self.error("no-default-constructor", span, format!("`{shown}` has no default constructor"));

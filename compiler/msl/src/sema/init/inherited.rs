@@ -12,7 +12,7 @@ use anymetal_diagnostics::Span;
 impl<'a> Checker<'a> {
     /// Adds the constructors of the base that a using-declaration names.
     pub(in crate::sema) fn inherit_constructors(&mut self, record: RecordId, base: Ty, span: Span) {
-        let bases = &self.record_inst(record).bases;
+        let bases = &self.records.get(record).bases;
         let found = self.types.as_record(base).filter(|base| bases.iter().any(|(known, _)| known == base));
         let Some(base) = found else {
             let (class, shown) = (self.types.record(record).name.clone(), self.types.display(base));
@@ -20,10 +20,10 @@ impl<'a> Checker<'a> {
                 format!("`{shown}` is not a direct base of `{class}`, which inherits its constructors");
             return self.error("bad-base", span, message);
         };
-        for decl in self.record_inst(base).constructors.clone() {
+        for decl in self.records.get(base).constructors.clone() {
             // Default, copy and move constructors are the class's own.
-            if !self.decl(decl).ast.params.is_empty() && !self.copies_objects_of(decl, base) {
-                let inst = &mut self.records[record.0 as usize];
+            if !self.functions.decl(decl).ast.params.is_empty() && !self.copies_objects_of(decl, base) {
+                let inst = self.records.get_mut(record);
                 inst.constructors.push(decl);
                 inst.inherited.push((decl, base));
             }
@@ -32,15 +32,15 @@ impl<'a> Checker<'a> {
 
     /// The constructors that the class itself declares.
     pub(in crate::sema) fn own_constructors(&self, record: RecordId) -> Vec<FnDeclId> {
-        let inst = self.record_inst(record);
-        let is_own = |decl: &&FnDeclId| self.decl(**decl).owner == Some(record);
+        let inst = self.records.get(record);
+        let is_own = |decl: &&FnDeclId| self.functions.decl(**decl).owner == Some(record);
         inst.constructors.iter().filter(is_own).copied().collect()
     }
 
     /// Whether a constructor or assignment operator that is no template and not defaulted takes objects of
     /// the class.
     pub(in crate::sema) fn copies_objects_of(&mut self, decl: FnDeclId, record: RecordId) -> bool {
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let ast = data.ast;
         let takes_one = ast.params.iter().skip(1).all(|param| param.default.is_some());
         let has_code = matches!(ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None);
@@ -49,14 +49,14 @@ impl<'a> Checker<'a> {
         }
         let function = self.quietly(|s| s.instantiate_function(decl, [].into(), Span::NONE));
         let Some(function) = function.ok().flatten() else { return false };
-        let param = self.inst(function).params[0];
+        let param = self.functions.inst(function).params[0];
         let param = self.types.referent(param.ty).unwrap_or(param);
         self.types.as_record(param.ty) == Some(record)
     }
 
     /// An object of a class, made by one of its constructors.
     pub(in crate::sema) fn constructed(&mut self, func: FuncId, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-        let own = self.inst(func).this.is_none_or(|this| this.ty == ty);
+        let own = self.functions.inst(func).this.is_none_or(|this| this.ty == ty);
         let func = match self.types.as_record(ty).filter(|_| !own) {
             Some(record) => self.synthesise(Synthesised::Inherited(record, func), span),
             None => func,
@@ -74,16 +74,16 @@ impl<'a> Checker<'a> {
         span: Span,
     ) {
         self.clear_bit_fields(record, stmts, span);
-        let decl = self.inst(func).origin.decl();
-        let inst = self.record_inst(record);
+        let decl = self.functions.inst(func).origin.decl();
+        let inst = self.records.get(record);
         let base = inst.inherited.iter().find(|(known, _)| Some(*known) == decl);
         let (_, base) = *base.expect("the constructor is inherited from a base");
         let field = inst.bases.iter().find(|(known, _)| *known == base).and_then(|(_, field)| *field);
-        let base_ty = self.record_inst(base).ty;
+        let base_ty = self.records.get(base).ty;
         let value = self.constructed(func, args, base_ty, span);
         match (field, self.this_object(span)) {
             (Some(field), Some(object)) => {
-                let place = self.raw_field(object, record, field, span);
+                let place = self.values().raw_field(object, record, field, span);
                 stmts.push(Stmt { kind: StmtKind::Expr(assigned(place, value, span)), span });
             }
             // An empty base has no member: the arguments count only.

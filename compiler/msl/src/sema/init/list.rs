@@ -10,10 +10,6 @@ use crate::sema::construct::ConstructArgs;
 use crate::sema::convert::{Conversion, Rank};
 use anymetal_diagnostics::Span;
 
-/// The deepest list that is tried. Trying a list checks it, and so for each list around it: beyond a few
-/// levels it is taken to fit.
-const MAX_TRIED: u32 = 6;
-
 /// Reads the clauses of a list one after the other, as brace elision wants them.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -30,15 +26,14 @@ impl<'a> Checker<'a> {
         clauses: &'a [InitClause],
         to: QualTy,
     ) -> Option<Conversion> {
-        if self.tried_lists >= MAX_TRIED {
+        if !self.limits.enter_tried_list() {
             return Some(Conversion::new(Rank::User, 1));
         }
-        self.tried_lists += 1;
         let value = self.quietly(|s| {
             let span = clauses.first().map_or(Span::NONE, |clause| clause.value.span);
             s.list_value(clauses, to, span)
         });
-        self.tried_lists -= 1;
+        self.limits.leave_tried_list();
         value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion::new(Rank::User, 1))
     }
 
@@ -47,7 +42,7 @@ impl<'a> Checker<'a> {
         if to.ty.is_error() {
             return self.poison(span);
         }
-        let clauses = self.expanded_clauses(clauses);
+        let clauses = self.made.expanded_clauses(&self.scopes, clauses);
         if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
             if !referent.is_const && !rvalue {
                 self.error("no-conversion", span, "a list cannot be bound to a reference to non-const");
@@ -74,7 +69,7 @@ impl<'a> Checker<'a> {
 
     fn list_scalar(&mut self, clauses: &'a [InitClause], to: QualTy, span: Span) -> Expr {
         match clauses {
-            [] => self.zero(to.ty, span),
+            [] => self.values().zero(to.ty, span),
             [only] if only.designators.is_empty() => {
                 if let Ast::InitList(inner) = &only.value.kind {
                     return self.list_value(inner, to, span);
@@ -94,7 +89,7 @@ impl<'a> Checker<'a> {
         if !self.complete_record(record, span) {
             return self.poison(span);
         }
-        let ty = self.record_inst(record).ty;
+        let ty = self.records.get(record).ty;
         if clauses.is_empty() {
             return self.value_init(ty, span);
         }

@@ -4,7 +4,8 @@
 //! Invariant: each is made once, and only where it does more than copy bytes.
 
 use crate::hir::{self, Expr, ExprKind, FuncId, LocalId, QualTy, RecordId, Stmt, StmtKind, Ty, TyKind};
-use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::checker::Checker;
+use crate::sema::fn_context::FnContext;
 use crate::sema::function::{BodyState, FnInst, Origin};
 use crate::token::{FpPragmas, Name};
 use anymetal_diagnostics::Span;
@@ -35,24 +36,24 @@ pub(in crate::sema) enum Synthesised {
 impl<'a> Checker<'a> {
     /// The function, made if this is the first use.
     pub(in crate::sema) fn synthesise(&mut self, which: Synthesised, span: Span) -> FuncId {
-        if let Some(&known) = self.synthesised.get(&which) {
+        if let Some(known) = self.functions.synthesised(which) {
             return known;
         }
         let func = self.new_synthesised(which, span);
-        self.synthesised.insert(which, func);
+        self.functions.set_synthesised(which, func);
         func
     }
 
     fn new_synthesised(&mut self, which: Synthesised, span: Span) -> FuncId {
         let (what, this, params): (_, _, Rc<[QualTy]>) = match which {
             Synthesised::DefaultConstructor(record) => {
-                ("(default constructor)", QualTy::plain(self.record_inst(record).ty), Rc::from([]))
+                ("(default constructor)", QualTy::plain(self.records.get(record).ty), Rc::from([]))
             }
             Synthesised::Inherited(record, func) => {
-                let base = self.inst(func);
+                let base = self.functions.inst(func);
                 let this = base.this.expect("a constructor has an object");
                 let params = base.params.clone();
-                ("(inherited constructor)", this.with_ty(self.record_inst(record).ty), params)
+                ("(inherited constructor)", this.with_ty(self.records.get(record).ty), params)
             }
             Synthesised::Parts { how, to, from, is_move } => {
                 let param = QualTy::plain(self.types.reference(from, is_move));
@@ -63,13 +64,13 @@ impl<'a> Checker<'a> {
                 (what, to, Rc::from([param]))
             }
         };
-        let record = self.types.as_record(this.ty).map(|record| self.record_inst(record));
+        let record = self.types.as_record(this.ty).map(|record| self.records.get(record));
         let (scope, declared) = match record {
             Some(record) => (record.scope, record.ast.map(|ast| ast.span)),
-            None => (self.scope, None),
+            None => (self.scopes.current(), None),
         };
         let span = declared.unwrap_or(span);
-        self.add_function(FnInst {
+        self.functions.add(FnInst {
             name: format!("{}::{what}", self.types.display(this.ty)),
             origin: Origin::Synthesised(which),
             args: Rc::from([]),
@@ -79,7 +80,7 @@ impl<'a> Checker<'a> {
             this: Some(this),
             state: BodyState::Unchecked,
             hir: None,
-            trace: self.trace.clone(),
+            trace: self.diagnostics.trace(),
             span,
             requested: span,
             definition: None,
@@ -87,17 +88,16 @@ impl<'a> Checker<'a> {
     }
 
     pub(in crate::sema) fn synthesised_body(&mut self, id: FuncId, which: Synthesised) -> hir::Function {
-        let inst = self.inst(id);
+        let inst = self.functions.inst(id);
         let (span, name, types) = (inst.span, inst.name.clone(), inst.params.clone());
         let this = inst.this.expect("a synthesised function has an object");
-        let serial = self.function.serial;
-        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
+        self.function = FnContext::outside(self.function.serial);
         let pointer = self.types.pointer(this);
-        let mut params = vec![self.new_local(self.names.this, pointer, span)];
+        let mut params = vec![self.function.new_local(self.names.this, pointer, span)];
         self.function.this = Some((params[0], this));
         for &ty in types.iter() {
-            let repr = self.value_repr(ty);
-            params.push(self.new_local(Name::EMPTY, repr, span));
+            let repr = self.values().value_repr(ty);
+            params.push(self.function.new_local(Name::EMPTY, repr, span));
         }
         let mut stmts = Vec::new();
         self.in_block(|s| s.synthesised_stmts(which, &params[1..], &mut stmts, span));
@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
             Synthesised::Parts { how, from, is_move, .. } => {
                 let pointer = self.param_value(params[0], span);
                 let source = Expr::place(ExprKind::Deref(Box::new(pointer)), from, span);
-                let source = if is_move { self.as_xvalue(source) } else { source };
+                let source = if is_move { self.values().as_xvalue(source) } else { source };
                 let object = self.this_object(span).expect("the function has an object");
                 self.copy_parts(how, &object, &source, stmts);
             }
@@ -142,7 +142,7 @@ impl<'a> Checker<'a> {
     }
 
     fn param_value(&mut self, param: LocalId, span: Span) -> Expr {
-        let ty = self.function.locals[param.0 as usize].ty;
+        let ty = self.function.local_ty(param);
         let place = Expr::place(ExprKind::Local(param), QualTy::plain(ty), span);
         Expr::value(ExprKind::Load(Box::new(place)), ty, span)
     }
@@ -156,9 +156,9 @@ impl<'a> Checker<'a> {
                     self.clear_bit_fields(record, stmts, span);
                 }
                 for index in 0..self.types.record(record).fields.len() as u32 {
-                    let mut source = self.raw_field(from.clone(), record, index, span);
+                    let mut source = self.values().raw_field(from.clone(), record, index, span);
                     source.ty.is_const = from.ty.is_const;
-                    let target = self.raw_field(to.clone(), record, index, span);
+                    let target = self.values().raw_field(to.clone(), record, index, span);
                     self.copy_part(how, target, source, stmts);
                 }
             }
@@ -199,7 +199,7 @@ impl<'a> Checker<'a> {
                 assigned(to, value, span)
             }
             (_, None) => {
-                let value = self.whole_value(from);
+                let value = self.values().whole_value(from);
                 assigned(to, value, span)
             }
         };
@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         if !info.is_complete {
             return false;
         }
-        if let Some(known) = self.record_inst(record).copies_by_code[how as usize] {
+        if let Some(known) = self.records.get(record).copies_by_code[how as usize] {
             return known;
         }
         let is_union = info.is_union;
@@ -227,14 +227,14 @@ impl<'a> Checker<'a> {
             info.fields.iter().filter(|field| !field.is_reference).map(|field| field.ty.ty).collect();
         let found = self.declares_copy(how, record)
             || (!is_union && members.into_iter().any(|ty| self.copies_by_code(how, ty)));
-        self.records[record.0 as usize].copies_by_code[how as usize] = Some(found);
+        self.records.get_mut(record).copies_by_code[how as usize] = Some(found);
         found
     }
 
     /// Whether the class declares a copy or move constructor, or assignment, that is not defaulted.
     pub(in crate::sema) fn declares_copy(&mut self, how: Memberwise, record: RecordId) -> bool {
         let decls = match how {
-            Memberwise::Construct => self.record_inst(record).constructors.clone(),
+            Memberwise::Construct => self.records.get(record).constructors.clone(),
             Memberwise::Assign => self.assignment_operators(record),
         };
         decls.into_iter().any(|decl| self.copies_objects_of(decl, record))
@@ -245,7 +245,7 @@ impl<'a> Checker<'a> {
         if array.is_place && self.copies_by_code(Memberwise::Construct, array.ty.ty) {
             return self.copied_parts(array);
         }
-        self.whole_value(array)
+        self.values().whole_value(array)
     }
 
     /// A new object that has copies of the parts of a place, or what is moved from them.
@@ -266,7 +266,7 @@ impl<'a> Checker<'a> {
         let pointer = self.types.pointer(ty);
         let target = Expr::value(ExprKind::AddressOf(Box::new(to)), pointer, span);
         // The function returns nothing: calls of functions that return pointers are always inlined.
-        let local = self.new_local(Name::EMPTY, pointer, span);
+        let local = self.function.new_local(Name::EMPTY, pointer, span);
         let variable = Expr::place(ExprKind::Local(local), QualTy::plain(pointer), span);
         let value = Expr::value(ExprKind::Load(Box::new(variable)), pointer, span);
         let call = Expr::value(ExprKind::Call(func, vec![value.clone(), address]), Ty::VOID, span);
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
     /// The function that copies or moves from a place to an object, and the place's address.
     fn parts_function(&mut self, how: Memberwise, to: QualTy, place: Expr) -> (FuncId, Expr) {
         let span = place.span;
-        let is_move = self.is_rvalue(&place) && !place.ty.is_const;
+        let is_move = self.functions.is_rvalue(&self.types, &place) && !place.ty.is_const;
         let from = QualTy { is_const: !is_move, ..place.ty };
         let func = self.synthesise(Synthesised::Parts { how, to, from, is_move }, span);
         let pointer = self.types.pointer(from);

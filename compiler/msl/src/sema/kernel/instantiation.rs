@@ -3,8 +3,9 @@
 use super::Entrance;
 use crate::ast::{self, ItemKind};
 use crate::hir::{FuncId, QualTy};
-use crate::sema::checker::{Checker, FnDeclId, ScopeId};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::Found;
+use crate::sema::scopes::ScopeId;
 use crate::sema::spelling;
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -13,8 +14,8 @@ use std::rc::Rc;
 impl<'a> Checker<'a> {
     /// The function of an entry point.
     pub(in crate::sema) fn kernel_function(&mut self, entrance: &Entrance) -> Option<FuncId> {
-        let entry = self.entry(entrance.item);
-        let scope = self.scope_of_item(entrance.item);
+        let entry = self.table.entry(entrance.item);
+        let scope = self.scopes.of_item(entrance.item);
         match &entry.item.kind {
             ItemKind::Function(function) if entry.item.template.is_some() => {
                 let name = function.name.ordinary()?;
@@ -29,7 +30,7 @@ impl<'a> Checker<'a> {
                 )
             }
             ItemKind::Function(function) => {
-                let decl = self.fn_decl(function, None, scope, None);
+                let decl = self.functions.declare(function, None, scope, None);
                 self.instantiate_function(decl, Rc::from([]), function.span)
             }
             ItemKind::ExplicitInstantiation(instantiation) => {
@@ -60,7 +61,7 @@ impl<'a> Checker<'a> {
             return None;
         };
         let templates: Vec<FnDeclId> =
-            decls.iter().copied().filter(|&decl| self.decl(decl).template.is_some()).collect();
+            decls.iter().copied().filter(|&decl| self.functions.decl(decl).template.is_some()).collect();
         match &instantiation.params {
             Some(params) => self.instantiated_by_signature(&templates, target.args, params, scope, path.span),
             None => self.function_without_call(&templates, target.args, path.span),
@@ -76,13 +77,13 @@ impl<'a> Checker<'a> {
         scope: ScopeId,
         span: Span,
     ) -> Option<FuncId> {
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let (explicit, types) = self.in_scope(scope, |s| {
             let explicit = args.map_or_else(Vec::new, |args| s.explicit_args(args));
             let types: Vec<QualTy> = params.iter().map(|param| s.resolve_param_type(&param.ty)).collect();
             (explicit, types)
         });
-        if self.sink.error_count() > errors {
+        if self.diagnostics.error_count() > errors {
             return None;
         }
         let mut mismatch = None;
@@ -98,7 +99,7 @@ impl<'a> Checker<'a> {
             "no template has this signature with these arguments",
         );
         if let Some(func) = mismatch {
-            diagnostic = diagnostic.with_note(self.inst(func).span, "this one's parameters differ");
+            diagnostic = diagnostic.with_note(self.functions.inst(func).span, "this one's parameters differ");
         }
         self.report(diagnostic);
         None
@@ -111,14 +112,14 @@ impl<'a> Checker<'a> {
         types: &[QualTy],
         span: Span,
     ) -> Result<FuncId, Option<FuncId>> {
-        if self.decl(decl).ast.params.len() != types.len() {
+        if self.functions.decl(decl).ast.params.len() != types.len() {
             return Err(None);
         }
         let args =
             self.quietly(|s| s.args_with_deduction(decl, explicit, types)).ok().flatten().ok_or(None)?;
         let func = self.quietly(|s| s.instantiate_function(decl, args, span)).ok().flatten().ok_or(None)?;
         // Top-level qualifiers of parameters do not matter.
-        let same = self.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
+        let same = self.functions.inst(func).params.iter().zip(types).all(|(a, b)| a.ty == b.ty);
         if same { Ok(func) } else { Err(Some(func)) }
     }
 }

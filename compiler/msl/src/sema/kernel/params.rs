@@ -45,31 +45,31 @@ impl Table {
 impl<'a> Checker<'a> {
     /// The parameters of a kernel with their indices.
     pub(in crate::sema) fn kernel_params(&mut self, func: FuncId) -> Option<Vec<KernelParam>> {
-        let decl = self.inst(func).origin.decl()?;
+        let decl = self.functions.inst(func).origin.decl()?;
         // A template that is declared first and defined later has its attributes where it is defined.
         let (ast, scope) = match self.find_definition(func, decl) {
             Some(definition) => (definition.ast, definition.scope),
-            None => (self.decl(decl).ast, self.inst(func).scope),
+            None => (self.functions.decl(decl).ast, self.functions.inst(func).scope),
         };
-        let types = self.inst(func).params.clone();
-        let errors = self.sink.error_count();
+        let types = self.functions.inst(func).params.clone();
+        let errors = self.diagnostics.error_count();
         let mut params = Vec::new();
         let mut slots = Vec::new();
         for (n, param) in ast.params.iter().enumerate() {
             let Some(&ty) = types.get(n) else { break };
             let kind = self.in_scope(scope, |s| s.kernel_param(param, ty, n, &mut slots));
-            let repr = self.value_repr(ty);
+            let repr = self.values().value_repr(ty);
             let name = param.name.unwrap_or(Name::EMPTY);
             if let Some(kind) = kind {
                 params.push(KernelParam { name, ty: repr, kind, span: param.span });
             }
         }
-        if self.sink.error_count() > errors || params.len() != ast.params.len() {
+        if self.diagnostics.error_count() > errors || params.len() != ast.params.len() {
             return None;
         }
         self.check_one_stage_in(&params);
         self.assign_indices(&slots, &mut params);
-        (self.sink.error_count() == errors).then_some(params)
+        (self.diagnostics.error_count() == errors).then_some(params)
     }
 
     fn kernel_param(

@@ -54,8 +54,8 @@ impl<'a> Checker<'a> {
     /// What the second argument of a texture's type, an enumerator of the Metal library's `access`, lets a
     /// kernel do.
     fn texture_access(&self, id: RecordId) -> Access {
-        let Some(TArg::Value(ty, value)) = self.record_inst(id).args.get(1) else { return Access::Read };
-        match self.enumerator_name(*ty, value).map(Name::as_str) {
+        let Some(TArg::Value(ty, value)) = self.records.get(id).args.get(1) else { return Access::Read };
+        match self.enums.enumerator_name(&self.types, *ty, value).map(Name::as_str) {
             Some("read_write") => Access::ReadWrite,
             Some("write") => Access::Write,
             _ => Access::Read,
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
     /// What there is to know of the library's `tensor`, if its memory is the host's.
     fn tensor_param(&self, id: RecordId) -> Option<TensorParam> {
         let [elements, extents, strides] = &self.types.record(id).fields[..] else { return None };
-        let Some(TArg::Type(descriptor)) = self.record_inst(id).args.get(2) else { return None };
+        let Some(TArg::Type(descriptor)) = self.records.get(id).args.get(2) else { return None };
         if self.types.record(self.types.as_record(descriptor.ty)?).name != TENSOR_OF_THE_HOST {
             return None;
         }

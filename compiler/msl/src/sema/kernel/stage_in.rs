@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
         if !self.complete_type(ty.ty, param.span) {
             return None;
         }
-        let errors = self.sink.error_count();
+        let errors = self.diagnostics.error_count();
         let mut members: Vec<StageInMember> = Vec::new();
         for field in self.types.record(record).fields.clone() {
             let Some((span, member)) = self.stage_in_member(record, &field, param.span) else { continue };
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
             }
             members.push(member);
         }
-        (self.sink.error_count() == errors).then_some(KernelParamKind::StageIn { members })
+        (self.diagnostics.error_count() == errors).then_some(KernelParamKind::StageIn { members })
     }
 
     fn stage_in_member(
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
             self.report(Diagnostic::error("stage-in", declared.span, message).with_hint(hint));
             return None;
         };
-        let scope = self.record_inst(record).scope;
+        let scope = self.records.get(record).scope;
         let index = self.in_scope(scope, |s| s.attribute_index(attribute, MAX_ATTRIBUTES - 1))?;
         let fetch = self.stage_in_function(elem, declared.span)?;
         let member =
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
 
     /// The declaration of a data member in the structure's own body.
     fn declared_field(&self, record: RecordId, name: Name) -> Option<&'a ast::Field> {
-        let members = self.record_inst(record).ast?.members.as_ref()?;
+        let members = self.records.get(record).ast?.members.as_ref()?;
         members.iter().find_map(|item| match &item.kind {
             ItemKind::Field(field) if field.name == Some(name) => Some(&**field),
             _ => None,

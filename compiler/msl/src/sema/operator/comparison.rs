@@ -9,12 +9,13 @@ use crate::sema::checker::Checker;
 use crate::sema::convert::is_zero_literal;
 use crate::sema::evaluate;
 use crate::sema::expr::{after, known_constant};
+use crate::sema::values::{involves_pointer, is_pointer};
 use anymetal_diagnostics::Span;
 use anymetal_ir::eval;
 
 impl Checker<'_> {
     pub(super) fn comparison(&mut self, op: CompareOp, lhs: Expr, rhs: Expr, span: Span) -> Option<Expr> {
-        if self.involves_pointer(&lhs, &rhs) {
+        if involves_pointer(&self.types, &lhs, &rhs) {
             return self.pointer_comparison(op, &lhs, &rhs, span);
         }
         // Unscoped ones are promoted by now.
@@ -22,11 +23,11 @@ impl Checker<'_> {
         let (a, b) = if same_enum {
             let repr = Ty::scalar(self.types.scalar_repr(lhs.ty.ty)?);
             (
-                self.cast_value(CastKind::Convert, lhs, repr, span),
-                self.cast_value(CastKind::Convert, rhs, repr, span),
+                self.values().cast_value(CastKind::Convert, lhs, repr, span),
+                self.values().cast_value(CastKind::Convert, rhs, repr, span),
             )
         } else {
-            self.common_operands(lhs, rhs)?
+            self.values().common_operands(lhs, rhs)?
         };
         let ty = match self.types.as_vector(a.ty.ty) {
             Some((_, len)) => self.types.vector(ScalarTy::Bool, len),
@@ -45,7 +46,7 @@ impl Checker<'_> {
 
     fn pointer_comparison(&mut self, op: CompareOp, lhs: &Expr, rhs: &Expr, span: Span) -> Option<Expr> {
         let is_null = |e: &Expr| e.ty.ty == Ty::NULLPTR || is_zero_literal(e);
-        let (a, b) = match (self.is_pointer(lhs), self.is_pointer(rhs)) {
+        let (a, b) = match (is_pointer(&self.types, lhs), is_pointer(&self.types, rhs)) {
             (false, false) => return None,
             (true, _) if is_null(rhs) && self.types.pointee(lhs.ty.ty).is_some() => {
                 (lhs.clone(), known_constant(rhs.clone(), ConstValue::Null, lhs.ty.ty))
@@ -77,7 +78,7 @@ impl Checker<'_> {
                 return None;
             }
             let to = self.types.vector(ScalarTy::Bool, len);
-            let (x, y) = (self.splat_or_convert(lhs, to), self.splat_or_convert(rhs, to));
+            let (x, y) = (self.values().splat_or_convert(lhs, to), self.values().splat_or_convert(rhs, to));
             let op = if op == Op::LogicalAnd { BinaryOp::And } else { BinaryOp::Or };
             return Some(Expr::value(ExprKind::Binary(op, Box::new(x), Box::new(y)), to, span));
         }
@@ -95,9 +96,9 @@ impl Checker<'_> {
 
     pub(super) fn logical_not(&mut self, operand: Expr, span: Span) -> Expr {
         if let Some((_, len)) = self.types.as_vector(operand.ty.ty) {
-            let value = self.rvalue(operand);
+            let value = self.values().rvalue(operand);
             let to = self.types.vector(ScalarTy::Bool, len);
-            let value = self.splat_or_convert(value, to);
+            let value = self.values().splat_or_convert(value, to);
             return Expr::value(ExprKind::Unary(UnaryOp::Not, Box::new(value)), to, span);
         }
         let value = self.condition(operand);

@@ -35,41 +35,10 @@ impl<'a> Checker<'a> {
             return if bits != 0 { a } else { b };
         }
         if a.is_place {
-            return self.chosen_place(cond, a, b, span);
+            return self.values().chosen_place(cond, a, b, span);
         }
         let ty = a.ty.ty;
         Expr::value(ExprKind::Conditional(Box::new(cond), Box::new(a), Box::new(b)), ty, span)
-    }
-
-    /// `c ? a : b` as a place, when both sides are places of one type: the value of such a conditional
-    /// loads them, which is what most uses want.
-    pub(in crate::sema) fn conditional_place(&mut self, expr: Expr) -> Expr {
-        let ExprKind::Conditional(cond, a, b) = &expr.kind else { return expr };
-        let (cond, a, b) = (Expr::clone(cond), Expr::clone(a), Expr::clone(b));
-        let (Some(x), Some(y)) = (self.loaded_place(a), self.loaded_place(b)) else { return expr };
-        if x.ty != y.ty || x.ty.ty != expr.ty.ty || !self.is_addressable(&x) || !self.is_addressable(&y) {
-            return expr;
-        }
-        self.chosen_place(cond, x, y, expr.span)
-    }
-
-    /// The place that a side of a conditional loads, which may be a conditional in turn.
-    fn loaded_place(&mut self, side: Expr) -> Option<Expr> {
-        match side.kind {
-            ExprKind::Load(place) => Some(*place),
-            ExprKind::Conditional(..) => Some(self.conditional_place(side)).filter(|place| place.is_place),
-            _ => None,
-        }
-    }
-
-    /// One of two places of one type: the choice is between their addresses.
-    fn chosen_place(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
-        let to = a.ty;
-        let pointer = self.types.pointer(to);
-        let at = |place| Box::new(Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span));
-        let kind = ExprKind::Conditional(Box::new(cond), at(a), at(b));
-        let chosen = Expr::value(kind, pointer, span);
-        Expr::place(ExprKind::Deref(Box::new(chosen)), to, span)
     }
 
     /// Both sides brought to one type; as places only when both are alike and hold more than a value.
@@ -94,8 +63,8 @@ impl<'a> Checker<'a> {
             }
         }
         // Loaded, a bit-field would be one no more.
-        let (a, b) = (self.promoted(a), self.promoted(b));
-        let (a, b) = (self.rvalue(a), self.rvalue(b));
+        let (a, b) = (self.values().promoted(a), self.values().promoted(b));
+        let (a, b) = (self.values().rvalue(a), self.values().rvalue(b));
         let (left, right) = (a.ty.ty, b.ty.ty);
         if left == right {
             return Some((a, b));
@@ -105,12 +74,12 @@ impl<'a> Checker<'a> {
         }
         if (left == Ty::VOID) != (right == Ty::VOID) {
             let (a, b) = (
-                self.cast_value(CastKind::ToVoid, a, Ty::VOID, span),
-                self.cast_value(CastKind::ToVoid, b, Ty::VOID, span),
+                self.values().cast_value(CastKind::ToVoid, a, Ty::VOID, span),
+                self.values().cast_value(CastKind::ToVoid, b, Ty::VOID, span),
             );
             return Some((a, b));
         }
-        let result = self.common_operands(a, b);
+        let result = self.values().common_operands(a, b);
         if result.is_none() {
             self.bad_operands("?:", QualTy::plain(left), Some(QualTy::plain(right)), span);
         }
@@ -131,12 +100,12 @@ impl<'a> Checker<'a> {
     }
 
     fn vector_select(&mut self, cond: Expr, a: Expr, b: Expr, len: u8, span: Span) -> Expr {
-        let cond = self.rvalue(cond);
+        let cond = self.values().rvalue(cond);
         let flags = self.types.vector(ScalarTy::Bool, len);
-        let cond = self.splat_or_convert(cond, flags);
-        let (a, b) = (self.rvalue(a), self.rvalue(b));
+        let cond = self.values().splat_or_convert(cond, flags);
+        let (a, b) = (self.values().rvalue(a), self.values().rvalue(b));
         let (left, right) = (a.ty, b.ty);
-        let Some((a, b)) = self.common_operands(a, b) else {
+        let Some((a, b)) = self.values().common_operands(a, b) else {
             return self.bad_operands("?:", left, Some(right), span);
         };
         let to = match self.types.as_vector(a.ty.ty) {
@@ -147,7 +116,7 @@ impl<'a> Checker<'a> {
                 self.types.vector(elem, len)
             }
         };
-        let (a, b) = (self.splat_or_convert(a, to), self.splat_or_convert(b, to));
+        let (a, b) = (self.values().splat_or_convert(a, to), self.values().splat_or_convert(b, to));
         Expr::value(ExprKind::Select(Box::new(cond), Box::new(a), Box::new(b)), to, span)
     }
 }

@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
             Call { name: name_text, decls: &members, explicit: None, object, args: &args[1..], span };
         let by_name = Call { name: name_text, decls: &free, explicit: None, object: None, args: &args, span };
         match self.find_operator(&by_member, &by_name) {
-            Ok(func) if self.inst(func).this.is_some() => {
+            Ok(func) if self.functions.inst(func).this.is_some() => {
                 let mut args = args;
                 args.remove(0);
                 Some(self.call_known(func, object.cloned(), args, span))
@@ -88,7 +88,7 @@ impl<'a> Checker<'a> {
     fn report_ambiguous_operator(&mut self, name: Name, decls: &[FnDeclId], span: Span) {
         let mut diagnostic = Diagnostic::error("ambiguous-call", span, format!("`{name}` is ambiguous here"));
         for &decl in decls {
-            diagnostic = diagnostic.with_note(self.decl(decl).ast.span, "candidate");
+            diagnostic = diagnostic.with_note(self.functions.decl(decl).ast.span, "candidate");
         }
         self.report(diagnostic);
     }

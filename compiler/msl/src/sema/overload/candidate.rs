@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
     pub(super) fn candidate(&mut self, decl: FnDeclId, call: &Call<'_, 'a>) -> Result<Candidate, String> {
         let func = self.candidate_function(decl, call.explicit, call.args, call.span)?;
         let mut conversions = Vec::with_capacity(call.args.len() + 1);
-        if self.needs_object(decl) && !self.is_constructor(decl) {
+        if self.functions.needs_object(decl) && !self.is_constructor(decl) {
             let Some(object) = call.object else { return Err("it needs an object".to_owned()) };
             match self.object_conversion(func, object) {
                 Some(conversion) => conversions.push(conversion),
@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
         } else if call.object.is_some() && !self.is_constructor(decl) {
             conversions.push(Conversion::EXACT);
         }
-        let params = self.inst(func).params.clone();
+        let params = self.functions.inst(func).params.clone();
         for (n, (arg, &param)) in call.args.iter().zip(params.iter()).enumerate() {
             match self.conversion(arg, param) {
                 Some(conversion) => conversions.push(conversion),
@@ -45,9 +45,10 @@ impl<'a> Checker<'a> {
     /// Why a method does not take an object.
     fn refused_object(&self, func: FuncId, object: &Expr) -> String {
         let shown = self.show(object.ty);
-        match self.inst(func).this {
-            Some(this) if self.qualified_object(func, object, this).is_none() => {
-                let category = if self.is_rvalue(object) { "an rvalue" } else { "an lvalue" };
+        match self.functions.inst(func).this {
+            Some(this) if self.functions.qualified_object(&self.types, func, object, this).is_none() => {
+                let category =
+                    if self.functions.is_rvalue(&self.types, object) { "an rvalue" } else { "an lvalue" };
                 format!("the object is {category} of type `{shown}`")
             }
             _ => format!("the object is `{shown}`"),
@@ -55,7 +56,7 @@ impl<'a> Checker<'a> {
     }
 
     fn is_constructor(&self, decl: FnDeclId) -> bool {
-        matches!(self.decl(decl).ast.name, crate::ast::FunctionName::Constructor(_))
+        matches!(self.functions.decl(decl).ast.name, crate::ast::FunctionName::Constructor(_))
     }
 
     /// The instance of a declaration that takes these arguments; the reason if there is none.
@@ -67,7 +68,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Result<FuncId, String> {
         self.check_arity(decl, args.len())?;
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (template, scope) = (data.template, data.scope);
         let Some(template) = template else {
             if explicit.is_some() {
@@ -101,7 +102,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_arity(&self, decl: FnDeclId, given: usize) -> Result<(), String> {
-        let ast = self.decl(decl).ast;
+        let ast = self.functions.decl(decl).ast;
         let most = ast.params.len();
         let least = ast.params.iter().filter(|param| param.default.is_none() && !is_pack(param)).count();
         if given < least || (given > most && !self.has_pack(decl)) {
@@ -118,7 +119,7 @@ impl<'a> Checker<'a> {
         explicit: Vec<ExplicitArg<'a>>,
         span: Span,
     ) -> Option<Deduced> {
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (template, scope) = (data.template?, data.scope);
         let params = &template.params;
         let mut bound: Vec<TArg> = Vec::new();
@@ -148,7 +149,7 @@ impl<'a> Checker<'a> {
 
     fn deduce_call(&mut self, decl: FnDeclId, args: &[Arg<'a>], deduced: &mut Deduced) -> Result<(), String> {
         let patterns = self.patterns_of(decl);
-        let ast = self.decl(decl).ast;
+        let ast = self.functions.decl(decl).ast;
         for (n, (pattern, param)) in patterns.iter().zip(&ast.params).enumerate() {
             if is_pack(param) {
                 return self.deduce_rest(pattern, args.get(n..).unwrap_or(&[]), deduced);
@@ -210,7 +211,7 @@ impl<'a> Checker<'a> {
 
     /// How the object of a call binds to `this`.
     pub(in crate::sema) fn object_conversion(&mut self, func: FuncId, object: &Expr) -> Option<Conversion> {
-        let this = self.inst(func).this?;
+        let this = self.functions.inst(func).this?;
         let derived = self.is_derived(object.ty.ty, this.ty);
         if object.ty.ty != this.ty && !derived {
             return None;
@@ -219,10 +220,10 @@ impl<'a> Checker<'a> {
         let is_member = self
             .types
             .as_record(object.ty.ty)
-            .zip(self.inst(func).origin.decl())
-            .is_some_and(|(record, decl)| self.record_inst(record).introduced.contains(&decl));
+            .zip(self.functions.inst(func).origin.decl())
+            .is_some_and(|(record, decl)| self.records.get(record).introduced.contains(&decl));
         let rank = if derived && !is_member { Rank::Conversion } else { Rank::Exact };
-        let qualified = self.qualified_object(func, object, this)?.detail;
+        let qualified = self.functions.qualified_object(&self.types, func, object, this)?.detail;
         if !object.is_place {
             // A temporary; calling anything but a thread method on it makes no sense.
             return (this.space == Space::Thread)
@@ -241,7 +242,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn has_pack(&self, id: FnDeclId) -> bool {
-        self.decl(id).ast.params.iter().any(is_pack)
+        self.functions.decl(id).ast.params.iter().any(is_pack)
     }
 }
 

@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
     }
 
     fn is_better(&mut self, a: &Candidate, b: &Candidate) -> bool {
-        let both_templates = self.decl(a.decl).template.is_some() && self.decl(b.decl).template.is_some();
+        let both_templates =
+            self.functions.decl(a.decl).template.is_some() && self.functions.decl(b.decl).template.is_some();
         if both_templates && self.differ_by_references(a, b) {
             let used = a.conversions.len();
             let order = (
@@ -40,7 +41,7 @@ impl<'a> Checker<'a> {
             }
         }
         // The object counts only where neither of the two is static.
-        let compares_objects = self.needs_object(a.decl) && self.needs_object(b.decl);
+        let compares_objects = self.functions.needs_object(a.decl) && self.functions.needs_object(b.decl);
         let first = |candidate: &Candidate| {
             usize::from(candidate.has_object && !candidate.is_operand && !compares_objects)
         };
@@ -52,7 +53,8 @@ impl<'a> Checker<'a> {
         if orders.iter().any(|order| order.is_ne()) {
             return orders.iter().all(|order| order.is_le());
         }
-        let (is_a, is_b) = (self.decl(a.decl).template.is_some(), self.decl(b.decl).template.is_some());
+        let (is_a, is_b) =
+            (self.functions.decl(a.decl).template.is_some(), self.functions.decl(b.decl).template.is_some());
         if is_a != is_b {
             return is_b;
         }
@@ -75,7 +77,7 @@ impl<'a> Checker<'a> {
         {
             None => true,
             Some(n) => {
-                let param = self.inst(candidate.func).params.get(n);
+                let param = self.functions.inst(candidate.func).params.get(n);
                 param.is_some_and(|param| self.types.referent(param.ty).is_some())
             }
         };
@@ -92,7 +94,7 @@ impl<'a> Checker<'a> {
         if a.has_object != b.has_object {
             return false;
         }
-        let (of_a, of_b) = (&self.inst(a.func).params, &self.inst(b.func).params);
+        let (of_a, of_b) = (&self.functions.inst(a.func).params, &self.functions.inst(b.func).params);
         let first = usize::from(a.has_object);
         let mut objects = a.conversions.iter().zip(&b.conversions).take(first);
         let given = a.conversions.len() - first;
@@ -134,7 +136,7 @@ impl<'a> Checker<'a> {
                 other => other.clone(),
             };
             let (general, special) = (through(&general[n]), through(&special[n]));
-            self.covers(&general, &special, &mut bound)
+            self.pattern_order().covers(&general, &special, &mut bound)
         })
     }
 }

@@ -35,8 +35,8 @@ impl<'a> Checker<'a> {
             }
         }
         // Plain functions win over templates, special templates over general ones.
-        if found.iter().any(|(decl, _)| self.decl(*decl).template.is_none()) {
-            found.retain(|(decl, _)| self.decl(*decl).template.is_none());
+        if found.iter().any(|(decl, _)| self.functions.decl(*decl).template.is_none()) {
+            found.retain(|(decl, _)| self.functions.decl(*decl).template.is_none());
         }
         let mut best = *found.first()?;
         for &(decl, func) in &found[1..] {
@@ -50,8 +50,11 @@ impl<'a> Checker<'a> {
     /// Whether a function is one that was found before, perhaps declared again.
     fn is_same_function(&self, (decl, known): (FnDeclId, FuncId), func: FuncId) -> bool {
         known == func
-            || (self.decl(decl).template.is_none()
-                && Self::are_same_params(&self.inst(known).params, &self.inst(func).params))
+            || (self.functions.decl(decl).template.is_none()
+                && Self::are_same_params(
+                    &self.functions.inst(known).params,
+                    &self.functions.inst(func).params,
+                ))
     }
 
     fn function_of_type(
@@ -62,10 +65,10 @@ impl<'a> Checker<'a> {
         params: &[QualTy],
         span: Span,
     ) -> Option<FuncId> {
-        if self.needs_object(decl) || self.decl(decl).ast.params.len() != params.len() {
+        if self.functions.needs_object(decl) || self.functions.decl(decl).ast.params.len() != params.len() {
             return None;
         }
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (template, scope) = (data.template, data.scope);
         let args = match template {
             None => Rc::from([]),
@@ -82,8 +85,8 @@ impl<'a> Checker<'a> {
             }
         };
         let func = self.quietly(|s| s.instantiate_function(decl, args, span)).ok().flatten()?;
-        let same = self.inst(func).params.iter().zip(params).all(|(a, b)| a.ty == b.ty);
-        (same && self.inst(func).ret.is_none_or(|own| own == ret)).then_some(func)
+        let same = self.functions.inst(func).params.iter().zip(params).all(|(a, b)| a.ty == b.ty);
+        (same && self.functions.inst(func).ret.is_none_or(|own| own == ret)).then_some(func)
     }
 
     /// The only function that a name with template arguments can mean.
@@ -102,8 +105,8 @@ impl<'a> Checker<'a> {
         for &decl in decls {
             match self.instance_without_call(decl, explicit.as_deref(), span) {
                 Ok(func) => {
-                    let params = &self.inst(func).params;
-                    if !found.iter().any(|&f| Self::are_same_params(&self.inst(f).params, params)) {
+                    let params = &self.functions.inst(func).params;
+                    if !found.iter().any(|&f| Self::are_same_params(&self.functions.inst(f).params, params)) {
                         found.push(func);
                     }
                 }
@@ -124,7 +127,7 @@ impl<'a> Checker<'a> {
                 let message = "this name means several functions";
                 let mut diagnostic = Diagnostic::error("ambiguous-function", span, message);
                 for &func in found.iter().take(MAX_CANDIDATES_SHOWN) {
-                    diagnostic = diagnostic.with_note(self.inst(func).span, "candidate");
+                    diagnostic = diagnostic.with_note(self.functions.inst(func).span, "candidate");
                 }
                 self.report(diagnostic);
                 None
@@ -138,7 +141,7 @@ impl<'a> Checker<'a> {
         explicit: Option<&[ExplicitArg<'a>]>,
         span: Span,
     ) -> Result<FuncId, Vec<Diagnostic>> {
-        let data = self.decl(decl);
+        let data = self.functions.decl(decl);
         let (template, scope) = (data.template, data.scope);
         let result = self.quietly(|s| {
             let args = match template {

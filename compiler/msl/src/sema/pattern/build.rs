@@ -173,7 +173,7 @@ impl<'a> Checker<'a> {
             if let Some(ty) = s.type_of_found(&target.found) {
                 return Some(ArgPat::Type(Pat::Fixed(ty)));
             }
-            if let Some(template) = s.template_id(&target.found) {
+            if let Some(template) = s.templates.id(&target.found) {
                 return Some(ArgPat::Template(TemplatePat::Fixed(template)));
             }
             let value = s.target_value(target, path);
@@ -234,7 +234,7 @@ impl<'a> Checker<'a> {
         let quals = Qualifiers::default();
         match found {
             Found::ClassTemplate(template) => Pat::Class { template, args: arg_pats, quals },
-            Found::Injected(record) => match self.record_inst(record).template.clone() {
+            Found::Injected(record) => match self.records.get(record).template.clone() {
                 Some(template) => Pat::Class { template, args: arg_pats, quals },
                 None => Pat::Opaque,
             },

@@ -6,7 +6,9 @@ use super::lookup::names_constructors;
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
 use crate::hir::{BitField, FieldAlign, FieldInfo, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind};
-use crate::sema::checker::{Checker, Deferred, FnState, Returns};
+use crate::sema::checker::Checker;
+use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::FnContext;
 use crate::sema::lookup::Found;
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -25,9 +27,9 @@ struct Members {
 impl<'a> Checker<'a> {
     /// Types the members and lays the record out. Reports when that is impossible.
     pub(in crate::sema) fn complete_record(&mut self, id: RecordId, span: Span) -> bool {
-        match self.record_inst(id).state {
+        match self.records.get(id).state {
             RecordState::Complete => {
-                self.report_deferred(Deferred::Record(id));
+                self.diagnostics.report_deferred(Deferred::Record(id));
                 return self.types.record(id).is_complete;
             }
             RecordState::Completing | RecordState::Declaring => {
@@ -38,15 +40,15 @@ impl<'a> Checker<'a> {
             RecordState::Named | RecordState::Declared => {}
         }
         self.declare_members(id);
-        self.records[id.0 as usize].state = RecordState::Completing;
+        self.records.get_mut(id).state = RecordState::Completing;
         let ok = self.once(Deferred::Record(id), |s| s.complete_in_trace(id, span));
         self.types.records[id.0 as usize].is_complete = ok;
-        self.records[id.0 as usize].state = RecordState::Complete;
+        self.records.get_mut(id).state = RecordState::Complete;
         ok
     }
 
     fn complete_in_trace(&mut self, id: RecordId, span: Span) -> bool {
-        if self.record_inst(id).template.is_some() {
+        if self.records.get(id).template.is_some() {
             self.instantiating(
                 |s| format!("in instantiation of `{}` requested here", s.types.record(id).name),
                 span,
@@ -59,8 +61,8 @@ impl<'a> Checker<'a> {
     }
 
     fn complete_members(&mut self, id: RecordId, span: Span) -> bool {
-        let scope = self.record_inst(id).scope;
-        let Some(ast) = self.record_inst(id).ast else { return true };
+        let scope = self.records.get(id).scope;
+        let Some(ast) = self.records.get(id).ast else { return true };
         let Some(items) = &ast.members else {
             let name = self.types.record(id).name.clone();
             self.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
@@ -69,18 +71,17 @@ impl<'a> Checker<'a> {
         let mut members = Members::default();
         let mut aligns = Vec::new();
         let mut ok = true;
-        let function = std::mem::replace(
-            &mut self.function,
-            FnState::new(u32::MAX, Returns::Type(QualTy::plain(Ty::VOID))),
-        );
+        let unevaluated = self.function.unevaluated;
+        let outside = FnContext { unevaluated, ..FnContext::outside(u32::MAX) };
+        let function = std::mem::replace(&mut self.function, outside);
         self.in_scope(scope, |s| {
             for base in &ast.bases {
                 ok &= s.complete_base(id, base, &mut members.fields);
             }
             aligns.resize(members.fields.len(), FieldAlign::default());
             for item in items {
-                if let ItemKind::UsingDeclaration(path) = &item.kind {
-                    s.complete_using(id, path);
+                if let ItemKind::UsingDeclaration(using) = &item.kind {
+                    s.complete_using(id, &using.path);
                 }
                 if let ItemKind::Field(field) = &item.kind {
                     ok &= s.complete_field(id, field, &mut members);
@@ -139,9 +140,9 @@ impl<'a> Checker<'a> {
                 bits: None,
                 id: None,
             });
-            self.records[id.0 as usize].field_inits.push(None);
+            self.records.get_mut(id).field_inits.push(None);
         }
-        self.records[id.0 as usize].bases.push((base_id, field));
+        self.records.get_mut(id).bases.push((base_id, field));
         true
     }
 
@@ -195,7 +196,7 @@ impl<'a> Checker<'a> {
         let Some(argument_id) = self.argument_id(field) else { return false };
         let name = field.name.unwrap_or(Name::EMPTY);
         members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits, id: argument_id });
-        self.records[id.0 as usize].field_inits.push(field.init.as_ref());
+        self.records.get_mut(id).field_inits.push(field.init.as_ref());
         true
     }
 
@@ -238,11 +239,11 @@ impl<'a> Checker<'a> {
         match (field.name, &field.ty.kind) {
             (Some(name), _) => {
                 let is_known =
-                    self.record_inst(id).members.get(&name).is_some_and(|members| !members.is_empty());
+                    self.records.get(id).members.get(&name).is_some_and(|members| !members.is_empty());
                 if is_known {
                     self.error("redefinition", field.span, format!("member `{name}` is declared twice"));
                 }
-                self.add_member(id, name, Member::Field([index].into()));
+                self.records.add_member(id, name, Member::Field([index].into()));
             }
             (None, TypeKind::Record(_)) => self.lift_anonymous(id, index, ty),
             (None, _) => {}
@@ -252,12 +253,12 @@ impl<'a> Checker<'a> {
     /// Makes the members of an anonymous struct or union members of the record around it.
     fn lift_anonymous(&mut self, id: RecordId, index: u32, ty: Ty) {
         let Some(inner) = self.types.as_record(ty) else { return };
-        for name in self.record_inst(inner).member_names() {
-            let members = self.record_inst(inner).members[&name].clone();
+        for name in self.records.get(inner).member_names() {
+            let members = self.records.get(inner).members[&name].clone();
             for member in members {
                 if let Member::Field(path) = member {
                     let path: Vec<u32> = std::iter::once(index).chain(path.iter().copied()).collect();
-                    self.add_member(id, name, Member::Field(path.into()));
+                    self.records.add_member(id, name, Member::Field(path.into()));
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! Names in a class and its bases, and the way from a class to a base.
 
 use super::{Member, RecordState};
-use crate::ast::{self, ItemKind};
+use crate::ast;
 use crate::hir::{QualTy, RecordId};
-use crate::sema::checker::{Checker, FnDeclId, address};
+use crate::sema::checker::{Checker, FnDeclId};
 use crate::sema::lookup::{Found, VarDecl};
 use crate::token::Name;
 use anymetal_diagnostics::Span;
@@ -16,7 +16,7 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.lookup_in_class(id, name) {
             return Some(found);
         }
-        self.bases_of(id).into_iter().find_map(|base| self.lookup_in_class(base, name))
+        self.records.bases_of(id).into_iter().find_map(|base| self.lookup_in_class(base, name))
     }
 
     /// Looks a name up in a class alone.
@@ -25,59 +25,31 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.own_member(id, name) {
             return Some(found);
         }
-        if self.record_inst(id).state == RecordState::Declared && self.has_more_members(id, name) {
+        if self.records.get(id).state == RecordState::Declared && self.records.has_more_members(id, name) {
             // Data members and bases are only known of a complete class.
-            let span = self.record_inst(id).ast.map_or(Span::NONE, |ast| ast.span);
+            let span = self.records.get(id).ast.map_or(Span::NONE, |ast| ast.span);
             self.complete_record(id, span);
             if let Some(found) = self.own_member(id, name) {
                 return Some(found);
             }
         }
-        (self.record_inst(id).name == Some(name)).then_some(Found::Injected(id))
-    }
-
-    /// The bases of a class and theirs, each once: of classes that are bases of two bases there are
-    /// exponentially many paths.
-    pub(in crate::sema) fn bases_of(&self, id: RecordId) -> Vec<RecordId> {
-        let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
-        let direct = |id: RecordId| self.record_inst(id).bases.iter().rev().map(|&(base, _)| base);
-        let mut pending: Vec<RecordId> = direct(id).collect();
-        while let Some(base) = pending.pop() {
-            if seen.insert(base) {
-                found.push(base);
-                pending.extend(direct(base));
-            }
-        }
-        found
-    }
-
-    /// Whether completing the class may bring a member of that name.
-    fn has_more_members(&self, id: RecordId, name: Name) -> bool {
-        let ast = self.record_inst(id).ast;
-        ast.and_then(|ast| ast.members.as_ref()).is_some_and(|items| {
-            let declares = |item: &ast::Item| match &item.kind {
-                ItemKind::Field(field) => field.name.is_none_or(|field| field == name),
-                _ => false,
-            };
-            items.iter().any(declares) || ast.is_some_and(|ast| !ast.bases.is_empty())
-        })
+        (self.records.get(id).name == Some(name)).then_some(Found::Injected(id))
     }
 
     fn own_member(&mut self, id: RecordId, name: Name) -> Option<Found<'a>> {
-        let members = self.record_inst(id).members.get(&name)?;
-        let scope = self.record_inst(id).scope;
+        let members = self.records.get(id).members.get(&name)?;
+        let scope = self.records.get(id).scope;
         let mut methods: Vec<FnDeclId> = members
             .iter()
             .filter_map(|m| if let Member::Method(decl) = m { Some(*decl) } else { None })
             .collect();
         let first = members.iter().find(|member| !matches!(member, Member::Using(_))).cloned();
-        let usings: Vec<&'a ast::Path> = members
+        let usings: Vec<&'a ast::UsingDeclaration> = members
             .iter()
-            .filter_map(|m| if let Member::Using(path) = m { Some(*path) } else { None })
+            .filter_map(|m| if let Member::Using(using) = m { Some(*using) } else { None })
             .collect();
-        for path in usings {
-            match self.used_member(id, path) {
+        for using in usings {
+            match self.used_member(id, using) {
                 Some(Found::Functions(decls)) => {
                     let known: FxHashSet<FnDeclId> = methods.iter().copied().collect();
                     methods.extend(decls.iter().filter(|decl| !known.contains(decl)));
@@ -103,29 +75,24 @@ impl<'a> Checker<'a> {
     }
 
     /// What a using-declaration of a class stands for.
-    fn used_member(&mut self, id: RecordId, path: &'a ast::Path) -> Option<Found<'a>> {
-        // `using f::f;` leads to itself.
-        let key = address(path);
-        if self.using_stack.contains(&key) {
-            self.using_cycles += 1;
+    fn used_member(&mut self, id: RecordId, using: &'a ast::UsingDeclaration) -> Option<Found<'a>> {
+        if self.records.usings.is_cycle(using.id) {
             return None;
         }
-        // Classes with two bases that use the same name have exponentially many paths to it.
-        if let Some(known) = self.used_functions.get(&(id, key)) {
-            return Some(Found::Functions(Rc::clone(known)));
+        if let Some(known) = self.records.usings.functions(id, using.id) {
+            return Some(Found::Functions(known));
         }
-        let cycles = self.using_cycles;
-        self.using_stack.push(key);
-        let scope = self.record_inst(id).scope;
-        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(path)));
-        self.using_stack.pop();
+        let cycles = self.records.usings.enter(using.id);
+        let scope = self.records.get(id).scope;
+        let target = self.quietly(|s| s.in_scope(scope, |s| s.resolve_path(&using.path)));
+        let is_whole = self.records.usings.leave(cycles);
         let found = target.ok()?.ok()?.found;
         if let Found::Functions(decls) = &found {
-            let introduced = &mut self.records[id.0 as usize].introduced;
+            let introduced = &mut self.records.get_mut(id).introduced;
             introduced.extend(decls.iter().filter(|decl| !introduced.contains(decl)).collect::<Vec<_>>());
             // What a cycle cut short, and what may still get declarations, is looked up again.
-            if self.using_cycles == cycles && self.record_inst(id).state == RecordState::Complete {
-                self.used_functions.insert((id, key), Rc::clone(decls));
+            if is_whole && self.records.get(id).state == RecordState::Complete {
+                self.records.usings.set_functions(id, using.id, Rc::clone(decls));
             }
         }
         Some(found)
@@ -140,15 +107,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a using-declaration of the class names constructors of a base.
-    pub(in crate::sema) fn inherits_constructors(&self, id: RecordId) -> bool {
-        let members = self.record_inst(id).ast.and_then(|ast| ast.members.as_ref());
-        members
-            .into_iter()
-            .flatten()
-            .any(|item| matches!(&item.kind, ItemKind::UsingDeclaration(path) if names_constructors(path)))
-    }
-
     /// The offset path from a class to one of its bases, as field indices; `None` if it is no base.
     /// An empty base has no field: then `Some(vec![])` stands for the object itself.
     pub(in crate::sema) fn base_path(&mut self, derived: RecordId, base: RecordId) -> Option<Vec<u32>> {
@@ -156,36 +114,15 @@ impl<'a> Checker<'a> {
             return Some(Vec::new());
         }
         self.declare_members(derived);
-        if self.record_inst(derived).ast.is_none_or(|ast| ast.bases.is_empty()) {
+        if self.records.get(derived).ast.is_none_or(|ast| ast.bases.is_empty()) {
             return None;
         }
-        let span = self.record_inst(derived).ast.map_or(Span::NONE, |ast| ast.span);
-        if self.record_inst(derived).state < RecordState::Completing {
+        let span = self.records.get(derived).ast.map_or(Span::NONE, |ast| ast.span);
+        if self.records.get(derived).state < RecordState::Completing {
             self.complete_record(derived, span);
         }
         let mut path = Vec::new();
-        self.find_base(derived, base, &mut path, &mut FxHashSet::default()).then_some(path)
-    }
-
-    /// Extends the path to the base; `seen` are the classes that do not lead there.
-    fn find_base(
-        &self,
-        derived: RecordId,
-        base: RecordId,
-        path: &mut Vec<u32>,
-        seen: &mut FxHashSet<RecordId>,
-    ) -> bool {
-        for &(direct, field) in &self.record_inst(derived).bases {
-            if !seen.insert(direct) {
-                continue;
-            }
-            path.extend(field);
-            if direct == base || self.find_base(direct, base, path, seen) {
-                return true;
-            }
-            path.truncate(path.len() - usize::from(field.is_some()));
-        }
-        false
+        self.records.find_base(derived, base, &mut path, &mut FxHashSet::default()).then_some(path)
     }
 }
 

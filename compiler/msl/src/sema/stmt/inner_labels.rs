@@ -34,8 +34,8 @@ impl<'a> Checker<'a> {
         scalar: ScalarTy,
         span: Span,
     ) -> Option<(Cases, Vec<Stmt>)> {
-        let entered = self.new_local(Name::EMPTY, Ty::BOOL, span);
-        let target = self.new_local(Name::EMPTY, Ty::INT, span);
+        let entered = self.function.new_local(Name::EMPTY, Ty::BOOL, span);
+        let target = self.function.new_local(Name::EMPTY, Ty::INT, span);
         let mut entry = Entry { entered, target, cases: Cases::new(scalar), is_good: true };
         let mut body = Vec::new();
         self.entered_stmts(stmts, &mut entry, &mut body);
@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
         // Statements without labels, to be skipped together.
         let mut plain = Vec::new();
         for (n, stmt) in stmts.iter().enumerate() {
-            if self.gave_up {
+            if self.diagnostics.gave_up() {
                 return;
             }
             let span = stmt.span;

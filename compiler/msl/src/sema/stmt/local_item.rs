@@ -2,7 +2,7 @@
 
 use crate::ast::{self, ItemKind};
 use crate::hir::{QualTy, Stmt, Ty};
-use crate::sema::checker::{Checker, LocalDecl, ScopeKind};
+use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::lookup::Found;
 use crate::sema::path;
 use crate::sema::table::{Tag, tag_of};
@@ -16,10 +16,7 @@ impl<'a> Checker<'a> {
                 self.declare_block_tag(&alias.ty);
                 let ty = self.resolve_type(&alias.ty);
                 // A tag of the same name as the alias is the same type.
-                let scope = self.scope.0 as usize;
-                if let ScopeKind::Block(names) = &mut self.scopes[scope].kind {
-                    names.insert(alias.name, LocalDecl::Type(ty));
-                }
+                self.scopes.declare(alias.name, LocalDecl::Type(ty));
             }
             ItemKind::Record(record) => {
                 let ty = self.declare_block_record(record);
@@ -30,7 +27,7 @@ impl<'a> Checker<'a> {
             ItemKind::Variable(variable) => self.local_variable(variable, out),
             ItemKind::Bindings(bindings) => self.local_bindings(bindings, out),
             ItemKind::UsingNamespace(path) => self.block_using_namespace(path, span),
-            ItemKind::UsingDeclaration(path) => self.block_using(path),
+            ItemKind::UsingDeclaration(using) => self.block_using(&using.path),
             ItemKind::Function(_) => {
                 let message = "functions cannot be declared inside of functions";
                 let hint = "declare it outside of this function, or use a lambda";
@@ -52,7 +49,7 @@ impl<'a> Checker<'a> {
     }
 
     fn declare_block_record(&mut self, record: &'a ast::Record) -> Ty {
-        let ty = self.plain_record(record, self.scope);
+        let ty = self.plain_record(record, self.scopes.current());
         if let Some(name) = record.name {
             self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), record.span);
         }
@@ -60,7 +57,7 @@ impl<'a> Checker<'a> {
     }
 
     fn declare_block_enum(&mut self, enumeration: &'a ast::Enum) {
-        let scope = self.scope;
+        let scope = self.scopes.current();
         let ty = self.enum_ty(enumeration, scope);
         if let Some(name) = enumeration.name {
             self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), enumeration.span);
@@ -77,9 +74,9 @@ impl<'a> Checker<'a> {
 
     /// Names of the namespace become visible in the block.
     fn block_using_namespace(&mut self, path: &'a ast::Path, span: Span) {
-        let from = self.enclosing_namespace(self.scope);
+        let from = self.scopes.enclosing_namespace(self.scopes.current());
         match self.table.find_namespace(from, path) {
-            Some(ns) => self.block_directives.push((self.scope, ns)),
+            Some(ns) => self.scopes.add_directive(ns),
             None => self.report(path::unknown_namespace(path, span)),
         }
     }
@@ -88,7 +85,7 @@ impl<'a> Checker<'a> {
         match self.resolve_path(path) {
             Ok(target) => {
                 if let Some(last) = path.segments.last() {
-                    self.block_usings.push((self.scope, last.name, target.found));
+                    self.scopes.add_using(last.name, target.found);
                 }
             }
             Err(miss) => self.report_miss(miss, "name"),

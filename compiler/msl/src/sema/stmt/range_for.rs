@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
         if begin.ty.ty.is_error() || end.ty.ty.is_error() {
             return;
         }
-        let (begin, end) = (self.rvalue(begin), self.rvalue(end));
+        let (begin, end) = (self.values().rvalue(begin), self.values().rvalue(end));
         let at = self.hidden_variable(begin, stmts);
         let end = self.hidden_variable(end, stmts);
         let differ = self.binary(BinaryOp::Ne, at.clone(), end, span);
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
     /// Declares a variable without a name; the place it is.
     fn hidden_variable(&mut self, init: Expr, stmts: &mut Vec<Stmt>) -> Expr {
         let (ty, span) = (init.ty.ty, init.span);
-        let local = self.new_local(Name::EMPTY, ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
         Self::push(stmts, StmtKind::Declare { local, init: Some(init) }, span);
         Expr::place(ExprKind::Local(local), QualTy::plain(ty), span)
     }
@@ -137,13 +137,13 @@ impl<'a> Checker<'a> {
                 } else {
                     s.convert(element, to, "in this initialiser")
                 };
-                let repr = s.value_repr(ty);
+                let repr = s.values().value_repr(ty);
                 let name = variable.declarator.name;
-                let local = s.new_local(name, repr, span);
+                let local = s.function.new_local(name, repr, span);
                 s.declare_local(name, LocalDecl::Variable { local, ty, function: s.function.serial }, span);
                 Self::push(&mut stmts, StmtKind::Declare { local, init: Some(value) }, span);
                 if let Some(names) = bindings {
-                    let place = s.variable_place(local, ty, span);
+                    let place = s.values().variable_place(local, ty, span);
                     s.bind_names(names, Some(place), span);
                 }
             }
@@ -161,7 +161,7 @@ impl<'a> Checker<'a> {
         let [only] = self.types.record(record).fields.as_slice() else { return None };
         let (ty, span) = (only.ty.ty, range.span);
         self.types.as_array(ty)?;
-        let space = self.enclosing_namespace(self.record_inst(record).decl_scope);
+        let space = self.scopes.enclosing_namespace(self.records.get(record).decl_scope);
         (Some(space) == self.metal_namespace()).then(|| {
             let kind = ExprKind::Field(Box::new(range.clone()), record, 0);
             Expr::place(kind, range.ty.with_ty(ty), span)

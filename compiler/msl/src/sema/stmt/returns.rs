@@ -2,7 +2,8 @@
 
 use crate::ast::{self, ExprKind as Ast};
 use crate::hir::{Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
-use crate::sema::checker::{AutoReturn, Checker, Returns};
+use crate::sema::checker::Checker;
+use crate::sema::fn_context::{AutoReturn, Returns};
 use crate::sema::init::Memberwise;
 use anymetal_diagnostics::Span;
 
@@ -63,10 +64,10 @@ impl<'a> Checker<'a> {
                 if local.0 < self.function.params {
                     // A parameter is moved, or copied if its class moves no objects.
                     let moves = self.copies_by_code(Memberwise::Construct, ty.ty);
-                    if moves { self.as_xvalue(value) } else { value }
+                    if moves { self.values().as_xvalue(value) } else { value }
                 } else {
                     // Clang makes the variable where the result is wanted, without a copy.
-                    self.rvalue(value)
+                    self.values().rvalue(value)
                 }
             }
             _ => value,

@@ -76,8 +76,8 @@ impl<'a> Checker<'a> {
     ) {
         let selector = self.expr(selector);
         let selector = self.builtin_operand(selector);
-        let selector = self.promoted(selector);
-        let selector = self.rvalue(selector);
+        let selector = self.values().promoted(selector);
+        let selector = self.values().rvalue(selector);
         if selector.ty.ty.is_error() {
             return;
         }
@@ -91,7 +91,7 @@ impl<'a> Checker<'a> {
         let scalar = convert::promote(scalar);
         let promoted = Ty::scalar(scalar);
         let at = selector.span;
-        let selector = self.cast_value(CastKind::Convert, selector, promoted, at);
+        let selector = self.values().cast_value(CastKind::Convert, selector, promoted, at);
         let stmts = match &body.kind {
             AstStmt::Block(block) => block.stmts.as_slice(),
             // Nested too deep to be parsed, which is reported.
@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         }
         let ranges: Vec<(i64, i64)> =
             labels.values().filter(|(first, last)| first != last).copied().collect();
-        let local = self.new_local(Name::EMPTY, ty, span);
+        let local = self.function.new_local(Name::EMPTY, ty, span);
         let place = Expr::place(ExprKind::Local(local), QualTy::plain(ty), span);
         let given = Expr::value(ExprKind::Load(Box::new(place)), ty, span);
         let chosen = self.first_of_ranges(&given, &ranges);
@@ -272,9 +272,9 @@ impl<'a> Checker<'a> {
             return None;
         }
         let value = self.builtin_operand(value);
-        let value = self.rvalue(value);
+        let value = self.values().rvalue(value);
         let value = if self.types.scalar_repr(value.ty.ty).is_some() {
-            self.cast_value(CastKind::Convert, value, Ty::scalar(scalar), span)
+            self.values().cast_value(CastKind::Convert, value, Ty::scalar(scalar), span)
         } else {
             value
         };

@@ -97,8 +97,8 @@ impl Layer {
                 }
                 self.add_tag(ns, id, &variable.ty, None);
             }
-            ItemKind::UsingDeclaration(path) => {
-                if let Some(last) = path.segments.last() {
+            ItemKind::UsingDeclaration(using) => {
+                if let Some(last) = using.path.segments.last() {
                     self.declare(ns, segment_key(last), Decl::Using(id));
                 }
             }

@@ -374,3 +374,15 @@ fn conditionals_of_conditionals_are_places() {
          static_assert(changed(0) == 110403 && changed(1) == 11206 && changed(2) == 10226);",
     );
 }
+
+#[test]
+fn evaluation_continues_after_the_functions_that_it_calls_are_checked() {
+    accept(
+        "template<int N> constexpr int below() { return N + below<N - 1>(); }
+         template<> constexpr int below<0>() { return 0; }
+         static_assert(below<100>() == 5050);
+         template<typename T> constexpr T twice(T x) { T y = x; for (int i = 0; i < 1; ++i) y += x; return y; }
+         constexpr int sum() { int s = 0; for (int i = 0; i < 9; ++i) s += twice(i) + twice<short>(i); return s; }
+         static_assert(sum() == 144);",
+    );
+}

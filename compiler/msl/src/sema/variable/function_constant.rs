@@ -2,7 +2,7 @@
 
 use super::GlobalValue;
 use crate::ast;
-use crate::hir::{self, FunctionConstantId, QualTy};
+use crate::hir::{self, QualTy};
 use crate::sema::checker::Checker;
 
 impl<'a> Checker<'a> {
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         }
         let (name, span) = (variable.declarator.name, variable.span);
         let constant = hir::FunctionConstant { name, index, ty: ty.ty, span };
-        Some((ty, GlobalValue::FunctionConstant(self.function_constant_id(constant))))
+        Some((ty, GlobalValue::FunctionConstant(self.data.function_constant(constant))))
     }
 
     fn function_constant_index(&mut self, attribute: &'a ast::Attribute) -> Option<u32> {
@@ -49,17 +49,5 @@ impl<'a> Checker<'a> {
             self.error("function-constant-index", span, message);
         }
         index
-    }
-
-    /// Function constants of one name, index and type are one, however often they are declared.
-    fn function_constant_id(&mut self, constant: hir::FunctionConstant) -> FunctionConstantId {
-        let is_same = |known: &hir::FunctionConstant| {
-            known.index == constant.index && known.ty == constant.ty && known.name == constant.name
-        };
-        let id = self.function_constants.iter().position(is_same).unwrap_or_else(|| {
-            self.function_constants.push(constant);
-            self.function_constants.len() - 1
-        });
-        FunctionConstantId(id as u32)
     }
 }

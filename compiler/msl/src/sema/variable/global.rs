@@ -3,12 +3,15 @@
 //! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
 //! is found by being [`GlobalValue::Pending`].
 
-use super::{GlobalValue, GlobalVar, GlobalVarId};
+use super::{GlobalValue, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};
-use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
-use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg, address};
+use crate::hir::{self, Expr, ExprKind, QualTy, Ty};
+use crate::sema::checker::{Checker, TArg};
+use crate::sema::diagnostics::Deferred;
+use crate::sema::fn_context::Returns;
 use crate::sema::lookup::VarDecl;
 use crate::sema::out_of_line::Fit;
+use crate::sema::scopes::ScopeId;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{evaluate, kernel};
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -43,14 +46,11 @@ impl<'a> Checker<'a> {
             }
             (None, None) => Rc::from([]),
         };
-        let key = (address(decl.variable), decl.scope, args.clone());
-        if let Some(&id) = self.global_ids.get(&key) {
-            self.report_deferred(Deferred::Global(id));
+        if let Some(id) = self.globals.known(&decl, &args) {
+            self.diagnostics.report_deferred(Deferred::Global(id));
             return Some(id);
         }
-        let id = GlobalVarId(self.globals.len() as u32);
-        self.globals.push(GlobalVar { decl, ty: QualTy::plain(Ty::ERROR), value: GlobalValue::Pending });
-        self.global_ids.insert(key, id);
+        let id = self.globals.add(decl, args.clone());
         self.once(Deferred::Global(id), |s| s.define_global(id, decl, &args, span));
         Some(id)
     }
@@ -64,9 +64,9 @@ impl<'a> Checker<'a> {
             })
         };
         let defined = if args.is_empty() {
-            let trace = self.trace.take();
+            let trace = self.diagnostics.replace_trace(None);
             let defined = self.deeper(span, work);
-            self.trace = trace;
+            self.diagnostics.replace_trace(trace);
             defined
         } else {
             let text = |s: &Self| {
@@ -78,7 +78,7 @@ impl<'a> Checker<'a> {
             self.instantiating(text, span, work)
         };
         let (ty, value) = defined.flatten().unwrap_or((QualTy::plain(Ty::ERROR), GlobalValue::Failed));
-        let global = &mut self.globals[id.0 as usize];
+        let global = self.globals.get_mut(id);
         global.ty = ty;
         global.value = value;
     }
@@ -88,13 +88,13 @@ impl<'a> Checker<'a> {
         let Some(template) = decl.template else { return (decl.variable, decl.scope) };
         let mut best: Option<(&'a ast::Variable, ScopeId, bool)> = None;
         for item in self.table.specialisations(decl.variable.declarator.name) {
-            let entry = self.entry(item);
+            let entry = self.table.entry(item);
             let (ItemKind::Variable(variable), Some(params)) = (&entry.item.kind, &entry.item.template)
             else {
                 continue;
             };
             let Some(written) = &variable.declarator.specialisation else { continue };
-            let scope = self.scope_of_item(item);
+            let scope = self.scopes.of_item(item);
             if let Some(inner) = self.match_variable(template, params, written, scope, args, variable.span) {
                 let is_full = params.params.is_empty();
                 if best.is_none_or(|(.., full)| is_full && !full) {
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         }
         match best {
             Some((variable, scope, _)) => (variable, scope),
-            None => (decl.variable, self.template_scope(&template.params, args, decl.scope)),
+            None => (decl.variable, self.scopes.template_scope(&template.params, args, decl.scope)),
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<ScopeId> {
         let bound = self.deduced_from_written(params, written, scope, args, span)?;
-        let inner = self.template_scope(&params.params, &bound, scope);
+        let inner = self.scopes.template_scope(&params.params, &bound, scope);
         let again = self.quietly(|s| {
             s.in_scope(inner, |s| {
                 let explicit = s.explicit_args(written);
@@ -204,9 +204,8 @@ impl<'a> Checker<'a> {
         match self.evaluate(&value) {
             Ok(constant) => {
                 let bytes = evaluate::value_to_bytes(&self.types, ty.ty, &constant);
-                let id = GlobalId(self.hir_globals.len() as u32);
                 let name = variable.declarator.name.to_string();
-                self.hir_globals.push(hir::Global { name, ty: ty.ty, bytes, span });
+                let id = self.data.add_global(hir::Global { name, ty: ty.ty, bytes, span });
                 Some((ty, GlobalValue::Constant(id)))
             }
             Err(problem) => {
@@ -223,13 +222,11 @@ impl<'a> Checker<'a> {
 
     /// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
     fn static_definition(&mut self, decl: &VarDecl<'a>, least: Fit) -> Option<(&'a ast::Variable, ScopeId)> {
-        let ScopeKind::Record(record) = self.scopes[decl.scope.0 as usize].kind else {
-            return None;
-        };
-        let class = self.record_inst(record).name?;
+        let record = self.scopes.record(decl.scope)?;
+        let class = self.records.get(record).name?;
         let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
         for item in self.table.out_of_line(class) {
-            let ItemKind::Variable(variable) = &self.entry(item).item.kind else { continue };
+            let ItemKind::Variable(variable) = &self.table.entry(item).item.kind else { continue };
             let declarator = &variable.declarator;
             if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
                 continue;
@@ -246,7 +243,7 @@ impl<'a> Checker<'a> {
 
     /// A use of a variable with static storage.
     pub(in crate::sema) fn global_value(&mut self, id: GlobalVarId, span: Span) -> Expr {
-        let global = &self.globals[id.0 as usize];
+        let global = self.globals.get(id);
         let ty = global.ty;
         match &global.value {
             GlobalValue::Constant(constant) => {
@@ -268,17 +265,7 @@ impl<'a> Checker<'a> {
 
     /// A constant table that has no name.
     pub(in crate::sema) fn constant_table(&mut self, ty: Ty, bytes: Vec<u8>, span: Span) -> Expr {
-        let key = (ty, bytes);
-        let id = match self.tables.get(&key) {
-            Some(&id) => id,
-            None => {
-                let id = GlobalId(self.hir_globals.len() as u32);
-                let (ty, bytes) = key.clone();
-                self.hir_globals.push(hir::Global { name: String::new(), ty, bytes, span });
-                self.tables.insert(key, id);
-                id
-            }
-        };
+        let id = self.data.table(ty, bytes, span);
         let qual = QualTy { is_const: true, ..QualTy::in_space(ty, Space::Constant) };
         Expr::place(ExprKind::Global(id), qual, span)
     }

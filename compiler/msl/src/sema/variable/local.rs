@@ -7,6 +7,7 @@ use crate::hir::{self, Expr, ExprKind, QualTy, Stmt, StmtKind, Ty};
 use crate::sema::checker::{Checker, LocalDecl};
 use crate::sema::init::DefaultInit;
 use crate::sema::lookup::VarDecl;
+use crate::sema::values::has_bit_fields;
 use crate::sema::{evaluate, function, walk};
 use crate::token::Name;
 use anymetal_diagnostics::{Diagnostic, Span};
@@ -21,7 +22,7 @@ impl<'a> Checker<'a> {
             self.declare_block_tag(&variable.ty);
         }
         if self.has_static_storage(variable) {
-            let decl = VarDecl { variable, template: None, scope: self.scope };
+            let decl = VarDecl { variable, template: None, scope: self.scopes.current() };
             if let Some(global) = self.variable_global(decl, None, span) {
                 self.declare_local(name, LocalDecl::Global(global), span);
             }
@@ -51,7 +52,7 @@ impl<'a> Checker<'a> {
 
     /// Declares a name whose type is in error, so that its uses are not reported too.
     fn declare_poisoned(&mut self, name: Name, span: Span) {
-        let local = self.new_local(name, Ty::ERROR, span);
+        let local = self.function.new_local(name, Ty::ERROR, span);
         let ty = QualTy::plain(Ty::ERROR);
         self.declare_local(name, LocalDecl::Variable { local, ty, function: self.function.serial }, span);
     }
@@ -66,8 +67,7 @@ impl<'a> Checker<'a> {
                 "the initialiser of threadgroup memory is ignored: its contents are undefined at first";
             self.report(Diagnostic::warning("threadgroup-initialiser", span, message));
         }
-        let id = hir::ThreadgroupVarId(self.threadgroup_vars.len() as u32);
-        self.threadgroup_vars.push(hir::ThreadgroupVar { name, ty: ty.ty, span });
+        let id = self.data.add_threadgroup(hir::ThreadgroupVar { name, ty: ty.ty, span });
         self.declare_local(name, LocalDecl::Threadgroup(id, ty), span);
     }
 
@@ -106,7 +106,9 @@ impl<'a> Checker<'a> {
     /// What `T x;` stores, if anything.
     fn default_value(&mut self, ty: QualTy, span: Span) -> Option<Expr> {
         match self.default_init(ty.ty, span) {
-            DefaultInit::Trivial => self.has_bit_fields(ty.ty).then(|| self.zero(ty.ty, span)),
+            DefaultInit::Trivial => {
+                has_bit_fields(&self.types, ty.ty).then(|| self.values().zero(ty.ty, span))
+            }
             DefaultInit::Constructor(func) => Some(self.default_constructed(ty.ty, func, span)),
             DefaultInit::Impossible => {
                 let shown = self.show(ty);
@@ -135,8 +137,8 @@ impl<'a> Checker<'a> {
             return;
         }
         let ty = if variable.is_constexpr { ty.as_const() } else { ty };
-        let repr = self.value_repr(ty);
-        let local = self.new_local(name, repr, span);
+        let repr = self.values().value_repr(ty);
+        let local = self.function.new_local(name, repr, span);
         if let Some(value) = &value {
             self.remember_constant(variable, ty, local, value);
         }
@@ -162,7 +164,7 @@ impl<'a> Checker<'a> {
         }
         match self.evaluate(value) {
             Ok(constant) => {
-                self.local_constants.insert((self.function.serial, local), constant);
+                self.local_constants.insert(self.function.serial, local, constant);
             }
             Err(problem) => {
                 if variable.is_constexpr && !evaluate::mentions_function_constant(value) {

@@ -1,23 +1,9 @@
 //! Qualification conversions: pointers to pointers whose types differ in `const` and `volatile` only.
 
-use crate::hir::{QualTy, Ty};
-use crate::sema::checker::Checker;
+use super::Values;
+use crate::hir::QualTy;
 
-impl Checker<'_> {
-    /// What the composite type of two pointers points to (C++14 [expr.13]), if they have one.
-    pub(in crate::sema) fn composite_pointee(&mut self, a: QualTy, b: QualTy) -> Option<QualTy> {
-        let class_or_void = match (a.ty, b.ty) {
-            (Ty::VOID, _) | (_, Ty::VOID) => Some(Ty::VOID),
-            (derived, base) if self.is_derived(derived, base) => Some(base),
-            (base, derived) if self.is_derived(derived, base) => Some(base),
-            _ => None,
-        };
-        match class_or_void {
-            Some(ty) => self.with_both_qualifiers(a.with_ty(ty), b.with_ty(ty)),
-            None => self.with_both_qualifiers(a, b),
-        }
-    }
-
+impl Values<'_> {
     /// Types that differ in qualifiers only, with those of both. Above a level at which they differ all
     /// levels are const, so that no pointer to less can be stored there (C++14 [conv.qual]).
     pub(in crate::sema) fn with_both_qualifiers(&mut self, a: QualTy, b: QualTy) -> Option<QualTy> {

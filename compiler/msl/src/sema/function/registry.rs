@@ -1,0 +1,82 @@
+//! The functions of one check: declarations and instances, each made once.
+
+use super::{FnDecl, FnInst};
+use crate::ast::{self, NodeId, TemplateParams};
+use crate::hir::{FuncId, RecordId};
+use crate::sema::checker::{FnDeclId, TArg};
+use crate::sema::init::Synthesised;
+use crate::sema::scopes::ScopeId;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(in crate::sema) struct Functions<'a> {
+    decls: Vec<FnDecl<'a>>,
+    decl_ids: FxHashMap<(NodeId, ScopeId), FnDeclId>,
+    insts: Vec<FnInst<'a>>,
+    inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
+    synthesised: FxHashMap<Synthesised, FuncId>,
+}
+
+impl<'a> Functions<'a> {
+    /// The declaration's identity in this check.
+    pub(in crate::sema) fn declare(
+        &mut self,
+        ast: &'a ast::Function,
+        template: Option<&'a TemplateParams>,
+        scope: ScopeId,
+        owner: Option<RecordId>,
+    ) -> FnDeclId {
+        let Self { decls, decl_ids, .. } = self;
+        *decl_ids.entry((ast.id, scope)).or_insert_with(|| {
+            decls.push(FnDecl { ast, template, scope, owner, patterns: None });
+            FnDeclId(decls.len() as u32 - 1)
+        })
+    }
+
+    pub(in crate::sema) fn decl(&self, id: FnDeclId) -> &FnDecl<'a> {
+        &self.decls[id.0 as usize]
+    }
+
+    pub(super) fn decl_mut(&mut self, id: FnDeclId) -> &mut FnDecl<'a> {
+        &mut self.decls[id.0 as usize]
+    }
+
+    /// Whether calls need an object.
+    pub(in crate::sema) fn needs_object(&self, id: FnDeclId) -> bool {
+        let decl = self.decl(id);
+        decl.owner.is_some() && !decl.ast.specifiers.is_static
+    }
+
+    pub(in crate::sema) fn inst(&self, id: FuncId) -> &FnInst<'a> {
+        &self.insts[id.0 as usize]
+    }
+
+    pub(in crate::sema) fn inst_mut(&mut self, id: FuncId) -> &mut FnInst<'a> {
+        &mut self.insts[id.0 as usize]
+    }
+
+    pub(in crate::sema) fn add(&mut self, inst: FnInst<'a>) -> FuncId {
+        self.insts.push(inst);
+        FuncId(self.insts.len() as u32 - 1)
+    }
+
+    /// The instance with these template arguments, if it exists.
+    pub(super) fn instance(&self, id: FnDeclId, args: &Rc<[TArg]>) -> Option<FuncId> {
+        self.inst_ids.get(&(id, args.clone())).copied()
+    }
+
+    pub(super) fn set_instance(&mut self, id: FnDeclId, args: Rc<[TArg]>, func: FuncId) {
+        self.inst_ids.insert((id, args), func);
+    }
+
+    /// The function that a class has without declaring it, if it exists.
+    pub(in crate::sema) fn synthesised(&self, which: Synthesised) -> Option<FuncId> {
+        self.synthesised.get(&which).copied()
+    }
+
+    pub(in crate::sema) fn set_synthesised(&mut self, which: Synthesised, func: FuncId) {
+        self.synthesised.insert(which, func);
+    }
+}
