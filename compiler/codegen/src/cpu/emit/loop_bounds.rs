@@ -6,6 +6,7 @@
 //! per iteration.
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
+use anymetal_opt::Feature;
 
 use super::Emitter;
 use super::group::for_each_inst;
@@ -40,7 +41,7 @@ impl Emitter<'_, '_> {
             anymetal_ir::ValueDef::Inst(inst) => !inside[inst.index()],
             anymetal_ir::ValueDef::Param(_) => true,
         };
-        if !self.shared.options.checks || !is_outside(below.limit) {
+        if !self.has(Feature::LoopBounds) || !self.shared.options.checks || !is_outside(below.limit) {
             return Vec::new();
         }
         let accesses = insts.iter().filter_map(|&inst| match function.inst(inst).op {
