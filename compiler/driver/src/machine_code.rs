@@ -12,7 +12,7 @@ use anymetal_hal::artifact::{
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
-use anymetal_opt::{Level, PassManager};
+use anymetal_opt::{Feature, Level, PassManager};
 use anymetal_telemetry::record::Stage;
 
 use crate::budget::{Budget, largest_line};
@@ -46,8 +46,10 @@ fn cpu_options(
 ) -> Result<(CpuOptions, Option<[u32; 3]>), CompileError> {
     let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
     let level = specialisation.passes.level;
-    let given =
-        specialisation.group_size.filter(|_| !specialisation.keeps_threadgroups && level != Level::O0);
+    let may_differ = !specialisation.keeps_threadgroups
+        && level != Level::O0
+        && specialisation.passes.has(Feature::ExecutedGroup);
+    let given = specialisation.group_size.filter(|_| may_differ);
     let executed = given.and_then(|given| cpu::executed_group(module, kernel, given));
     let options = CpuOptions {
         checks: specialisation.checks,

@@ -5,7 +5,7 @@
 
 use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
 use anymetal_opt::{
-    self, KeptCalls, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel,
+    self, Feature, KeptCalls, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel,
 };
 
 use crate::budget::{Budget, largest_line};
@@ -43,7 +43,7 @@ pub(crate) fn prepare(
     let options = PrepareOptions {
         constants: &values,
         whole_group_size: specialisation.whole_group_size(),
-        kept_calls: calls.kept(),
+        kept_calls: calls.kept().filter(|_| specialisation.passes.has(Feature::Subroutines)),
     };
     anymetal_opt::prepare(&mut module, &options, manager)
         .map_err(|error| prepare_error(&module, kernel, error))?;

@@ -15,6 +15,7 @@ pub mod div_rem_pairs;
 pub mod early_cse;
 pub mod excess_precision;
 pub mod extract;
+pub mod feature;
 pub mod fold;
 mod forward_copies;
 pub mod fuse;
@@ -50,6 +51,7 @@ pub mod uniform_div_versioning;
 pub mod unroll;
 
 pub use extract::extract_kernel;
+pub use feature::Feature;
 pub use inline::{InlineError, inline};
 pub use link::{LinkError, link};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo, current_pass};

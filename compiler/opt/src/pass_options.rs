@@ -1,4 +1,4 @@
-//! Which passes run: the level, passes that are switched off, and a limit for bisection.
+//! Which passes run: the level, passes and features that are switched off, and a limit for bisection.
 //!
 //! Owns [`PassOptions`]. They are part of what a kernel's code depends on, so caches have them in their keys.
 
@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::feature::Feature;
 use crate::manager::Pass;
 use crate::pipeline::{ALL, pass_names};
 
@@ -42,13 +43,13 @@ impl FromStr for Level {
     }
 }
 
-/// Which passes run.
+/// Which passes run, and which special cases code generators have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PassOptions {
     /// The level.
     pub level: Level,
-    /// The names of passes that do not run, in order, each once.
+    /// The names of passes and features that are switched off, in order, each once.
     disabled: Vec<String>,
     /// How many executions of passes that are not required run; `None`: all. As LLVM's `-opt-bisect-limit`.
     pub bisect_limit: Option<u64>,
@@ -66,10 +67,10 @@ impl PassOptions {
         self
     }
 
-    /// Without a pass.
+    /// Without a pass, or without a [`Feature`] of the code generator.
     ///
     /// # Errors
-    /// A message for a name that no pass has, and for a pass that is required.
+    /// A message for an unknown name, and for a pass that is required.
     pub fn disable(mut self, pass: &str) -> Result<Self, String> {
         check_optional(pass)?;
         if let Err(at) = self.disabled.binary_search_by(|known| known.as_str().cmp(pass)) {
@@ -91,15 +92,23 @@ impl PassOptions {
         PassOptions { bisect_limit, ..self.clone() }
     }
 
-    /// The passes that are switched off.
+    /// The passes and features that are switched off.
     pub fn disabled(&self) -> &[String] {
         &self.disabled
     }
 
+    /// Whether the code generator has a special case. The level and the limit do not matter.
+    pub fn has(&self, feature: Feature) -> bool {
+        !self.is_disabled(feature.name())
+    }
+
+    fn is_disabled(&self, name: &str) -> bool {
+        self.disabled.iter().any(|disabled| disabled == name)
+    }
+
     /// Whether the level and the names let a pass run.
     pub(crate) fn includes(&self, pass: &Pass) -> bool {
-        pass.is_required()
-            || (self.level >= pass.level && !self.disabled.iter().any(|name| name == pass.name))
+        pass.is_required() || (self.level >= pass.level && !self.is_disabled(pass.name))
     }
 }
 
@@ -112,7 +121,7 @@ impl fmt::Display for PassOptions {
     }
 }
 
-/// Checks that a name is that of a pass which can be switched off.
+/// Checks that a name is that of a pass that can be switched off, or of a [`Feature`].
 ///
 /// # Errors
 /// A message that says why it cannot.
@@ -125,8 +134,9 @@ pub fn check_optional(name: &str) -> Result<(), String> {
         None if pass_names().any(|known| known == name) => {
             Err(format!("`{name}` works on the whole module, and is required"))
         }
+        None if Feature::by_name(name).is_some() => Ok(()),
         None => {
-            let known: Vec<&str> = optional_passes().map(|pass| pass.name).collect();
+            let known: Vec<&str> = optional_names().collect();
             Err(format!("there is no pass `{name}`; passes: {}", known.join(", ")))
         }
     }
@@ -135,6 +145,12 @@ pub fn check_optional(name: &str) -> Result<(), String> {
 /// The passes that can be switched off.
 pub fn optional_passes() -> impl Iterator<Item = &'static Pass> {
     ALL.iter().copied().filter(|pass| !pass.is_required())
+}
+
+/// The names that [`PassOptions::disable`] takes: of passes, then of features.
+pub fn optional_names() -> impl Iterator<Item = &'static str> {
+    let features = Feature::ALL.iter().map(|feature| feature.name());
+    optional_passes().map(|pass| pass.name).chain(features)
 }
 
 #[cfg(test)]
@@ -154,7 +170,15 @@ mod tests {
         for name in ["hoist_divergent_barriers", "inline", "no_such_pass", ""] {
             assert!(PassOptions::new().disable(name).is_err(), "{name}");
         }
-        assert!(optional_passes().all(|pass| PassOptions::new().disable(pass.name).is_ok()));
+        assert!(optional_names().all(|name| PassOptions::new().disable(name).is_ok()));
+    }
+
+    #[test]
+    fn a_disabled_feature_is_off_alone() {
+        let options = PassOptions::new().disable("codegen:near_gather").unwrap();
+        assert_eq!(options.to_string(), "-O2 --disable-pass codegen:near_gather");
+        assert!(Feature::ALL.iter().all(|&feature| options.has(feature) == (feature != Feature::NearGather)));
+        assert!(PassOptions::new().disable("near_gather").is_err(), "it is no pass");
     }
 
     #[test]

@@ -48,7 +48,7 @@ struct Passes {
     /// How much the compiler does: 0 only what is required, 1 also what simplifies code, 2 everything
     #[arg(short = 'O', value_name = "LEVEL", default_value_t)]
     level: Level,
-    /// Leave out this pass; may be given several times
+    /// Leave out this pass, or `codegen:FEATURE` of the code generator; may be given several times
     #[arg(long, value_name = "PASS", value_parser = parse_optional_pass)]
     disable_pass: Vec<String>,
     /// Run only the first N executions of passes; `compile --print-after all` has their numbers

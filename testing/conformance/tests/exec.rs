@@ -70,8 +70,13 @@ fn cpu_without_checks() {
     check(&UncheckedCpu);
 }
 
-/// At lower levels, and without each pass in turn: each program in one of these ways, and with
-/// `ANYMETAL_FULL` in all.
+#[test]
+fn cpu_without_features() {
+    check(&CpuWithPasses::without_features());
+}
+
+/// At lower levels, and without each pass and each feature of the code generator in turn: each program in one
+/// of these ways, and with `ANYMETAL_FULL` in all.
 #[test]
 fn cpu_without_each_pass() {
     let variants = CpuWithPasses::variants();

@@ -54,7 +54,7 @@ mod target;
 pub(crate) mod walk;
 
 use anymetal_ir::{Function, Inst, Kernel, Module, Op, Space, Type, Value};
-use anymetal_opt::{PassManager, pipeline};
+use anymetal_opt::{Feature, PassManager, pipeline};
 
 pub use executed_group::executed_group;
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
@@ -94,7 +94,7 @@ pub fn lower(
     let mut general = module.function(kernel.function).clone();
     manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel, options), &mut general);
     let whole = options.group_size.filter(|_| !options.baseline).and_then(|size| {
-        let geometry = whole_geometry(module.function(kernel.function), size);
+        let geometry = whole_geometry(module.function(kernel.function), size, options);
         let target = target::CpuTarget::whole(kernel, options, geometry);
         let mut whole = general.clone();
         let changed = manager.run(pipeline::CPU_WHOLE_THREADGROUPS, module, &target, &mut whole);
@@ -138,8 +138,9 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 }
 
 /// The lane order of whole threadgroups.
-fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
-    if lane_order::prefers_y_major(function, size) { Geometry::YMajor(size) } else { Geometry::Full(size) }
+fn whole_geometry(function: &Function, size: [u32; 3], options: &CpuOptions) -> Geometry {
+    let is_y_major = options.passes.has(Feature::LaneOrder) && lane_order::prefers_y_major(function, size);
+    if is_y_major { Geometry::YMajor(size) } else { Geometry::Full(size) }
 }
 
 /// The instructions of a lowered function in program order, if the code generator takes it.

@@ -19,8 +19,8 @@ use anymetal_driver::Compiler;
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::command_failure::CommandFailure;
 use anymetal_llvm::CpuLevel;
-use anymetal_opt::Pass;
-use anymetal_opt::pass_options::optional_passes;
+use anymetal_opt::Feature;
+use anymetal_opt::pass_options::optional_names;
 use anymetal_types::texture::format_constant;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -36,7 +36,7 @@ pub struct UncheckedCpu;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sanitized;
 
-/// The CPU device, and code that only some passes were run over.
+/// The CPU device, and code without some passes or features of the code generator.
 #[derive(Clone, Debug)]
 pub struct CpuWithPasses {
     /// Its name in messages.
@@ -45,14 +45,24 @@ pub struct CpuWithPasses {
 }
 
 impl CpuWithPasses {
-    /// At the levels below the default, and without each pass that is not required.
+    /// At the levels below the default, without each pass that is not required, and without each feature of
+    /// the code generator.
     pub fn variants() -> Vec<Self> {
         let levels = Level::ALL.into_iter().filter(|level| *level != Level::default());
         let at = |level| PassOptions::new().level(level);
-        let without = |pass: &Pass| PassOptions::new().disable(pass.name).expect("the pass is not required");
-        let all = levels.map(at).chain(optional_passes().map(without));
+        let all = levels.map(at).chain(optional_names().map(|name| without(PassOptions::new(), name)));
         all.map(|passes| CpuWithPasses { name: format!("cpu {passes}").leak(), passes }).collect()
     }
+
+    /// Without any feature of the code generator.
+    pub fn without_features() -> Self {
+        let names = Feature::ALL.iter().map(|feature| feature.name());
+        CpuWithPasses { name: "cpu without features", passes: names.fold(PassOptions::new(), without) }
+    }
+}
+
+fn without(passes: PassOptions, name: &str) -> PassOptions {
+    passes.disable(name).expect("passes that are not required can be disabled, and features")
 }
 
 /// A device that was made elsewhere. Accesses are checked where it can.

@@ -6,6 +6,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_opt::Feature;
 
 use super::Emitter;
 use super::access::{Plan, plan};
@@ -64,7 +65,7 @@ impl Emitter<'_, '_> {
             // The load begins no bundle.
             return false;
         };
-        if self.facts.storage.pointer(pointer).root == Root::Many {
+        if !self.has(Feature::Bundles) || self.facts.storage.pointer(pointer).root == Root::Many {
             return false;
         }
         let shape = match self.lane(pointer, 0) {
@@ -237,7 +238,7 @@ impl Emitter<'_, '_> {
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
             let here = Address { extra: part.offset, site, ..address.clone() };
-            if is_assumed {
+            if is_assumed && self.has(Feature::ColdGather) {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(&here, part.item));

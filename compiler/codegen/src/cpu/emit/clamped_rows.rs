@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
+use anymetal_opt::Feature;
 
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
@@ -61,7 +62,8 @@ impl Emitter<'_, '_> {
     ) -> Option<(Opd, BTreeMap<Inst, ClampedRow>)> {
         let options = self.shared.options;
         // Without checks nothing says that the stretch exists.
-        if !options.features.avx512 || !options.checks {
+        let is_on = self.has(Feature::ClampedRows);
+        if !is_on || !options.features.avx512 || !options.checks {
             return None;
         }
         let (mut all, mut common) = (Vec::new(), None);

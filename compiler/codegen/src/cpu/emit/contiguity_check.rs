@@ -4,6 +4,7 @@
 //! that no lane's index wraps and that all lanes are in bounds.
 
 use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
+use anymetal_opt::Feature;
 
 use super::available_checks::Test;
 use super::memory::{Address, Item};
@@ -84,7 +85,7 @@ impl Emitter<'_, '_> {
     /// Tests whether all lanes read one place, and that exists: where an index was divided, which is where
     /// neighbours often share the quotient. `None`: nothing suggests it.
     pub(super) fn one_place(&mut self, address: &Address, item: Item) -> Option<Side> {
-        if !self.is_divided(address.value?, DIVISION_DEPTH) {
+        if !self.has(Feature::UniformGather) || !self.is_divided(address.value?, DIVISION_DEPTH) {
             return None;
         }
         let (same, start) = match self.narrow(address, item.bytes()) {

@@ -9,6 +9,7 @@ use anymetal_abi::FAULT_SYMBOL;
 use anymetal_abi::offsets::{WORKER_SCRATCH, WORKER_SIMDGROUP, WORKER_THREADGROUP_MEMORY};
 use anymetal_analysis::{StoreSummaries, function_loads_pointers, waiting_loops, waits_for_threads};
 use anymetal_ir::{Kernel, Module, Op, Query};
+use anymetal_opt::Feature;
 
 use super::allocation::{ZEROS, ZEROS_BYTES};
 use super::group::Plan;
@@ -109,7 +110,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
             vec![if positions { Geometry::Any } else { Geometry::Line }]
         }
         Some(size) => {
-            let whole = whole_geometry(function, size);
+            let whole = whole_geometry(function, size, options);
             if options.whole_threadgroups_only {
                 return vec![whole];
             }
@@ -243,6 +244,10 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         false => BTreeSet::new(),
     };
     let loops = Rc::new(shared.loops.of_kernel(function, facts.geometry, waiting));
+    let has = |feature| shared.options.passes.has(feature);
+    let stencil_rows = has(Feature::StencilRows).then(|| StencilRows::new(function, flow));
+    let nontemporal = has(Feature::NonTemporal).then(|| NonTemporal::new(facts));
+    let copies_left = u32::from(has(Feature::AllActiveCopies));
     let mut emitter = Emitter {
         facts,
         flow,
@@ -277,7 +282,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         loads_pointers: function_loads_pointers(facts.function),
         contexts: Vec::new(),
         exit: groups.exit,
-        copies_left: 1,
+        copies_left,
         plan,
         loops,
         group_work: Work::default(),
@@ -293,7 +298,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         slow: None,
         matrices,
         bundled: BTreeSet::new(),
-        stencil_rows: Rc::new(StencilRows::new(function, flow)),
+        stencil_rows: Rc::new(stencil_rows.unwrap_or_default()),
         versioned_rows: BTreeSet::new(),
         may_version_guards: true,
         clamped_rows: BTreeMap::new(),
@@ -301,7 +306,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         spans: Default::default(),
         interleaved: BTreeMap::new(),
         tile_loops: Vec::new(),
-        nontemporal: NonTemporal::new(facts),
+        nontemporal: nontemporal.unwrap_or_default(),
         nontemporal_flags: BTreeMap::new(),
         lane_loads: (groups.head, 0),
     };

@@ -6,6 +6,7 @@
 //! all read a short stretch (`permute_gather`). `scatter` has the stores.
 
 use anymetal_ir::Scalar;
+use anymetal_opt::Feature;
 
 use super::allocation::Place;
 use super::available_checks::Test;
@@ -74,44 +75,54 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// One vector load where the lanes turn out to be contiguous.
-    fn load_contiguous_or_gather(&mut self, address: &Address, item: Item) -> Opd {
-        let side = self.side(address, item, !self.shared.options.checks && !self.has_masked_access(item));
-        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&side.is_so, contiguous, apart);
-        self.t.label(contiguous);
-        let at = self.t.offset(&address.place.base, &side.start);
-        let whole = self.load_whole(address, &at, item);
-        let mut values = vec![(whole, self.t.current(), true)];
+    /// Emits one more way to load, for where `is_so` holds; what follows is for where it does not.
+    fn load_if(
+        &mut self,
+        is_so: &Opd,
+        (join, values): (BlockName, &mut Vec<(Opd, BlockName, bool)>),
+        load: impl FnOnce(&mut Self) -> Opd,
+    ) {
+        let (here, otherwise) = (self.t.block(), self.t.block());
+        self.t.branch_if(is_so, here, otherwise);
+        self.t.label(here);
+        let value = load(self);
+        values.push((value, self.t.current(), true));
         self.t.branch(join);
-        self.t.label(apart);
+        self.t.label(otherwise);
+    }
+
+    /// Better ways to load than lane by lane, tried one after the other.
+    fn load_patterns(
+        &mut self,
+        address: &Address,
+        item: Item,
+        (join, values): (BlockName, &mut Vec<(Opd, BlockName, bool)>),
+    ) {
+        if self.has(Feature::ContiguityCheck) {
+            let all_on = !self.shared.options.checks && !self.has_masked_access(item);
+            let side = self.side(address, item, all_on);
+            self.load_if(&side.is_so, (join, values), |this| {
+                let at = this.t.offset(&address.place.base, &side.start);
+                this.load_whole(address, &at, item)
+            });
+        }
         if let Some(place) = self.one_place(address, item) {
-            let (one, many) = (self.t.block(), self.t.block());
-            self.t.branch_if(&place.is_so, one, many);
-            self.t.label(one);
-            let value = self.load_for_all(address, &place.start, item);
-            values.push((value, self.t.current(), true));
-            self.t.branch(join);
-            self.t.label(many);
+            self.load_if(&place.is_so, (join, values), |this| this.load_for_all(address, &place.start, item));
         }
         if let Some(permute_gather) = self.permute_gather(address, item) {
-            let (close, far) = (self.t.block(), self.t.block());
-            self.t.branch_if(&permute_gather.side.is_so, close, far);
-            self.t.label(close);
-            let value = self.load_permute_gather(address, &permute_gather, item);
-            values.push((value, self.t.current(), true));
-            self.t.branch(join);
-            self.t.label(far);
+            self.load_if(&permute_gather.side.is_so, (join, values), |this| {
+                this.load_permute_gather(address, &permute_gather, item)
+            });
         }
         if let Some(near) = self.near_gather(address, item) {
-            let (close, far) = (self.t.block(), self.t.block());
-            self.t.branch_if(&near.is_so, close, far);
-            self.t.label(close);
-            let value = self.load_near_gather(address, &near, item);
-            values.push((value, self.t.current(), true));
-            self.t.branch(join);
-            self.t.label(far);
+            self.load_if(&near.is_so, (join, values), |this| this.load_near_gather(address, &near, item));
         }
+    }
+
+    /// One vector load where the lanes turn out to be contiguous.
+    fn load_contiguous_or_gather(&mut self, address: &Address, item: Item) -> Opd {
+        let (join, mut values) = (self.t.block(), Vec::new());
+        self.load_patterns(address, item, (join, &mut values));
         let known = self.known_test(address, item.bytes(), Test::ActiveInBounds);
         let apart = self.places_apart(address, item);
         let ok = match (&known, &apart) {

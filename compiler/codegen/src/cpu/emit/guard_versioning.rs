@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::Inst;
+use anymetal_opt::Feature;
 
 use super::control::{Context, MAX_COPY};
 use super::lane_shift_reuse::Spans;
@@ -26,7 +27,8 @@ impl Emitter<'_, '_> {
         };
         // What a block of an arm or a region defines is used in it alone.
         let is_closed = self.contexts.iter().all(|context| matches!(context, Context::Arm { .. }));
-        if !self.may_version_guards || !is_closed || self.size(rest) > MAX_COPY {
+        let may_version = self.may_version_guards && self.has(Feature::GuardVersioning);
+        if !may_version || !is_closed || self.size(rest) > MAX_COPY {
             return false;
         }
         let Some((ok, open)) = self.check_stencil_rows(row_set) else {

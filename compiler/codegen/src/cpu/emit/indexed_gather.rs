@@ -5,6 +5,8 @@
 //! and stores scale each index in their address. Invariant: the offset of index 0 is the same in all lanes;
 //! where it is past the end, as what is negative is, so is each index.
 
+use anymetal_opt::Feature;
+
 use super::Emitter;
 use super::contiguity_check::Narrow;
 use super::lane::Width;
@@ -27,7 +29,8 @@ impl Emitter<'_, '_> {
     /// The lanes' places by indices. `None`: they are no such, or the processor does better.
     pub(super) fn indexed(&mut self, address: &Address, item: Item) -> Option<IndexedAccess> {
         let features = &self.shared.options.features;
-        if features.avx512 || features.fast_gather || item.count != 1 {
+        let is_on = self.has(Feature::IndexedGather) && !features.avx512 && !features.fast_gather;
+        if !is_on || item.count != 1 {
             return None;
         }
         let narrow = self.narrow(address, item.bytes())?;

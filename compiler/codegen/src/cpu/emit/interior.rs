@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
+use anymetal_opt::Feature;
 
 use super::control::{Context, MAX_COPY};
 use super::lane::Lane;
@@ -135,7 +136,8 @@ impl Emitter<'_, '_> {
         let insts = self.plan.regions[number].insts.clone();
         let is_only_region = self.plan.regions.len() == 1 && !self.plan.tracks_live;
         let is_whole = threads.is_multiple_of(LANES as u32) && threads > LANES as u32;
-        if !is_only_region || !is_whole || !self.may_version_guards || self.size(&insts) > MAX_COPY {
+        let may_version = self.may_version_guards && self.has(Feature::Interior);
+        if !is_only_region || !is_whole || !may_version || self.size(&insts) > MAX_COPY {
             return None;
         }
         let firsts = self.stencil_rows.rows_checked_early();

@@ -3,6 +3,8 @@
 //! A program that only moves such vectors splits each where it loads and interleaves it where it stores.
 //! LLVM does not see that the two cancel, so the loaded form is kept and stored.
 
+use anymetal_opt::Feature;
+
 use super::Emitter;
 use super::access::Run;
 use super::memory::Item;
@@ -20,7 +22,8 @@ impl Emitter<'_, '_> {
     /// Notes the runs, as they are in memory, that components were picked from: a store that puts these
     /// together again takes them.
     pub(super) fn cache_interleaved(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
-        if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
+        let may_keep = self.has(Feature::InterleavedCache) && !whole.is_empty();
+        if let (Some(Opd::Reg(first)), true) = (components.first(), may_keep) {
             assert!(LANES.is_multiple_of(whole.len()), "{} runs do not divide the lanes evenly", whole.len());
             let kept = InterleavedVector { components: components.to_vec(), item, whole: whole.to_vec() };
             self.interleaved.insert(*first, kept);

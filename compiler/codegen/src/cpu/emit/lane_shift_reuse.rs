@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_opt::Feature;
 
 use super::Emitter;
 use super::arith::{self, Arithmetic};
@@ -48,6 +49,10 @@ pub(super) const WHOLE: usize = 16;
 impl Emitter<'_, '_> {
     /// Looks for families in a row of instructions, all stencil rows of which are tested and begin the rest.
     pub(super) fn open_families(&mut self, insts: &[Inst], open: &BTreeSet<Inst>) {
+        if !self.has(Feature::LaneShiftReuse) {
+            // Each member is computed by itself.
+            return;
+        }
         let mut stencil_rows = BTreeMap::new();
         for &first in open {
             stencil_rows.extend(self.offsets_in_row(first));

@@ -6,6 +6,7 @@
 //! per iteration.
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
+use anymetal_opt::Feature;
 
 use super::Emitter;
 use super::group::for_each_inst;
@@ -42,7 +43,7 @@ impl Emitter<'_, '_> {
             }
             ValueDef::Param(_) => true,
         };
-        if !self.shared.options.checks || !is_outside(below.limit) {
+        if !self.has(Feature::LoopBounds) || !self.shared.options.checks || !is_outside(below.limit) {
             return Vec::new();
         }
         let accesses = insts.iter().filter_map(|&inst| match function.inst(inst).op {

@@ -83,6 +83,7 @@ use std::rc::Rc;
 use anymetal_abi::{AccessKind, YieldReason};
 use anymetal_analysis::StoreSummaries;
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
+use anymetal_opt::Feature;
 
 use crate::elementwise::{arith, cast};
 use crate::polls::Work;
@@ -241,6 +242,11 @@ pub(super) struct Emitter<'a, 'm> {
 impl Emitter<'_, '_> {
     fn function(&self) -> &anymetal_ir::Function {
         self.facts.function
+    }
+
+    /// Whether a special case is switched on.
+    fn has(&self, feature: Feature) -> bool {
+        self.shared.options.passes.has(feature)
     }
 
     fn scalar(&self, value: Value) -> Scalar {

@@ -7,6 +7,7 @@
 //! stretch is in bounds and contains every active lane's element.
 
 use anymetal_ir::{BinOp, CastOp, Op, Value};
+use anymetal_opt::Feature;
 
 use super::lane::Width;
 use super::memory::{Address, Item};
@@ -34,7 +35,8 @@ impl Emitter<'_, '_> {
     /// such elements that way.
     pub(super) fn near_gather(&mut self, address: &Address, item: Item) -> Option<NearGather> {
         let features = &self.shared.options.features;
-        if !features.avx2 || features.avx512 || !matches!(item.bits(), 8 | 16 | 32) || item.count != 1 {
+        let is_on = self.has(Feature::NearGather) && features.avx2 && !features.avx512;
+        if !is_on || !matches!(item.bits(), 8 | 16 | 32) || item.count != 1 {
             return None;
         }
         let bytes = item.bytes();

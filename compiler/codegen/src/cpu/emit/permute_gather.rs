@@ -5,6 +5,8 @@
 //! registers, at a quarter of the cost of loads lane by lane. Invariant: the whole stretch is in bounds and
 //! contains every active lane's element.
 
+use anymetal_opt::Feature;
+
 use super::contiguity_check::{Narrow, Side};
 use super::lane::Width;
 use super::memory::{Address, Item};
@@ -28,7 +30,8 @@ impl Emitter<'_, '_> {
     /// loads such elements that way.
     pub(super) fn permute_gather(&mut self, address: &Address, item: Item) -> Option<PermuteGather> {
         let options = self.shared.options;
-        if !options.features.avx512 || !matches!(item.bits(), 16 | 32) || item.count != 1 {
+        let is_on = self.has(Feature::PermuteGather) && options.features.avx512;
+        if !is_on || !matches!(item.bits(), 16 | 32) || item.count != 1 {
             return None;
         }
         let bytes = item.bytes();

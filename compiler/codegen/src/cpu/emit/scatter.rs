@@ -4,6 +4,8 @@
 //! known relative to a base are stored in pieces, one for each contiguous run. Invariant: memory that only
 //! lanes that are off would write keeps its contents.
 
+use anymetal_opt::Feature;
+
 use super::access::{Piece, Run, pieces};
 use super::available_checks::Test;
 use super::indexed_gather::IndexedAccess;
@@ -23,7 +25,7 @@ impl Emitter<'_, '_> {
         let values = self.stored_vectors(item, lanes);
         let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
         let is_known = matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
-        if is_known {
+        if is_known || !self.has(Feature::ContiguityCheck) {
             return self.store_apart(address, item, &values);
         }
         let side = self.side(address, item, !self.may_store_active(address, item));
@@ -113,7 +115,8 @@ impl Emitter<'_, '_> {
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
         let max = if scatters { MAX_PIECES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
-        let Some(pieces) = pieces.filter(|_| !shape.assumed && item.count <= MAX_COMPONENTS) else {
+        let may_split = self.has(Feature::StorePieces) && !shape.assumed && item.count <= MAX_COMPONENTS;
+        let Some(pieces) = pieces.filter(|_| may_split) else {
             // A scatter or a loop over the lanes is faster, or right without the assumption.
             return false;
         };

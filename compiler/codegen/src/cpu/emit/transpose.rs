@@ -4,6 +4,8 @@
 //! three times as many instructions for the same shuffle. With AVX-512, permutations of two whole registers
 //! are faster, and Arm has interleaving loads and stores.
 
+use anymetal_opt::Feature;
+
 use super::Emitter;
 use super::access::Run;
 use super::allocation::Place;
@@ -38,7 +40,8 @@ impl Emitter<'_, '_> {
             _ => return None,
         };
         let bytes = lanes * count * size;
-        let is_worth_it = !features.avx512 && !features.neon && count == 4;
+        let is_on = self.has(Feature::QuarterTranspose);
+        let is_worth_it = is_on && !features.avx512 && !features.neon && count == 4;
         (is_worth_it && bytes.is_multiple_of(4 * QUARTER)).then_some(bytes / QUARTER)
     }
 

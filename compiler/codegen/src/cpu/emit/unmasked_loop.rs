@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
+use anymetal_opt::Feature;
 
 use super::control::Context;
 use super::{Emitter, Mask};
@@ -26,7 +27,8 @@ impl Emitter<'_, '_> {
     ) {
         let (function, loops) = (self.facts.function, Rc::clone(&self.loops));
         let construct = self.flow.construct(inst);
-        if self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
+        let is_on = self.has(Feature::UnmaskedLoop);
+        if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
             return;
         }
         let Some(test) = CountedLoops::new(function, &loops.variables).exit_test(inst) else {

@@ -25,13 +25,14 @@ mod uses;
 use std::collections::BTreeMap;
 
 use anymetal_ir::{Inst, MatrixOp, Op, Value};
+use anymetal_opt::Feature;
 
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use deferred_mma::Product;
 use operands::Operand;
-pub(super) use panel_microkernel::{Fit, PanelKernel};
+pub(super) use panel_microkernel::PanelKernel;
 pub(super) use uses::Uses;
 
 /// The side of a matrix.
@@ -227,6 +228,6 @@ impl Emitter<'_, '_> {
 
     /// Whether products may wait: all lanes take part.
     fn gathers_products(&self) -> bool {
-        self.mask == Mask::All
+        self.mask == Mask::All && self.has(Feature::DeferredProducts)
     }
 }

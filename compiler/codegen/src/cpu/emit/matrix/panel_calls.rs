@@ -6,6 +6,7 @@
 //! offsets. Operands that are not `float`s in rows are always packed.
 
 use anymetal_ir::{MatrixOp, Op, Scalar, Value};
+use anymetal_opt::Feature;
 
 use super::chains::{Chain, Row, Unit};
 use super::deferred_mma::Product;
@@ -34,6 +35,11 @@ pub(super) enum ScratchUse {
 }
 
 impl Emitter<'_, '_> {
+    /// How panels fit the processor's registers; `None` if there are no panels.
+    pub(in crate::cpu::emit) fn panel_fit(&self) -> Option<Fit> {
+        Fit::of(&self.shared.options.features).filter(|_| self.has(Feature::MatrixPanels))
+    }
+
     /// Of which products a row's panel consists on the right: by unit. `None` if it is none.
     pub(super) fn panel_key(
         &self,
@@ -43,7 +49,7 @@ impl Emitter<'_, '_> {
         units: &[Unit],
     ) -> Option<Vec<[Value; 2]>> {
         let rounds = matches!(row.rounding, Scalar::F16 | Scalar::Bf16);
-        if rounds || Fit::of(&self.shared.options.features).is_none() {
+        if rounds || self.panel_fit().is_none() {
             return None;
         }
         let mut key = Vec::new();
@@ -67,7 +73,7 @@ impl Emitter<'_, '_> {
         rows: &[(&Row, &[Unit])],
     ) -> bool {
         let (_, units) = rows.first().expect("there is at least one row with this key");
-        let fit = Fit::of(&self.shared.options.features).expect("only rows that fit a panel have keys");
+        let fit = self.panel_fit().expect("only rows that fit a panel have keys");
         let blocks = super::microkernel::blocks_at_once(&self.shared.options.features);
         let mut calls = Vec::new();
         for first in (0..units.len()).step_by(blocks) {

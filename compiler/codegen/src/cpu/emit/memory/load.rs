@@ -5,6 +5,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+use anymetal_opt::Feature;
 
 use super::waterfall::Decoder;
 use super::{Address, Item};
@@ -178,7 +179,7 @@ impl Emitter<'_, '_> {
         let careful = match plan {
             // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
             // bounds; and of lanes far apart those that are on often are, when the others are not.
-            _ if shape.assumed || *plan == Plan::Gather => {
+            _ if self.has(Feature::ColdGather) && (shape.assumed || *plan == Plan::Gather) => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()

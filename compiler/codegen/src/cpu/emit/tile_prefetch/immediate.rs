@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use anymetal_ir::{BinOp, Block, CastOp, Inst, Op, PrefetchHint, Scalar, Space, Value};
+use anymetal_opt::Feature;
 
 use super::queued::PrefetchQueue;
 use crate::cpu::emit::Emitter;
@@ -111,7 +112,8 @@ impl Emitter<'_, '_> {
     /// Prefetches what the access at these offsets from its allocation will load in the next iteration:
     /// `(offset, bytes)`.
     pub(in crate::cpu::emit) fn prefetch_next(&mut self, address: &Address, pieces: &[(Opd, i64)]) {
-        let (Some(pointer), false) = (address.value, self.tile_loops.is_empty()) else { return };
+        let is_on = self.has(Feature::TilePrefetch) && !self.tile_loops.is_empty();
+        let (Some(pointer), true) = (address.value, is_on) else { return };
         let is_device = match address.place.root {
             Root::Argument(index) => self.shared.kernel.args[index].space == Space::Device,
             _ => false,

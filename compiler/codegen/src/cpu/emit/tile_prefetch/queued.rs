@@ -12,9 +12,9 @@
 use std::collections::BTreeMap;
 
 use anymetal_ir::{Block, Inst, MatrixOp, Op, PrefetchHint, Value};
+use anymetal_opt::Feature;
 
 use crate::cpu::emit::Emitter;
-use crate::cpu::emit::matrix::Fit;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
@@ -69,7 +69,8 @@ impl Emitter<'_, '_> {
         for block in blocks {
             self.find_trip_counts(block, (None, 1), &mut trip_counts, &mut products);
         }
-        if !products || Fit::of(&self.shared.options.features).is_none() {
+        let is_on = self.has(Feature::TilePrefetch) && self.panel_fit().is_some();
+        if !products || !is_on {
             return None;
         }
         let simdgroups = i64::from(threads.div_ceil(32));
