@@ -246,7 +246,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 fn msl_arguments(arguments: &str) -> String {
     let text = Text::new(arguments);
     match text.len().checked_sub(1) {
-        Some(last) => plain_type(&text, (0, last)).replace("packed_", "").replace(" ,", ","),
+        Some(last) => plain_type(&text, (0, last)).replace(" ,", ","),
         None => String::new(),
     }
 }

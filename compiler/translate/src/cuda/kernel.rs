@@ -119,7 +119,7 @@ impl Translator<'_, '_> {
         changes.insert_after(one.name - 1, "&");
         if is_changed(&self.text, function, number) {
             let name = self.text.at(one.name);
-            let ty = plain_type(&self.text, one.ty).replace("const ", "").replace("packed_", "");
+            let ty = plain_type(&self.text, one.ty).replace("const ", "");
             start.push_str(&format!(" {ty} {name} = {name}_;"));
             changes.replace(one.name, format!("{name}_"));
         }

@@ -1,3 +1,10 @@
+//@ char1 uchar1 short1 ushort1 int1 uint1 long1 ulong1 float1: for N in char uchar short ushort int uint long ulong float
+struct $N1 {
+    $N x;
+};
+inline $N1 make_$N1($N x) {
+    return {x};
+}
 //@ __syncwarp
 inline void __syncwarp(uint mask = 0xffffffff) {
     simdgroup_barrier(mem_flags::mem_threadgroup);

@@ -32,7 +32,7 @@ impl Translator<'_, '_> {
         let of_records = self.items.records.iter().flat_map(|record| &record.members);
         let members: Vec<(usize, usize)> = of_records.chain(&self.items.alias_members).copied().collect();
         for (first, last) in members {
-            self.packed(first, last, true);
+            self.aligned(first, last);
         }
     }
 
@@ -128,8 +128,13 @@ impl Translator<'_, '_> {
     fn plain(&mut self, token: usize) {
         let word = self.text.at(token);
         match words::word(word) {
-            Some("") => self.text.remove(token),
-            Some(msl) => self.text.replace(token, msl),
+            Some(msl) if msl.is_empty() => self.text.remove(token),
+            Some(msl) => {
+                if super::prelude::has(&msl) {
+                    self.helpers.insert(msl.clone().into_owned());
+                }
+                self.text.replace(token, msl);
+            }
             None if words::is_taken(word) && !self.is_type_of_metals(word) => {
                 self.text.replace(token, format!("{word}_"));
             }
@@ -178,10 +183,12 @@ impl Translator<'_, '_> {
             self.helpers.insert(atomic.to_owned());
             return;
         }
-        let made = word.strip_prefix("make_").filter(|ty| vector(ty).is_some());
-        if let Some(ty) = made {
-            let ty = ty.replace("longlong", "long").replace("double", "float");
-            self.text.replace(token, ty.strip_suffix('1').unwrap_or(&ty).to_owned());
+        if let Some(ty) = word.strip_prefix("make_").and_then(words::vector_type) {
+            let is_structure = super::prelude::has(&ty);
+            self.text.replace(token, if is_structure { format!("make_{ty}") } else { ty.clone() });
+            if is_structure {
+                self.helpers.insert(ty);
+            }
         } else if let Some(msl) = words::call(word) {
             self.text.replace(token, msl);
             if super::prelude::has(msl) {
@@ -214,7 +221,8 @@ impl Translator<'_, '_> {
             self.tell(self.options.doubles.diagnostic(self.span(token)));
             self.has_doubles = true;
         }
-        self.text.replace(token, word.replace("double", "float"));
+        let msl = words::vector_type(word).unwrap_or_else(|| word.replace("double", "float"));
+        self.text.replace(token, msl);
     }
 
     /// A constant outside of functions is in constant memory.
@@ -229,24 +237,18 @@ impl Translator<'_, '_> {
         if is_const && !is_marked {
             self.text.insert_before(first, "constant ");
         }
-        self.packed(first, last, false);
     }
 
-    /// Vectors of three take 12 bytes in CUDA's memory.
-    fn packed(&mut self, first: usize, last: usize, is_member: bool) {
+    /// Gives a member of a structure the alignment that its type has in CUDA.
+    fn aligned(&mut self, first: usize, last: usize) {
+        // Methods and nested structures are not declarations of variables; their members come separately.
         let Some(found) = super::declarator::declarators(&self.text, first, last) else { return };
-        for one in &found.all {
-            let is_in_memory =
-                is_member || !one.stars.is_empty() || one.reference.is_some() || one.arrays > 0;
-            for token in one.ty.0..=one.ty.1 {
-                self.pack(token, is_in_memory);
-            }
-        }
-    }
-
-    pub(super) fn pack(&mut self, token: usize, is_in_memory: bool) {
-        if is_in_memory && let Some(name) = words::packed(self.text.at(token)) {
-            self.text.replace(token, name);
+        let Some(one) = found.all.first().filter(|one| one.stars.is_empty() && one.reference.is_none())
+        else {
+            return; // A pointer has the same alignment in both languages.
+        };
+        if words::needs_alignment(self.text.at(one.ty.1)) {
+            self.text.insert_before(first, words::WIDE_ALIGNMENT);
         }
     }
 
@@ -294,9 +296,6 @@ impl Translator<'_, '_> {
         let slots = body.slots.clone();
         for slot in slots {
             let Some(one) = slot.declarators.first().cloned() else { continue };
-            if slot.is_shared || (is_kernel && slot.param.is_some() && slot.levels() == 0) {
-                self.packed(slot.first, slot.last, true);
-            }
             for token in slot.first..one.ty.0 {
                 match self.text.at(token) {
                     "static" => self.text.remove(token),
@@ -315,8 +314,6 @@ impl Translator<'_, '_> {
         let function = &self.items.functions[number];
         let Some((open, close)) = function.body else { return };
         for token in open..close {
-            let is_size = self.text.at(token.wrapping_sub(2)) == "sizeof" && self.text.at(token + 1) == ")";
-            self.pack(token, is_size);
             if self.text.at(token) == "<<" && self.text.at(token + 1) == "<" {
                 self.refuse(token, "a kernel launches kernels", "launch them from the host");
             }

@@ -6,7 +6,6 @@ use super::inference::{Inference, Instance, Spaces};
 use super::items::Function;
 use super::space::{Space, Value};
 use super::typename::plain_type;
-use super::words;
 use crate::token::{Changes, Text};
 
 /// Names mean nothing: for questions of shape.
@@ -66,9 +65,6 @@ pub(super) fn spaces(inference: &Inference<'_, '_>, instance: &Instance) -> (Cha
                 .for_each(|token| changes.remove(token));
             changes.insert_after(star, " threadgroup ");
         }
-        if !slot.is_shared {
-            packed(text, &mut changes, one.ty, spaces.0);
-        }
         pointer(text, &mut changes, (first, spaces), &one.stars);
         separated(text, &mut changes, slot, spaces.0);
         if levels > 0
@@ -92,18 +88,6 @@ fn is_forwarding(text: &Text<'_>, function: &Function, one: &Declarator) -> bool
     let (first, last) = one.ty;
     let parameters = function.template.filter(|_| is_double && first == last && one.stars.is_empty());
     parameters.is_some_and(|(open, close)| (open..close).any(|token| text.at(token) == text.at(first)))
-}
-
-/// Vectors of three take 12 bytes in CUDA's memory; those of a thread's own variables are Metal's.
-fn packed(text: &Text<'_>, changes: &mut Changes, (first, last): (usize, usize), space: Space) {
-    if space == Space::Thread {
-        return;
-    }
-    for token in first..=last {
-        if let Some(name) = words::packed(text.at(token)) {
-            changes.replace(token, name);
-        }
-    }
 }
 
 /// `T *p, n` to two declarations: what is before the type is about both.
@@ -144,7 +128,6 @@ fn returned(text: &Text<'_>, function: &Function, returns: Spaces, changes: &mut
     }
     let Some((first, last)) = function.returned_type(text) else { return };
     let stars: Vec<usize> = (last + 1..function.at).filter(|&token| text.at(token) == "*").collect();
-    packed(text, changes, (first, last), returns.0);
     pointer(text, changes, (first, returns), &stars);
 }
 
@@ -170,7 +153,6 @@ fn casts(inference: &Inference<'_, '_>, instance: &Instance, changes: &mut Chang
 
 fn cast(text: &Text<'_>, changes: &mut Changes, (first, end): (usize, usize), value: Value) {
     let stars: Vec<usize> = (first..end).filter(|&token| text.at(token) == "*").collect();
-    packed(text, changes, (first, end), if stars.is_empty() { value.lives } else { value.points });
     if !stars.is_empty() {
         pointer(text, changes, (first, (value.points, value.then)), &stars);
     } else if (first..end).any(|token| text.at(token) == "&") {

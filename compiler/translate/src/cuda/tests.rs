@@ -237,16 +237,20 @@ fn launches_are_noted() {
 }
 
 #[test]
-fn vectors_of_three_are_packed_in_memory_alone() {
-    let source = "struct P { float3 v; };\n__device__ void move(float3& v) { v.x = 1; }\n\
+fn vectors_of_three_are_packed() {
+    let source = "struct P { float3 v; longlong4 w; ulonglong4* p; };\n\
+                  template <typename T> __global__ void copy(T* x) { x[0] = x[1]; }\n\
+                  __device__ void move(float3& v) { v.x = 1; }\n\
                   __global__ void k(float3* x, P* p) { float3 own = make_float3(0, 1, 2); move(own); x[0] = own; \
-                  p->v = x[1]; move(x[2]); }\n";
+                  p->v = x[1]; move(x[2]); }\n\
+                  int main() { copy<float3><<<1, 1>>>(x); }\n";
     let parts = [
-        "struct P { packed_float3 v; };",
-        "move(thread float3& v)",
+        "struct P { packed_float3 v; alignas(16) packed_long4 w; device packed_ulong4* p; };",
+        "template [[host_name(\"copy<float3>\")]] kernel decltype(copy<packed_float3>) copy<packed_float3>;",
+        "move(thread packed_float3& v)",
         "move(device packed_float3& v)",
         "device packed_float3* x [[buffer(0)]]",
-        "float3 own = float3(0, 1, 2);",
+        "packed_float3 own = packed_float3(0, 1, 2);",
     ];
     contains(&msl(source), &parts);
 }

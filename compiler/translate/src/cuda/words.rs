@@ -1,5 +1,7 @@
 //! Words of CUDA C++ that MSL spells otherwise, and those that it does not have.
 
+use std::borrow::Cow;
+
 use crate::metal_names;
 use crate::token::Text;
 
@@ -23,15 +25,7 @@ const WORDS: &[(&str, &str)] = &[
     ("__nv_bfloat16", "bfloat"),
     ("nv_bfloat16", "bfloat"),
     ("__nv_bfloat162", "bfloat2"),
-    ("dim3", "uint3"),
-    ("longlong1", "long"),
-    ("longlong2", "long2"),
-    ("longlong3", "long3"),
-    ("longlong4", "long4"),
-    ("ulonglong1", "ulong"),
-    ("ulonglong2", "ulong2"),
-    ("ulonglong3", "ulong3"),
-    ("ulonglong4", "ulong4"),
+    ("dim3", "packed_uint3"),
     ("cuFloatComplex", "float2"),
     ("cuComplex", "float2"),
     ("cuDoubleComplex", "float2"),
@@ -110,7 +104,7 @@ const CALLS: &[(&str, &str)] = &[
     ("fdivide", "fast::divide"),
 ];
 
-/// What Metal does not have, and what to do.
+/// Words that Metal lacks, and what to do.
 const REFUSED: &[(&str, &str)] = &[
     ("clock", "Metal has no clock in kernels: time on the host"),
     ("clock64", "Metal has no clock in kernels: time on the host"),
@@ -199,19 +193,39 @@ pub(super) fn is_builtin_type(word: &str) -> bool {
         || (word.ends_with("_t") && (word.starts_with("int") || word.starts_with("uint")))
 }
 
-/// A vector of three as it is in CUDA's memory.
-pub(super) fn packed(word: &str) -> Option<String> {
-    let (scalar, _) = vector(word).filter(|(_, width)| *width == 3)?;
+/// The type of MSL with the size of a vector type of CUDA, in memory and as a value.
+///
+/// Vectors of three take three times the size of their scalar, and those of four 64-bit integers are aligned
+/// to 16 bytes. Vectors of one are structures of the prelude.
+pub(super) fn vector_type(word: &str) -> Option<String> {
+    let (scalar, width) = vector(word)?;
     let scalar = scalar.replace("longlong", "long").replace("double", "float");
-    Some(format!("packed_{scalar}3"))
+    Some(match width {
+        3 => format!("packed_{scalar}3"),
+        4 if is_wide(&scalar) => format!("packed_{scalar}4"),
+        _ => format!("{scalar}{width}"),
+    })
+}
+
+/// Whether members of a type need [`WIDE_ALIGNMENT`]: Metal would align them to 8 or 32 bytes.
+pub(super) fn needs_alignment(word: &str) -> bool {
+    vector(word).is_some_and(|(scalar, width)| width == 4 && is_wide(&scalar.replace("longlong", "long")))
+}
+
+/// The alignment of vectors of four 64-bit integers in CUDA's memory.
+pub(super) const WIDE_ALIGNMENT: &str = "alignas(16) ";
+
+fn is_wide(scalar: &str) -> bool {
+    matches!(scalar, "long" | "ulong")
 }
 
 fn lookup(table: &'static [(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
-pub(super) fn word(word: &str) -> Option<&'static str> {
-    lookup(WORDS, word)
+/// The spelling of a word in MSL; empty for words that are removed.
+pub(super) fn word(word: &str) -> Option<Cow<'static, str>> {
+    lookup(WORDS, word).map(Cow::Borrowed).or_else(|| vector_type(word).map(Cow::Owned))
 }
 
 pub(super) fn call(word: &str) -> Option<&'static str> {
