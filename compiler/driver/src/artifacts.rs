@@ -215,8 +215,7 @@ fn prepared_beside_llvm(
 
 fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let key = subject.key("interpreter");
-    let make =
-        || big_stack::run("interpreter", || for_interpreter(subject, key, &subject.prepared()?, None));
+    let make = || big_stack::run("interpreter", || for_interpreter(subject, key, &subject.prepared()?, None));
     subject.shared().artifacts.get_or_make(key, |_| true, make)
 }
 
