@@ -12,10 +12,9 @@ use anymetal_hal::encoded_commands::encodes;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
-use anymetal_ir::Module;
-use anymetal_opt::PassManager;
 use anymetal_opt::fuse::{self, FusedKernel, Launched};
 use anymetal_opt::pipeline::simplify;
+use anymetal_opt::{PassManager, PassOptions};
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;
@@ -214,11 +213,25 @@ impl<'a> Fusion<'a> {
         AskedFusion { parts: &self.parts, group_size: self.specialisation.group_size, threads }
     }
 
+    /// The modules of the parts, and the passes that are left for the fused kernel.
+    ///
+    /// A bisection limit counts the executions of all parts and of the fused kernel in one sequence, so each
+    /// part gets what the parts before it have left of it.
+    fn prepared_parts(&self) -> Result<(Vec<Arc<Prepared>>, PassOptions), CompileError> {
+        let mut passes = self.specialisation.passes.clone();
+        let mut prepared = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let specialisation = Specialisation { passes, ..part.specialisation.clone() };
+            let of_part = part.library.prepared(&part.kernel.name, &specialisation)?;
+            passes = of_part.passes.clone();
+            prepared.push(of_part);
+        }
+        Ok((prepared, passes))
+    }
+
     /// The fused kernel's module as executors take it, or the reason for the refusal.
-    pub(crate) fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
-        let prepared =
-            self.parts.iter().map(|part| part.library.prepared(&part.kernel.name, part.specialisation));
-        let prepared = prepared.collect::<Result<Vec<Arc<Prepared>>, CompileError>>()?;
+    pub(crate) fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Prepared, String>, CompileError> {
+        let (prepared, passes) = self.prepared_parts()?;
         let (launched, bytes) = self.launched(threads);
         big_stack::run("fusion", || {
             let parts = prepared.iter().map(|prepared| &prepared.module).zip(&self.places).zip(&bytes);
@@ -227,9 +240,10 @@ impl<'a> Fusion<'a> {
             match fuse::fuse(&self.name(), &parts, &launched) {
                 Err(refusal) => Ok(Err(refusal.to_string())),
                 Ok(mut module) => {
-                    simplify(&mut module, &mut PassManager::new(&self.specialisation.passes));
+                    let mut manager = PassManager::new(&passes);
+                    simplify(&mut module, &mut manager);
                     check(&module, "fusion")?;
-                    Ok(Ok(module))
+                    Ok(Ok(Prepared::of_module(module, passes.after(manager.executions()))))
                 }
             }
         })
@@ -262,13 +276,7 @@ impl Subject for Fusion<'_> {
             return self.asked(self.threads).prepared(pool).map(Arc::new);
         }
         let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
-        let module = self.module(self.threads)?.map_err(unproved)?;
-        Ok(Arc::new(Prepared {
-            module,
-            constants: Vec::new(),
-            depends_on_group_size: true,
-            passes: self.specialisation.passes.clone(),
-        }))
+        self.module(self.threads)?.map(Arc::new).map_err(unproved)
     }
 
     fn prepared_inlined(&self) -> Result<Arc<Prepared>, CompileError> {

@@ -30,6 +30,12 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// A module that was prepared elsewhere, or for any threadgroup size, and is never described by its
+    /// function constants: a fused kernel, or one for the interpreter of another process.
+    pub(crate) fn of_module(module: Module, passes: PassOptions) -> Self {
+        Prepared { module, constants: Vec::new(), depends_on_group_size: true, passes }
+    }
+
     /// The specialisation for the target's passes.
     pub(crate) fn lowering(&self, specialisation: &Specialisation) -> Specialisation {
         Specialisation { passes: self.passes.clone(), ..specialisation.clone() }

@@ -21,7 +21,7 @@ pub const MAX_INSTRUCTIONS: usize = 500_000;
 
 /// The instructions of all functions together: a chain of calls, each inlined into the next, makes a sum that
 /// is quadratic in its length.
-pub(super) const MAX_TOTAL_INSTRUCTIONS: usize = 4 * MAX_INSTRUCTIONS;
+const MAX_TOTAL_INSTRUCTIONS: usize = 4 * MAX_INSTRUCTIONS;
 
 /// Why a module cannot be inlined.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -32,6 +32,9 @@ pub enum InlineError {
         /// The function's name.
         function: String,
     },
+    /// Chains of calls make too much code in all functions together.
+    #[error("all functions together have more than {MAX_TOTAL_INSTRUCTIONS} instructions after inlining")]
+    TotalTooLarge,
     /// Calls inside constructs inside calls nest too deep.
     #[error("constructs in {function} nest deeper than {MAX_NESTING} after inlining")]
     TooDeep {
@@ -65,18 +68,28 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
             function.name,
         );
         total += function.insts.len();
-        if function.insts.len() > MAX_INSTRUCTIONS || total > MAX_TOTAL_INSTRUCTIONS {
-            return Err(InlineError::TooLarge { function: function.name });
-        }
-        if nesting(&function) > MAX_NESTING {
-            return Err(InlineError::TooDeep { function: function.name });
-        }
+        check_size(&function, total)?;
         if called[id.index()] {
             prepared[id.index()] = Some(Callee::new(&function));
         }
         module.functions[id.index()] = function;
     }
     keep_functions(module, &roots);
+    Ok(())
+}
+
+/// Checks a function that calls were inlined into, and the instructions of all such functions so far.
+pub(super) fn check_size(function: &Function, total: usize) -> Result<(), InlineError> {
+    let name = || function.name.clone();
+    if function.insts.len() > MAX_INSTRUCTIONS {
+        return Err(InlineError::TooLarge { function: name() });
+    }
+    if total > MAX_TOTAL_INSTRUCTIONS {
+        return Err(InlineError::TotalTooLarge);
+    }
+    if nesting(function) > MAX_NESTING {
+        return Err(InlineError::TooDeep { function: name() });
+    }
     Ok(())
 }
 
@@ -416,5 +429,19 @@ impl<'a> BodyCloner<'a> {
 
     fn label(&self, label: Label) -> Label {
         Label(self.first_label + label.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_a_function_only_if_that_function_is_too_large() {
+        let function = Function::new("f".to_owned(), &[], None);
+        assert_eq!(check_size(&function, MAX_TOTAL_INSTRUCTIONS), Ok(()));
+        let total = check_size(&function, MAX_TOTAL_INSTRUCTIONS + 1).unwrap_err();
+        assert_eq!(total, InlineError::TotalTooLarge);
+        assert!(total.to_string().contains("2000000"), "{total}");
     }
 }

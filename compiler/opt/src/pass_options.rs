@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anymetal_diagnostics::suggest;
 use serde::{Deserialize, Serialize};
 
 use crate::feature::Feature;
@@ -135,11 +136,15 @@ pub fn check_optional(name: &str) -> Result<(), String> {
             Err(format!("`{name}` works on the whole module, and is required"))
         }
         None if Feature::by_name(name).is_some() => Ok(()),
-        None => {
-            let known: Vec<&str> = optional_names().collect();
-            Err(format!("there is no pass `{name}`; passes: {}", known.join(", ")))
-        }
+        None => Err(unknown_pass(name, optional_names())),
     }
+}
+
+/// The message for a name that is not among the `known` names of passes: the nearest name, and all names.
+pub fn unknown_pass<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let hint = suggest(name, known.iter().copied()).map(|name| format!(", did you mean `{name}`?"));
+    format!("there is no pass `{name}`{}; passes: {}", hint.unwrap_or_default(), known.join(", "))
 }
 
 /// The passes that can be switched off.
@@ -179,6 +184,16 @@ mod tests {
         assert_eq!(options.to_string(), "-O2 --disable-pass codegen:near_gather");
         assert!(Feature::ALL.iter().all(|&feature| options.has(feature) == (feature != Feature::NearGather)));
         assert!(PassOptions::new().disable("near_gather").is_err(), "it is no pass");
+    }
+
+    #[test]
+    fn an_unknown_pass_is_refused_with_the_nearest_name() {
+        for (wrong, nearest) in [("lcim", Some("licm")), ("early_ces", Some("early_cse")), ("x", None)] {
+            let refused = PassOptions::new().disable(wrong).unwrap_err();
+            let hint = nearest.map(|name| format!("`{name}`?"));
+            assert_eq!(hint.map(|hint| refused.contains(&hint)), nearest.map(|_| true), "{refused}");
+            assert_eq!(refused.contains("did you mean"), nearest.is_some(), "{refused}");
+        }
     }
 
     #[test]

@@ -10,15 +10,12 @@
 use super::compact::compact;
 use super::forward_copies::{forward_copies, written_params};
 use super::inline::{
-    Callee, InlineError, MAX_INSTRUCTIONS, MAX_TOTAL_INSTRUCTIONS, Site, callee_of, inline_into,
-    keep_functions, library_files,
+    Callee, InlineError, Site, callee_of, check_size, inline_into, keep_functions, library_files,
 };
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
-use anymetal_analysis::{
-    has_callable_arguments, is_callable, local_uses, nesting, private_pointers, used_functions,
-};
-use anymetal_ir::{FuncId, Function, MAX_NESTING, Module, Op};
+use anymetal_analysis::{has_callable_arguments, is_callable, local_uses, private_pointers, used_functions};
+use anymetal_ir::{FuncId, Function, Module, Op};
 
 /// Which calls stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,12 +70,7 @@ pub fn inline_selectively(
         selection.inline_calls(module, id, manager, is_root || times[id.index()] >= kept_calls.min_copies)?;
         let function = module.function(id);
         total += function.insts.len();
-        if function.insts.len() > MAX_INSTRUCTIONS || total > MAX_TOTAL_INSTRUCTIONS {
-            return Err(InlineError::TooLarge { function: function.name.clone() });
-        }
-        if nesting(function) > MAX_NESTING {
-            return Err(InlineError::TooDeep { function: function.name.clone() });
-        }
+        check_size(function, total)?;
         if !is_root {
             selection.decide(module, id, times[id.index()]);
         }

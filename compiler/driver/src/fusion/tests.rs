@@ -2,7 +2,11 @@
 
 use super::{FusedArgument, Fusion, FusionPart};
 use crate::artifacts::{Subject, from_disk};
-use crate::{CacheConfig, Compiler, CompilerOptions, Library, Source, SourceOptions, Specialisation, Target};
+use crate::prepared::Prepared;
+use crate::{
+    CacheConfig, Compiler, CompilerOptions, Library, PassOptions, Source, SourceOptions, Specialisation,
+    Target,
+};
 
 const PARAMETERS: &str = "(device float* x [[buffer(0)]], device float* y [[buffer(1)]],
     constant uint& n [[buffer(2)]], uint i [[thread_position_in_grid]], uint lane [[thread_index_in_simdgroup]],
@@ -76,6 +80,42 @@ fn refusal(first: &str, second: &str) -> Option<String> {
 }
 
 const MAP: &str = "y[i] = 2 * x[i];";
+
+#[test]
+fn a_bisection_limit_counts_on_from_part_to_part() {
+    let compiler = Compiler::new(&CompilerOptions::with_cache(CacheConfig::memory_only()));
+    let library = library(&compiler, PARAMETERS, MAP, MAP);
+    let limited = |limit| Specialisation {
+        passes: PassOptions::new().bisect_limit(limit),
+        ..Specialisation::default()
+    };
+    let left = |prepared: &Prepared| prepared.passes.bisect_limit.unwrap();
+    const LIMIT: u64 = 1_000_000;
+    let executions =
+        ["first", "second"].map(|name| LIMIT - left(&library.prepared(name, &limited(LIMIT)).unwrap()));
+    assert!(executions[0] > 0 && executions[1] > 0, "{executions:?}");
+    let after = |limit, with: fn(&Fusion<'_>) -> u64| {
+        let specialisation = limited(limit);
+        let kernels = ["first", "second"].map(|name| library.reflect(name).unwrap());
+        let parts = kernels.iter().map(|kernel| FusionPart {
+            library: &library,
+            kernel,
+            specialisation: &specialisation,
+            places: &[(0, 0), (1, 1)],
+            bytes: &[],
+        });
+        let fusion = Fusion::new(parts.collect(), Some([64, 1, 1]), None).unwrap();
+        with(&fusion)
+    };
+    let after_parts = |limit| after(limit, |fusion| fusion.prepared_parts().unwrap().1.bisect_limit.unwrap());
+    let left_of_parts = after_parts(LIMIT);
+    assert_eq!(left_of_parts, LIMIT - executions[0] - executions[1]);
+    let left_of_fused =
+        after(LIMIT, |fusion| Subject::prepared(fusion).unwrap().passes.bisect_limit.unwrap());
+    assert!(left_of_fused < left_of_parts, "the fused kernel is simplified");
+    // The first part uses up the limit.
+    assert_eq!(after_parts(executions[0]), 0);
+}
 
 #[test]
 fn elementwise_kernels_are_proved() {

@@ -41,12 +41,8 @@ pub fn decode_interpreter(bytes: &[u8]) -> Result<Arc<dyn DispatchInterpreter>, 
     let wire: WireInterpreter =
         serde_json::from_slice(bytes).map_err(|error| IsolationError::malformed(error.to_string()))?;
     let module = big_stack::run("reader", || Ok(module::read(&wire.text, wire.positions)?))?;
-    let prepared = Arc::new(Prepared {
-        module,
-        constants: Vec::new(),
-        depends_on_group_size: true,
-        passes: PassOptions::new(),
-    });
+    // No pass follows: the interpreter runs the module as it is.
+    let prepared = Arc::new(Prepared::of_module(module, PassOptions::new()));
     let kernel = kernel_of(&prepared.module, &wire.kernel)?;
     Ok(Arc::new(Executor::new(&prepared, kernel, RunBoundary { source: None })?))
 }

@@ -21,7 +21,6 @@ use anymetal_hal::metal_source::MetalSource;
 use anymetal_isolate::{Frame, Isolate, IsolationError, Pool};
 use anymetal_msl::hir::ArgumentLayout;
 use anymetal_msl::pp::IncludeLoader;
-use anymetal_opt::PassOptions;
 use anymetal_types::family::{Family, FamilyRefusal};
 
 use crate::big_stack;
@@ -324,13 +323,12 @@ pub(crate) fn prepared(
     stage: ModuleStage,
 ) -> Result<Prepared, CompileError> {
     let (kernel, specialisation) = (kernel.to_owned(), specialisation.clone());
-    let passes = specialisation.passes.clone();
-    prepared_of(ask(pool, library, Ask::Module { kernel, specialisation, stage })?, passes)
+    prepared_of(ask(pool, library, Ask::Module { kernel, specialisation, stage })?)
 }
 
 /// The module of an answer, verified.
-fn prepared_of(answer: (Answer, Vec<u8>), passes: PassOptions) -> Result<Prepared, CompileError> {
-    let (Answer::Module { constants, depends_on_group_size, positions }, text) = answer else {
+fn prepared_of(answer: (Answer, Vec<u8>)) -> Result<Prepared, CompileError> {
+    let (Answer::Module { constants, depends_on_group_size, passes, positions }, text) = answer else {
         return Err(unexpected());
     };
     let text = text_of(text)?;
@@ -375,7 +373,7 @@ impl AskedFusion<'_> {
     }
 
     pub(crate) fn prepared(&self, pool: &Pool) -> Result<Prepared, CompileError> {
-        prepared_of(self.ask(pool, OfFusion::Module)?, PassOptions::new())
+        prepared_of(self.ask(pool, OfFusion::Module)?)
     }
 
     pub(crate) fn artifact(

@@ -9,6 +9,7 @@ use anymetal_isolate::{Frame, IsolationError};
 use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 use anymetal_msl::pp::{Definition, NotLoaded};
 use anymetal_msl::token::MathMode;
+use anymetal_opt::PassOptions;
 use anymetal_types::family::{Family, FamilyRefusal};
 use serde::{Deserialize, Serialize};
 
@@ -262,6 +263,8 @@ pub(super) enum Answer {
     Module {
         constants: Vec<FunctionConstantInfo>,
         depends_on_group_size: bool,
+        /// The passes that are left for the target.
+        passes: PassOptions,
         positions: Option<Positions>,
     },
     Family(Option<FamilyRefusal>),

@@ -8,9 +8,8 @@ use std::io;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anymetal_hal::artifact::{Artifact, FunctionConstantInfo};
+use anymetal_hal::artifact::Artifact;
 use anymetal_hal::encoding;
-use anymetal_ir::Module;
 use anymetal_isolate::{Channel, Frame, IsolationError, sandbox};
 use anymetal_msl::pp::{IncludeLoader, IncludedFile, NotLoaded};
 use anymetal_msl::{LARGE_STACK_BYTES, on_large_stack};
@@ -28,6 +27,7 @@ use crate::error::CompileError;
 use crate::fusion::{Fusion, FusionPart};
 use crate::key::{COMPILER_IDENTITY, KeyBuilder};
 use crate::library::{Library, LinkedFunction, Specialisation, Target};
+use crate::prepared::Prepared;
 use crate::source::{Source, SourceOptions};
 
 /// Parsed sources that a worker keeps.
@@ -303,26 +303,22 @@ fn module_of(
         ModuleStage::Prepared => library.prepared(kernel, specialisation)?,
         ModuleStage::Inlined => library.prepared_inlined(kernel, specialisation)?,
         ModuleStage::Sanitizer => {
-            return Ok(module_answer(
-                &library.module_for_sanitizer(kernel, specialisation)?,
-                &[],
-                true,
-                blob,
-            ));
+            let module = library.module_for_sanitizer(kernel, specialisation)?;
+            Arc::new(Prepared::of_module(module, specialisation.passes.clone()))
         }
     };
-    Ok(module_answer(&prepared.module, &prepared.constants, prepared.depends_on_group_size, blob))
+    Ok(module_answer(&prepared, blob))
 }
 
-fn module_answer(
-    module: &Module,
-    constants: &[FunctionConstantInfo],
-    depends_on_group_size: bool,
-    blob: &mut Vec<u8>,
-) -> Answer {
-    let (text, positions) = module::write(module);
+fn module_answer(prepared: &Prepared, blob: &mut Vec<u8>) -> Answer {
+    let (text, positions) = module::write(&prepared.module);
     *blob = text.into_bytes();
-    Answer::Module { constants: constants.to_vec(), depends_on_group_size, positions }
+    Answer::Module {
+        constants: prepared.constants.clone(),
+        depends_on_group_size: prepared.depends_on_group_size,
+        passes: prepared.passes.clone(),
+        positions,
+    }
 }
 
 fn fusion(
@@ -353,10 +349,7 @@ fn fusion(
     let fusion = fusion.ok_or_else(|| IsolationError::malformed("kernels that are not fused"))?;
     Ok(match of {
         OfFusion::Verdict => Answer::Refusal(fusion.module(threads)?.err()),
-        OfFusion::Module => {
-            let prepared = artifacts::Subject::prepared(&fusion)?;
-            module_answer(&prepared.module, &[], true, blob)
-        }
+        OfFusion::Module => module_answer(&*artifacts::Subject::prepared(&fusion)?, blob),
         OfFusion::Artifact { target, wanted } => {
             let target = with_code(target)?;
             let artifact = match wanted {

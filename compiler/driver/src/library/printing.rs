@@ -1,12 +1,13 @@
 //! A kernel's text at the stages of compilation.
 
 use std::fmt::Write as _;
+use std::iter;
 
-use anymetal_diagnostics::suggest;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
 use anymetal_opt::PassManager;
 use anymetal_opt::manager::Execution;
+use anymetal_opt::pass_options::unknown_pass;
 use anymetal_opt::pipeline::pass_names;
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,7 @@ impl PrintAfter {
     /// `all`, or a pass's name.
     ///
     /// # Errors
-    /// The name of no pass: a message with those that there are.
+    /// A message for a name that no pass has.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == "all" {
             return Ok(Self::All);
@@ -65,13 +66,7 @@ impl PrintAfter {
         if pass_names().any(|name| name == text) {
             return Ok(Self::Pass(text.to_owned()));
         }
-        let hint = suggest(text, pass_names()).map(|name| format!(", did you mean `{name}`?"));
-        let known: Vec<&str> = pass_names().collect();
-        Err(format!(
-            "there is no pass `{text}`{}; passes: all, {}",
-            hint.unwrap_or_default(),
-            known.join(", ")
-        ))
+        Err(unknown_pass(text, iter::once("all").chain(pass_names())))
     }
 
     fn includes(&self, pass: &str) -> bool {
