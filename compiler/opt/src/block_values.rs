@@ -147,6 +147,9 @@ fn passed_mut(op: &mut Op) -> &mut Values {
     }
 }
 
+/// Maximum number of rounds of [`remove_trivial`]; each after the first follows a value around a loop.
+const MAX_ROUNDS: usize = 8;
+
 /// Replaces parameters and results that can have one value only. Returns whether there were any.
 pub(super) fn remove_trivial(function: &mut Function) -> bool {
     let jumps = Jumps::of(function);
@@ -157,7 +160,7 @@ pub(super) fn remove_trivial(function: &mut Function) -> bool {
     let mut substitution = Substitution::default();
     let mut removed = vec![false; function.values.len()];
     let definitions: Vec<(Value, (Inst, bool))> = jumps.definitions(function).collect();
-    loop {
+    for _ in 0..MAX_ROUNDS {
         let mut found = false;
         // Inner constructs first: outer constructs often pass on values that inner constructs define.
         for &(value, (construct, _)) in definitions.iter().rev() {

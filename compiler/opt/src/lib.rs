@@ -27,7 +27,6 @@ pub mod inline;
 pub mod licm;
 pub mod link;
 pub mod localize_divergent_exits;
-pub mod loop_simplify;
 pub mod manager;
 pub mod mem2reg;
 pub mod memcpy_idiom;

@@ -25,7 +25,7 @@ pub fn mem2reg(function: &mut Function) -> bool {
     let variables = Variables::of(function);
     let mut types = promoted_types(function, &variables);
     continuing::merge_continuing_blocks(function, &variables, &mut types);
-    let numbers = Numbers::new(types);
+    let numbers = within_budget(function, &variables, Numbers::new(types));
     if numbers.locals.is_empty() {
         return false;
     }
@@ -102,6 +102,74 @@ impl Numbers {
             Op::Store { ptr, .. } => self.at(variables, ptr),
             Op::LocalStart(local) => self.of[local.index()],
             _ => None,
+        }
+    }
+}
+
+/// Maximum number of constructs that write a promoted variable, over all variables: each may get a parameter
+/// and a result of it. Deeply nested constructs that write many variables are past it.
+const MAX_WRITES: usize = 1 << 18;
+
+/// Leaves the variables in memory that most constructs write, as far as all variables together are past
+/// [`MAX_WRITES`].
+fn within_budget(function: &Function, variables: &Variables, numbers: Numbers) -> Numbers {
+    let count = numbers.locals.len();
+    let (last, counts) = (vec![0; count], vec![0; count]);
+    let mut counter =
+        WriteCounter { function, variables, numbers: &numbers, time: 0, open: Vec::new(), last, counts };
+    counter.block(function.body);
+    let counts = counter.counts;
+    let mut total: usize = counts.iter().sum();
+    if total <= MAX_WRITES {
+        return numbers;
+    }
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by_key(|&variable| std::cmp::Reverse(counts[variable]));
+    let mut types: Vec<Option<Type>> = vec![None; function.locals.len()];
+    for (&local, &ty) in numbers.locals.iter().zip(&numbers.types) {
+        types[local.index()] = Some(ty);
+    }
+    for variable in order {
+        if total <= MAX_WRITES {
+            break;
+        }
+        total -= counts[variable];
+        types[numbers.locals[variable].index()] = None;
+    }
+    Numbers::new(types)
+}
+
+/// Counts, for each variable, the constructs that write it.
+struct WriteCounter<'a> {
+    function: &'a Function,
+    variables: &'a Variables,
+    numbers: &'a Numbers,
+    /// Counts constructs and writes, from 1.
+    time: usize,
+    /// When each of the constructs around the current position began.
+    open: Vec<usize>,
+    /// When each variable was last written; 0: never.
+    last: Vec<usize>,
+    counts: Vec<usize>,
+}
+
+impl WriteCounter<'_> {
+    fn block(&mut self, block: Block) {
+        let function = self.function;
+        for &inst in function.block(block) {
+            let op = &function.inst(inst).op;
+            self.time += 1;
+            if let Some(variable) = self.numbers.written(self.variables, op) {
+                // The constructs that are open since before the last write were counted then.
+                let last = std::mem::replace(&mut self.last[variable], self.time);
+                self.counts[variable] += self.open.len() - self.open.partition_point(|&began| began < last);
+            }
+            let blocks = op.blocks();
+            if !blocks.is_empty() {
+                self.open.push(self.time);
+                blocks.into_iter().for_each(|nested| self.block(nested));
+                self.open.pop();
+            }
         }
     }
 }
@@ -270,8 +338,7 @@ impl Promoter<'_> {
     }
 
     fn construct(&mut self, inst: Inst, out: &mut Vec<Inst>) {
-        let written = self.liveness.written_in(inst);
-        let results: Vec<usize> = written.and(self.liveness.after(inst)).iter().collect();
+        let results: Vec<usize> = self.liveness.live_after(inst).collect();
         let (is_loop, label) = match self.function.inst(inst).op {
             Op::Loop { label, .. } => (true, Some(label)),
             Op::Switch { label, .. } | Op::Scope { label, .. } => (false, Some(label)),
@@ -280,7 +347,7 @@ impl Promoter<'_> {
         let mark = self.log.len();
         let mut params = Vec::new();
         if is_loop {
-            params = written.and(self.liveness.at_head(inst)).iter().collect();
+            params = self.liveness.live_at_head(inst).collect();
             self.enter_loop(inst, &params, out);
         }
         let end_params = params.clone();
@@ -301,7 +368,7 @@ impl Promoter<'_> {
         for (variable, old) in self.log.drain(mark..).rev() {
             self.contents[variable] = old;
         }
-        for variable in written.iter() {
+        for variable in self.liveness.written_in(inst) {
             // Variables that are not read after the construct have no value from here on.
             self.set(variable, None);
         }

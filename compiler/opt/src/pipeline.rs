@@ -12,9 +12,9 @@ use super::pass_options::Level;
 use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
-    inline_selectively, licm, localize_divergent_exits, loop_simplify, mem2reg, memcpy_idiom, merge_stores,
-    prefetch, reciprocal_root, reg2mem, schedule_long_latency, separable_filter, specialise,
-    speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
+    inline_selectively, licm, localize_divergent_exits, mem2reg, memcpy_idiom, merge_stores, prefetch,
+    reciprocal_root, reg2mem, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
+    split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use anymetal_ir::{FuncId, Function, FunctionConstantId, Module};
 
@@ -60,8 +60,6 @@ passes! {
         |function, _| licm::licm(function);
     DCE = "dce", O1, "Remove dead code and dead stores to private memory.",
         |function, _| dce::dce(function);
-    LOOP_SIMPLIFY = "loop_simplify", O1, "Move the step that ends a loop's body to its continuing block.",
-        |function, _| loop_simplify::loop_simplify(function);
     UNROLL = "unroll", O1, "Unroll loops of a known trip count completely where that pays.",
         // An inner loop first, then the one around it; later what has become small.
         |function, context| unroll::unroll(function, context.round >= 3);
@@ -106,10 +104,7 @@ passes! {
 pub const SIMPLIFY: &[Step] = &[SIMPLIFY_VALUES, DEMOTE];
 
 /// The target's passes and the code generators know private variables, not what constructs define.
-const DEMOTE: Step = Step::Pass(
-    &REG2MEM,
-    &[Step::Pass(&LOOP_SIMPLIFY, &[]), Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])],
-);
+const DEMOTE: Step = Step::Pass(&REG2MEM, &[Step::Pass(&DCE, &[]), Step::Pass(&COMPACT, &[])]);
 
 /// The passes that work on loop parameters and results of constructs.
 const SIMPLIFY_VALUES: Step = Step::Fixpoint(

@@ -7,8 +7,8 @@ use anymetal_analysis::Variables;
 use anymetal_ir::{Block, Function, Inst, Label, Op};
 
 /// A set of promoted variables.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct LocalSet {
+#[derive(Clone)]
+struct LocalSet {
     words: Vec<u64>,
 }
 
@@ -25,74 +25,56 @@ impl LocalSet {
         self.words[variable / 64] &= !(1 << (variable % 64));
     }
 
-    /// Adds all of another set; returns whether any was missing.
-    fn extend(&mut self, other: &Self) -> bool {
-        let mut changed = false;
+    fn contains(&self, variable: usize) -> bool {
+        self.words[variable / 64] >> (variable % 64) & 1 == 1
+    }
+
+    fn extend(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
-            changed |= *other & !*word != 0;
             *word |= other;
         }
-        changed
-    }
-
-    /// What is in both.
-    pub(super) fn and(&self, other: &Self) -> Self {
-        Self { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
-    }
-
-    /// The variables, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * at + bit)
-        })
     }
 }
 
-/// The facts of one construct.
-#[derive(Clone, Default)]
-struct Facts {
-    written: LocalSet,
-    after: LocalSet,
-    /// Where each iteration of a loop begins.
-    head: LocalSet,
+/// What is known of a variable that a construct writes.
+#[derive(Clone, Copy)]
+struct Written {
+    variable: usize,
+    /// It is live after the construct.
+    after: bool,
+    /// It is live where each iteration of a loop begins.
+    head: bool,
 }
 
-/// The variables that are live after each construct and at the start of each loop, and those that each
-/// construct writes.
+/// The variables that each construct writes, and whether they are live after it and at the start of a loop.
+/// Its size is that of what [`super::within_budget`] counts.
 pub(super) struct Liveness {
-    facts: FxHashMap<Inst, Facts>,
+    facts: FxHashMap<Inst, Vec<Written>>,
 }
 
 impl Liveness {
     /// Analyses a function.
     pub(super) fn of(function: &Function, variables: &Variables, numbers: &Numbers) -> Self {
-        let count = numbers.locals.len();
-        let mut walk = Walk {
-            function,
-            variables,
-            numbers,
-            facts: FxHashMap::default(),
-            breaks: FxHashMap::default(),
-            continues: FxHashMap::default(),
-        };
-        walk.written(function.body, &mut LocalSet::new(count));
-        walk.block(function.body, LocalSet::new(count));
+        let (facts, breaks, continues) = Default::default();
+        let mut walk = Walk { function, variables, numbers, facts, breaks, continues };
+        walk.written(function.body);
+        walk.block(function.body, LocalSet::new(numbers.locals.len()));
         Liveness { facts: walk.facts }
     }
 
     /// The variables that are written in a construct, or whose lifetime begins in it.
-    pub(super) fn written_in(&self, construct: Inst) -> LocalSet {
-        self.facts[&construct].written.clone()
+    pub(super) fn written_in(&self, construct: Inst) -> impl Iterator<Item = usize> + '_ {
+        self.facts[&construct].iter().map(|written| written.variable)
     }
 
-    /// The variables that are live after a construct.
-    pub(super) fn after(&self, construct: Inst) -> &LocalSet {
-        &self.facts[&construct].after
+    /// Those of them that are live after the construct.
+    pub(super) fn live_after(&self, construct: Inst) -> impl Iterator<Item = usize> + '_ {
+        self.facts[&construct].iter().filter(|written| written.after).map(|written| written.variable)
     }
 
-    /// The variables that are live at the start of a loop's iterations.
-    pub(super) fn at_head(&self, construct: Inst) -> &LocalSet {
-        &self.facts[&construct].head
+    /// Those of them that are live at the start of a loop's iterations.
+    pub(super) fn live_at_head(&self, construct: Inst) -> impl Iterator<Item = usize> + '_ {
+        self.facts[&construct].iter().filter(|written| written.head).map(|written| written.variable)
     }
 }
 
@@ -100,33 +82,38 @@ struct Walk<'a> {
     function: &'a Function,
     variables: &'a Variables,
     numbers: &'a Numbers,
-    facts: FxHashMap<Inst, Facts>,
+    facts: FxHashMap<Inst, Vec<Written>>,
     /// What is live where the breaks of a label lead.
     breaks: FxHashMap<Label, LocalSet>,
     continues: FxHashMap<Label, LocalSet>,
 }
 
 impl Walk<'_> {
-    /// Collects what a block writes, and each construct in it.
-    fn written(&mut self, block: Block, all: &mut LocalSet) {
+    /// Collects the variables that each construct of a block writes; returns those that the block writes.
+    fn written(&mut self, block: Block) -> Vec<usize> {
         let function = self.function;
+        let mut all = Vec::new();
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
-            if let Some(variable) = self.numbers.written(self.variables, op) {
-                all.insert(variable);
-            }
+            all.extend(self.numbers.written(self.variables, op));
             let blocks = op.blocks();
-            if blocks.is_empty() {
-                continue;
+            if !blocks.is_empty() {
+                let mut own: Vec<usize> =
+                    blocks.into_iter().flat_map(|nested| self.written(nested)).collect();
+                own.sort_unstable();
+                own.dedup();
+                all.extend(&own);
+                let written = |variable| Written { variable, after: false, head: false };
+                self.facts.insert(inst, own.into_iter().map(written).collect());
             }
-            let mut own = LocalSet::new(self.numbers.locals.len());
-            for nested in blocks {
-                self.written(nested, &mut own);
-            }
-            all.extend(&own);
-            let head = LocalSet::new(self.numbers.locals.len());
-            self.facts.insert(inst, Facts { written: own, after: head.clone(), head });
         }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn facts(&mut self, construct: Inst) -> &mut Vec<Written> {
+        self.facts.get_mut(&construct).expect("all constructs were collected")
     }
 
     /// Walks a block backwards, from what is live at its end to what is live at its start.
@@ -156,36 +143,64 @@ impl Walk<'_> {
 
     fn construct(&mut self, inst: Inst, after: LocalSet) -> LocalSet {
         let function = self.function;
-        self.facts.get_mut(&inst).expect("all constructs were collected").after.extend(&after);
+        for written in self.facts(inst) {
+            written.after |= after.contains(written.variable);
+        }
         match &function.inst(inst).op {
             &Op::Loop { label, body, continuing, .. } => {
-                self.breaks.insert(label, after);
-                self.endless(inst, label, body, continuing)
+                self.breaks.insert(label, after.clone());
+                let before = self.endless(inst, &after, label, body, continuing);
+                self.breaks.remove(&label);
+                self.continues.remove(&label);
+                before
             }
             op => {
-                if let Op::Switch { label, .. } | Op::Scope { label, .. } = op {
-                    self.breaks.insert(*label, after.clone());
-                }
+                let label = match op {
+                    Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
+                    _ => None,
+                };
+                self.breaks.extend(label.map(|label| (label, after.clone())));
                 let mut before = LocalSet::new(self.numbers.locals.len());
                 for nested in op.blocks() {
                     before.extend(&self.block(nested, after.clone()));
                 }
+                label.and_then(|label| self.breaks.remove(&label));
                 before
             }
         }
     }
 
-    /// Walks a loop until what is live at its start does not grow. It begins with what an earlier walk, for
-    /// an iteration of a loop around it, has found: nested loops are not walked exponentially often.
-    fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) -> LocalSet {
+    /// Walks a loop until no more of the variables that it writes are live at its start. It begins with those
+    /// that an earlier walk, for an iteration of a loop around it, has found: nested loops are not walked
+    /// exponentially often. Other variables are live throughout the loop if they are live at the start of the
+    /// first walk.
+    fn endless(
+        &mut self,
+        inst: Inst,
+        after: &LocalSet,
+        label: Label,
+        body: Block,
+        continuing: Block,
+    ) -> LocalSet {
+        let mut head = LocalSet::new(after.words.len() * 64);
+        for written in self.facts(inst) {
+            if written.head {
+                head.insert(written.variable);
+            }
+        }
         loop {
-            let head = self.facts[&inst].head.clone();
             // A loop with parameters continues at its start, where the continuing block is empty.
-            let continued = self.block(continuing, head);
+            let continued = self.block(continuing, head.clone());
             self.continues.insert(label, continued.clone());
             let start = self.block(body, continued);
-            let facts = self.facts.get_mut(&inst).expect("all constructs were collected");
-            if !facts.head.extend(&start) {
+            let mut grew = false;
+            for written in self.facts(inst) {
+                let is_new = start.contains(written.variable) && !written.head;
+                written.head |= is_new;
+                grew |= is_new;
+            }
+            head.extend(&start);
+            if !grew {
                 return start;
             }
         }
