@@ -201,6 +201,17 @@ impl<'s> Text<'s> {
         self.changes.0.get(&token)?.instead.as_deref()
     }
 
+    /// The changes to some tokens so far, for [`Text::restore`].
+    pub(crate) fn changes_of(&self, tokens: RangeInclusive<usize>) -> Changes {
+        Changes(self.changes.0.range(tokens).map(|(token, change)| (*token, change.clone())).collect())
+    }
+
+    /// Replaces the changes to some tokens by earlier ones.
+    pub(crate) fn restore(&mut self, tokens: RangeInclusive<usize>, changes: Changes) {
+        tokens.for_each(|token| drop(self.changes.0.remove(&token)));
+        self.changes.0.extend(changes.0);
+    }
+
     /// The text with all changes.
     pub(crate) fn finish(&self) -> String {
         let mut out = String::with_capacity(self.source.len() + self.source.len() / 8);

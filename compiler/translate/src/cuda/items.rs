@@ -77,6 +77,14 @@ pub(super) struct Function {
     pub(super) is_device: bool,
     /// The number of the record of which it is a method.
     pub(super) record: Option<usize>,
+    around: Around,
+}
+
+/// The records around a declaration, each with its braces and the brackets of its template.
+#[derive(Debug, Clone, Default)]
+struct Around {
+    records: Vec<(usize, usize)>,
+    templates: Vec<(usize, usize)>,
 }
 
 impl Function {
@@ -91,27 +99,31 @@ impl Function {
         (after..self.at).filter(|&token| text.at(token) == "*").count()
     }
 
-    /// Whether some tokens name a parameter of its template.
+    /// Whether some tokens name a parameter of its template, or of that of a record around it.
     pub(super) fn names_template(&self, text: &Text<'_>, first: usize, last: usize) -> bool {
-        let Some((open, close)) = self.template else { return false };
         let is_parameter = |word: &str| {
-            (open + 1..close)
-                .any(|token| text.at(token) == word && matches!(text.at(token + 1), "," | ">" | "=" | ">>"))
+            self.template.iter().chain(&self.around.templates).any(|&(open, close)| {
+                (open + 1..close).any(|token| {
+                    text.at(token) == word && matches!(text.at(token + 1), "," | ">" | "=" | ">>")
+                })
+            })
         };
         (first..=last).any(|token| text.is_word(token) && is_parameter(text.at(token)))
     }
 
-    /// Whether some tokens name a type that its body declares.
+    /// Whether some tokens name a type that its body declares, or a record around it.
     pub(super) fn names_own_type(&self, text: &Text<'_>, first: usize, last: usize) -> bool {
-        let Some((open, close)) = self.body else { return false };
         let is_declared = |word: &str| {
-            (open..close).any(|token| match text.at(token) {
-                "using" => text.at(token + 1) == word && text.at(token + 2) == "=",
-                "typedef" => {
-                    let end = (token..close).find(|&end| text.at(end) == ";");
-                    end.is_some_and(|end| text.at(end - 1) == word)
-                }
-                _ => false,
+            self.body.iter().chain(&self.around.records).any(|&(open, close)| {
+                (open..close).any(|token| match text.at(token) {
+                    "using" => text.at(token + 1) == word && text.at(token + 2) == "=",
+                    "struct" | "class" | "union" | "enum" => text.at(token + 1) == word,
+                    "typedef" => {
+                        let end = (token..close).find(|&end| text.at(end) == ";");
+                        end.is_some_and(|end| text.at(end - 1) == word)
+                    }
+                    _ => false,
+                })
             })
         };
         (first..=last).any(|token| text.is_word(token) && is_declared(text.at(token)))
@@ -144,8 +156,8 @@ pub(super) struct Items {
     pub(super) alias_members: Vec<(usize, usize)>,
     /// The tokens of each macro's body, by its name.
     pub(super) macros: BTreeMap<String, Vec<usize>>,
-    /// How many records are around the current declaration.
-    depth: usize,
+    /// The records around the current declaration.
+    around: Around,
 }
 
 impl Items {
@@ -247,10 +259,12 @@ impl Items {
             item.names.extend(name.last().map(|token| text.at(token).to_owned()));
             item.names
                 .extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
-            if self.depth < MAX_DEPTH {
-                self.depth += 1;
+            if self.around.records.len() < MAX_DEPTH {
+                let outer = self.around.clone();
+                self.around.records.push((open, close));
+                self.around.templates.extend(shape.template);
                 self.members(text, number);
-                self.depth -= 1;
+                self.around = outer;
             }
             return item;
         }
@@ -326,6 +340,7 @@ impl Items {
             is_kernel,
             is_device,
             record,
+            around: self.around.clone(),
         })
     }
 

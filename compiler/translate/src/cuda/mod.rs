@@ -19,8 +19,10 @@ mod kernel;
 mod launches;
 mod needs;
 mod note;
+mod packs;
 mod prelude;
 mod reach;
+mod registers;
 mod rewrite;
 mod shape;
 mod space;
@@ -86,6 +88,8 @@ struct Translator<'a, 's> {
     forwarded: BTreeSet<String>,
     /// Where collectives of CUB are constructed.
     collectives: BTreeSet<usize>,
+    /// Statements that read registers of PTX.
+    registers: BTreeMap<usize, registers::Read>,
 }
 
 impl Translator<'_, '_> {
@@ -127,6 +131,7 @@ pub fn cuda_to_msl(
     options: &Options,
 ) -> Translation {
     let flat = Flattened::new(name, source, &options.definitions(), includes);
+    let flat = packs::expanded(flat, instantiate);
     let text = Text::new(&flat.text);
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
@@ -168,12 +173,13 @@ pub fn cuda_to_msl(
         .collect();
     let grid = Grid::of(&text);
     let collectives = cub::constructions(&text);
+    let registers = registers::reads(&text);
     let needs = Needs::of(
         &text,
         &items,
         &reached,
         &bodies,
-        &needs::Positions { grid: &grid, collectives: &collectives },
+        &needs::Positions { grid: &grid, collectives: &collectives, registers: &registers },
     );
     let names = |is_method: bool| {
         let all = items.functions.iter().zip(&reached.functions);
@@ -208,6 +214,7 @@ pub fn cuda_to_msl(
         has_doubles: false,
         forwarded: BTreeSet::new(),
         collectives,
+        registers,
     };
     for (first, last, component) in grid.all() {
         translator.text.replace(first, format!("{}.{component}", grid::NAME));

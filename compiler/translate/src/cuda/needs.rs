@@ -12,6 +12,7 @@ use super::grid::{self, Grid};
 use super::items::{Function, Item, Items, Kind};
 use super::prelude;
 use super::reach::Reached;
+use super::registers::Read;
 use super::words::call_parens;
 use crate::token::Text;
 
@@ -41,6 +42,8 @@ pub(super) struct Positions<'g, 's> {
     pub(super) grid: &'g Grid<'s>,
     /// Constructions of CUB's collectives.
     pub(super) collectives: &'g BTreeSet<usize>,
+    /// Statements that read registers of PTX.
+    pub(super) registers: &'g BTreeMap<usize, Read>,
 }
 
 /// Numbers of hidden parameters.
@@ -233,6 +236,10 @@ fn note(
     for token in tokens {
         if positions.collectives.contains(&token) {
             entry.0.extend(super::cub::NEEDS.iter().filter_map(|name| words.get(*name)));
+            continue;
+        }
+        if let Some(read) = positions.registers.get(&token) {
+            entry.0.extend(read.needs.iter().filter_map(|name| words.get(*name)));
             continue;
         }
         if positions.grid.last(token).is_some() {

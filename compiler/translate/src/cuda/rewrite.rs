@@ -65,6 +65,7 @@ impl Translator<'_, '_> {
             return token;
         }
         match word {
+            _ if self.registers.contains_key(&token) => return self.register(token),
             "__launch_bounds__" | "__attribute__" | "__cluster_dims__" => return self.attribute(token),
             "__align__" => self.text.replace(token, "alignas"),
             "long" if self.text.at(token + 1) == "long" => {
@@ -201,6 +202,15 @@ impl Translator<'_, '_> {
         } else {
             self.plain(token);
         }
+    }
+
+    /// An assignment instead of a statement that reads a register; returns its last token.
+    fn register(&mut self, token: usize) -> usize {
+        let read = self.registers[&token].clone();
+        self.text.remove_all(token..=read.last);
+        let to = self.text.between(read.to.0, read.to.1).to_owned();
+        self.text.replace(token, format!("{to} = {}", read.value));
+        read.last
     }
 
     /// Gives the last token of it.

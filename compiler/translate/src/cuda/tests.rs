@@ -256,6 +256,32 @@ fn vectors_of_three_are_packed() {
 }
 
 #[test]
+fn packs_of_kernels_are_expanded_for_their_instantiations() {
+    let source = "template <typename... T> __device__ int count(T... x) { return sizeof...(x); }\n\
+                  template <typename F, typename... Args> __global__ void k(F f, int* r, const Args... args) {\n  \
+                  f(r, args...);\n  r[0] = count((args + 1)...) + (args + ...) + (... * args) + sizeof...(Args);\n}\n\
+                  struct Store { __device__ void operator()(int* r, int a, float b) const { r[a] = b; } };\n";
+    let translated = |source: &str, kernel: &str| {
+        let none = &mut |_: &str, _: bool, _: &str| None;
+        let translation = cuda_to_msl("k.cu", source, none, &[kernel.to_owned()], &Options::default());
+        assert!(!translation.has_errors(), "{}", translation.render_text(false));
+        translation.text
+    };
+    let parts = [
+        "template <typename F, typename Args0, typename Args1>",
+        "constant Args0& args0 [[buffer(2)]], constant Args1& args1 [[buffer(3)]]",
+        "(r, args0, args1);",
+        "count((args0 + 1), (args1 + 1)) + ((args0) + (args1)) + ((args0) * (args1)) + size_t(2)",
+        "int count(T... x) { return sizeof...(x); }",
+        "[[host_name(\"k<Store, int, float>\")]]",
+    ];
+    contains(&translated(source, "k<Store, int, float>"), &parts);
+    let source = "template <typename F, typename... Args> __global__ void k(F f, int* r, Args... args) { f(r, args...); }\n\
+                  struct Store { __device__ void operator()(int* r) const { r[0] = 1; } };\n";
+    contains(&translated(source, "k<Store>"), &["template <typename F>", "f(r);"]);
+}
+
+#[test]
 fn data_of_a_typedef_lives_where_its_structure_does() {
     let source = "typedef struct { unsigned v[10]; } element;\n__device__ void f(unsigned* r) { r[0] = 1; }\n\
                   __global__ void k(unsigned* x) { element e; f(e.v); x[0] = e.v[0]; }\n";

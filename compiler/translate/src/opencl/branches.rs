@@ -1,6 +1,8 @@
 //! Branches of conditionals that are not taken, as far as macros tell.
 //!
 //! Truths are `Some`, and `None` where it is not known whether a condition holds.
+//! `msl::pp` knows every macro, and decides every condition; a source that is translated may be compiled
+//! later with other definitions, so that conditions over unknown macros stay undecided.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -204,7 +204,7 @@ impl Translator<'_> {
             || self.declarations.functions.iter().any(|function| function.name == word)
     }
 
-    /// Whether a function of the source has the name of one of Metal's. Kernels have no calls.
+    /// Whether a function of the source has the name of one of Metal's. The names of kernels stay.
     fn is_shadowing(&self, word: &str) -> bool {
         metal_names::FUNCTIONS.contains(&word)
             && !self.declarations.macros.contains_key(word)

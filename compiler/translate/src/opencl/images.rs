@@ -139,6 +139,7 @@ impl Translator<'_> {
             let given = self.text.parts(token + 1, end);
             let is_given = |part: &(usize, usize)| part.0 == part.1 && self.text.at(part.0) == name;
             let Some(place) = given.iter().position(is_given) else { continue };
+            let word = self.alias_of(word);
             if let Some((_, texels)) = FUNCTIONS.iter().find(|(function, _)| *function == word) {
                 return Some(texels);
             }
@@ -151,6 +152,14 @@ impl Translator<'_> {
             }
         }
         None
+    }
+
+    /// The word that a macro stands for, or the word itself.
+    fn alias_of<'w>(&'w self, word: &'w str) -> &'w str {
+        match self.declarations.macros.get(word).map(Vec::as_slice) {
+            Some(&[body]) => self.text.at(body),
+            _ => word,
+        }
     }
 
     /// `const sampler_t s = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;`

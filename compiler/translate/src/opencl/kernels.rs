@@ -1,11 +1,15 @@
 //! Parameters of kernels and functions, and the calls of functions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_diagnostics::Diagnostic;
 
 use super::Translator;
-use super::declarations::Function;
+use super::declarations::{Function, is_kernel_word};
 use super::images::{Resource, resource};
 use super::positions::{Needs, parameter};
+use crate::flatten::line_directive;
+use crate::token::Changes;
 
 /// One parameter: its tokens and what they say.
 struct Param {
@@ -24,15 +28,18 @@ impl Translator<'_> {
         let needs = self.needs();
         self.positions();
         let functions = self.declarations.functions.clone();
+        let called = self.called_kernels(&functions);
         for function in &functions {
             let own = needs.get(&function.name).cloned().unwrap_or_default();
-            if function.is_kernel {
+            if let Some(body_name) = called.get(&function.name) {
+                self.called_kernel(function, &own, body_name);
+            } else if function.is_kernel {
                 self.kernel(function, &own);
             } else {
                 self.add_parameters(function, own.iter().map(|name| parameter(name)).collect());
             }
         }
-        self.calls(&needs);
+        self.calls(&needs, &called);
     }
 
     /// The parameters, without directives around them and without those of branches that are not taken.
@@ -110,10 +117,84 @@ impl Translator<'_> {
         }
     }
 
+    /// Kernels that functions call, which OpenCL C allows, each with a name for the function that gets its
+    /// body.
+    fn called_kernels(&self, functions: &[Function]) -> BTreeMap<String, String> {
+        let kernels: BTreeSet<&str> =
+            functions.iter().filter(|one| one.is_kernel).map(|one| &*one.name).collect();
+        let heads: BTreeSet<usize> = functions.iter().map(|function| function.at).collect();
+        let calls = (0..self.text.len()).filter(|&token| {
+            self.text.at(token + 1) == "(" && kernels.contains(self.text.at(token)) && !heads.contains(&token)
+        });
+        let called: BTreeSet<&str> = calls.map(|token| self.text.at(token)).collect();
+        let words: BTreeSet<&str> = match called.is_empty() {
+            true => BTreeSet::new(),
+            false => (0..self.text.len()).map(|token| self.text.at(token)).collect(),
+        };
+        let body_name = |kernel: &str| {
+            let mut name = format!("{kernel}_body");
+            while words.contains(&*name) {
+                name.push('_');
+            }
+            name
+        };
+        called.into_iter().map(|kernel| (kernel.to_owned(), body_name(kernel))).collect()
+    }
+
+    /// Makes a kernel that is called a function, and adds a kernel of its name that calls this function.
+    fn called_kernel(&mut self, function: &Function, needs: &Needs, body_name: &str) {
+        let Some(first) = self.head(function) else {
+            let hint = "write `kernel` before the function";
+            return self.refuse(function.at, "a macro makes a kernel of a function that is called", hint);
+        };
+        if let Some((open, close)) = function.body {
+            let outer = self.text.changes_of(first..=open);
+            self.kernel(function, needs);
+            let mut kernel = String::new();
+            self.text.write(&mut kernel, first..=function.close, &Changes::default());
+            let params = self.params(function);
+            let names = params
+                .iter()
+                .map(|param| self.text.replacement(param.name).unwrap_or(self.text.at(param.name)));
+            let arguments: Vec<&str> = names.chain(needs.iter().copied()).collect();
+            kernel.push_str(&format!(" {{\n    {body_name}({});\n}}", arguments.join(", ")));
+            self.text.restore(first..=open, outer);
+            self.text.insert_after(close, &format!("\n{kernel}{}", self.line_after(close)));
+            let is_shared = |&token: &usize| matches!(self.text.at(token), "local" | "__local");
+            if let Some(shared) = (open..close).find(is_shared) {
+                let message = "shared memory of a kernel that is called stays in the function";
+                let diagnostic = Diagnostic::warning("shared-in-function", self.span(shared), message);
+                self.tell(diagnostic.with_hint("Metal's own compiler allows it in kernels only".to_owned()));
+            }
+        }
+        for token in first..function.at {
+            let is_attribute = self.text.replacement(token).is_some_and(|text| text.starts_with("[["));
+            if is_kernel_word(self.text.at(token)) || is_attribute {
+                self.text.remove(token);
+            }
+        }
+        self.text.replace(function.at, body_name);
+        self.add_parameters(function, needs.iter().map(|name| parameter(name)).collect());
+    }
+
+    /// A `#line` directive after a token, where the translation has the lines of the source.
+    fn line_after(&self, token: usize) -> String {
+        let place = self.flat.map.location(self.span(token)).filter(|_| self.options.line_directive);
+        place.map_or_else(String::new, |(file, at)| format!("\n{}", line_directive(at.line as usize, file)))
+    }
+
+    /// The first token of a kernel's declaration, if the text says there that it is a kernel.
+    fn head(&self, function: &Function) -> Option<usize> {
+        let is_end =
+            |token: &usize| matches!(self.text.at(*token), ";" | "}") || self.text.in_directive(*token);
+        let first = (0..function.at).rev().find(is_end).map_or(0, |end| end + 1);
+        (first..function.at).find(|&token| is_kernel_word(self.text.at(token)))
+    }
+
     /// A number or structure comes in constant memory; where the kernel changes it, a copy does.
     fn value(&mut self, function: &Function, param: &Param, copies: &mut String) {
         for token in param.first..param.name {
-            if self.text.at(token) == "const" {
+            if matches!(self.text.at(token), "const" | "private" | "__private") {
                 self.text.remove(token);
             }
         }
@@ -184,24 +265,20 @@ impl Translator<'_> {
     }
 
     /// Calls of functions pass on what these need.
-    fn calls(&mut self, needs: &BTreeMap<String, Needs>) {
+    fn calls(&mut self, needs: &BTreeMap<String, Needs>, called: &BTreeMap<String, String>) {
         let functions = self.declarations.functions.clone();
         for token in 0..self.text.len() {
             if self.text.at(token + 1) != "(" || !self.text.is_word(token) {
                 continue;
             }
             let word = self.text.at(token);
-            let Some(function) = functions.iter().find(|function| function.name == word) else { continue };
-            if functions.iter().any(|function| function.at == token) {
+            if !functions.iter().any(|function| function.name == word)
+                || functions.iter().any(|function| function.at == token)
+            {
                 continue;
             }
-            if function.is_kernel {
-                self.refuse(
-                    token,
-                    format!("the kernel `{word}` is called"),
-                    "make a function of what both do",
-                );
-                continue;
+            if let Some(body_name) = called.get(word) {
+                self.text.replace(token, body_name.clone());
             }
             let Some(own) = needs.get(word).filter(|own| !own.is_empty()) else { continue };
             let Some(close) = self.text.closing(token + 1) else { continue };

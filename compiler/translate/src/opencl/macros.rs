@@ -4,6 +4,10 @@
 //! define kernels, or that take types of vectors mean something else in each use, so that their uses are
 //! replaced by what C's preprocessor makes of them [C99 6.10.3]. Invariant: a use is expanded completely, or
 //! left to the compiler of the translation.
+//!
+//! `msl::pp` is not used here. It makes one stream of tokens of a whole file for one set of definitions; this
+//! module edits single uses in a text that remains a source, with its comments, directives and unexpanded
+//! macros, and it gives up a use where branches of unknown conditions define a macro differently.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,6 +15,7 @@ use std::rc::Rc;
 
 use super::branches;
 use super::declarations::is_kernel_word;
+use super::images::resource;
 use crate::flatten::{Edit, Flattened};
 use crate::token::{Kind, Text};
 
@@ -194,7 +199,8 @@ impl Macro {
         self.is_variadic && self.params.as_ref().is_some_and(|params| param + 1 == params.len())
     }
 
-    /// Whether it pastes names, or defines kernels.
+    /// Whether it pastes names, defines kernels, or stands for a type that decides how a parameter is bound:
+    /// of a resource, or of a pointer.
     fn is_read_expanded_only(&self) -> bool {
         let pastes = (1..self.body.len()).any(|at| {
             // `, ## __VA_ARGS__` pastes nothing.
@@ -202,7 +208,12 @@ impl Macro {
             &*self.body[at].text == "##"
                 && !(&*self.body[at - 1].text == "," && self.body.get(at + 1).is_some_and(is_rest))
         });
-        pastes || (self.params.is_some() && self.body.iter().any(|word| is_kernel_word(&word.text)))
+        let is_type = |word: &Word| resource(&word.text).is_some();
+        let is_bound =
+            self.body.iter().any(is_type) || self.body.last().is_some_and(|last| &*last.text == "*");
+        pastes
+            || (self.params.is_none() && is_bound)
+            || (self.params.is_some() && self.body.iter().any(|word| is_kernel_word(&word.text)))
     }
 
     fn is_same(&self, other: &Self) -> bool {

@@ -1,5 +1,6 @@
 //! OpenCL C 1.2 to MSL.
 
+mod alignments;
 mod branches;
 mod builtins;
 mod declarations;
@@ -211,6 +212,7 @@ pub fn opencl_to_msl(name: &str, source: &str, includes: Includes<'_>, options: 
         helpers: BTreeSet::new(),
         wide: Wide::default(),
     };
+    translator.alignments();
     translator.pointers();
     translator.expressions();
     translator.images();

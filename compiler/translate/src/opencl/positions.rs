@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anymetal_diagnostics::Diagnostic;
+
 use super::Translator;
 
 /// OpenCL's functions and Metal's attributes of three components.
@@ -15,6 +17,9 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("get_enqueued_local_size", "threads_per_threadgroup"),
     ("get_num_groups", "threadgroups_per_grid"),
 ];
+
+/// The number of dimensions of the grid: Metal's grids have three, of which the last have size 1.
+const WORK_DIM: &str = "(threads_per_grid.z > 1 ? 3u : threads_per_grid.y > 1 ? 2u : 1u)";
 
 /// Those without a dimension, of one component.
 const LINEAR: &[(&str, &str)] = &[
@@ -33,6 +38,11 @@ const OF_GROUP_COPIES: [&str; 2] = ["thread_index_in_threadgroup", "threads_per_
 
 /// What a function needs, by Metal's names.
 pub(super) type Needs = BTreeSet<&'static str>;
+
+/// Whether a function returns a `size_t`.
+pub(super) fn is_size(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(function, _)| *function == name) || matches!(name, "get_global_offset")
+}
 
 /// A parameter for a position.
 pub(super) fn parameter(name: &str) -> String {
@@ -73,11 +83,11 @@ impl Translator<'_> {
                 self.text.replace(token, "0");
                 self.text.remove_all(token + 1..=close);
             } else if word == "get_work_dim" {
-                self.refuse(
-                    token,
-                    "Metal does not tell a kernel the dimensions of its grid",
-                    "pass the number",
-                );
+                let message = "`get_work_dim` counts trailing dimensions of size 1 as absent";
+                let diagnostic = Diagnostic::warning("work-dim", self.span(token), message);
+                self.tell(diagnostic.with_hint("pass the number if it matters".to_owned()));
+                self.text.replace(token, WORK_DIM);
+                self.text.remove_all(token + 1..=close);
             }
         }
     }
@@ -86,7 +96,7 @@ impl Translator<'_> {
     pub(super) fn needs(&self) -> BTreeMap<String, Needs> {
         let of_word = |word: &str| {
             let position = FUNCTIONS.iter().chain(LINEAR).find(|(function, _)| *function == word);
-            position.map(|(_, name)| *name)
+            position.map(|(_, name)| *name).or((word == "get_work_dim").then_some("threads_per_grid"))
         };
         let mut direct: BTreeMap<String, (Needs, BTreeSet<String>)> = BTreeMap::new();
         let mut note = |name: &str, tokens: &mut dyn Iterator<Item = usize>| {

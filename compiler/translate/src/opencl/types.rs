@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use super::declarations::vector;
 use crate::token::Text;
 
-/// A type, without qualifiers and address spaces.
+/// A type, without address spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     /// Nothing is known: treated as a number.
     Unknown,
-    /// A number, or anything else that comparisons of are numbers.
+    /// A number, or anything else that comparisons of are numbers. An enumeration is named with the word
+    /// `enum`.
     Scalar(String),
     Vector(String, u32),
     /// Vectors of several types: those that a macro is used with.
@@ -22,6 +23,8 @@ pub(super) enum Type {
     Record(usize),
     /// A pointer or an array.
     Pointer(Box<Type>),
+    /// A constant object: the type of a variable, or of what a pointer refers to. Values are not constant.
+    Const(Box<Type>),
 }
 
 impl Type {
@@ -33,16 +36,43 @@ impl Type {
         matches!(self, Self::Vector(..) | Self::AnyVector)
     }
 
+    pub(super) fn pointer(to: Self) -> Self {
+        Self::Pointer(Box::new(to))
+    }
+
+    pub(super) fn constant(of: Self) -> Self {
+        if of.is_const() { of } else { Self::Const(Box::new(of)) }
+    }
+
+    pub(super) fn is_const(&self) -> bool {
+        matches!(self, Self::Const(_))
+    }
+
+    /// The type of the value of an object of this type.
+    pub(super) fn unqualified(&self) -> &Self {
+        if let Self::Const(of) = self { of } else { self }
+    }
+
+    /// This type, or for a pointer the pointer to constant objects.
+    pub(super) fn to_constant(&self) -> Self {
+        match self {
+            Self::Pointer(to) => Self::pointer(Self::constant((**to).clone())),
+            other => other.clone(),
+        }
+    }
+
     /// Whether a pointer to a `from` becomes a pointer to this type only by a conversion of C's, which Metal
-    /// does not have.
+    /// does not have: to another type, or to objects that are not constant.
     pub(super) fn is_pointee_converted_from(&self, from: &Self) -> bool {
-        self != from && *self != Self::scalar("void") && self.is_known() && from.is_known()
+        let (to, of) = (self.unqualified(), from.unqualified());
+        let drops_const = from.is_const() && !self.is_const() && to.is_known();
+        drops_const || (to != of && *to != Self::scalar("void") && to.is_known() && of.is_known())
     }
 
     fn is_known(&self) -> bool {
         match self {
             Self::Unknown | Self::AnyVector | Self::Mixed => false,
-            Self::Pointer(to) => to.is_known(),
+            Self::Pointer(to) | Self::Const(to) => to.is_known(),
             Self::Scalar(_) | Self::Vector(..) | Self::Record(_) => true,
         }
     }
@@ -59,6 +89,9 @@ impl Type {
             (a, b) if a == b => a,
             (Unknown, known) | (known, Unknown) => known,
             (Scalar(a), Scalar(_)) => Scalar(a),
+            (Self::Pointer(a), Self::Pointer(b)) if a.unqualified() == b.unqualified() => {
+                Self::pointer(Self::constant(*a))
+            }
             (a, b) if a.is_vector() && b.is_vector() => AnyVector,
             _ => Mixed,
         }
@@ -197,15 +230,17 @@ impl Names {
     }
 
     /// The type that begins at a token, stars included, and the token after it.
-    pub(super) fn type_at(&self, text: &Text<'_>, first: usize) -> Option<(Type, usize)> {
+    /// `is_const` if `const` precedes it.
+    pub(super) fn type_at(&self, text: &Text<'_>, first: usize, mut is_const: bool) -> Option<(Type, usize)> {
         let (mut token, mut found, mut words) = (first, None, Vec::new());
         loop {
             let word = text.at(token);
             if is_qualifier(word) {
+                is_const |= word == "const";
             } else if matches!(word, "struct" | "union" | "enum") && found.is_none() && words.is_empty() {
                 token += 1;
-                let tag = self.tags.get(text.at(token));
-                found = Some(tag.map_or(Type::scalar("int"), |&tag| Type::Record(tag)));
+                let tag = self.tags.get(text.at(token)).filter(|_| word != "enum");
+                found = Some(tag.map_or_else(|| enumeration(text, token), |&tag| Type::Record(tag)));
             } else if matches!(word, "unsigned" | "signed" | "long" | "short" | "char" | "int")
                 && found.is_none()
             {
@@ -222,19 +257,30 @@ impl Names {
             None if words.is_empty() => return None,
             None => Type::scalar(integer(&words)),
         };
-        Some(self.stars(text, token, ty))
+        Some(stars(text, token, if is_const { Type::constant(ty) } else { ty }))
     }
+}
 
-    /// The type with the stars, and qualifiers after them, that stand at a token; and the token after them.
-    pub(super) fn stars(&self, text: &Text<'_>, mut token: usize, mut ty: Type) -> (Type, usize) {
-        // `float const *`
-        while is_qualifier(text.at(token)) || text.at(token) == "*" {
-            if text.at(token) == "*" {
-                ty = Type::Pointer(Box::new(ty));
-            }
-            token += 1;
+/// The type with the stars, and the qualifiers before and after them, that stand at a token; and the token
+/// after them.
+pub(super) fn stars(text: &Text<'_>, mut token: usize, mut ty: Type) -> (Type, usize) {
+    while is_qualifier(text.at(token)) || text.at(token) == "*" {
+        match text.at(token) {
+            "*" => ty = Type::pointer(ty),
+            // `float const *`, `float * const`
+            "const" => ty = Type::constant(ty),
+            _ => {}
         }
-        (ty, token)
+        token += 1;
+    }
+    (ty, token)
+}
+
+/// The type of an enumeration, by its tag or by the token of its braces.
+pub(super) fn enumeration(text: &Text<'_>, token: usize) -> Type {
+    match text.is_word(token) {
+        true => Type::Scalar(format!("enum {}", text.at(token))),
+        false => Type::Scalar(format!("enum {token}")),
     }
 }
 

@@ -86,7 +86,29 @@ impl Translator<'_> {
 struct Operand {
     first: usize,
     last: usize,
+    /// Without `const`.
     ty: Type,
+    /// Whether it is an object that is constant.
+    is_const: bool,
+}
+
+impl Operand {
+    fn value(first: usize, last: usize, ty: Type) -> Self {
+        debug_assert!(!ty.is_const(), "a value is not constant");
+        Self { first, last, ty, is_const: false }
+    }
+
+    /// The type of its value: an array in a constant structure has constant elements.
+    fn decayed(&self) -> Type {
+        if self.is_const { self.ty.to_constant() } else { self.ty.clone() }
+    }
+
+    /// An object of a type, which says whether it is constant. For pointers it does not matter: what is read
+    /// from them may be changed.
+    fn object(first: usize, last: usize, ty: &Type) -> Self {
+        let is_const = ty.is_const() && !matches!(ty.unqualified(), Type::Pointer(_));
+        Self { first, last, ty: ty.unqualified().clone(), is_const }
+    }
 }
 
 /// The types of a function.
@@ -283,7 +305,7 @@ impl Reader<'_, '_> {
 
     /// Converts a pointer where it becomes one to another type, which C allows without a cast.
     fn convert_pointer(&mut self, to: &Type, value: &Operand) {
-        if let (Type::Pointer(to), Type::Pointer(from)) = (to, &value.ty)
+        if let (Type::Pointer(to), Type::Pointer(from)) = (to.unqualified(), &value.decayed())
             && to.is_pointee_converted_from(from)
         {
             self.help("cl_pointer");
@@ -369,7 +391,7 @@ impl Reader<'_, '_> {
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
         let Some(ty) = found else { return self.macro_value(name, None).unwrap_or(Type::Unknown) };
         if let Some(frame) = self.frames.last() {
-            self.join_use(frame.definition, name, ty.clone());
+            self.join_use(frame.definition, name, ty.unqualified().clone());
         }
         ty
     }
@@ -435,10 +457,11 @@ impl Reader<'_, '_> {
     }
 }
 
-fn pointee(ty: Type) -> Type {
+/// The type of the object that a pointer, or an index into an array or a vector, refers to.
+fn pointee(ty: &Type) -> Type {
     match ty {
-        Type::Pointer(to) => *to,
-        Type::Vector(scalar, _) => Type::Scalar(scalar),
+        Type::Pointer(to) => (**to).clone(),
+        Type::Vector(scalar, _) => Type::Scalar(scalar.clone()),
         _ => Type::Unknown,
     }
 }

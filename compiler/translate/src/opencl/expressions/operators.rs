@@ -52,7 +52,7 @@ impl Reader<'_, '_> {
         let colon = self.at;
         self.advance();
         let Some(otherwise) = self.assignment_of_conditional() else { return Some(cond) };
-        let ty = match then.ty.common(&otherwise.ty) {
+        let ty = match then.decayed().common(&otherwise.decayed()) {
             // Numbers are widened to the condition's number of components.
             Type::Scalar(scalar) if matches!(cond.ty, Type::Vector(..)) => match &cond.ty {
                 Type::Vector(_, width) => Type::Vector(scalar, *width),
@@ -60,7 +60,9 @@ impl Reader<'_, '_> {
             },
             ty => ty,
         };
-        self.convert_pointer(&then.ty, &otherwise);
+        let is_to_constant = matches!(otherwise.decayed(), Type::Pointer(to) if to.is_const());
+        let ty = if is_to_constant { ty.to_constant() } else { ty };
+        self.convert_pointer(&ty, &otherwise);
         match &cond.ty {
             Type::Vector(..) => {
                 self.help("cl_choose");
@@ -76,7 +78,7 @@ impl Reader<'_, '_> {
             }
             _ => {}
         }
-        Some(Operand { first: cond.first, last: otherwise.last, ty })
+        Some(Operand::value(cond.first, otherwise.last, ty))
     }
 
     fn assignment_of_conditional(&mut self) -> Option<Operand> {
@@ -104,7 +106,7 @@ impl Reader<'_, '_> {
 
     fn operation(&mut self, operator: usize, left: Operand, right: Operand) -> Operand {
         let word = self.text.at(operator);
-        let common = left.ty.common(&right.ty);
+        let common = left.decayed().common(&right.decayed());
         let ty = match word {
             "<" | ">" | "<=" | ">=" | "==" | "!=" => {
                 self.comparison(operator, &left, &right, &common);
@@ -120,12 +122,12 @@ impl Reader<'_, '_> {
             }
             _ => common,
         };
-        Operand { first: left.first, last: right.last, ty }
+        Operand::value(left.first, right.last, ty)
     }
 
     fn comparison(&mut self, operator: usize, left: &Operand, right: &Operand, common: &Type) {
         // The other pointer converts as it is compared.
-        self.convert_pointer(&right.ty, left);
+        self.convert_pointer(&right.ty.to_constant(), left);
         match common.flags() {
             flags @ Type::Vector(..) if flags.is_wide() => self.note_wide(&flags),
             Type::Vector(scalar, width) => {
@@ -185,7 +187,7 @@ impl Reader<'_, '_> {
             "-" | "+" | "~" | "++" | "--" => {
                 self.advance();
                 let operand = self.unary()?;
-                Some(Operand { first, ..operand })
+                Some(Operand::value(first, operand.last, operand.ty))
             }
             "!" => {
                 self.advance();
@@ -204,17 +206,18 @@ impl Reader<'_, '_> {
                     }
                     _ => {}
                 }
-                Some(Operand { first, last: operand.last, ty })
+                Some(Operand::value(first, operand.last, ty))
             }
             "*" => {
                 self.advance();
                 let operand = self.unary()?;
-                Some(Operand { first, last: operand.last, ty: pointee(operand.ty) })
+                Some(Operand::object(first, operand.last, &pointee(&operand.ty)))
             }
             "&" => {
                 self.advance();
                 let operand = self.unary()?;
-                Some(Operand { first, last: operand.last, ty: Type::Pointer(Box::new(operand.ty)) })
+                let of = if operand.is_const { Type::constant(operand.ty) } else { operand.ty };
+                Some(Operand::value(first, operand.last, Type::pointer(of)))
             }
             "sizeof" => {
                 self.advance();
@@ -226,7 +229,7 @@ impl Reader<'_, '_> {
                     }
                     None => self.unary()?.last,
                 };
-                Some(Operand { first, last, ty: Type::scalar("ulong") })
+                Some(Operand::value(first, last, Type::scalar("ulong")))
             }
             "(" => self.parenthesis(),
             _ => self.postfix(),

@@ -1,5 +1,6 @@
 //! Casts, literals, names, calls and components.
 
+use super::super::positions;
 use super::super::types::Type;
 use super::super::wide;
 use super::{Change, MAX_STEPS, Operand, Reader, Signature, is_assignment, pointee};
@@ -9,7 +10,8 @@ impl Reader<'_, '_> {
     pub(super) fn parenthesis(&mut self) -> Option<Operand> {
         let open = self.at;
         let close = self.text.closing(open).filter(|&close| close < self.end)?;
-        let cast = self.type_at(open + 1).filter(|(_, next)| *next == close).map(|(ty, _)| ty);
+        let cast = self.type_at(open + 1).filter(|(_, next)| *next == close);
+        let cast = cast.map(|(ty, _)| ty.unqualified().clone());
         let follows = self.text.at(close + 1);
         let has_list = close + 1 < self.end && matches!(follows, "(" | "{");
         let ty = match cast {
@@ -25,8 +27,7 @@ impl Reader<'_, '_> {
             }
             self.replace(close + 1, "nullptr");
             self.go_behind(Some(close + 1));
-            let ty = Type::Pointer(Box::new(Type::Unknown));
-            return Some(Operand { first: open, last: close + 1, ty });
+            return Some(Operand::value(open, close + 1, Type::pointer(Type::Unknown)));
         }
         if has_list && ty.is_vector() {
             let literal = self.literal(open, close, ty)?;
@@ -37,11 +38,11 @@ impl Reader<'_, '_> {
             self.go_behind(Some(close));
             let end = self.text.closing(self.at).filter(|&end| end < self.end)?;
             self.initialiser(&ty);
-            return self.postfixes(Operand { first: open, last: end, ty });
+            return self.postfixes(Operand::value(open, end, ty));
         }
         self.go_behind(Some(close));
         let operand = self.unary()?;
-        Some(Operand { first: open, last: operand.last, ty })
+        Some(Operand::value(open, operand.last, ty))
     }
 
     /// `(void*)0`
@@ -113,7 +114,7 @@ impl Reader<'_, '_> {
             }
         }
         self.go_behind(Some(end));
-        Some(Operand { first: open, last: end, ty })
+        Some(Operand::value(open, end, ty))
     }
 
     pub(super) fn postfix(&mut self) -> Option<Operand> {
@@ -124,21 +125,20 @@ impl Reader<'_, '_> {
                 self.advance();
                 let outer = std::mem::replace(&mut self.end, close);
                 // `({ … })` has the value of its last expression.
-                let ty = match self.next_is("{") {
-                    true => self.statements(),
-                    false => self.expression().map_or(Type::Unknown, |inner| inner.ty),
+                let inner = match self.next_is("{") {
+                    true => Operand::value(first, close, self.statements()),
+                    false => self.expression().unwrap_or(Operand::value(first, close, Type::Unknown)),
                 };
                 self.end = outer;
                 self.go_behind(Some(close));
-                Operand { first, last: close, ty }
+                Operand { first, last: close, ..inner }
             }
             _ if self.text.is_word(first) => self.name(first)?,
             "" => return None,
             word if self.text.is_number(first) || word.starts_with(['"', '\'']) => {
-                let is_float = word.contains('.') || (word.ends_with('f') && !word.starts_with("0x"));
+                let ty = Type::scalar(type_of_number(word));
                 self.advance();
-                let ty = Type::scalar(if is_float { "float" } else { "int" });
-                Operand { first, last: first, ty }
+                Operand::value(first, first, ty)
             }
             _ => return None,
         };
@@ -153,8 +153,7 @@ impl Reader<'_, '_> {
         }
         self.advance();
         if !self.next_is("(") || self.is_variable(&name) {
-            let ty = self.lookup(&name);
-            return Some(Operand { first, last: first, ty });
+            return Some(Operand::object(first, first, &self.lookup(&name)));
         }
         let close = self.text.closing(self.at).filter(|&close| close < self.end)?;
         let outer = std::mem::replace(&mut self.end, close);
@@ -164,7 +163,7 @@ impl Reader<'_, '_> {
             let start = self.at;
             if let Some((ty, next)) = self.type_at(start)
                 && (next == self.end || self.text.at(next) == ",")
-                && ty.is_vector()
+                && ty.unqualified().is_vector()
                 && self.has_parameters(&name)
             {
                 self.found.varied.insert(name.clone());
@@ -187,10 +186,28 @@ impl Reader<'_, '_> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
         let ty = self.call(&name, &types, first, close);
         self.note_wide(&ty);
-        if let Some(Signature { params, .. }) = self.functions.get(&name).cloned() {
-            params.iter().zip(&args).for_each(|(param, arg)| self.convert_pointer(param, arg));
+        match self.functions.get(&name).cloned() {
+            Some(Signature { params, .. }) => {
+                params.iter().zip(&args).for_each(|(param, arg)| self.convert_pointer(param, arg));
+            }
+            None if OF_ONE_TYPE.contains(&&*name) && !self.macros.contains_key(&name) => {
+                self.convert_numbers(&args);
+            }
+            None => {}
         }
-        Some(Operand { first, last: close, ty })
+        Some(Operand::value(first, close, ty.unqualified().clone()))
+    }
+
+    /// Converts integers of several types to their common type, since the overloads for each type would be
+    /// ambiguous. A macro may be used with other types, so that its body remains.
+    fn convert_numbers(&mut self, args: &[Operand]) {
+        let types: Option<Vec<&str>> = args.iter().map(|arg| integer_name(&arg.ty)).collect();
+        let Some(types) = types.filter(|_| self.frames.is_empty()) else { return };
+        let Some(common) = types.iter().copied().reduce(common_integer) else { return };
+        for (arg, _) in args.iter().zip(&types).filter(|(_, ty)| **ty != common) {
+            self.before(arg.first, &format!("{common}("));
+            self.after(arg.last, ")");
+        }
     }
 
     fn postfixes(&mut self, mut operand: Operand) -> Option<Operand> {
@@ -203,7 +220,10 @@ impl Reader<'_, '_> {
                     let _ = self.expression();
                     self.end = outer;
                     self.go_behind(Some(close));
-                    operand = Operand { first: operand.first, last: close, ty: pointee(operand.ty) };
+                    let element = pointee(&operand.ty);
+                    // An element of an array in a constant structure is constant.
+                    let is_const = element.is_const() || operand.is_const;
+                    operand = Operand { is_const, ..Operand::object(operand.first, close, &element) };
                 }
                 "++" | "--" => {
                     operand.last = self.at;
@@ -227,8 +247,9 @@ impl Reader<'_, '_> {
     fn member(&mut self, base: Operand, dot: usize) -> Operand {
         let name = self.text.at(dot + 1);
         let is_arrow = self.text.at(dot) == "->";
-        let object = if is_arrow { pointee(base.ty.clone()) } else { base.ty.clone() };
-        let ty = match &object {
+        let object = if is_arrow { pointee(&base.ty) } else { base.ty.clone() };
+        let is_const = object.is_const() || (!is_arrow && base.is_const);
+        let ty = match object.unqualified() {
             Type::Record(record) => {
                 self.names.records[*record].members.get(name).cloned().unwrap_or(Type::Unknown)
             }
@@ -243,7 +264,8 @@ impl Reader<'_, '_> {
                 Type::Unknown
             }
         };
-        Operand { first: base.first, last: dot + 1, ty }
+        let member = Operand::object(base.first, dot + 1, &ty);
+        Operand { is_const: is_const || member.is_const, ..member }
     }
 
     /// Components of a vector.
@@ -312,9 +334,9 @@ impl Reader<'_, '_> {
                 .map_or(Type::scalar("float"), |width| Type::Vector("float".to_owned(), width));
         }
         if let Some(width) = name.strip_prefix("vload").and_then(|width| width.parse().ok()) {
-            let element = args.get(1).cloned().map_or(Type::Unknown, pointee);
-            return match element {
-                Type::Scalar(scalar) => Type::Vector(scalar, width),
+            let element = args.get(1).map_or(Type::Unknown, pointee);
+            return match element.unqualified() {
+                Type::Scalar(scalar) => Type::Vector(scalar.clone(), width),
                 _ => Type::AnyVector,
             };
         }
@@ -373,9 +395,50 @@ impl Reader<'_, '_> {
             "read_imageui" => Type::Vector("uint".to_owned(), 4),
             "get_image_dim" => Type::Vector("int".to_owned(), 2),
             "upsample" => upsampled(&general),
+            _ if positions::is_size(name) => Type::scalar("ulong"),
             _ if name.starts_with("get_") || name.starts_with("atom") => Type::scalar("int"),
             _ => general,
         }
+    }
+}
+
+/// Functions whose arguments have one type.
+const OF_ONE_TYPE: &[&str] = &[
+    "min", "max", "clamp", "add_sat", "sub_sat", "hadd", "rhadd", "mul_hi", "mad_hi", "mad_sat", "abs_diff",
+    "mul24", "mad24",
+];
+
+fn integer_name(ty: &Type) -> Option<&str> {
+    match ty {
+        Type::Scalar(name) => INTEGERS.iter().copied().find(|integer| integer == name),
+        _ => None,
+    }
+}
+
+/// By rank: the unsigned type of each size follows the signed one.
+const INTEGERS: &[&str] = &["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"];
+
+/// The common type of the usual arithmetic conversions [C99 6.3.1.8], or the type that both are.
+fn common_integer<'a>(left: &'a str, right: &'a str) -> &'a str {
+    let rank = |name: &str| INTEGERS.iter().position(|integer| *integer == name);
+    match () {
+        () if left == right => left,
+        () => [left, right, "int"].into_iter().max_by_key(|name| rank(name)).unwrap_or("int"),
+    }
+}
+
+fn type_of_number(word: &str) -> &'static str {
+    let is_hex = word.starts_with("0x") || word.starts_with("0X");
+    let suffix = word
+        .trim_start_matches(|c: char| c.is_ascii_hexdigit() || matches!(c, 'x' | 'X'))
+        .to_ascii_lowercase();
+    let is_decimal_float = !is_hex && word.contains(['.', 'e', 'E', 'f', 'F']);
+    match &*suffix {
+        _ if is_decimal_float || (is_hex && word.contains(['.', 'p', 'P'])) => "float",
+        "u" => "uint",
+        "l" | "ll" => "long",
+        "ul" | "ull" | "lu" | "llu" => "ulong",
+        _ => "int",
     }
 }
 

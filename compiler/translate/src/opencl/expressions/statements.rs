@@ -88,7 +88,7 @@ impl Reader<'_, '_> {
         self.at = next.saturating_sub(1);
         self.advance();
         let mut ty = ty;
-        let base = match &ty {
+        let base = match ty.unqualified() {
             Type::Pointer(_) => self.without_stars(first),
             _ => None,
         };
@@ -104,7 +104,7 @@ impl Reader<'_, '_> {
                 self.advance();
                 let _ = self.expression();
                 self.go_behind(close);
-                declared = Type::Pointer(Box::new(declared));
+                declared = Type::pointer(declared);
             }
             while self.next_is("__attribute__") {
                 let close = self.text.closing(self.at + 1);
@@ -131,8 +131,10 @@ impl Reader<'_, '_> {
                 ty = base.clone();
             }
             while self.next_is("*") || is_qualifier(self.word()) {
-                if self.next_is("*") {
-                    ty = Type::Pointer(Box::new(ty));
+                match self.word() {
+                    "*" => ty = Type::pointer(ty),
+                    "const" => ty = Type::constant(ty),
+                    _ => {}
                 }
                 self.advance();
             }
@@ -149,8 +151,8 @@ impl Reader<'_, '_> {
         }
         // Stars that stand in the type's own definition belong to it.
         while self.text.at(token) == "*" {
-            let Type::Pointer(to) = ty else { break };
-            ty = *to;
+            let Type::Pointer(to) = ty.unqualified() else { break };
+            ty = (**to).clone();
             token += 1;
         }
         Some(ty)
@@ -174,7 +176,7 @@ impl Reader<'_, '_> {
             let (mut ty, next) = self.type_at(first).unwrap_or((Type::Unknown, first));
             let mut bound = next + 1;
             while bound < last && self.text.at(bound) == "[" {
-                ty = Type::Pointer(Box::new(ty));
+                ty = Type::pointer(ty);
                 bound = self.text.closing(bound).map_or(last, |close| close + 1);
             }
             params.push(ty.clone());
@@ -203,6 +205,7 @@ impl Reader<'_, '_> {
 
     /// The initialiser of a variable, of a member or of an element, of which the type is given.
     pub(super) fn initialiser(&mut self, ty: &Type) {
+        let ty = ty.unqualified();
         if !self.next_is("{") {
             if let Some(value) = self.assignment() {
                 self.convert_pointer(ty, &value);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::types::{Record, Type, is_qualifier};
+use super::super::types::{Record, Type, enumeration, is_qualifier, stars};
 use super::{Macro, Reader};
 
 /// The most macros that a name of a type stands for, one after the other.
@@ -24,18 +24,19 @@ impl Reader<'_, '_> {
         if token >= self.end || self.is_variable(self.text.at(token)) {
             return None;
         }
+        let is_const = (first..token).any(|word| self.text.at(word) == "const");
         if matches!(self.text.at(token), "struct" | "union") {
-            return self.record_at(token);
+            return self.record_at(token, is_const);
         }
         if self.text.at(token) == "enum"
             && let Some(open) = [token + 1, token + 2].into_iter().find(|&open| self.text.at(open) == "{")
         {
-            return Some((Type::scalar("int"), self.text.closing(open)? + 1));
+            return Some((enumeration(self.text, token + 1), self.text.closing(open)? + 1));
         }
         if let Some(ty) = self.names.named(self.spelled(token)) {
             self.names.types.entry(self.text.at(token).to_owned()).or_insert(ty);
         }
-        self.names.type_at(self.text, token).filter(|(_, next)| *next <= self.end)
+        self.names.type_at(self.text, token, is_const).filter(|(_, next)| *next <= self.end)
     }
 
     /// The word that a name stands for, by macros without parameters.
@@ -53,8 +54,8 @@ impl Reader<'_, '_> {
         word
     }
 
-    /// A structure or union, with its members if they stand there.
-    fn record_at(&mut self, token: usize) -> Option<(Type, usize)> {
+    /// A structure or union, with its members if they stand there; `is_const` if `const` precedes it.
+    fn record_at(&mut self, token: usize, is_const: bool) -> Option<(Type, usize)> {
         let mut next = token + 1;
         while self.text.at(next) == "__attribute__" {
             next = self.text.closing(next + 1)? + 1;
@@ -88,6 +89,7 @@ impl Reader<'_, '_> {
             self.names.records[record] = Record { members, order };
             next = close + 1;
         }
-        Some(self.names.stars(self.text, next, Type::Record(record)))
+        let ty = Type::Record(record);
+        Some(stars(self.text, next, if is_const { Type::constant(ty) } else { ty }))
     }
 }
