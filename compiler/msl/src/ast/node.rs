@@ -52,7 +52,7 @@ impl NodeIds {
         Self { part, next: 0 }
     }
 
-    /// The id of one more node.
+    /// The id of a new node.
     pub fn fresh(&mut self) -> NodeId {
         let index = self.next;
         // Spans have 32 bits, and the parser's fuel limits repeated parsing to a small multiple of that.
