@@ -28,12 +28,9 @@ impl Part {
     const FIRST_BODY: u32 = 1 << 16;
 }
 
-/// The identity of a syntax node.
+/// The identity of a syntax node: the part above, the number in it below.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct NodeId {
-    part: Part,
-    index: u32,
-}
+pub struct NodeId(u64);
 
 /// Without the number: a body has the same text form whether it is parsed at once or on first use.
 impl fmt::Debug for NodeId {
@@ -55,11 +52,11 @@ impl NodeIds {
         Self { part, next: 0 }
     }
 
-    /// The id of one more node.
+    /// The id of a new node.
     pub fn fresh(&mut self) -> NodeId {
         let index = self.next;
         // Spans have 32 bits, and the parser's fuel limits repeated parsing to a small multiple of that.
         self.next = index.checked_add(1).expect("a part has fewer than 2^32 nodes");
-        NodeId { part: self.part, index }
+        NodeId(u64::from(self.part.0) << 32 | u64::from(index))
     }
 }

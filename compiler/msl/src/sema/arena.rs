@@ -22,7 +22,7 @@ enum Kept {
 
 impl Arena {
     /// Keeps a function for as long as the arena lives.
-    pub(super) fn keep(
+    fn keep(
         &self,
         function: Function,
         template: Option<TemplateParams>,
@@ -34,7 +34,7 @@ impl Arena {
     }
 
     /// Keeps the clauses of a list for as long as the arena lives.
-    pub(super) fn keep_clauses(&self, clauses: Vec<InitClause>) -> &[InitClause] {
+    fn keep_clauses(&self, clauses: Vec<InitClause>) -> &[InitClause] {
         match self.push(Kept::Clauses(clauses)) {
             Kept::Clauses(clauses) => clauses,
             Kept::Function(..) => unreachable!("clauses were kept"),

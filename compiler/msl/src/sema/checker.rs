@@ -2,7 +2,7 @@
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
-//! may run at once. What changes the state for a while (`nested`) takes a closure and restores it.
+//! may run at once. A temporary change of the state (`nested`) takes a closure and restores the state.
 
 mod nested;
 
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.report(diagnostic);
     }
 
-    /// What makes typed values from operands of the current function.
+    /// Creates typed values from operands of the current function.
     pub(super) fn values(&mut self) -> Values<'_> {
         let Self { types, data, function, local_constants, .. } = self;
         Values { types, data, function, local_constants }

@@ -44,7 +44,7 @@ fn callees(block: &Block, out: &mut Vec<FuncId>) {
     });
 }
 
-/// The data of a program that a check finds, apart from its functions.
+/// The data of a program except its functions.
 #[derive(Debug, Default)]
 pub(super) struct ProgramData {
     globals: Vec<Global>,
@@ -74,7 +74,7 @@ impl ProgramData {
         }
     }
 
-    /// A constant table without a name; equal ones are one.
+    /// A constant table without a name; equal tables are shared.
     pub(super) fn table(&mut self, ty: Ty, bytes: Vec<u8>, span: Span) -> GlobalId {
         let key = (ty, bytes);
         if let Some(&known) = self.tables.get(&key) {

@@ -100,7 +100,7 @@ impl Diagnostics {
 
     // --- the trace
 
-    /// Replaces the trace, and returns the one before, which the caller restores.
+    /// Replaces the trace; returns the previous trace, which the caller restores.
     pub(super) fn replace_trace(&mut self, trace: Option<Rc<Trace>>) -> Option<Rc<Trace>> {
         std::mem::replace(&mut self.trace, trace)
     }
@@ -109,7 +109,7 @@ impl Diagnostics {
         self.trace.clone()
     }
 
-    /// The current trace with one more entry.
+    /// The current trace with an additional entry.
     pub(super) fn trace_with(&self, text: String, span: Span) -> Option<Rc<Trace>> {
         let outer = self.trace.clone();
         let (depth, entries) = outer.as_ref().map_or((0, 0), |trace| (trace.depth, trace.entries));

@@ -14,7 +14,7 @@ pub(super) enum Returns {
     Auto(Option<QualTy>),
 }
 
-/// What `auto` in a result type is written with.
+/// The spelling of `auto` in a result type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AutoReturn {
     /// `auto`, `auto*`
@@ -88,7 +88,7 @@ pub(super) struct LocalConstants {
 }
 
 impl LocalConstants {
-    /// The serial number of one more function. Code outside of functions has 0.
+    /// The serial number of a new function. Code outside of functions has 0.
     pub(super) fn new_function(&mut self) -> u32 {
         self.functions += 1;
         self.functions

@@ -22,7 +22,7 @@ const MAX_DEPTH: u32 = 6_000;
 /// levels it is taken to fit.
 const MAX_TRIED_LISTS: u32 = 6;
 
-/// What one check has used so far.
+/// The counts of one check.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     instantiations: usize,
@@ -36,7 +36,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Counts one more element of an expanded pack; ends the check at the limit.
+    /// Counts an element of an expanded pack; ends the check at the limit.
     pub(super) fn count_pack_element(&mut self, diagnostics: &mut Diagnostics) {
         self.pack_elements += 1;
         if self.pack_elements > MAX_PACK_ELEMENTS {
@@ -45,7 +45,7 @@ impl Limits {
         }
     }
 
-    /// Enters one more level of nesting; false at the limit, which ends the check. The caller leaves it.
+    /// Enters a level of nesting; false at the limit, which ends the check. The caller leaves it.
     pub(super) fn enter(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
         let entered = self.try_enter();
         if !entered {
@@ -71,7 +71,7 @@ impl Limits {
         self.depth -= 1;
     }
 
-    /// Counts one more instantiation; false at the limit, which ends the check.
+    /// Counts an instantiation; false at the limit, which ends the check.
     pub(super) fn count_instantiation(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
         if diagnostics.gave_up() {
             return false;
@@ -85,7 +85,7 @@ impl Limits {
         true
     }
 
-    /// Counts one more instantiation that is checked immediately, nested in the current trace; false at a
+    /// Counts an instantiation that is checked immediately, nested in the current trace; false at a
     /// limit, which ends the check.
     pub(super) fn count_nested_instantiation(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
         if diagnostics.gave_up() {

@@ -101,7 +101,8 @@ impl<'a> Checker<'a> {
             return true;
         };
         let mut within = None;
-        for segment in &written.segments {
+        let last = written.segments.len() - 1;
+        for (n, segment) in written.segments.iter().enumerate() {
             let found = match within {
                 Some(ns) => self.lookup_in_namespace(ns, segment.name),
                 None => self.in_scope(around, |s| s.lookup(segment.name)),
@@ -109,11 +110,7 @@ impl<'a> Checker<'a> {
             match found {
                 Some(Found::Namespace(ns)) => within = Some(ns),
                 // A class around it: its members are not looked into here.
-                Some(Found::ClassTemplate(_))
-                    if !std::ptr::eq(segment, &written.segments[written.segments.len() - 1]) =>
-                {
-                    return true;
-                }
+                Some(Found::ClassTemplate(_)) if n < last => return true,
                 Some(Found::ClassTemplate(template)) => return template.primary.id == known,
                 _ => return true,
             }

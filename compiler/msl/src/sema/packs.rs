@@ -25,7 +25,7 @@ impl Scopes<'_> {
         names.iter().find_map(|&name| self.pack_length(name))
     }
 
-    /// The number of values that a clause of a list stands for.
+    /// The number of values in a clause of a list.
     fn clause_length(&self, clause: &InitClause) -> usize {
         match &clause.value.kind {
             ExprKind::PackExpansion(inner) => self.pack_length_of_expr(inner).unwrap_or(0),

@@ -20,7 +20,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ScopeId(u32);
 
-/// What a scope contains.
+/// The declarations of a scope.
 #[derive(Debug)]
 pub(super) enum ScopeKind {
     Namespace(NsId),
@@ -30,7 +30,7 @@ pub(super) enum ScopeKind {
     Block(FxHashMap<Name, LocalDecl>),
 }
 
-/// A scope and the one around it.
+/// A scope and its parent.
 #[derive(Debug)]
 struct Scope {
     parent: Option<ScopeId>,
@@ -113,7 +113,7 @@ impl<'a> Scopes<'a> {
         self.current
     }
 
-    /// Makes another scope the current one; returns the one before, which the caller restores.
+    /// Makes another scope the current one; returns the previous scope, which the caller restores.
     pub(super) fn enter(&mut self, scope: ScopeId) -> ScopeId {
         std::mem::replace(&mut self.current, scope)
     }
@@ -326,7 +326,7 @@ impl<'a> Scopes<'a> {
         }))
     }
 
-    /// The namespaces that are searched one after the other, and the declarations that appear in each.
+    /// The namespaces in search order, and the declarations that are visible in each.
     pub(super) fn visible_decls(&self, reach: Reach, name: Name) -> Vec<(NsId, Vec<(Decl, NsId)>)> {
         match reach {
             Reach::Direct(ns) => vec![(ns, self.table.direct_decls(ns, name))],

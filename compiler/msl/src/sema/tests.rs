@@ -1,8 +1,9 @@
-//! Tests of semantic analysis: programs that must check, programs that must be refused, and what the
-//! typed program of a kernel looks like.
+//! Tests of semantic analysis: programs that must check, programs that must be refused, the typed program of
+//! a kernel, and the objects of a check.
 
 mod accept;
 mod kernels;
+mod objects;
 mod reject;
 
 use super::{Prelude, Unit};

@@ -73,7 +73,7 @@ impl Values<'_> {
     }
 
     /// The constant that a place is known to hold, for scalars and vectors.
-    pub(in crate::sema) fn known_value(&self, expr: &Expr) -> Option<ConstValue> {
+    fn known_value(&self, expr: &Expr) -> Option<ConstValue> {
         match expr.kind {
             ExprKind::Local(local) => self
                 .local_constants

@@ -37,7 +37,7 @@ pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 /// The deepest nesting of expressions, those of all calls together.
 const MAX_DEPTH: u32 = 20_000;
 
-/// What evaluation reads of the check around it.
+/// The state of the check that an evaluation reads.
 #[derive(Clone, Copy)]
 pub(super) struct Facts<'c, 'a> {
     pub(super) functions: &'c Functions<'a>,

@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
         let mut types = types.iter();
         // Qualifiers of a parameter itself are those of the definition.
         let is_first = match self.functions.inst(id).origin {
-            Origin::Decl(decl) => std::ptr::eq(self.functions.decl(decl).ast, ast),
+            Origin::Decl(decl) => self.functions.decl(decl).ast.id == ast.id,
             _ => true,
         };
         for param in &ast.params {

@@ -130,7 +130,7 @@ impl<'a> Records<'a> {
         )
     }
 
-    /// Extends the path to the base; `seen` are the classes that do not lead there.
+    /// Extends the path to the base; `seen` are the classes without a path to it.
     pub(super) fn find_base(
         &self,
         derived: RecordId,

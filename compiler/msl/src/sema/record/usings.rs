@@ -1,8 +1,8 @@
-//! Using-declarations of classes: which are being resolved, and the functions they stand for.
+//! Using-declarations of classes: which are being resolved, and the functions they name.
 //!
-//! Invariant: resolving ends, although a declaration may lead to itself (`using f::f;`), and takes time
-//! in proportion to the declarations, although classes with two bases that use the same name have
-//! exponentially many paths to it.
+//! Invariant: resolving ends even if a declaration names itself (`using f::f;`), and takes time in proportion
+//! to the number of declarations even where classes with two bases that use the same name have exponentially
+//! many paths to it.
 
 use crate::ast::NodeId;
 use crate::hir::RecordId;
@@ -15,14 +15,14 @@ use std::rc::Rc;
 pub(super) struct Usings {
     /// The declarations that are being resolved.
     stack: Vec<NodeId>,
-    /// The number of declarations that were found to lead to themselves.
+    /// The number of declarations that name themselves.
     cycles: u64,
-    /// Functions that declarations of complete classes stand for, by class and declaration.
+    /// The functions that declarations of complete classes name, by class and declaration.
     functions: FxHashMap<(RecordId, NodeId), Rc<[FnDeclId]>>,
 }
 
 impl Usings {
-    /// Whether a declaration leads to itself.
+    /// Whether a declaration names itself.
     pub(super) fn is_cycle(&mut self, using: NodeId) -> bool {
         let is_cycle = self.stack.contains(&using);
         self.cycles += u64::from(is_cycle);

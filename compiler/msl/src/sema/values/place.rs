@@ -24,7 +24,7 @@ impl Values<'_> {
     }
 
     /// The place that a side of a conditional loads, which may be a conditional in turn.
-    pub(in crate::sema) fn loaded_place(&mut self, side: Expr) -> Option<Expr> {
+    fn loaded_place(&mut self, side: Expr) -> Option<Expr> {
         match side.kind {
             ExprKind::Load(place) => Some(*place),
             ExprKind::Conditional(..) => Some(self.conditional_place(side)).filter(|place| place.is_place),
