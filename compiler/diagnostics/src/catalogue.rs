@@ -113,6 +113,7 @@ const TRANSLATION: &[Entry] = &[
         Proof::RustTest("compiler/translate/src/cuda/tests.rs"),
     ),
     other("untranslatable", "OpenCL C or CUDA C++ that Metal has nothing for", TRANSLATED),
+    other("work-dim", "warning: the number of dimensions is computed from the size of the grid", TRANSLATED),
 ];
 
 const PARSER: &[Entry] = &[

@@ -232,6 +232,15 @@ fn what_metal_does_not_have_is_refused() {
 }
 
 #[test]
+fn dimensions_are_counted_with_a_warning() {
+    let source = "kernel void f(global uint* x) { x[0] = get_work_dim(); }";
+    let translation = translated("x.cl", source, &Options::default());
+    assert!(translation.text.contains("threads_per_grid.z > 1 ? 3u"), "{}", translation.text);
+    let ids: Vec<&str> = translation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect();
+    assert_eq!(ids, ["work-dim"]);
+}
+
+#[test]
 fn images_are_textures_of_the_texels_that_are_read() {
     let source = "constant sampler_t s = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n\
                   int4 g(read_only image2d_t x) { return read_imagei(x, s, (int2)(1, 2)); }\n\
