@@ -9,6 +9,8 @@ pub enum Severity {
     Error,
     /// Suspicious, but compiled.
     Warning,
+    /// How something was compiled; shown on request only.
+    Remark,
 }
 
 /// A further place that explains the primary one.
@@ -32,10 +34,10 @@ pub struct Note {
 /// One message to the user.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// Error or warning.
+    /// Error, warning or remark.
     pub severity: Severity,
-    /// A stable id of words joined by hyphens, such as `unknown-name`; each has a row in
-    /// [`crate::CATALOGUE`].
+    /// A stable id of words joined by hyphens, such as `unknown-name`; those of errors and
+    /// warnings have a row in [`crate::CATALOGUE`].
     pub id: &'static str,
     /// The message, lower case, without a full stop.
     pub message: String,

@@ -124,6 +124,16 @@ impl SourceFile {
         LineCol { line, column }
     }
 
+    /// The character at a 1-based line and column, or the word that begins there; `None` past the end.
+    pub fn span_at(&self, id: FileId, line: u32, column: u32) -> Option<Span> {
+        let start = self.line_start(line);
+        let skipped = self.line(line).char_indices().nth(column.checked_sub(1)? as usize)?;
+        let rest = &self.line(line)[skipped.0..];
+        let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let lo = start + skipped.0 as u32;
+        Some(Span::new(id, lo, lo + word.max(skipped.1.len_utf8()) as u32))
+    }
+
     /// The byte offset at which a 1-based line begins; the end of the text past the last line.
     pub fn line_start(&self, line: u32) -> u32 {
         let start = self.line_starts.get(line.saturating_sub(1) as usize);

@@ -62,7 +62,7 @@ pub use anymetal_msl::hir::{ArgumentLayout, ArgumentMember, ArgumentMemberKind};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_opt::pass_options::check_optional;
-pub use anymetal_opt::{Level, PassOptions};
+pub use anymetal_opt::{Level, PassOptions, RemarkId, RemarkKind, RemarkValue};
 pub use anymetal_sanitizer as sanitizer;
 pub use anymetal_types as types;
 pub use budget::Budget;
@@ -75,7 +75,9 @@ pub use fusion::{FusedArgument, Fusion, FusionPart};
 pub use isolated::interpreter::decode_interpreter;
 pub use isolated::worker::serve as serve_worker;
 pub use key::COMPILER_IDENTITY;
-pub use library::{Emit, FunctionNumber, Library, LinkedFunction, PrintAfter, Specialisation, Target};
+pub use library::{
+    Emit, FunctionNumber, KernelRemark, Library, LinkedFunction, PrintAfter, Specialisation, Target,
+};
 pub use machine_code::cpu_features;
 pub use note::Note;
 pub use prepared::StageCounts;

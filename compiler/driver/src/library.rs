@@ -9,11 +9,13 @@ mod describe;
 mod linking;
 mod one_kernel;
 mod printing;
+mod remarks;
 mod request;
 mod state;
 
 pub use linking::{FunctionNumber, LinkedFunction};
 pub use printing::{Emit, PrintAfter};
+pub use remarks::KernelRemark;
 pub use request::{Specialisation, Target};
 pub(crate) use state::LibraryState;
 

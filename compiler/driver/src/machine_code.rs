@@ -59,6 +59,7 @@ fn cpu_options(
         features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
         comments: false,
+        remarks: false,
         baseline: level == Level::O0,
         max_text_bytes: usize::MAX,
         passes: specialisation.passes.clone(),
@@ -79,9 +80,18 @@ pub(crate) fn lower(
 /// LLVM text and the effort that it was generated with.
 pub(crate) struct Generated {
     pub(crate) code: CpuCode,
-    effort: Effort,
+    pub(crate) effort: Effort,
     level: Level,
-    executed_group: Option<[u32; 3]>,
+    /// The threadgroup size that the code is made for if it is not that of the launches.
+    pub(crate) executed_group: Option<[u32; 3]>,
+}
+
+/// What is wanted besides code.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// The IR's value numbers in the text, as comments.
+    pub(crate) comments: bool,
+    pub(crate) remarks: bool,
 }
 
 /// LLVM text for the prepared module's kernel, generated with the greatest effort within the budget.
@@ -89,14 +99,14 @@ pub(crate) fn generate(
     module: &Module,
     kernel: &Kernel,
     specialisation: &Specialisation,
-    comments: bool,
+    Wanted { comments, remarks }: Wanted,
     shared: &CompilerState,
 ) -> Result<Generated, CompileError> {
     let budget = &shared.budget;
     check_size_for_machine_code(budget, module, &kernel.name)?;
     shared.counts.add_generated();
     let (options, executed_group) = cpu_options(module, kernel, specialisation)?;
-    let full = CpuOptions { comments, max_text_bytes: budget.text_bytes, ..options };
+    let full = CpuOptions { comments, remarks, max_text_bytes: budget.text_bytes, ..options };
     let within_budget = || {
         match cpu::generate(module, &kernel.name, &full) {
             Ok(code) if budget.optimises(&code) => return Ok((code, Effort::Full)),
@@ -215,7 +225,7 @@ pub(crate) fn compile(
     specialisation: &Specialisation,
     shared: &CompilerState,
 ) -> Result<Artifact, CompileError> {
-    let generated = generate(module, kernel, specialisation, false, shared)?;
+    let generated = generate(module, kernel, specialisation, Wanted::default(), shared)?;
     let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &generated))?;
     let Generated { code, effort, executed_group, .. } = generated;
     complete(&mut info, &code, specialisation);

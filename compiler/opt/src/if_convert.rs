@@ -25,6 +25,17 @@ pub fn if_convert(function: &mut Function) -> bool {
     changed
 }
 
+/// Why a branch is not converted, in a few words.
+pub fn refusal(function: &Function, then: Block, otherwise: Block) -> &'static str {
+    let converter =
+        IfConverter { function: &mut function.clone(), variables: Variables::of(function), changed: false };
+    match [then, otherwise].map(|arm| converter.final_stores(arm)) {
+        [Some((_, a)), Some((_, b))] if a + b > MAX_SPECULATED => "its arms have too many operations",
+        [Some(_), Some(_)] => "its arms assign too many variables, or of different types",
+        _ => "an arm has effects or expensive operations",
+    }
+}
+
 struct IfConverter<'a> {
     function: &'a mut Function,
     /// The selects that replace the results of branches.

@@ -1,6 +1,6 @@
 //! Transformations. Each takes a verified module and leaves a verified one.
 //!
-//! [`pipeline`] says which run for which target and in which order, [`manager`] runs them, `docs/passes.md`
+//! [`pipeline`] says which run for which target and in which order, [`manager`] runs them, `docs/reference/passes.md`
 //! lists them. Each pass is a file or folder of its name.
 
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ pub mod pipeline;
 pub mod prefetch;
 pub mod reciprocal_root;
 pub mod reg2mem;
+pub mod remark;
 mod returns;
 mod rewrite_blocks;
 pub mod schedule_long_latency;
@@ -56,6 +57,7 @@ pub use link::{LinkError, link};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo, current_pass};
 pub use pass_options::{Level, PassOptions};
 pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
+pub use remark::{Remark, RemarkId, RemarkKind, RemarkValue};
 pub use selective_inline::{KeptCalls, inline_selectively};
 pub use specialise::{MissingConstant, SpecialiseError, specialise};
 

@@ -4,10 +4,11 @@
 //! instrumentation. The lists themselves are in [`super::pipeline`]. Invariant: in builds with debug
 //! assertions the verifier runs after every pass that changed something, and a broken rule names the pass.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use super::pass_options::{Level, PassOptions};
+use super::remark::Remark;
 use super::uniform_div_versioning::Divergence;
 use anymetal_analysis::Bounds;
 use anymetal_ir::{Function, Module, Value, VerifyError, print_module, verify_function};
@@ -59,6 +60,8 @@ pub struct PassContext<'a> {
     pub round: usize,
     /// The target, for passes that depend on it.
     pub target: &'a dyn TargetInfo,
+    /// Where remarks are collected; `None`: not requested.
+    pub remarks: Option<&'a RefCell<Vec<Remark>>>,
 }
 
 impl fmt::Debug for PassContext<'_> {
@@ -99,6 +102,13 @@ pub struct AnyTarget;
 impl TargetInfo for AnyTarget {}
 
 impl PassContext<'_> {
+    /// Adds remarks, if they are requested.
+    pub fn remark(&self, remarks: impl FnOnce() -> Vec<Remark>) {
+        if let Some(collected) = self.remarks {
+            collected.borrow_mut().extend(remarks());
+        }
+    }
+
     /// The target's upper bounds, as analyses take them.
     pub fn with_bounds<T>(&self, work: impl FnOnce(Bounds<'_>) -> T) -> T {
         work(&|function, value| self.target.upper_bound(function, value))
@@ -126,6 +136,7 @@ pub struct PassManager<'a> {
     /// Executions so far of passes that are not required.
     executions: u64,
     after: Option<AfterPass<'a>>,
+    remarks: Option<RefCell<Vec<Remark>>>,
 }
 
 impl fmt::Debug for PassManager<'_> {
@@ -145,6 +156,18 @@ impl<'a> PassManager<'a> {
         Self { after: Some(after), ..Self::new(options) }
     }
 
+    /// With remarks collected.
+    #[must_use]
+    pub fn with_remarks(mut self) -> Self {
+        self.remarks = Some(RefCell::default());
+        self
+    }
+
+    /// The remarks of the passes that ran.
+    pub fn take_remarks(&mut self) -> Vec<Remark> {
+        self.remarks.as_mut().map(|remarks| std::mem::take(remarks.get_mut())).unwrap_or_default()
+    }
+
     /// How many times a pass that is not required was to run.
     pub fn executions(&self) -> u64 {
         self.executions
@@ -162,8 +185,11 @@ impl<'a> PassManager<'a> {
         target: &dyn TargetInfo,
         function: &mut Function,
     ) -> bool {
-        let context = PassContext { module, round: 0, target };
-        self.run_steps(steps, &context, function)
+        let remarks = self.remarks.take();
+        let context = PassContext { module, round: 0, target, remarks: remarks.as_ref() };
+        let changed = self.run_steps(steps, &context, function);
+        self.remarks = remarks;
+        changed
     }
 
     fn run_steps(&mut self, steps: &[Step], context: &PassContext<'_>, function: &mut Function) -> bool {

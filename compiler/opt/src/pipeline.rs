@@ -3,12 +3,13 @@
 //! Owns one list for each target. [`PREPARE`] runs for every target: it takes a module as the front end made
 //! it to kernels without calls and function constants. [`CPU`] and then, for code of one threadgroup size,
 //! [`CPU_WHOLE_THREADGROUPS`] run for the CPU's code generator, [`NVIDIA`] and [`NVIDIA_WHOLE_THREADGROUPS`]
-//! likewise. `docs/passes.md` is made from [`ALL`] by
+//! likewise. `docs/reference/passes.md` is made from [`ALL`] by
 //! `cargo xtask gen`.
 
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::pass_options::Level;
+use super::unroll::UnrolledLoop;
 use super::{
     InlineError, KeptCalls, SpecialiseError, bool_copies, compact, dce, div_rem_pairs, early_cse,
     excess_precision, fold, hoist_common_code, hoist_divergent_barriers, if_convert, inline,
@@ -62,7 +63,11 @@ passes! {
         |function, _| dce::dce(function);
     UNROLL = "unroll", O1, "Unroll loops of a known trip count completely where that pays.",
         // An inner loop first, then the one around it; later what has become small.
-        |function, context| unroll::unroll(function, context.round >= 3);
+        |function, context| {
+            let unrolled = unroll::unroll(function, context.round >= 3);
+            context.remark(|| unrolled.iter().map(UnrolledLoop::remark).collect());
+            !unrolled.is_empty()
+        };
     REG2MEM = "reg2mem", O0, "Demote loop parameters and results of constructs to private variables.",
         |function, _| reg2mem::reg2mem(function);
     COMPACT = "compact", O0, "Drop unreachable instructions and number the rest in order.",

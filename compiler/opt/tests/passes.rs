@@ -70,7 +70,7 @@ fn run_pass(folder: &str, module: &mut Module, text: &str) -> Result<(), String>
     let pass = pipeline::ALL.iter().find(|pass| pass.name == name);
     let pass = pass.unwrap_or_else(|| panic!("tests/ir/{folder} is the folder of no pass"));
     on_each_function(module, |module, function| {
-        let context = PassContext { module, round: 0, target: &TestTarget };
+        let context = PassContext { module, round: 0, target: &TestTarget, remarks: None };
         (pass.run)(function, &context)
             | (WITH_DCE.contains(&pass.name) && (pipeline::DCE.run)(function, &context))
     });

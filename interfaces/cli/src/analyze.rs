@@ -8,7 +8,7 @@ use anymetal_driver::analyze::{
     AccessSite, Counts, DeviceFamily, FAMILIES, Factor, FactorKind, KernelAnalysis, Limit, Operation,
     Options, Pattern, SizeChoice, SizeRequest, SizeStep,
 };
-use anymetal_driver::{Library, Specialisation};
+use anymetal_driver::{KernelRemark, Library, Specialisation};
 use clap::Args;
 use serde_json::json;
 
@@ -86,22 +86,45 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<(), Failure> {
     }
     let one = |kernel: &String| library.analyze(kernel, &specialisation, &options);
     let analyses = kernels.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let for_remarks = Specialisation { group_size: options.group, ..specialisation.clone() };
+    let remarks: Vec<Vec<KernelRemark>> =
+        kernels.iter().map(|kernel| remarks_for_remarkses(&library, kernel, &for_remarks)).collect();
     let roof = match args.roofline {
         true => Some(Roof::of(args.device.as_deref())?),
         false => None,
     };
     if args.json {
-        let mut object = json!({ "kernels": analyses });
+        let on_kernel = |(kernel, remarks)| json!({ "kernel": kernel, "remarks": remarks });
+        let remarks: Vec<_> = kernels.iter().zip(&remarks).map(on_kernel).collect();
+        let mut object = json!({ "kernels": analyses, "cpu_accesses": remarks });
         if let Some(roof) = &roof {
             object["roofline"] = roof.json(&analyses);
         }
         return output::json(&object);
     }
-    analyses.iter().try_for_each(|analysis| {
-        let mut text = text(analysis);
+    analyses.iter().zip(&remarks).try_for_each(|(analysis, remarks)| {
+        let mut text = text(analysis, remarks);
         text.extend(roof.iter().map(|roof| roof.text(&analysis.intensity)));
         output::write(&text)
     })
+}
+
+/// How the kernel's accesses are compiled for this processor; none, and a note, if they cannot be.
+fn remarks_for_remarkses(
+    library: &Library,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Vec<KernelRemark> {
+    match library.remarks(kernel, specialisation) {
+        Ok(mut remarks) => {
+            remarks.retain(|remark| remark.pass == "memory");
+            remarks
+        }
+        Err(error) => {
+            eprintln!("note: there is no code of `{kernel}` for this processor: {error}");
+            Vec::new()
+        }
+    }
 }
 
 fn explain_sizes(
@@ -137,7 +160,7 @@ fn explain_sizes(
     })
 }
 
-fn text(analysis: &KernelAnalysis) -> String {
+fn text(analysis: &KernelAnalysis, remarks: &[KernelRemark]) -> String {
     let mut out = String::new();
     let [x, y, z] = analysis.group;
     let axes = ["", "one dimension", "two dimensions", "three dimensions"];
@@ -154,7 +177,7 @@ fn text(analysis: &KernelAnalysis) -> String {
     }
     if !analysis.accesses.is_empty() {
         let _ = writeln!(out, "  accesses of a SIMD-group:");
-        analysis.accesses.iter().for_each(|site| out.push_str(&access(site)));
+        analysis.accesses.iter().for_each(|site| out.push_str(&access(site, remarks)));
     }
     if !analysis.divergent_lines.is_empty() {
         let lines: Vec<String> = analysis.divergent_lines.iter().map(u32::to_string).collect();
@@ -220,7 +243,7 @@ fn counts(counts: &Counts) -> Vec<String> {
     all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-fn access(site: &AccessSite) -> String {
+fn access(site: &AccessSite, remarks: &[KernelRemark]) -> String {
     let what = match site.operation {
         Operation::Load => "load",
         Operation::Store => "store",
@@ -245,7 +268,11 @@ fn access(site: &AccessSite) -> String {
     };
     let name = site.variable.as_deref().unwrap_or("memory");
     let (line, column, bytes) = (site.line, site.column, site.bytes);
-    format!("    {line}:{column} {what} of {bytes} bytes of `{name}`, {pattern}{cost}\n")
+    let mut text = format!("    {line}:{column} {what} of {bytes} bytes of `{name}`, {pattern}{cost}\n");
+    for remark in remarks.iter().filter(|remark| (remark.line, remark.column) == (line, column)) {
+        let _ = writeln!(text, "      on this processor: {} ({})", remark.name, remark.details());
+    }
+    text
 }
 
 fn limit(limit: Limit) -> &'static str {

@@ -2,6 +2,7 @@
 
 mod all;
 mod reflect;
+mod remarks;
 mod stand_in;
 
 use anymetal::Family;
@@ -13,6 +14,7 @@ use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
 use crate::source_file::{Checking, SourceFile};
+use remarks::Kinds;
 use stand_in::StandIns;
 
 const EXAMPLES: &str = "\
@@ -57,6 +59,13 @@ pub(crate) struct CompileArgs {
     /// Print the intermediate representation after this pass, or after `all`, instead of compiling
     #[arg(long, value_name = "PASS|all", value_parser = PrintAfter::parse, conflicts_with = "emit")]
     print_after: Option<PrintAfter>,
+    /// Print how accesses, loops and branches are compiled for this processor, and why not better, instead of
+    /// compiling: all remarks, or those of one kind
+    #[arg(
+        long, value_enum, value_name = "KIND", num_args = 0..=1, require_equals = true,
+        default_missing_value = "all", conflicts_with_all = ["emit", "print_after"]
+    )]
+    remarks: Option<Kinds>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -96,13 +105,19 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     }
     let choice = device_choice::choose(args.device.as_deref(), args.family)?;
     let target = choice.target;
-    let makes_code = matches!(args.emit, None | Some(Stage::Asm)) && args.print_after.is_none();
+    let shows_text = args.print_after.is_some() || args.remarks.is_some();
+    let makes_code = matches!(args.emit, None | Some(Stage::Asm)) && !shows_text;
     let library = match args.source.library(makes_code.then_some(target), args.kernel.as_ref()) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,
     };
     let kernels = chosen_kernels(args, &library)?;
     let outcome = match args.emit {
+        None if let Some(kinds) = args.remarks => {
+            remarks::remarks(args, &library, &kernels, kinds, target, |kernel, given| {
+                choice.check_family(&library, kernel, given)
+            })
+        }
         None if let Some(passes) = &args.print_after => {
             texts(args, &library, &kernels, ';', |library, kernel, given| {
                 choice.check_family(library, kernel, given)?;
@@ -142,6 +157,9 @@ fn nvidia(device: Option<&str>) -> Result<Option<u32>, Failure> {
 /// Code or text for NVIDIA GPUs, for which none needs to be there.
 fn compile_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
     let target = Target::Nvidia { sm };
+    if args.remarks.is_some() {
+        return Err(remarks::not_for(target));
+    }
     let library = match args.source.library(Some(target), args.kernel.as_ref()) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,

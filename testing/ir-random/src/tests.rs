@@ -46,7 +46,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         for round in 0..4 {
             for pass in anymetal_opt::pipeline::ALL {
                 for function in &mut functions {
-                    let context = PassContext { module: &module, round, target: &AnyTarget };
+                    let context = PassContext { module: &module, round, target: &AnyTarget, remarks: None };
                     (pass.run)(function, &context);
                 }
                 let whole = Module { functions: functions.clone(), ..module.clone() };

@@ -2,7 +2,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{FuncId, Loc, Space};
-use anymetal_opt::PassOptions;
+use anymetal_opt::{PassOptions, Remark};
 
 /// Vector instructions of the processor that code is generated for. All false is valid and slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -39,6 +39,8 @@ pub struct CpuOptions {
     pub symbol: String,
     /// Write the IR's value numbers into the text, as comments.
     pub comments: bool,
+    /// Collect remarks. They are not part of the code.
+    pub remarks: bool,
     /// As little text as possible: one version of the code for all threadgroups, unless there are only whole
     /// ones of one size, and no copies of code for the case that all lanes are on.
     pub baseline: bool,
@@ -57,6 +59,7 @@ impl Default for CpuOptions {
             features: CpuFeatures::default(),
             symbol: "kernel".to_owned(),
             comments: false,
+            remarks: false,
             baseline: false,
             max_text_bytes: usize::MAX,
             passes: PassOptions::new(),
@@ -92,6 +95,8 @@ pub struct CpuCode {
     pub independent_simdgroups: bool,
     /// The accesses that can fault, by the number that the code gives to the fault function.
     pub fault_sites: Vec<FaultSite>,
+    /// How constructs were compiled, if requested.
+    pub remarks: Vec<Remark>,
 }
 
 impl CpuCode {

@@ -28,8 +28,13 @@ pub(crate) enum LoopPolls {
 impl LoopPolls {
     /// The bound that takes the place of polls.
     pub(crate) fn bound(self) -> Option<Bound> {
+        self.trips().map(Bound::Trips)
+    }
+
+    /// The number of iterations of a loop that does not poll.
+    pub(crate) fn trips(self) -> Option<u64> {
         match self {
-            LoopPolls::Never { trips } => Some(Bound::Trips(trips)),
+            LoopPolls::Never { trips } => Some(trips),
             LoopPolls::Every { .. } => None,
         }
     }

@@ -55,6 +55,7 @@ fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic
         severity: match diagnostic.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Remark => "remark",
         },
         id: diagnostic.id,
         message: &diagnostic.message,

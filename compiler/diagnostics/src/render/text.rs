@@ -31,6 +31,7 @@ fn groups<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> 
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Remark => Level::INFO.with_name("remark"),
     };
     let title = level.primary_title(printable(&diagnostic.message)).id(diagnostic.id);
     let mut groups = vec![Group::with_title(title).elements(excerpts(marks(map, diagnostic)))];

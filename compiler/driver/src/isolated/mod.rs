@@ -28,7 +28,9 @@ use crate::cache::manifest::Manifest;
 use crate::error::CompileError;
 use crate::includes::{FileIncludes, Probe};
 use crate::key::{COMPILER_IDENTITY, Key};
-use crate::library::{Emit, Library, LibraryState, MarkedFile, PrintAfter, Specialisation, Target};
+use crate::library::{
+    Emit, KernelRemark, Library, LibraryState, MarkedFile, PrintAfter, Specialisation, Target,
+};
 use crate::prepared::Prepared;
 use crate::source::Source;
 use wire::{
@@ -240,6 +242,19 @@ pub(crate) fn emit(
 ) -> Result<String, CompileError> {
     let (kernel, specialisation) = (kernel.to_owned(), specialisation.clone());
     ask_text(pool, library, Ask::Emit { kernel, specialisation, emit })
+}
+
+pub(crate) fn remarks(
+    pool: &Pool,
+    library: &Library,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<Vec<KernelRemark>, CompileError> {
+    let (kernel, specialisation) = (kernel.to_owned(), specialisation.clone());
+    match ask(pool, library, Ask::Remarks { kernel, specialisation })?.0 {
+        Answer::Remarks(remarks) => Ok(remarks),
+        _ => Err(unexpected()),
+    }
 }
 
 pub(crate) fn print_after(

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::module::Positions;
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
-use crate::library::{Emit, MarkedFile, PrintAfter, Specialisation, Target};
+use crate::library::{Emit, KernelRemark, MarkedFile, PrintAfter, Specialisation, Target};
 use crate::source::{Source, SourceOptions};
 
 /// What a frame is.
@@ -195,6 +195,8 @@ pub(super) enum Ask {
     Emit { kernel: String, specialisation: Specialisation, emit: Emit },
     /// [`Answer::Text`].
     PrintAfter { kernel: String, specialisation: Specialisation, target: Target, passes: PrintAfter },
+    /// [`Answer::Remarks`].
+    Remarks { kernel: String, specialisation: Specialisation },
     /// [`Answer::Family`].
     Family { kernel: String, specialisation: Specialisation, family: Family },
     /// [`Answer::Sources`].
@@ -255,6 +257,7 @@ pub(super) enum Answer {
         warnings: String,
     },
     Text(String),
+    Remarks(Vec<KernelRemark>),
     Kernel(Box<KernelInfo>),
     Layout(Option<WireLayout>),
     /// Encoded in the bytes.

@@ -258,6 +258,9 @@ fn of_library(library: &Library, ask: Ask, blob: &mut Vec<u8>) -> Result<Answer,
         Ask::PrintAfter { kernel, specialisation, target, passes } => {
             Answer::Text(library.print_after(&kernel, &specialisation, target, &passes)?)
         }
+        Ask::Remarks { kernel, specialisation } => {
+            Answer::Remarks(library.remarks(&kernel, &specialisation)?)
+        }
         Ask::Family { kernel, specialisation, family } => {
             match library.check_family(&kernel, &specialisation, family) {
                 Ok(()) => Answer::Family(None),

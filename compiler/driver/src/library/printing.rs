@@ -132,7 +132,8 @@ impl Library {
         let specialisation = &prepared.lowering(specialisation);
         let generate = |comments| {
             let found = kernel_of(module, kernel)?;
-            machine_code::generate(module, found, specialisation, comments, self.shared())
+            let wanted = machine_code::Wanted { comments, ..machine_code::Wanted::default() };
+            machine_code::generate(module, found, specialisation, wanted, self.shared())
         };
         big_stack::run("printing", || match emit {
             Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(module)),

@@ -46,7 +46,7 @@ pub(super) struct LoopMetrics {
     indexes_table: bool,
     multiplies: bool,
     reads_shared: bool,
-    has_barrier: bool,
+    pub(super) has_barrier: bool,
     /// A condition other than the exit test depends on the counter.
     branches_on_counter: bool,
     /// A select's condition is known when the counter is.

@@ -14,20 +14,44 @@ mod cost_model;
 mod stride;
 
 use super::copy::Cloner;
+use super::remark::{Remark, RemarkId};
 use anymetal_analysis::{ConstantTrips, constant_trips, walk_insts};
-use anymetal_ir::{Block, Function, Inst, Label, Op, Value, Values};
+use anymetal_ir::{Block, Function, Inst, Label, Loc, Op, Value, Values};
 
 /// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
 
-/// Unrolls loops of one function; returns whether anything changed. `only_small`: only those that make the
-/// code hardly larger.
-pub fn unroll(function: &mut Function, only_small: bool) -> bool {
+/// Unrolls loops of one function, and returns them. `only_small`: only those that make the code hardly larger.
+pub fn unroll(function: &mut Function, only_small: bool) -> Vec<UnrolledLoop> {
     let array_pointers = array_pointers(function);
-    let mut unroller = Unroller { function, array_pointers, only_small, added: 0 };
+    let mut unroller = Unroller { function, array_pointers, only_small, added: 0, unrolled: Vec::new() };
     let body = unroller.function.body;
     unroller.block(body);
-    unroller.added > 0
+    unroller.unrolled
+}
+
+/// A loop that was unrolled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnrolledLoop {
+    loc: Loc,
+    trip_count: usize,
+}
+
+impl UnrolledLoop {
+    /// The remark about it.
+    pub fn remark(&self) -> Remark {
+        Remark::new(RemarkId::LoopUnrolled, self.loc).with("trips", self.trip_count as i64)
+    }
+}
+
+/// Remarks on the loops that are left in a function: why each is not unrolled.
+pub fn remarks_on_loops(function: &Function) -> Vec<Remark> {
+    let (mut copy, array_pointers) = (function.clone(), array_pointers(function));
+    let unroller =
+        Unroller { function: &mut copy, array_pointers, only_small: false, added: 0, unrolled: Vec::new() };
+    let mut remarks = Vec::new();
+    walk_insts(function, function.body, &mut |inst| remarks.extend(unroller.remark_on_loop(inst)));
+    remarks
 }
 
 /// For each value, whether it points into a local.
@@ -51,6 +75,7 @@ struct Unroller<'a> {
     array_pointers: Vec<bool>,
     only_small: bool,
     added: usize,
+    unrolled: Vec<UnrolledLoop>,
 }
 
 impl Unroller<'_> {
@@ -70,6 +95,23 @@ impl Unroller<'_> {
             }
         }
         self.function.blocks[block.index()].insts = out;
+    }
+
+    /// Why an instruction is not unrolled, if it is a loop.
+    fn remark_on_loop(&self, inst: Inst) -> Option<Remark> {
+        let (label, body, _) = self.function.as_loop(inst)?;
+        let remark = Remark::new(RemarkId::LoopNotUnrolled, self.function.inst(inst).loc);
+        let Some(trips) = constant_trips(self.function, inst) else {
+            return Some(remark.with("reason", "the trip count is not constant"));
+        };
+        let metrics = self.metrics(label, trips.test, trips.counter, body);
+        let reason = match metrics.has_barrier {
+            true => "it contains a barrier",
+            false => "too large for what unrolling would gain",
+        };
+        let size = metrics.size * trips.trip_count;
+        let remark = remark.with("reason", reason).with("trips", trips.trip_count as i64);
+        Some(remark.with("instructions", size as i64))
     }
 
     /// The loop's trips, if it is to be unrolled.
@@ -118,8 +160,9 @@ impl Unroller<'_> {
         self.function.blocks[block.index()].insts = copies;
         let scope = self.function.add_inst(Op::Scope { label: all, body: block, results }, None, fp, loc);
         self.function.number_definitions(scope);
-        // A loop with no iterations counts as a change too.
-        self.added += (self.function.insts.len() - first_new).max(1);
+        self.added += self.function.insts.len() - first_new;
+        let loc = self.function.inst(inst).loc;
+        self.unrolled.push(UnrolledLoop { loc, trip_count: trips.trip_count });
         scope
     }
 

@@ -121,6 +121,34 @@ fn passes_are_chosen_by_level_name_and_number() {
 }
 
 #[test]
+fn remarks_have_kind_place_and_cause() {
+    let bench = Bench::new();
+    let kernel = "kernel void gather(device const float* x, device const uint* at, device float* y,
+                   uint i [[thread_position_in_grid]]) {
+    y[i] = x[at[i]];
+}
+";
+    bench.write("gather.metal", kernel);
+    let remarks = |kinds: &str| {
+        let arguments = ["compile", "gather.metal", "--group", "64", "--device", "cpu", "--json", kinds];
+        bench.run(&arguments).expect(0).json()["kernels"][0]["remarks"].as_array().expect("a list").clone()
+    };
+    let all = remarks("--remarks");
+    let gather = all.iter().find(|remark| remark["name"] == "load-gather").expect("a gather");
+    assert_eq!((&gather["kind"], &gather["line"]), (&"missed".into(), &3.into()));
+    assert_eq!((&gather["arguments"]["cause_line"], &gather["file"]), (&3.into(), &"gather.metal".into()));
+    assert!(all.iter().any(|remark| remark["name"] == "store-contiguous" && remark["line"] == 3));
+    let missed = remarks("--remarks=missed");
+    assert!(!missed.is_empty() && missed.len() < all.len());
+    assert!(missed.iter().all(|remark| remark["kind"] == "missed"));
+    let text = bench.run(&["compile", "gather.metal", "--device", "cpu", "--remarks"]).expect(0).stdout;
+    assert!(text.contains("remark[load-gather]") && text.contains("--> gather.metal:3:"), "{text}");
+    for refused in [["--device", "nvidia"], ["--device", "interpreter"], ["--emit", "ir"]] {
+        bench.run(&[&["compile", "gather.metal", "--remarks"], &refused[..]].concat()).expect(2);
+    }
+}
+
+#[test]
 fn reflection_has_the_contracts_fields() {
     let bench = Bench::new();
     let ran = bench.run(&["compile", &source("arguments.metal"), "--emit", "reflect", "--json"]).expect(0);

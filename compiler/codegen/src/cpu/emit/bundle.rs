@@ -6,7 +6,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
-use anymetal_opt::Feature;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::Emitter;
 use super::access::{Plan, plan};
@@ -88,6 +88,7 @@ impl Emitter<'_, '_> {
         assert_eq!(loaded.len(), count, "a bundle has one vector per element");
         let mut loaded = loaded.into_iter();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
+            self.remark_together(part.inst, RemarkId::LoadBundle, part.pointer, count);
             self.bundled.insert(part.result);
             let lanes = loaded.by_ref().take(part.item.count).map(Lane::Varying).collect();
             self.define(part.result, lanes);

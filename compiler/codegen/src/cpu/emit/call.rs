@@ -6,6 +6,7 @@
 
 use anymetal_abi::resident::ADDRESS_BITS;
 use anymetal_ir::{FuncId, Inst, Scalar, Type, Value};
+use anymetal_opt::RemarkId;
 
 use super::allocation::Place;
 use super::lane::{Lane, Width};
@@ -62,6 +63,9 @@ impl Argument {
 
 impl Emitter<'_, '_> {
     pub(super) fn call(&mut self, inst: Inst, callee: FuncId, args: &[Value], result: Option<Value>) {
+        self.remark(inst, RemarkId::CallKept, |this, remark| {
+            remark.with("callee", this.shared.module.function(callee).name.clone())
+        });
         let passings = self.shared.passings.get(&callee).cloned().unwrap_or_default();
         assert_eq!(
             passings.len(),

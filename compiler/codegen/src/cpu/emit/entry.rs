@@ -18,6 +18,7 @@ use super::matrix::{Matrices, Uses};
 use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::polls::SubroutineLoops;
+use super::remarks::Remarks;
 use super::{Emitter, GroupValues, Mask, Shared, Subroutines, subroutine};
 use crate::cpu::inline_budget::limit_inlining;
 use crate::cpu::llvm_text::{Opd, Text};
@@ -95,6 +96,7 @@ pub(in crate::cpu) fn generate_module<'a>(
         scratch_bytes_per_simdgroup,
         independent_simdgroups: shared.independent_simdgroups,
         fault_sites: shared.sites,
+        remarks: shared.remarks.map(Remarks::finish).unwrap_or_default(),
     })
 }
 
@@ -147,6 +149,7 @@ impl<'a> Shared<'a> {
             threadgroup_bytes: threadgroup.bytes,
             scratch_bytes: 0,
             frame_bytes: 0,
+            remarks: options.remarks.then(Default::default),
             independent_simdgroups: false,
             is_cut: false,
         })
@@ -310,6 +313,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         nontemporal_flags: BTreeMap::new(),
         lane_loads: (groups.head, 0),
     };
+    emitter.remark_version();
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     if emitter.shared.independent_simdgroups {
         emitter.take_own_simdgroup();

@@ -5,6 +5,7 @@
 
 use anymetal_abi::{GRID_SYNC_SYMBOL, SIMDGROUP_YIELD_SYMBOL, YieldReason};
 use anymetal_ir::{Block, Inst, Label, Op, Value};
+use anymetal_opt::RemarkId;
 
 use super::group::{GroupLabel, Step};
 use super::lane::Lane;
@@ -88,6 +89,7 @@ impl Emitter<'_, '_> {
                 self.t.label(join);
             }
             Op::Loop { label, body, continuing, .. } => {
+                self.remark(inst, RemarkId::LoopThreadgroup, |_, remark| remark);
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
                 let mut tile_loop = self.tile_loop([*body, *continuing]);

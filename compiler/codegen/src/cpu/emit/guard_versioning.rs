@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::Inst;
-use anymetal_opt::Feature;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::control::{Context, MAX_COPY};
 use super::lane_shift_reuse::Spans;
@@ -39,6 +39,7 @@ impl Emitter<'_, '_> {
             self.versioned_rows.is_empty() && self.clamped_rows.is_empty(),
             "guard versioning does not nest"
         );
+        self.remark(rest[0], RemarkId::GuardVersioned, |_, remark| remark.with("rows", open.len() as i64));
         let before = self.mask.clone();
         let slot = self.t.alloca(MASK, 4);
         let (in_bounds, edge, done) = (self.t.block(), self.t.block(), self.t.block());

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
-use anymetal_opt::Feature;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::control::{Context, MAX_COPY};
 use super::lane::Lane;
@@ -65,6 +65,10 @@ impl Emitter<'_, '_> {
     pub(super) fn region_interior(&mut self, number: usize, polls: bool) -> Option<u32> {
         assert!(self.interior_pointers.is_empty(), "regions do not nest");
         let path = self.interior_path(number)?;
+        let first = *path.insts.first().expect("a region with stencil rows has instructions");
+        self.remark(first, RemarkId::InteriorVersioned, |_, remark| {
+            remark.with("conditions", path.preconditions.len() as i64)
+        });
         let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
         self.mask = Mask::All;
         self.load_early(&path);

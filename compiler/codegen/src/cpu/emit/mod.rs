@@ -16,6 +16,7 @@
 //!   `unmasked_loop`, `bounded_loops`.
 //! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
 //!   `context_save` (values live across regions), `group_loop` (threadgroups).
+//! - Remarks: `remarks` (how constructs were emitted, and why).
 //! - Around the versions: `entry`, `out_of_line` (functions written once per module), `call` and `subroutine`
 //!   (functions of the program that are called, not inlined).
 //!
@@ -66,6 +67,7 @@ mod promoted;
 mod pure;
 mod query;
 mod region;
+mod remarks;
 mod scatter;
 mod simd;
 mod simdgroups;
@@ -136,6 +138,8 @@ pub(super) struct Shared<'a> {
     /// Scratch bytes of arrays too large for the stack.
     scratch_bytes: u64,
     frame_bytes: u64,
+    /// `None`: not requested.
+    remarks: Option<remarks::Remarks>,
     /// Whether a function's text reached its limit: what was emitted is of no use.
     is_cut: bool,
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_opt::RemarkId;
 
 use super::access::{Plan, Run, extent_of_segment, plan};
 use super::allocation::Place;
@@ -92,6 +93,7 @@ impl Emitter<'_, '_> {
         };
         assert_eq!(loaded.len(), loads.parts.len(), "each member of a stencil row is loaded");
         for (part, lanes) in loads.parts.iter().zip(loaded) {
+            self.remark_together(part.inst, RemarkId::LoadStencilRow, part.pointer, loads.parts.len());
             if part.inst != inst {
                 self.bundled.insert(part.result);
             }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use anymetal_analysis::CountedLoops;
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
-use anymetal_opt::Feature;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::control::Context;
 use super::{Emitter, Mask};
@@ -18,22 +18,23 @@ use crate::cpu::llvm_text::BlockName;
 const MAX_LOOP_COPY: usize = 300;
 
 impl Emitter<'_, '_> {
-    /// Writes the copy, which goes on at `masked` with the lanes that are left, or at `exit`.
+    /// Writes the copy, which goes on at `masked` with the lanes that are left, or at `exit`; `false` if there
+    /// is none.
     pub(super) fn loop_while_all_stay(
         &mut self,
         inst: Inst,
         (label, body, continuing): (Label, Block, Block),
         (masked, exit): (BlockName, BlockName),
-    ) {
+    ) -> bool {
         let (function, loops) = (self.facts.function, Rc::clone(&self.loops));
         let construct = self.flow.construct(inst);
         let is_on = self.has(Feature::UnmaskedLoop);
         if !is_on || self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
-            return;
+            return false;
         }
         let Some(test) = CountedLoops::new(function, &loops.variables).exit_test(inst) else {
             // The loop has no test at its top.
-            return;
+            return false;
         };
         let insts = function.block(body);
         let at = insts.iter().position(|&inst| inst == test.inst).expect("the exit test is in the body");
@@ -44,15 +45,15 @@ impl Emitter<'_, '_> {
             matches!(op, Op::Load { .. }) || op.only_computes()
         };
         if !top.iter().all(is_repeatable) {
-            return;
+            return false;
         }
         let size = self.size(rest) + self.size(function.block(continuing));
         if size > MAX_LOOP_COPY || leaves(function, rest) || leaves(function, function.block(continuing)) {
-            return;
+            return false;
         }
         let (cond, stays_if) = (test.cond, !test.leaves_when);
         if !self.has_lane_tests(cond) {
-            return;
+            return false;
         }
         let (start, head) = (self.t.block(), self.t.block());
         let (go, left) = (self.t.block(), self.t.block());
@@ -62,6 +63,9 @@ impl Emitter<'_, '_> {
         if let Some(below) = below
             && !covered.is_empty()
         {
+            self.remark(inst, RemarkId::ChecksHoisted, |_, remark| {
+                remark.with("accesses", covered.len() as i64)
+            });
             let all = self.all_covered(&below, &covered);
             self.t.branch_likely(&all, start, masked);
         }
@@ -104,6 +108,7 @@ impl Emitter<'_, '_> {
             matches!(left, Some(Context::Construct { exit: left, .. }) if left == exit),
             "constructs nest"
         );
+        true
     }
 
     fn uses(&self, value: Value) -> usize {

@@ -17,6 +17,7 @@ impl Emitter<'_, '_> {
         if !construct.diverges {
             return self.uniform_if(cond, then, otherwise);
         }
+        self.remark_branch(inst, cond, then, otherwise);
         let condition = self.vector(cond, 0);
         let before = self.mask.clone();
         let on = self.both(&before, &condition);

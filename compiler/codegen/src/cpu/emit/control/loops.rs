@@ -33,7 +33,8 @@ impl Emitter<'_, '_> {
             exit_slot: exit_slot.clone(),
             continue_slot: continue_slot.clone(),
         };
-        self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
+        let has_copy = self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
+        self.remark_loop(inst, (label, body), has_copy);
         self.t.loop_header(head, self.loops.polls.of_loop(inst).bound());
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.mask = Mask::Some(self.t.load(MASK, lanes, 4));

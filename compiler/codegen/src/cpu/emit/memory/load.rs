@@ -5,7 +5,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
-use anymetal_opt::Feature;
+use anymetal_opt::{Feature, RemarkId};
 
 use super::waterfall::Decoder;
 use super::{Address, Item};
@@ -17,6 +17,19 @@ use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
+
+/// How lanes that follow a pattern load; `None`: they are loaded as if they were anywhere.
+fn load_plan(address: &Address, item: Item) -> Option<Plan> {
+    let Lane::Affine { shape, .. } = &address.offset else {
+        // The lanes follow no pattern.
+        return None;
+    };
+    match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+        Plan::Uniform | Plan::Gather if shape.assumed => None,
+        Plan::Gather if item.count != 1 => None,
+        plan => Some(plan),
+    }
+}
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
@@ -40,6 +53,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.remark_private(inst, RemarkId::LoadPrivate, pointer);
             self.load_private(inst, pointer, 0, item)
         } else {
             self.load_shared(inst, pointer, 0, item)
@@ -59,6 +73,7 @@ impl Emitter<'_, '_> {
     ) -> Vec<Lane> {
         let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
         if self.is_scattered(pointer) {
+            self.remark_waterfall(inst, RemarkId::LoadWaterfall, pointer);
             let codes = self.vector(pointer, 0);
             return self.waterfall(&codes, Decoder::Loads, item, |this, address| {
                 let address = Address { extra, site, ..address };
@@ -67,19 +82,16 @@ impl Emitter<'_, '_> {
         }
         let mut address = self.address(pointer, site, AccessKind::Load);
         address.extra = extra;
+        self.remark_access(inst, AccessKind::Load, (&address, item), load_plan);
         self.load_address(&address, item)
     }
 
     /// Loads from one allocation.
     pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        let Lane::Affine { shape, .. } = &address.offset else { return self.load_gather(address, item) };
-        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.assumed => self.load_uniform(address, item),
-            Plan::Gather if !shape.assumed && item.count == 1 => {
-                self.load_planned(address, item, &Plan::Gather)
-            }
-            Plan::Uniform | Plan::Gather => self.load_gather(address, item),
-            plan => self.load_planned(address, item, &plan),
+        match load_plan(address, item) {
+            None => self.load_gather(address, item),
+            Some(Plan::Uniform) => self.load_uniform(address, item),
+            Some(plan) => self.load_planned(address, item, &plan),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use anymetal_abi::AccessKind;
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+use anymetal_opt::RemarkId;
 
 use super::waterfall::Decoder;
 use super::{Address, Item};
@@ -14,6 +15,19 @@ use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
+
+/// How lanes store that are in one place, or in runs; `None`: any others.
+fn store_plan(address: &Address, item: Item) -> Option<Plan> {
+    let Lane::Affine { shape, .. } = &address.offset else {
+        // The lanes follow no pattern.
+        return None;
+    };
+    match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+        Plan::Uniform if !shape.assumed => Some(Plan::Uniform),
+        Plan::Runs(runs) if runs.iter().all(|run| !run.same) => Some(Plan::Runs(runs)),
+        _ => None,
+    }
+}
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
@@ -35,6 +49,7 @@ impl Emitter<'_, '_> {
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
         };
         if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.remark_private(inst, RemarkId::StorePrivate, pointer);
             self.store_private(inst, pointer, 0, item, &lanes);
         } else {
             self.store_shared(inst, pointer, 0, item, &lanes);
@@ -61,6 +76,7 @@ impl Emitter<'_, '_> {
         if self.is_scattered(pointer) {
             // One allocation's lanes are written before the next one's are checked.
             self.bail = None;
+            self.remark_waterfall(inst, RemarkId::StoreWaterfall, pointer);
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
             self.waterfall(&codes, Decoder::Stores, nothing, |this, address| {
@@ -72,21 +88,17 @@ impl Emitter<'_, '_> {
         }
         let mut address = self.address(pointer, site, AccessKind::Store);
         address.extra = extra;
+        self.remark_access(inst, AccessKind::Store, (&address, item), store_plan);
         self.store_address(&address, item, lanes);
     }
 
     /// Stores to one allocation.
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         assert_eq!(lanes.len(), item.count, "a store has one value per component");
-        let Lane::Affine { shape, .. } = &address.offset else {
-            return self.store_scatter(address, item, lanes);
-        };
-        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.assumed => self.store_uniform(address, item, lanes),
-            Plan::Runs(runs) if runs.iter().all(|run| !run.same) => {
-                self.store_runs(address, item, lanes, &runs)
-            }
-            _ => self.store_scatter(address, item, lanes),
+        match store_plan(address, item) {
+            Some(Plan::Runs(runs)) => self.store_runs(address, item, lanes, &runs),
+            Some(_) => self.store_uniform(address, item, lanes),
+            None => self.store_scatter(address, item, lanes),
         }
     }
 
