@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::layers::diagram;
+use crate::ledger::results::Results;
 use crate::source_tree::{SourceFile, text_files};
 use crate::{coverage, diagnostics, environment, passes};
 
@@ -16,7 +17,7 @@ const DOCUMENTS: &[(&str, Make)] = &[
     ("docs/diagnostics.md", |_, _| Ok(diagnostics::document())),
     ("docs/environment.md", |_, _| Ok(environment::document())),
     ("docs/language-coverage.md", |_, files| Ok(coverage::document(files))),
-    ("docs/passes.md", |_, files| Ok(passes::document(files))),
+    ("docs/reference/passes.md", |root, files| Ok(passes::document(&Results::read(root)?, files))),
     ("docs/telemetry.md", |_, _| Ok(anymetal_telemetry::names::document::document())),
 ];
 

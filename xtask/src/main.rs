@@ -17,6 +17,7 @@ mod fallbacks;
 mod generated;
 mod gpu;
 mod layers;
+mod ledger;
 mod libmetal;
 mod passes;
 mod promtool;
@@ -34,9 +35,9 @@ usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
   gen     write the generated documents: the diagram of ARCHITECTURE.md, and in docs/ diagnostics.md,
-          language-coverage.md, passes.md and telemetry.md
+          language-coverage.md, reference/passes.md and telemetry.md
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
-          `bless ui` (tests/ui), `bless family` (tests/family)
+          `bless ui` (tests/ui), `bless family` (tests/family), `bless remarks` (tests/remarks)
   ci      run what continuous integration runs: tests, fmt, clippy, tidy, and what needs other tools
           (`--tested`: without the tests)
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
@@ -52,6 +53,8 @@ usage: cargo xtask TASK
           build the C library and install it there: header, shared library, pkg-config file
   apple   run Apple's device over Metal's API on this machine: its tests, the runtime's, the conformance suite
           compared with the CPU device (`--every N`, `--only TEXT`)
+  ledger  measure kernels with and without each pass and each feature of the code generator
+          (`cargo xtask ledger --help`)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         ["wheel", ref rest @ ..] => told("wheel", wheel::run(&root, rest)),
         ["site", ref rest @ ..] => told("site", site::run(&root, rest)),
         ["c-library", prefix] => told("c-library", c_library::install(&root, Path::new(prefix))),
+        ["ledger", ref rest @ ..] => told("ledger", ledger::run(&root, rest)),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
@@ -162,6 +166,7 @@ const BLESSED: &[(&str, [&str; 2])] = &[
     ("codegen", ["anymetal-codegen", "files"]),
     ("ui", ["anymetal-driver", "ui"]),
     ("sanitizer", ["anymetal-cli", "sanitizer"]),
+    ("remarks", ["anymetal-driver", "remarks"]),
     ("family", ["anymetal-driver", "family"]),
 ];
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use anymetal_diagnostics::{Diagnostic, Severity, SourceMap, Span, render_text};
 use anymetal_hal::artifact::Effort;
 use anymetal_ir::{Loc, Module};
+use anymetal_opt::unroll::remarks_on_loops;
 use anymetal_opt::{PassManager, RemarkId, RemarkKind, RemarkValue};
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,8 @@ impl Library {
         let passes = specialisation.passes.after(manager.executions());
         let specialisation = &Specialisation { passes, ..specialisation.clone() };
         let found = kernel_of(&module, kernel)?;
+        // The target's passes demote the loop parameters by which trips are counted.
+        remarks.extend(remarks_on_loops(module.function(found.function)));
         let wanted = machine_code::Wanted { remarks: true, ..machine_code::Wanted::default() };
         let generated = machine_code::generate(&module, found, specialisation, wanted, self.shared())?;
         let of_kernel = |id| anymetal_opt::Remark::new(id, Loc::default());

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_abi::AccessKind;
 use anymetal_ir::{BinOp, Block, CastOp, Inst, Label, Loc, Op, Query, Space, Type, Value};
 use anymetal_opt::if_convert;
-use anymetal_opt::unroll::remarks_on_loops;
 use anymetal_opt::{Remark, RemarkId, RemarkValue};
 
 use super::Emitter;
@@ -97,7 +96,6 @@ impl Emitter<'_, '_> {
         if independent {
             remarks.add(Remark::new(RemarkId::SimdgroupsIndependent, Loc::default()));
         }
-        remarks_on_loops(facts.function).into_iter().for_each(|remark| remarks.add(remark));
         remarks_on_prefetches(facts).into_iter().for_each(|remark| remarks.add(remark));
     }
 
