@@ -138,7 +138,7 @@ impl Mem2Reg<'_> {
     /// Walks a block; returns whether control may reach its end. Values defined in it are not
     /// visible afterwards.
     fn block(&mut self, block: Block) -> bool {
-        let mut goes_on = true;
+        let mut falls_through = true;
         let insts = self.function.blocks[block.index()].insts.clone();
         let mut kept = Vec::with_capacity(insts.len());
         for &inst in &insts {
@@ -162,11 +162,11 @@ impl Mem2Reg<'_> {
                     !fresh
                 }
                 &Op::If { then, otherwise, .. } => {
-                    goes_on = self.branch(then, otherwise);
+                    falls_through = self.branch(then, otherwise);
                     true
                 }
                 op if op.is_terminator() => {
-                    goes_on = false;
+                    falls_through = false;
                     true
                 }
                 op => {
@@ -190,7 +190,7 @@ impl Mem2Reg<'_> {
             }
         }
         self.function.blocks[block.index()].insts = kept;
-        goes_on
+        falls_through
     }
 
     /// Returns whether the load is replaced by a value.
