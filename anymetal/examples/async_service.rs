@@ -1,6 +1,6 @@
 //! A service: 1,000 requests at once under tokio, on the accounts of four tenants with quotas.
 //!
-//! Each request rents buffers on its tenant's account, launches a kernel on its tenant's queue, awaits the
+//! Each request acquires buffers on its tenant's account, launches a kernel on its tenant's queue, awaits the
 //! end, and compares the answer. Who is over quota is refused, backs off and tries again; a request that no
 //! quota can ever hold is refused for good. Exits with 1 if an answer is wrong, a quota was exceeded or
 //! something leaks.
@@ -134,12 +134,12 @@ async fn attempt(
     question: &[f32],
     factor: f32,
 ) -> Result<Vec<f32>, Error> {
-    let rent = || {
+    let acquire = || {
         device.create_buffer(
             &BufferDescriptor::<f32>::uninitialized(question.len()).tenant(&client.tenant).pooled(),
         )
     };
-    let (input, output) = (rent()?, rent()?);
+    let (input, output) = (acquire()?, acquire()?);
     input.write(question)?;
     let launch = client.queue.launch(pipeline).arg(&input).arg(&output).arg(factor);
     let submission = launch.threads(question.len()).submit()?;

@@ -53,7 +53,7 @@ fn run() -> Result<(), Failure> {
     let plan = heat.graph.plan();
     println!("{STEPS} steps: {} encoders, {} barriers", plan.encoders(), plan.barriers());
 
-    let plates = [device.rent::<i32>(CELLS)?, device.rent(CELLS)?];
+    let plates = [device.acquire::<i32>(CELLS)?, device.acquire(CELLS)?];
     let mut expected: Vec<i32> = (0..CELLS as i32).map(|cell| (cell * 7919) % 100_000).collect();
     plates[0].write(&expected)?;
     let (mut replays, mut singles) = (Vec::new(), Vec::new());

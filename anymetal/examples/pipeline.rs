@@ -112,7 +112,7 @@ impl Machine {
     }
 
     fn hit_rate(&self) -> String {
-        format!("{:.0} % of rents were reuse", self.device.memory().pool.hit_rate() * 100.0)
+        format!("{:.0} % of acquisitions were reuse", self.device.memory().pool.hit_rate() * 100.0)
     }
 
     /// Runs all images through the queues, at most so many at once, and checks each.
@@ -133,11 +133,11 @@ impl Machine {
     fn submit(&self, image: &Path, queues: &[Queue]) -> Result<Job, Failure> {
         let [upload, compute, download] = queues else { return Err("three queues are needed".into()) };
         let pixels = load(image)?;
-        let staging = self.device.rent::<u8>(PIXELS)?;
+        let staging = self.device.acquire::<u8>(PIXELS)?;
         staging.write(&pixels)?;
         let [source, blurred, blurred_out] =
-            [self.device.rent::<u8>(PIXELS)?, self.device.rent(PIXELS)?, self.device.rent(PIXELS)?];
-        let [counts, counts_out] = [self.device.rent::<u32>(256)?, self.device.rent(256)?];
+            [self.device.acquire::<u8>(PIXELS)?, self.device.acquire(PIXELS)?, self.device.acquire(PIXELS)?];
+        let [counts, counts_out] = [self.device.acquire::<u32>(256)?, self.device.acquire(256)?];
 
         let mut commands = upload.command_buffer()?.label("upload");
         commands.blit_encoder().copy(&staging.view(0..PIXELS)?, &source.view(0..PIXELS)?)?;

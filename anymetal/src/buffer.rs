@@ -48,7 +48,7 @@ pub(crate) enum Memory {
     Own(AllocatedBuffer),
     /// The host's, which keeps it.
     Lent(Arc<dyn HalBuffer>),
-    /// A pool's, and the renter's name for it.
+    /// A pool's, and the holder's name for it.
     Pooled(PooledBuffer, Cow<'static, str>),
 }
 

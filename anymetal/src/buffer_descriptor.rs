@@ -136,7 +136,7 @@ impl<'a, T> BufferDescriptor<'a, T> {
 
     resource_setters!();
 
-    /// From the device's pool, as by [`crate::Device::rent`].
+    /// From the device's pool, as by [`crate::Device::acquire`].
     pub fn pooled(mut self) -> Self {
         self.is_pooled = true;
         self

@@ -102,7 +102,7 @@ impl FinishedCall<BoundResource> {
     /// The dispatch, with the pipeline's code for its shape. This may compile, so it comes before a command
     /// buffer is taken from a stream that has a limited number of them.
     pub(crate) fn dispatch(self, pipeline: &Pipeline) -> Result<CallDispatch, Error> {
-        let bindings = self.bindings.into_iter().map(|(index, resource)| Binding { index, resource });
+        let bindings = self.bindings.into_iter().map(|(index, resource)| Binding::new(index, resource));
         let code = pipeline.for_launch(self.grid, self.group_size, &self.known)?;
         let dispatch = Dispatch::new(code, self.grid, self.group_size)
             .with_bindings(bindings.collect())
@@ -179,7 +179,7 @@ impl<'a, B> KernelCall<'a, B> {
     }
 
     pub fn threadgroup_memory(&mut self, index: u32, length: u64) {
-        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+        self.threadgroup_memory.push(ThreadgroupMemory::new(index, length));
     }
 
     pub fn grid(&mut self, extent: Extent, grid: fn([u32; 3]) -> Grid) {

@@ -2,7 +2,7 @@
 //! kernels encode.
 
 pub use anymetal_hal::command::{Deadline, Grid, ResourceUsage, Timestamps};
-pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand, encodes};
+pub use anymetal_hal::encoded_commands::{EncodingError, InvalidCommand};
 pub use anymetal_hal::event::Reached;
 pub use anymetal_hal::interruption;
 pub use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};

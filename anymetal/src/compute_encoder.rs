@@ -13,8 +13,8 @@ use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::buffer::Buffer as HalBuffer;
 use anymetal_hal::command::{Binding, BoundResource, Grid, ResourceUsage, ThreadgroupMemory};
 use anymetal_hal::encoded_commands::{
-    CommandMemory, EncodedExecution, ExecutedRange, ExecutionCounts, INDIRECT_RANGE_BYTES, Repeat,
-    check_encodes, encoded_bindings, encodes,
+    CommandMemory, EncodedExecution, ExecutedRange, INDIRECT_RANGE_BYTES, Repeat, check_encodes,
+    encoded_bindings,
 };
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::stage_input::StageInRegion;
@@ -165,7 +165,7 @@ impl<'a> ComputeEncoder<'a> {
     /// The length in bytes of a threadgroup memory argument.
     pub fn set_threadgroup_memory_length(&mut self, index: u32, length: u64) {
         self.threadgroup_memory.retain(|known| known.index != index);
-        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+        self.threadgroup_memory.push(ThreadgroupMemory::new(index, length));
     }
 
     /// Lets the kernels of what follows encode commands of an indirect command buffer, up to four of them,
@@ -332,7 +332,7 @@ impl<'a> ComputeEncoder<'a> {
         grid(&mut call);
         call.group_size(group_size.into());
         let mut call = call.finish()?;
-        if encodes(pipeline.kernel()) {
+        if pipeline.kernel().encodes_commands() {
             let bindings = encoded_bindings(&self.used.commands);
             call.bindings.extend(bindings.map(|binding| (binding.index, binding.resource)));
         }
@@ -432,7 +432,6 @@ impl ComputeEncoder<'_> {
         ranges: Vec<(CommandMemory, ExecutedRange)>,
         repeat: Repeat,
     ) -> Result<ExecutedCommands, Error> {
-        let counts = Arc::<ExecutionCounts>::default();
         let pipeline = self.pipeline.as_ref();
         let inherits = |what: fn(&CommandMemory) -> bool| ranges.iter().any(|(memory, _)| what(memory));
         let inherited_pipeline = match inherits(|memory| memory.layout().inherits_pipeline) {
@@ -444,21 +443,16 @@ impl ComputeEncoder<'_> {
                 let mut call = KernelCall::new(pipeline.signature());
                 self.bind_set(&mut call, pipeline.signature().buffer_arguments());
                 let bound = call.into_bindings()?.into_iter();
-                bound.map(|(index, resource)| Binding { index, resource }).collect()
+                bound.map(|(index, resource)| Binding::new(index, resource)).collect()
             }
             _ => Vec::new(),
         };
-        self.inner.execute_encoded(EncodedExecution {
-            ranges,
-            repeat,
-            counts: Arc::clone(&counts),
-            pipelines: Arc::new(RegisteredPipelines),
-            inherited_pipeline,
-            inherited_bindings,
-            used: self.used.buffers.clone(),
-            encodes: self.used.commands.clone(),
-            residency: Arc::default(),
-        })?;
+        let execution = EncodedExecution::new(ranges, repeat, Arc::new(RegisteredPipelines))?
+            .inherited(inherited_pipeline, inherited_bindings)
+            .using(self.used.buffers.clone())
+            .encoding(self.used.commands.clone())?;
+        let counts = Arc::clone(execution.counts());
+        self.inner.execute_encoded(execution);
         Ok(ExecutedCommands::new(counts))
     }
 }

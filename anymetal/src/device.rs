@@ -309,8 +309,8 @@ impl Device {
         Tenant::new(name, limits, Arc::clone(self.shared.context.clock()))
     }
 
-    /// The same device for a tenant: buffers, uploads, heaps, imports and rents that are made from this
-    /// handle are charged to its quota, and so is the work of queues with the options of
+    /// The same device for a tenant: buffers, uploads, heaps, imports and acquisitions that are made from
+    /// this handle are charged to its quota, and so is the work of queues with the options of
     /// [`Device::queue_descriptor`].
     pub fn for_tenant(&self, tenant: &Tenant) -> Device {
         Device { shared: Arc::clone(&self.shared), tenant: Some(tenant.clone()) }

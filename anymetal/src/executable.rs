@@ -23,7 +23,8 @@ use crate::graph::{Graph, ValueId};
 /// let source = "kernel void scale(device const float* x, device float* y, constant float& a,
 ///                                 uint i [[thread_position_in_grid]]) { y[i] = a * x[i]; }";
 /// let scale = device.library_from_source(source)?.pipeline("scale")?;
-/// let (x, y, z) = (device.buffer(&[1.0f32; 64])?, device.buffer(&[2.0f32; 64])?, device.rent::<f32>(64)?);
+/// let (x, y) = (device.buffer(&[1.0f32; 64])?, device.buffer(&[2.0f32; 64])?);
+/// let z = device.acquire::<f32>(64)?;
 ///
 /// let mut graph = GraphBuilder::new("scale");
 /// let (input, factor) = (graph.parameter_of::<f32>("input", 64)?, graph.value("factor", 3)?);

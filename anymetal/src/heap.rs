@@ -63,11 +63,11 @@ fn add<T: ?Sized>(list: &mut Vec<Weak<T>>, new: Weak<T>) {
 impl Device {
     /// A heap, all of whose bytes are allocated now.
     pub fn create_heap(&self, descriptor: &HeapDescriptor) -> Result<Heap, Error> {
-        let HeapDescriptor { bytes: length, options, is_whole: whole } = descriptor;
+        let HeapDescriptor { bytes, options, is_whole } = descriptor;
         let mode = self.placement(options)?;
         let device = self.charging(options);
-        let (length, whole, label) = (*length, *whole, options.label.clone());
-        let block = HalDescriptor { length, storage_mode: mode.mode, label, whole };
+        let block =
+            HalDescriptor::new(*bytes).storage_mode(mode.mode).label(options.label.clone()).whole(*is_whole);
         let block = device.shared.allocator.heap(&block, device.tenant.as_ref())?;
         Ok(Heap { block, device, mode, buffers: Arc::default(), descriptions: Arc::default() })
     }
@@ -95,8 +95,9 @@ impl Heap {
         if tenant.is_some() || placement.is_some() || *is_pooled {
             return Err(Error::HeapBufferOptions { label: label.clone() });
         }
-        let (count, storage_mode, label) = (descriptor.count(), self.mode.mode, label.clone());
-        let memory = BufferMemory { length: bytes_of::<T>(count)?, storage_mode, label };
+        let count = descriptor.count();
+        let memory = BufferMemory::shared(bytes_of::<T>(count)?);
+        let memory = memory.storage_mode(self.mode.mode).label(label.clone());
         let memory = self.block.buffer(&memory)?;
         self.note(Arc::downgrade(memory.buffer()));
         let buffer = Buffer::new(Memory::Own(memory), self.mode, count);

@@ -45,7 +45,8 @@
 //! let (scale, sum) = (library.pipeline("scale")?, library.pipeline("sum")?);
 //! let n = 1000;
 //! let x = device.buffer(&vec![1.0f32; n])?;
-//! let [a, b, c, out] = [device.rent(n)?, device.rent(n)?, device.rent(n)?, device.rent::<f32>(n)?];
+//! let [a, b, c] = [device.acquire(n)?, device.acquire(n)?, device.acquire(n)?];
+//! let out = device.acquire::<f32>(n)?;
 //!
 //! let mut graph = GraphBuilder::new("three branches");
 //! let factor = graph.value("factor", 1.0)?; // converted to what each kernel declares

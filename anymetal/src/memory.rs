@@ -1,4 +1,4 @@
-//! Memory of a device: buffers of their own, rented ones, and what is allocated.
+//! Memory of a device: buffers of their own, acquired ones, and what is allocated.
 //!
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
@@ -15,7 +15,7 @@ use crate::error::Error;
 pub use anymetal_core::memory::MemoryError;
 pub use anymetal_core::memory::budget::{BudgetStats, Pressure};
 pub use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeError, ModeRequest};
-pub use anymetal_core::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
+pub use anymetal_core::memory::pool::{AcquireRequest, Pool, PoolStats, PooledBuffer, Trimmed};
 pub use anymetal_core::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_hal::buffer::StorageMode;
 /// Empties all caches of this process as far as nothing uses their entries.
@@ -67,7 +67,7 @@ impl Device {
     /// A buffer of that many elements from the device's pool. It holds what its last user left if that was
     /// the same tenant, or this handle and the last user's have none; else zeros. It goes back when its last
     /// handle is dropped, and is handed out again once the device is done with it.
-    pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
+    pub fn acquire<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.create_buffer(&BufferDescriptor::uninitialized(count).pooled())
     }
 
@@ -89,7 +89,7 @@ impl Device {
     fn new_buffer<T: Pod>(&self, descriptor: &BufferDescriptor<'_, T>) -> Result<Buffer<T>, Error> {
         let (count, mode) = (descriptor.count(), self.placement(&descriptor.options)?);
         let label = descriptor.options.label.clone();
-        let memory = HalDescriptor { length: bytes_of::<T>(count)?, storage_mode: mode.mode, label };
+        let memory = HalDescriptor::shared(bytes_of::<T>(count)?).storage_mode(mode.mode).label(label);
         let buffer = self.shared.allocator.buffer(&memory, self.tenant.as_ref())?;
         Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
@@ -97,7 +97,7 @@ impl Device {
     /// From the pool, zeroed if the descriptor wants that.
     fn pooled_buffer<T: Pod>(&self, descriptor: &BufferDescriptor<'_, T>) -> Result<Buffer<T>, Error> {
         let (count, mode) = (descriptor.count(), self.placement(&descriptor.options)?);
-        let mut request = RentRequest::new(bytes_of::<T>(count)?).mode(mode.mode);
+        let mut request = AcquireRequest::new(bytes_of::<T>(count)?).mode(mode.mode);
         if !descriptor.options.label.is_empty() {
             request = request.label(descriptor.options.label.clone());
         }
@@ -108,8 +108,8 @@ impl Device {
             request = request.zeroed();
         }
         let label = request.given_label().clone();
-        let rented = self.shared.pool.rent(&request)?;
-        Ok(Buffer::new(Memory::Pooled(rented, label), mode, count))
+        let acquired = self.shared.pool.acquire(&request)?;
+        Ok(Buffer::new(Memory::Pooled(acquired, label), mode, count))
     }
 
     /// The handle that memory with those options is made from: of the options' tenant, or else this one.
@@ -127,7 +127,7 @@ impl Device {
         MemoryKind::of(self.capabilities())
     }
 
-    /// The pool that [`Device::rent`] rents from, for untyped buffers and waiting rents.
+    /// The pool that [`Device::acquire`] takes from, for untyped buffers and waiting acquisitions.
     pub fn pool(&self) -> &Pool {
         &self.shared.pool
     }

@@ -74,7 +74,7 @@ pub struct KernelNode {
 ///      }",
 /// )?;
 /// let (twice, sum) = (library.pipeline("twice")?, library.pipeline("sum")?);
-/// let (x, y) = (device.buffer(&[1.0f32; 100])?, device.rent::<f32>(100)?);
+/// let (x, y) = (device.buffer(&[1.0f32; 100])?, device.acquire::<f32>(100)?);
 /// let z = device.buffer(&[5.0f32; 100])?;
 /// let mut graph = GraphBuilder::new("fused");
 /// graph.kernel("twice", twice.node().arg(&x).arg(&y).threads(100).build()?)?;

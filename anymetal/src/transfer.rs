@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use anymetal_core::memory::MemoryError;
 use anymetal_core::memory::mode::{AccessFrequency, BufferUsage, ModeRequest};
-use anymetal_core::memory::pool::{PooledBuffer, RentRequest};
+use anymetal_core::memory::pool::{AcquireRequest, PooledBuffer};
 use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view;
 use anymetal_hal::buffer::{BufferDescriptor as HalDescriptor, StorageMode};
@@ -136,11 +136,11 @@ impl Device {
         let region = view.region();
         let span = span::transfer(self.name(), "download", region.length());
         let _entered = span.enter();
-        let mut request = RentRequest::new(region.length()).label("download");
+        let mut request = AcquireRequest::new(region.length()).label("download");
         if let Some(tenant) = &queue.stream().options().tenant {
             request = request.tenant(tenant);
         }
-        let staged = self.pool().rent(&request)?;
+        let staged = self.pool().acquire(&request)?;
         let mut commands = queue.stream().command_buffer()?.label("download");
         let source = region.offset()..region.offset() + region.length();
         commands.blit().copy(region.buffer(), source, staged.whole(), 0)?;
@@ -158,8 +158,7 @@ impl Device {
             Some(ring) => Ok(ring.clone()),
             None => {
                 let bytes = self.config().memory.staging_bytes;
-                let descriptor =
-                    HalDescriptor { label: "staging ring".to_owned(), ..HalDescriptor::shared(bytes) };
+                let descriptor = HalDescriptor::shared(bytes).label("staging ring");
                 let ring = StagingRing::in_buffer(self.shared.allocator.internal_buffer(&descriptor)?);
                 Ok(made.ring.insert(ring).clone())
             }

@@ -46,13 +46,13 @@ fn settings_reach_queues_pool_and_budget() -> Result<(), Error> {
     assert!(queue.command_buffer().is_ok(), "places come back");
 
     let most = device.buffer_zeroed::<u8>(1 << 20)?;
-    let over = device.rent::<u8>(1).unwrap_err();
+    let over = device.acquire::<u8>(1).unwrap_err();
     assert!(matches!(&over, Error::Memory(error) if matches!(**error, MemoryError::OverBudget { .. })));
     drop(most);
-    drop((device.rent::<u8>(100)?, device.rent::<u8>(100_000)?));
+    drop((device.acquire::<u8>(100)?, device.acquire::<u8>(100_000)?));
     assert_eq!(device.memory().pool.buffers, 2);
     clock.advance(Duration::from_secs(2));
-    let _new_class = device.rent::<u8>(10_000)?;
+    let _new_class = device.acquire::<u8>(10_000)?;
     assert_eq!(device.memory().pool.buffers, 1, "what has been idle for longer than the age is gone");
     Ok(())
 }
@@ -76,12 +76,13 @@ fn every_buffer_is_listed_until_its_last_handle_goes() -> Result<(), Error> {
     let (device, clock) = null("")?;
     let own = device.buffer(&[1u32, 2])?;
     clock.advance(Duration::from_secs(5));
-    let rented = device.create_buffer(&BufferDescriptor::<f32>::uninitialized(10).label("sums").pooled())?;
+    let acquired =
+        device.create_buffer(&BufferDescriptor::<f32>::uninitialized(10).label("sums").pooled())?;
     let view = own.view(0..1)?;
     drop(own);
     let listed: Vec<String> = device.live_buffers().iter().map(ToString::to_string).collect();
     assert_eq!(listed, ["buffer `(no label)`, 8 bytes, 5s old", "pooled buffer `sums`, 40 bytes, 0ns old"]);
-    drop((view, rented));
+    drop((view, acquired));
     device.assert_no_leaks();
     assert_eq!(device.trim().buffers, 1);
     assert_eq!((device.allocated_bytes(), device.memory().budget.reserved), (0, 0));
@@ -93,9 +94,9 @@ fn a_pool_uses_its_blocks_again_although_a_history_knows_them() -> Result<(), Er
     let (device, _clock) = null("[history]\nentries = 4\n")?;
     let queue = device.queue()?;
     for round in 0..3 {
-        let rented = device.rent::<u8>(100)?;
+        let acquired = device.acquire::<u8>(100)?;
         let mut commands = queue.command_buffer()?.label(format!("round {round}"));
-        commands.blit_encoder().fill(&rented.view(0..100)?, 1)?;
+        commands.blit_encoder().fill(&acquired.view(0..100)?, 1)?;
         commands.commit()?.wait()?;
     }
     assert_eq!(device.memory().pool.buffers, 1);
@@ -109,15 +110,16 @@ fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<()
     let (device, _clock) = null("")?;
     let limits = TenantLimits::new().buffers(1).submissions(1);
     let tenant = device.tenant("guest", limits);
-    let rent = || device.create_buffer(&BufferDescriptor::<u8>::uninitialized(100).tenant(&tenant).pooled());
-    let first = rent()?;
+    let acquire =
+        || device.create_buffer(&BufferDescriptor::<u8>::uninitialized(100).tenant(&tenant).pooled());
+    let first = acquire()?;
     let before = (tenant.usage().bytes, device.memory().allocated_bytes);
-    let refused = rent().unwrap_err();
+    let refused = acquire().unwrap_err();
     let quota = MemoryError::Quota(QuotaError::Buffers { tenant: "guest".into(), used: 1, limit: 1 });
     assert_eq!(refused, Error::Memory(Box::new(quota)));
     assert_eq!((tenant.usage().bytes, device.memory().allocated_bytes), before);
     drop(first);
-    assert!(rent().is_ok());
+    assert!(acquire().is_ok());
 
     let queue = device.create_queue(
         &device.queue_descriptor().tenant(Some(tenant.clone())).when_exhausted(WhenFull::Refuse),
@@ -202,7 +204,7 @@ fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
     let device = Device::system_default()?;
     let add = device.library_from_source(SOURCE)?.pipeline("add")?;
     let start = device.buffer(&[100u32; 64])?;
-    let ends = [device.rent::<u32>(64)?, device.rent(64)?, device.rent(64)?, device.rent(64)?];
+    let ends = [device.acquire::<u32>(64)?, device.acquire(64)?, device.acquire(64)?, device.acquire(64)?];
     let mut graph = GraphBuilder::new("chains");
     let k = graph.value("k", 1u32)?;
     for (chain, end) in ends.iter().enumerate() {
@@ -284,18 +286,9 @@ fn products_of_matrices_are_refused_with_the_reason() -> Result<(), Error> {
             let buffer = device.buffer_zeroed::<f32>(4)?;
             let (element, region) = (ScalarType::F32, buffer.region());
             let buffer = Arc::clone(region.buffer());
-            Ok(MatrixOperand {
-                buffer,
-                offset: 0,
-                element,
-                row_stride: 2,
-                batch_stride: 0,
-                transposed: false,
-            })
+            Ok(MatrixOperand::new(buffer, 0, element, 2))
         };
-        let (left, right, result) = (operand()?, operand()?, operand()?);
-        let (rows, columns, inner) = (2, 2, 2);
-        Ok(MatrixProduct { left, right, result, rows, columns, inner, batches: 1, alpha: 1.0, beta: 0.0 })
+        Ok(MatrixProduct::new([operand()?, operand()?], operand()?, [2; 3]))
     };
     let cpu = Device::by_name("cpu")?;
     let refused = cpu.queue()?.command_buffer()?.multiply(product(&cpu)?).unwrap_err();
@@ -305,7 +298,8 @@ fn products_of_matrices_are_refused_with_the_reason() -> Result<(), Error> {
     let (null, _clock) = null("")?;
     null.matrix_products()?;
     let mut commands = null.queue()?.command_buffer()?;
-    let wrong = MatrixProduct { rows: 3, ..product(&null)? };
+    let mut wrong = product(&null)?;
+    wrong.rows = 3;
     assert!(commands.multiply(wrong).is_err());
     commands.multiply(product(&null)?)?;
     commands.commit()?.wait()?;

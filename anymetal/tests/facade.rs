@@ -64,28 +64,20 @@ fn argument(index: u32, name: &str, element: ElementType, reference: bool) -> Ar
         ElementType::Struct(name) => (name.clone(), 8),
         ElementType::Other => ("other".to_owned(), 8),
     };
-    ArgumentInfo {
-        index,
-        name: name.into(),
-        kind: ArgumentKind::Buffer,
-        address_space: if reference { AddressSpace::Constant } else { AddressSpace::Device },
-        type_name,
-        element,
-        element_size: size,
-        element_align: size,
-        min_bytes: if reference { size } else { 0 },
-        is_reference: reference,
-        access: Access::ReadWrite,
-        enabled: true,
-        slot: index,
-        value_words: 0,
-    }
+    ArgumentInfo::new(ArgumentKind::Buffer, index, name)
+        .address_space(if reference { AddressSpace::Constant } else { AddressSpace::Device })
+        .type_name(type_name)
+        .element(element)
+        .element_size(size)
+        .element_align(size)
+        .min_bytes(if reference { size } else { 0 })
+        .is_reference(reference)
+        .slot(index)
 }
 
 fn library() -> Library {
     let float = || ElementType::Scalar(ScalarType::F32);
-    let kernel =
-        |name: &str, arguments: Vec<ArgumentInfo>| KernelInfo { arguments, ..KernelInfo::new(name, name) };
+    let kernel = |name: &str, arguments: Vec<ArgumentInfo>| KernelInfo::new(name, name).arguments(arguments);
     let echo = |name: &str, element| {
         let bytes = ElementType::Scalar(ScalarType::U8);
         kernel(name, vec![argument(0, "value", element, true), argument(1, "out", bytes, false)])
@@ -95,10 +87,10 @@ fn library() -> Library {
         argument(1, "y", float(), false),
         argument(2, "a", float(), true),
     ];
-    let artifact = Artifact {
-        target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Interpreter(Arc::new(Mock)),
-        kernels: vec![
+    let artifact = Artifact::new(
+        ArtifactTarget::Interpreter,
+        ArtifactCode::Interpreter(Arc::new(Mock)),
+        vec![
             kernel("saxpy", saxpy),
             kernel("group", vec![argument(0, "out", ElementType::Scalar(ScalarType::U32), false)]),
             echo("echo_half", ElementType::Scalar(ScalarType::F16)),
@@ -106,9 +98,7 @@ fn library() -> Library {
             echo("echo_float3", ElementType::Vector(ScalarType::F32, 3)),
             echo("echo_struct", ElementType::Struct("Parameters".into())),
         ],
-        fault_sites: vec![],
-        fingerprint: String::new(),
-    };
+    );
     let options = CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() };
     let device = Device::from_hal(Arc::new(CpuDevice::new(&options).unwrap()));
     device.create_library(&LibraryDescriptor::from_artifact(Arc::new(artifact))).unwrap()

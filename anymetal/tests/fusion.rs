@@ -237,7 +237,7 @@ fn results_between_kernels_are_rounded() -> Result<(), Error> {
              y[i] = x[i] - 1.0f;
          }").options(&options))?;
     let values: Vec<f32> = (0..1024u16).map(|i| 1.0 + f32::from(i) / 8192.0 + 1.0 / 1_048_576.0).collect();
-    let [x, y, z] = [device.buffer(&values)?, device.rent::<f32>(1024)?, device.rent::<f32>(1024)?];
+    let [x, y, z] = [device.buffer(&values)?, device.acquire::<f32>(1024)?, device.acquire::<f32>(1024)?];
     let mut graph = GraphBuilder::new("rounding");
     let product = library.pipeline("product")?;
     let product = product.node().arg(&x).arg(&y).threads(1024).build()?;

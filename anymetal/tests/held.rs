@@ -85,7 +85,7 @@ fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
     };
     assert_eq!(guest.buffer_zeroed::<u8>(401).err(), refused(401));
     assert_eq!(guest.upload(&[0u8; 402]).map(drop).err(), refused(402));
-    assert!(guest.rent::<u8>(401).is_err() && device.buffer_zeroed::<u8>(401).is_ok());
+    assert!(guest.acquire::<u8>(401).is_err() && device.buffer_zeroed::<u8>(401).is_ok());
     // What is staged counts while it is in flight.
     let queue = guest.queue()?;
     queue.pause();

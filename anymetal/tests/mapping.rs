@@ -36,12 +36,12 @@ fn a_mapping_is_the_memory_itself_and_excludes_work() -> Result<(), Error> {
 }
 
 #[test]
-fn a_mapping_keeps_a_rented_buffer_from_the_pool() -> Result<(), Error> {
+fn a_mapping_keeps_a_acquired_buffer_from_the_pool() -> Result<(), Error> {
     let device = null_device(&ManualClock::new(), RuntimeConfig::default());
-    let rented = device.create_buffer(&BufferDescriptor::<u32>::zeroed(16).pooled())?;
-    let mapped = rented.map()?;
-    drop(rented);
-    let _other = device.rent::<u32>(16)?;
+    let acquired = device.create_buffer(&BufferDescriptor::<u32>::zeroed(16).pooled())?;
+    let mapped = acquired.map()?;
+    drop(acquired);
+    let _other = device.acquire::<u32>(16)?;
     assert_eq!(device.memory().pool.buffers, 2, "the mapped one is not handed out");
     assert_eq!(*mapped, [0; 16]);
     Ok(())

@@ -39,12 +39,12 @@ fn a_buffer_tells_where_it_is_and_why() {
     let private = private(&device, 4);
     assert_eq!(private.clone().storage_mode(), StorageMode::Private);
     assert!(private.why().contains("the host never touches it"), "{}", private.why());
-    let rented = device
+    let acquired = device
         .create_buffer(
             &BufferDescriptor::<u32>::uninitialized(4).placed(DEVICE_ONLY, ModeRequest::Private).pooled(),
         )
         .unwrap();
-    assert_eq!((rented.storage_mode(), rented.why()), (private.storage_mode(), private.why()));
+    assert_eq!((acquired.storage_mode(), acquired.why()), (private.storage_mode(), private.why()));
     let both = BufferUsage::new(AccessFrequency::Often, AccessFrequency::Often);
     let refused = device
         .create_buffer(&BufferDescriptor::<u32>::zeroed(4).placed(both, ModeRequest::Private))

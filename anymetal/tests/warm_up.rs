@@ -94,7 +94,7 @@ fn device() -> (Arc<Counting>, Device) {
 }
 
 fn launch(device: &Device, pipeline: &Pipeline, threads: usize, size: usize) -> Result<(), Error> {
-    let y = device.rent::<u32>(threads)?;
+    let y = device.acquire::<u32>(threads)?;
     device.queue()?.launch(pipeline).arg(&y).threads(threads).group_size(size).submit()?.wait().map(drop)
 }
 

@@ -64,7 +64,7 @@ fn settings_alone_make_a_program_observable() -> Result<(), Error> {
     let queue = device.queue()?;
     let library = device.library_from_source(SOURCE)?;
     let watched = library.pipeline("watched")?;
-    let (x, y) = (device.buffer(&[1f32; 256])?, device.rent::<f32>(256)?);
+    let (x, y) = (device.buffer(&[1f32; 256])?, device.acquire::<f32>(256)?);
     for _ in 0..5 {
         queue.launch(&watched).arg(&x).arg(&y).threads(256).submit()?.wait()?;
     }

@@ -169,15 +169,15 @@ fn dispatches_of_one_command_buffer_see_nothing_of_each_other() -> Result<(), Er
 }
 
 #[test]
-fn rented_buffers_show_nothing_of_another_tenant() -> Result<(), Error> {
+fn acquired_buffers_show_nothing_of_another_tenant() -> Result<(), Error> {
     let device = device(1);
     let [a, b] = ["a", "b"].map(|name| device.for_tenant(&device.tenant(name, TenantLimits::default())));
-    for renter in [&a, &b, &device, &a] {
-        let buffer = renter.rent::<u32>(1000)?;
+    for holder in [&a, &b, &device, &a] {
+        let buffer = holder.acquire::<u32>(1000)?;
         assert_eq!(buffer.read()?, [0; 1000]);
         buffer.write(&[0x5ec2_e700; 1000])?;
         drop(buffer);
-        assert_eq!(renter.rent::<u32>(1000)?.read()?, [0x5ec2_e700; 1000], "its own data stay");
+        assert_eq!(holder.acquire::<u32>(1000)?.read()?, [0x5ec2_e700; 1000], "its own data stay");
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ fn indices_name_the_elements() -> Result<(), Error> {
         for layout in [BufferLayout::along_x(8), BufferLayout::along_y(8)] {
             let is_x = layout.step == StepFunction::ThreadPositionInGridX;
             let described = descriptor(layout.indexed().rate(rate));
-            let region = StageInRegion { origin: [10, 20, 30], size: [7, 4, 1] };
+            let region = StageInRegion::new([10, 20, 30], [7, 4, 1]);
             let wanted = grid(|x, y| match (y < 4, is_x) {
                 (false, _) => 0,
                 (true, true) => element(indices[(x / rate) as usize] + 10),
@@ -116,7 +116,7 @@ fn threads_outside_of_the_region_get_zeros_and_read_nothing() -> Result<(), Erro
         let store = pipeline(mode, descriptor(BufferLayout::along_x(8)))?;
         let setup = Setup::new(&device)?;
         let whole = StageInRegion::WHOLE;
-        let region = StageInRegion { origin: [60, 0, 0], size: [4, whole, whole] };
+        let region = StageInRegion::new([60, 0, 0], [4, whole, whole]);
         setup.launch(&queue, &store).stage_in_region(region).submit()?.wait()?;
         let wanted = grid(|x, _| if x < 4 { element(60 + x) } else { 0 });
         assert_eq!(setup.y.read()?, wanted, "{mode:?}");
@@ -132,7 +132,7 @@ fn an_origin_may_lead_back() -> Result<(), Error> {
     let described = descriptor(BufferLayout::along_x(8).indexed()).indices(2, IndexType::U32);
     let store = pipeline(CheckMode::Bounds, described)?;
     let setup = Setup::new(&device)?;
-    let region = StageInRegion { origin: [-3i32 as u32, 0, 0], size: [7, 5, 1] };
+    let region = StageInRegion::new([-3i32 as u32, 0, 0], [7, 5, 1]);
     setup.launch(&queue, &store).arg_at(2, &indices).stage_in_region(region).submit()?.wait()?;
     assert_eq!(setup.y.read()?, grid(|x, _| element(9 - x - 3)));
     Ok(())
@@ -153,7 +153,7 @@ fn a_region_may_be_written_by_work_before() -> Result<(), Error> {
     let mut encoder = commands.compute_encoder();
     encoder.set_pipeline(&pipeline);
     encoder.set_buffer(0, &y, 0)?;
-    encoder.set_stage_in_region(StageInRegion { origin: [7, 8, 9], size: [10, 11, 12] });
+    encoder.set_stage_in_region(StageInRegion::new([7, 8, 9], [10, 11, 12]));
     encoder.dispatch_threads(40, 32)?;
     encoder.end_encoding();
     commands.commit()?.wait()?;
@@ -182,7 +182,7 @@ fn a_node_of_a_graph_has_its_region() -> Result<(), Error> {
     let store = pipeline(CheckMode::Bounds, descriptor(BufferLayout::along_x(8)))?;
     let setup = Setup::new(&device)?;
     let node = store.node().arg(&setup.y).arg(&setup.elements).threads(GRID);
-    let region = StageInRegion { origin: [11, 0, 0], ..StageInRegion::GRID };
+    let region = StageInRegion::GRID.origin([11, 0, 0]);
     let mut graph = GraphBuilder::new("stage-in");
     graph.kernel("store", node.stage_in_region(region).build()?)?;
     let graph = Executable::new(&graph.build()?, PlanOptions::default())?;

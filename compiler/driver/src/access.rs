@@ -74,7 +74,7 @@ impl<'a> MemoryUse<'a> {
             };
             let Some(argument) = kernel.args.get(place).filter(|_| self.only_writes(place)) else { continue };
             let bytes_per_thread = u64::from(function.ty(*value).size());
-            let stored = Overwritten { argument: argument.index, bytes_per_thread, dimensions };
+            let stored = Overwritten::new(argument.index, bytes_per_thread, dimensions);
             if !found.contains(&stored) {
                 found.push(stored);
             }

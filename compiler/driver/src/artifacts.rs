@@ -187,7 +187,7 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
             ),
         };
         let (fault_sites, fingerprint) = (Vec::new(), String::new());
-        Ok(Artifact { target, code, kernels: vec![kernel], fault_sites, fingerprint })
+        Ok(Artifact::new(target, code, vec![kernel]).fault_sites(fault_sites).fingerprint(fingerprint))
     };
     let fingerprint = format!("description for {}", shared.fingerprint(target)?);
     kept(
@@ -232,7 +232,7 @@ fn interpreted_past_budget(
             let prepared = subject.prepared()?;
             check_size_for_interpreter(&shared.budget, &prepared.module, &subject.name())?;
             shared.counts.add_effort(Effort::Interpreted);
-            let reduced = ReducedEffort { effort: Effort::Interpreted, largest_line };
+            let reduced = ReducedEffort::new(Effort::Interpreted, largest_line);
             for_interpreter(subject, key, &prepared, Some(reduced))
         })
     };
@@ -251,13 +251,10 @@ fn for_interpreter(
     info.specialised_group = subject.specialisation().group_size;
     info.reduced_effort = reduced_effort;
     let executor = Executor::new(prepared, found, subject.run_boundary())?;
-    Ok(Arc::new(Artifact {
-        target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Interpreter(Arc::new(executor)),
-        kernels: vec![info],
-        fault_sites: Vec::new(),
-        fingerprint: key.to_string(),
-    }))
+    Ok(Arc::new(
+        Artifact::new(ArtifactTarget::Interpreter, ArtifactCode::Interpreter(Arc::new(executor)), vec![info])
+            .fingerprint(key.to_string()),
+    ))
 }
 
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory.

@@ -199,16 +199,16 @@ fn unknown(key: &ConstantKey, module: &Module, kernel: &str) -> CompileError {
 /// A function constant in the words of reflection.
 pub(crate) fn describe(constant: &FunctionConstant, required: bool) -> FunctionConstantInfo {
     let scalar = scalar_type(constant.ty, constant.signed);
-    FunctionConstantInfo {
-        index: constant.index,
-        name: constant.name.clone(),
-        type_name: type_name(constant),
-        element: match constant.lanes {
+    FunctionConstantInfo::new(
+        constant.index,
+        constant.name.clone(),
+        match constant.lanes {
             1 => ElementType::Scalar(scalar),
             lanes => ElementType::Vector(scalar, lanes),
         },
-        required,
-    }
+    )
+    .type_name(type_name(constant))
+    .required(required)
 }
 
 /// `ushort`, `ushort2`

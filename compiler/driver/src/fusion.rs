@@ -8,9 +8,7 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
-use anymetal_hal::encoded_commands::encodes;
 use anymetal_hal::launch::ABI_VERSION;
-use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::MetalSource;
 use anymetal_opt::fuse::{self, FusedKernel, Launched};
 use anymetal_opt::pipeline::simplify;
@@ -80,7 +78,7 @@ impl<'a> Fusion<'a> {
                 && part.specialisation.checks == common.checks
                 && part.specialisation.passes == common.passes;
             // A fused kernel has no log, and encodes nothing.
-            is_alike && !has_messages(part.kernel) && !encodes(part.kernel)
+            is_alike && !part.kernel.has_messages() && !part.kernel.encodes_commands()
         };
         if !parts.iter().all(fits) {
             return None;
@@ -156,13 +154,11 @@ impl<'a> Fusion<'a> {
                 None => self.module(threads)?.err(),
             };
             let refusal = refusal.unwrap_or_default();
-            Ok(Artifact {
-                target: ArtifactTarget::Interpreter,
-                code: ArtifactCode::Object(Arc::from(Vec::new())),
-                kernels: vec![KernelInfo::new(name.clone(), refusal)],
-                fault_sites: Vec::new(),
-                fingerprint: String::new(),
-            })
+            Ok(Artifact::new(
+                ArtifactTarget::Interpreter,
+                ArtifactCode::Object(Arc::from(Vec::new())),
+                vec![KernelInfo::new(name.clone(), refusal)],
+            ))
         };
         let verdict = artifacts::kept(self.shared(), &name, key, prove)?;
         let symbol = verdict.kernel(&name).map(|kernel| kernel.symbol.clone());

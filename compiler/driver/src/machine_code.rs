@@ -230,15 +230,9 @@ pub(crate) fn compile(
     let Generated { code, effort, executed_group, .. } = generated;
     complete(&mut info, &code, specialisation);
     info.executed_group = executed_group;
-    info.reduced_effort =
-        (effort != Effort::Full).then(|| ReducedEffort { effort, largest_line: largest_line(module) });
-    Ok(Artifact {
-        target: target_of(llvm),
-        code: ArtifactCode::Object(Arc::from(object)),
-        kernels: vec![info],
-        fault_sites: code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect(),
-        fingerprint: String::new(),
-    })
+    info.reduced_effort = (effort != Effort::Full).then(|| ReducedEffort::new(effort, largest_line(module)));
+    Ok(Artifact::new(target_of(llvm), ArtifactCode::Object(Arc::from(object)), vec![info])
+        .fault_sites(code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect()))
 }
 
 /// This processor.
@@ -291,17 +285,14 @@ pub(crate) fn note_specialisation(info: &mut KernelInfo, specialisation: &Specia
 pub(crate) fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
     let argument = site.argument.map(|position| &kernel.args[position]);
     let file = site.loc.is_known().then(|| &module.files[site.loc.file as usize]);
-    FaultSite {
-        kernel: kernel.name.clone(),
-        argument: argument.map(|argument| argument.index),
-        argument_name: argument.map_or_else(|| site.variable.clone(), |argument| argument.name.clone()),
-        address_space: address_space(site.space),
-        kind: site.kind,
-        access_bytes: site.access_bytes,
+    FaultSite::new(kernel.name.clone(), site.kind)
+        .argument(argument.map(|argument| argument.index))
+        .argument_name(argument.map_or_else(|| site.variable.clone(), |argument| argument.name.clone()))
+        .address_space(address_space(site.space))
+        .access_bytes(site.access_bytes)
         // 0 is an element of unknown size.
-        element_bytes: argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)),
-        file: file.cloned().unwrap_or_default(),
-        line: site.loc.line,
-        column: site.loc.column,
-    }
+        .element_bytes(argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)))
+        .file(file.cloned().unwrap_or_default())
+        .line(site.loc.line)
+        .column(site.loc.column)
 }

@@ -6,8 +6,6 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
-use anymetal_hal::encoded_commands::encodes;
-use anymetal_hal::logging::has_messages;
 use anymetal_hal::metal_source::{MathMode, MetalConstant, MetalOptions, MetalSource};
 use anymetal_ir::Module;
 use anymetal_msl::pp::EXTENSIONS;
@@ -28,11 +26,11 @@ pub(crate) fn artifact(subject: &impl Subject) -> Result<Arc<Artifact>, CompileE
         let source = subject.metal_source()?;
         refuse_extensions(&subject.name(), &source.text)?;
         let described = described(subject)?;
-        Ok(Arc::new(Artifact {
-            code: ArtifactCode::Source(Arc::new(source)),
-            fingerprint: subject.key("metal").to_string(),
-            ..Artifact::clone(&described)
-        }))
+        Ok(Arc::new(
+            Artifact::clone(&described)
+                .code(ArtifactCode::Source(Arc::new(source)))
+                .fingerprint(subject.key("metal").to_string()),
+        ))
     };
     subject.shared().artifacts.get_or_make(key, |_| true, make)
 }
@@ -63,22 +61,20 @@ pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, Compile
         let found = kernel_of(&prepared.module, &name)?;
         let mut info = reflection::reflect(&prepared.module, found, prepared.constants.clone());
         info.symbol.clone_from(&name);
-        if has_messages(&info) {
+        if info.has_messages() {
             let reason = "messages of kernels are not supported on Apple GPUs; compile it without logging";
             return Err(CompileError::Unsupported { kernel: name.clone(), reason: reason.to_owned() });
         }
-        if encodes(&info) {
+        if info.encodes_commands() {
             let reason = "kernels that encode indirect command buffers are not supported on Apple GPUs";
             return Err(CompileError::Unsupported { kernel: name.clone(), reason: reason.to_owned() });
         }
         let options = MetalOptions { math_mode: MathMode::Safe, language_version: 0, constants: Vec::new() };
-        Ok(Artifact {
-            target: ArtifactTarget::Metal,
-            code: ArtifactCode::Source(Arc::new(MetalSource { text: Arc::from(""), options })),
-            kernels: vec![info],
-            fault_sites: Vec::new(),
-            fingerprint: String::new(),
-        })
+        Ok(Artifact::new(
+            ArtifactTarget::Metal,
+            ArtifactCode::Source(Arc::new(MetalSource { text: Arc::from(""), options })),
+            vec![info],
+        ))
     };
     let key = || subject.key("description for metal");
     kept(subject.shared(), &name, key, || big_stack::run("reflection", make))

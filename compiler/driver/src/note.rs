@@ -124,7 +124,7 @@ mod tests {
     fn each_large_kernel_is_noted_once() {
         let notes = Notes::default();
         let note = |kernel: &str, effort| {
-            let reduced = ReducedEffort { effort, largest_line: String::new() };
+            let reduced = ReducedEffort::new(effort, String::new());
             Note::ReducedEffort { kernel: kernel.to_owned(), reduced }
         };
         notes.add(note("a", Effort::Baseline));

@@ -105,13 +105,8 @@ pub(crate) fn compile(
     info.loads_pointers = code.loads_pointers;
     note_values(&mut info, &code.value_words);
     note_specialisation(&mut info, specialisation);
-    Ok(Artifact {
-        target: ArtifactTarget::Nvidia { sm },
-        code: ArtifactCode::Ptx(Arc::from(text)),
-        kernels: vec![info],
-        fault_sites: code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect(),
-        fingerprint: String::new(),
-    })
+    Ok(Artifact::new(ArtifactTarget::Nvidia { sm }, ArtifactCode::Ptx(Arc::from(text)), vec![info])
+        .fault_sites(code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect()))
 }
 
 /// The description that [`compile`] would give of the kernel, and its errors, without generating code.

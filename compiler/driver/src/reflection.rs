@@ -72,33 +72,32 @@ fn stage_input(input: &ir::StageInput) -> StageInputInfo {
         }
         ir::ElementType::Aggregate => ElementType::Other,
     };
-    StageInputInfo { attribute, name, element }
+    StageInputInfo::new(attribute, name, element)
 }
 
 fn reflect_argument(argument: &ir::KernelArg, slot: u32) -> ArgumentInfo {
-    ArgumentInfo {
-        index: argument.index,
-        name: argument.name.clone(),
-        kind: match argument.kind {
+    ArgumentInfo::new(
+        match argument.kind {
             ir::ArgKind::Buffer => ArgumentKind::Buffer,
             ir::ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
         },
-        address_space: address_space(argument.space),
-        type_name: argument.type_name.clone(),
-        element: element(argument),
-        element_size: argument.element_size,
-        element_align: argument.element_align.into(),
-        min_bytes: if argument.reference { argument.element_size } else { 0 },
-        is_reference: argument.reference,
-        access: match argument.access {
-            ir::Access::Read => Access::Read,
-            ir::Access::Write => Access::Write,
-            ir::Access::ReadWrite => Access::ReadWrite,
-        },
-        enabled: argument.enabled,
-        slot,
-        value_words: 0,
-    }
+        argument.index,
+        argument.name.clone(),
+    )
+    .address_space(address_space(argument.space))
+    .type_name(argument.type_name.clone())
+    .element(element(argument))
+    .element_size(argument.element_size)
+    .element_align(argument.element_align.into())
+    .min_bytes(if argument.reference { argument.element_size } else { 0 })
+    .is_reference(argument.reference)
+    .access(match argument.access {
+        ir::Access::Read => Access::Read,
+        ir::Access::Write => Access::Write,
+        ir::Access::ReadWrite => Access::ReadWrite,
+    })
+    .enabled(argument.enabled)
+    .slot(slot)
 }
 
 /// Thread memory has no arguments; it counts as device memory.

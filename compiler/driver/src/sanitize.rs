@@ -79,13 +79,11 @@ impl Library {
                 after,
                 boundary: self.run_boundary(specialisation),
             };
-            Ok(Arc::new(Artifact {
-                target: ArtifactTarget::Interpreter,
-                code: ArtifactCode::Interpreter(Arc::new(sanitized)),
-                kernels: vec![info],
-                fault_sites: Vec::new(),
-                fingerprint: String::new(),
-            }))
+            Ok(Arc::new(Artifact::new(
+                ArtifactTarget::Interpreter,
+                ArtifactCode::Interpreter(Arc::new(sanitized)),
+                vec![info],
+            )))
         })
     }
 }

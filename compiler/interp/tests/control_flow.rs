@@ -49,8 +49,8 @@ fn loops_break_and_continue_per_lane() {
         b.endless_loop(
             |b, label| {
                 let i = b.load(i_ptr, Type::I32, 4);
-                let goes_on = b.compare(anymetal_ir::CmpOp::ULt, i, x);
-                b.if_else(goes_on, |_| {}, |b| b.push(Op::break_(label)));
+                let is_below = b.compare(anymetal_ir::CmpOp::ULt, i, x);
+                b.if_else(is_below, |_| {}, |b| b.push(Op::break_(label)));
                 let at_limit = equal(b, i, 20);
                 b.if_else(at_limit, |b| b.push(Op::break_(label)), |_| {});
                 let odd = has_bits(b, i, 1);

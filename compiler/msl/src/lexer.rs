@@ -174,8 +174,8 @@ impl<'a> Scanner<'a> {
                 Some(b'\\') => {
                     // A continuation belongs to the word only when the word goes on after it.
                     let after = self.skip_continuations(self.pos);
-                    let goes_on = self.text[after..].chars().next().is_some_and(is_ident_char);
-                    if after == self.pos || !goes_on {
+                    let continues = self.text[after..].chars().next().is_some_and(is_ident_char);
+                    if after == self.pos || !continues {
                         return dirty;
                     }
                     self.pos = after;
@@ -197,13 +197,13 @@ impl<'a> Scanner<'a> {
         let mut last = b'0';
         loop {
             let (byte, next) = self.logical(self.pos);
-            let goes_on = match byte {
+            let continues = match byte {
                 b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'.' => true,
                 b'+' | b'-' => matches!(last, b'e' | b'E' | b'p' | b'P'),
                 b'\'' => self.logical(next).0.is_ascii_alphanumeric(),
                 _ => false,
             };
-            if !goes_on {
+            if !continues {
                 return (RawKind::Number, self.spelling(lo, dirty), None);
             }
             dirty |= next != self.pos + 1;

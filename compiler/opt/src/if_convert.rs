@@ -6,7 +6,7 @@
 
 use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use super::substitution::Substitution;
-use anymetal_ir::{BinOp, Block, Function, Inst, MathFn, Op, Value};
+use anymetal_ir::{BinOp, Block, Function, Inst, MathFn, Op, Space, Type, Value};
 
 /// Operations that both arms together may execute speculatively.
 const MAX_SPECULATED: usize = 10;
@@ -25,15 +25,29 @@ pub fn if_convert(function: &mut Function) -> bool {
     changed
 }
 
-/// Why a branch is not converted, in a few words.
+/// Why a branch without results was not converted, in a few words. What its arms assign is stored by then.
 pub fn refusal(function: &Function, then: Block, otherwise: Block) -> &'static str {
-    let converter =
-        IfConverter { function: &mut function.clone(), variables: Variables::of(function), changed: false };
-    match [then, otherwise].map(|arm| converter.final_stores(arm)) {
-        [Some((_, a)), Some((_, b))] if a + b > MAX_SPECULATED => "its arms have too many operations",
-        [Some(_), Some(_)] => "its arms assign too many variables, or of different types",
+    match [then, otherwise].map(|arm| speculated(function, arm)) {
+        [Some(a), Some(b)] if a + b > MAX_SPECULATED => "its arms have too many operations",
+        [Some(_), Some(_)] => "its arms assign too many variables, or pointers",
         _ => "an arm has effects or expensive operations",
     }
+}
+
+/// The number of operations of an arm; `None` if they have effects or cost too much to be executed
+/// speculatively. Accesses of private variables do not count.
+fn speculated(function: &Function, arm: Block) -> Option<usize> {
+    let is_private = |ptr: Value| function.ty(ptr) == Type::Ptr(Space::Thread);
+    let mut operations = 0;
+    for &inst in function.block(arm) {
+        match &function.inst(inst).op {
+            Op::Const(_) | Op::Undef | Op::LocalAddr(_) | Op::Yield(_) => {}
+            Op::Load { ptr, .. } | Op::Store { ptr, .. } if is_private(*ptr) => {}
+            op if is_speculatable(function, op) => operations += 1,
+            _ => return None,
+        }
+    }
+    Some(operations)
 }
 
 struct IfConverter<'a> {
@@ -67,22 +81,13 @@ impl IfConverter<'_> {
     fn is_convertible(&self, then: Block, otherwise: Block, results: &[Value]) -> bool {
         let is_small = (1..=MAX_RESULTS).contains(&results.len());
         let is_plain = !results.iter().any(|&result| self.function.ty(result).is_ptr());
-        let operations = [then, otherwise].map(|arm| self.speculated(arm));
-        is_small && is_plain && matches!(operations, [Some(a), Some(b)] if a + b <= MAX_SPECULATED)
-    }
-
-    /// The number of operations of an arm; `None` if they have effects or cost too much to be executed
-    /// speculatively.
-    fn speculated(&self, arm: Block) -> Option<usize> {
-        let mut operations = 0;
-        for &inst in self.function.block(arm) {
-            match &self.function.inst(inst).op {
-                Op::Const(_) | Op::Undef | Op::LocalAddr(_) | Op::Yield(_) => {}
-                op if is_speculatable(self.function, op) => operations += 1,
-                _ => return None,
-            }
-        }
-        Some(operations)
+        let has_accesses = |arm: Block| {
+            let mut insts = self.function.block(arm).iter();
+            insts.any(|&inst| matches!(self.function.inst(inst).op, Op::Load { .. } | Op::Store { .. }))
+        };
+        let is_pure = !has_accesses(then) && !has_accesses(otherwise);
+        let operations = [then, otherwise].map(|arm| speculated(self.function, arm));
+        is_small && is_plain && is_pure && matches!(operations, [Some(a), Some(b)] if a + b <= MAX_SPECULATED)
     }
 
     fn convert(&mut self, inst: Inst, cond: Value, arms: [Block; 2], results: &[Value], out: &mut Vec<Inst>) {

@@ -28,30 +28,23 @@ pub(crate) fn query(device: &ProtocolObject<dyn MTLDevice>) -> Capabilities {
     let threads = device.maxThreadsPerThreadgroup();
     let extents = [threads.width, threads.height, threads.depth];
     let max_threads_per_dimension = extents.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
-    Capabilities {
-        hardware_name: device.name().to_string(),
-        kind: DeviceKind::Apple,
-        architecture: architecture(device),
-        unified_memory,
-        memory_bytes,
-        working_set_bytes: recommended.saturating_sub(device.currentAllocatedSize() as u64),
-        max_buffer_bytes: device.maxBufferLength() as u64,
-        max_threads_per_dimension,
-        max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP.min(max_threads_per_dimension[0]),
-        max_threadgroup_memory_bytes: device.maxThreadgroupMemoryLength() as u64,
-        max_inline_bytes: MAX_INLINE_BYTES,
-        simd_width: SIMD_WIDTH,
+    Capabilities::new(DeviceKind::Apple, device.name().to_string())
+        .architecture(architecture(device))
+        .unified_memory(unified_memory)
+        .memory_bytes(memory_bytes)
+        .working_set_bytes(recommended.saturating_sub(device.currentAllocatedSize() as u64))
+        .max_buffer_bytes(device.maxBufferLength() as u64)
+        .max_threads_per_dimension(max_threads_per_dimension)
+        .max_threads_per_threadgroup(MAX_THREADS_PER_THREADGROUP.min(max_threads_per_dimension[0]))
+        .max_threadgroup_memory_bytes(device.maxThreadgroupMemoryLength() as u64)
+        .max_inline_bytes(MAX_INLINE_BYTES)
+        .simd_width(SIMD_WIDTH)
         // Metal does not tell how many cores a GPU has.
-        compute_units: 0,
-        supports_half: true,
-        supports_bfloat: supports(device, Feature::Bfloat),
-        supports_64_bit_atomics: supports(device, Feature::Atomics64),
-        supports_timestamps: true,
-        supports_priorities: false,
-        checks_accesses: false,
-        supports_deadlines: false,
-        supports_cancellation: false,
-    }
+        .compute_units(0)
+        .supports_half(true)
+        .supports_bfloat(supports(device, Feature::Bfloat))
+        .supports_64_bit_atomics(supports(device, Feature::Atomics64))
+        .supports_timestamps(true)
 }
 
 /// The families that Metal knows by number, as far as the hal's tables have them.

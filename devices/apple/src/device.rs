@@ -19,10 +19,9 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::heap::{Heap, HeapDescriptor};
-use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer};
+use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer, check_indirect};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
-use anymetal_hal::validate;
 use objc2::rc::{Retained, autoreleasepool};
 use objc2::runtime::ProtocolObject;
 use objc2_metal::{
@@ -233,7 +232,7 @@ impl Device for AppleDevice {
         &self,
         commands: Vec<Command>,
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
-        validate::check_indirect(&commands)?;
+        check_indirect(&commands)?;
         launch::check_commands(&self.shared, &commands, None)?;
         Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
     }

@@ -29,7 +29,7 @@ use crate::device::DeviceShared;
 use crate::launch;
 use crate::object::label_of;
 use crate::pipeline::ApplePipeline;
-use crate::unaligned::{Part, parts};
+use crate::unaligned::{CopyPart, copy_parts};
 use crate::{capture, error};
 
 /// What lengths of threadgroup memory are multiples of.
@@ -285,9 +285,9 @@ impl<'a> Encoding<'a> {
         let source = launch::buffer(self.device, copy.source())?.metal();
         let destination = launch::buffer(self.device, copy.destination())?.metal();
         let offsets = [copy.source_offset(), copy.destination_offset()];
-        for part in parts(&offsets, copy.length()) {
+        for part in copy_parts(&offsets, copy.length()) {
             match part {
-                Part::Blit(range) => {
+                CopyPart::Blit(range) => {
                     let [from, to] = offsets.map(|offset| (offset + range.start) as usize);
                     let length = (range.end - range.start) as usize;
                     let encoder = self.blit()?;
@@ -302,7 +302,7 @@ impl<'a> Encoding<'a> {
                         );
                     }
                 }
-                Part::Kernel(range) => {
+                CopyPart::Kernel(range) => {
                     let [from, to] = offsets.map(|offset| (offset + range.start) as usize);
                     let encoder = self.compute()?;
                     encoder.setComputePipelineState(&self.device.kernels()?.copy);
@@ -325,14 +325,14 @@ impl<'a> Encoding<'a> {
         length: u64,
         value: u8,
     ) -> Result<(), DeviceError> {
-        for part in parts(&[offset], length) {
+        for part in copy_parts(&[offset], length) {
             match part {
-                Part::Blit(range) => {
+                CopyPart::Blit(range) => {
                     let start = (offset + range.start) as usize;
                     let range = NSRange::new(start, (range.end - range.start) as usize);
                     self.blit()?.fillBuffer_range_value(buffer, range, value);
                 }
-                Part::Kernel(range) => {
+                CopyPart::Kernel(range) => {
                     let encoder = self.compute()?;
                     encoder.setComputePipelineState(&self.device.kernels()?.fill);
                     // SAFETY: the range is within the buffer, which was checked; Metal copies the byte.

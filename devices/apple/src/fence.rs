@@ -32,8 +32,8 @@ impl AppleFence {
     }
 
     /// Notes a use by a queue; says whether the fence is that queue's.
-    pub(crate) fn claim(&self, queue: NonZero<usize>) -> bool {
-        self.owner.claim(queue)
+    pub(crate) fn bind_queue(&self, queue: NonZero<usize>) -> bool {
+        self.owner.bind_queue(queue)
     }
 
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceShared>) -> bool {

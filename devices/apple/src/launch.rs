@@ -75,7 +75,7 @@ fn check(
         Command::Copy(_) | Command::Fill(_) => {}
         Command::UpdateFence(known) | Command::WaitFence(known) => {
             let own = fence(device, known)?;
-            if queue.is_some_and(|queue| !own.claim(queue)) {
+            if queue.is_some_and(|queue| !own.bind_queue(queue)) {
                 return Err(DeviceError::FenceAcrossQueues);
             }
         }

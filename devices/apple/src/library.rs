@@ -27,16 +27,16 @@ type Library = Retained<ProtocolObject<dyn MTLLibrary>>;
 
 /// The libraries of a device, the last used at the end.
 #[derive(Default)]
-pub(crate) struct Libraries(Mutex<Vec<Known>>);
+pub(crate) struct Libraries(Mutex<Vec<CachedLibrary>>);
 
-struct Known {
+struct CachedLibrary {
     text: Arc<str>,
     math_mode: MathMode,
     language_version: u32,
     library: Library,
 }
 
-impl Known {
+impl CachedLibrary {
     fn is_of(&self, source: &MetalSource) -> bool {
         let MetalSource { text, options } = source;
         let same_text = Arc::ptr_eq(&self.text, text) || self.text == *text;
@@ -45,7 +45,7 @@ impl Known {
 }
 
 impl Libraries {
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<CachedLibrary>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl Libraries {
         if known.len() == MAX_KEPT {
             known.remove(0);
         }
-        known.push(Known {
+        known.push(CachedLibrary {
             text: Arc::clone(&source.text),
             math_mode: source.options.math_mode,
             language_version: source.options.language_version,

@@ -14,9 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anymetal_hal::command::{CommandList, Deadline};
 use anymetal_hal::completion::{Completion, CompletionSource};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor, WhenFull, check_priority};
 use anymetal_hal::semaphore::Semaphore;
-use anymetal_hal::validate;
 use block2::RcBlock;
 use objc2::rc::{Retained, autoreleasepool};
 use objc2::runtime::ProtocolObject;
@@ -41,7 +40,7 @@ pub(crate) struct AppleQueue {
 impl AppleQueue {
     pub(crate) fn new(device: &Arc<DeviceShared>, descriptor: &QueueDescriptor) -> Result<Self, DeviceError> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        validate::check_priority(descriptor.priority, &device.capabilities, &device.name)?;
+        check_priority(descriptor.priority, &device.capabilities, &device.name)?;
         let queue = autoreleasepool(|_| {
             // One more, so that Metal never blocks where this queue has not.
             let limit = descriptor.max_in_flight.saturating_add(1);

@@ -86,25 +86,12 @@ fn merge(info: &mut KernelInfo, told: &[DeviceArgument]) {
 
 /// An argument that only the device knows: bytes.
 fn untyped(device: &DeviceArgument) -> ArgumentInfo {
-    ArgumentInfo {
-        index: device.index,
-        name: device.name.clone(),
-        kind: device.kind,
-        address_space: match device.kind {
+    ArgumentInfo::new(device.kind, device.index, device.name.clone())
+        .address_space(match device.kind {
             ArgumentKind::ThreadgroupMemory => AddressSpace::Threadgroup,
             ArgumentKind::Buffer | ArgumentKind::Texture | ArgumentKind::Sampler => AddressSpace::Device,
-        },
-        type_name: String::new(),
-        element: ElementType::Other,
-        element_size: 1,
-        element_align: 1,
-        min_bytes: 0,
-        is_reference: false,
-        access: device.access,
-        enabled: true,
-        slot: 0,
-        value_words: 0,
-    }
+        })
+        .access(device.access)
 }
 
 #[cfg(test)]
@@ -121,7 +108,7 @@ mod tests {
         };
         let mut info = KernelInfo::new("k", "k");
         let first = DeviceArgument { access: Access::ReadWrite, ..told(ArgumentKind::Buffer, 2, "x") };
-        info.arguments.push(ArgumentInfo { type_name: "float".to_owned(), ..untyped(&first) });
+        info.arguments.push(untyped(&first).type_name("float"));
         let all = [
             told(ArgumentKind::Buffer, 2, "x"),
             told(ArgumentKind::ThreadgroupMemory, 0, "rows"),

@@ -90,12 +90,9 @@ fn reckoned(spans: &[Span], submitted_ns: u64, offset: Offset) -> (Timing, Vec<C
     let at = |seconds: f64| offset.device_ns(seconds).max(submitted_ns);
     let started_ns = spans.first().map_or(submitted_ns, |span| at(span.started));
     let ended_ns = spans.last().map_or(submitted_ns, |span| at(span.ended));
-    let command = |(command, span): (usize, &Span)| CommandTiming {
-        command,
-        started_ns: at(span.started),
-        ended_ns: at(span.ended),
-    };
-    (Timing { submitted_ns, started_ns, ended_ns }, spans.iter().enumerate().map(command).collect())
+    let command =
+        |(command, span): (usize, &Span)| CommandTiming::new(command, at(span.started), at(span.ended));
+    (Timing::new(submitted_ns, started_ns, ended_ns), spans.iter().enumerate().map(command).collect())
 }
 
 #[cfg(test)]
@@ -112,6 +109,6 @@ mod tests {
         let [first, second] = [(2_000_000_000, 2_250_000_000), (2_500_000_000, 3_000_000_000)];
         assert_eq!(times, [first, second]);
         assert_eq!(reckoned(&spans, 2_900_000_000, offset).0.started_ns, 2_900_000_000);
-        assert_eq!(reckoned(&[], 5, offset).0, Timing { submitted_ns: 5, started_ns: 5, ended_ns: 5 });
+        assert_eq!(reckoned(&[], 5, offset).0, Timing::new(5, 5, 5));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies and fills of ranges that Metal's blit encoder does not take.
 //!
-//! On macOS its offsets and lengths are multiples of four bytes. Owns [`parts`], which cuts a range into what
-//! the blit encoder can do and what two small kernels do, and [`Kernels`], those kernels.
+//! On macOS its offsets and lengths are multiples of four bytes. Owns [`copy_parts`], which cuts a range
+//! into what the blit encoder can do and what two small kernels do, and [`Kernels`], those kernels.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl Kernels {
 
 /// A part of a range, in bytes from its start.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CopyPart {
     /// For the blit encoder.
     Blit(Range<u64>),
     /// For a kernel.
@@ -57,28 +57,28 @@ pub(crate) enum Part {
 }
 
 /// Cuts a range that starts at those offsets of its buffers.
-pub(crate) fn parts(offsets: &[u64], length: u64) -> Vec<Part> {
+pub(crate) fn copy_parts(offsets: &[u64], length: u64) -> Vec<CopyPart> {
     let misaligned = |offset: &u64| offset % UNIT;
     let head = offsets.first().map_or(0, misaligned);
     let alike = offsets.iter().all(|offset| misaligned(offset) == head);
     let head = (UNIT - head) % UNIT;
-    let mut parts = Vec::new();
+    let mut copy_parts = Vec::new();
     if !alike || length < head + UNIT {
-        kernels(0..length, &mut parts);
-        return parts;
+        kernels(0..length, &mut copy_parts);
+        return copy_parts;
     }
     let tail = head + (length - head) / UNIT * UNIT;
-    kernels(0..head, &mut parts);
-    parts.push(Part::Blit(head..tail));
-    kernels(tail..length, &mut parts);
-    parts
+    kernels(0..head, &mut copy_parts);
+    copy_parts.push(CopyPart::Blit(head..tail));
+    kernels(tail..length, &mut copy_parts);
+    copy_parts
 }
 
-fn kernels(range: Range<u64>, parts: &mut Vec<Part>) {
+fn kernels(range: Range<u64>, copy_parts: &mut Vec<CopyPart>) {
     let mut start = range.start;
     while start < range.end {
         let end = range.end.min(start + MAX_BYTES);
-        parts.push(Part::Kernel(start..end));
+        copy_parts.push(CopyPart::Kernel(start..end));
         start = end;
     }
 }
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn the_blit_encoder_gets_multiples_of_four_and_kernels_the_rest() {
-        assert_eq!(parts(&[8, 0], 16), [Part::Blit(0..16)]);
-        let cut = [Part::Kernel(0..3), Part::Blit(3..11), Part::Kernel(11..12)];
-        assert_eq!(parts(&[1, 5], 12), cut);
-        assert_eq!(parts(&[1, 2], 12), [Part::Kernel(0..12)], "no place suits both buffers");
-        assert_eq!(parts(&[0], 3), [Part::Kernel(0..3)]);
-        assert_eq!(parts(&[0], 0), []);
-        let long = parts(&[0, 1], MAX_BYTES + 5);
-        assert_eq!(long, [Part::Kernel(0..MAX_BYTES), Part::Kernel(MAX_BYTES..MAX_BYTES + 5)]);
+        assert_eq!(copy_parts(&[8, 0], 16), [CopyPart::Blit(0..16)]);
+        let cut = [CopyPart::Kernel(0..3), CopyPart::Blit(3..11), CopyPart::Kernel(11..12)];
+        assert_eq!(copy_parts(&[1, 5], 12), cut);
+        assert_eq!(copy_parts(&[1, 2], 12), [CopyPart::Kernel(0..12)], "no place suits both buffers");
+        assert_eq!(copy_parts(&[0], 3), [CopyPart::Kernel(0..3)]);
+        assert_eq!(copy_parts(&[0], 0), []);
+        let long = copy_parts(&[0, 1], MAX_BYTES + 5);
+        assert_eq!(long, [CopyPart::Kernel(0..MAX_BYTES), CopyPart::Kernel(MAX_BYTES..MAX_BYTES + 5)]);
     }
 }

@@ -89,7 +89,7 @@ fn time(
     };
     let start = Instant::now();
     let commands = (0..count).map(|_| dispatch()).collect();
-    let completion = queue.submit(CommandList { commands, ..CommandList::default() });
+    let completion = queue.submit(CommandList::new(commands));
     completion.expect("the submission is valid").wait().expect("the kernels do not fail");
     start.elapsed()
 }
@@ -119,11 +119,10 @@ fn compile() -> Result<Artifact, Box<dyn std::error::Error>> {
     if !status.success() {
         return Err("gcc refused the kernels".into());
     }
-    Ok(Artifact {
-        target: ArtifactTarget::Cpu { triple: "host".into(), cpu: "host".into(), features: String::new() },
-        code: ArtifactCode::Object(code?.into()),
-        kernels: ["empty", "compute"].map(|name| KernelInfo::new(name, name)).to_vec(),
-        fault_sites: Vec::new(),
-        fingerprint: "dispatch latency".into(),
-    })
+    Ok(Artifact::new(
+        ArtifactTarget::Cpu { triple: "host".into(), cpu: "host".into(), features: String::new() },
+        ArtifactCode::Object(code?.into()),
+        ["empty", "compute"].map(|name| KernelInfo::new(name, name)).to_vec(),
+    )
+    .fingerprint("dispatch latency"))
 }

@@ -21,29 +21,26 @@ pub(crate) fn query(threads: usize, extension: Option<&'static str>) -> Capabili
         kilobytes(&information, "MemTotal:").or_else(physical_memory).unwrap_or(UNKNOWN_MEMORY);
     let memory_bytes = memory_bytes.min(limit);
     let available = kilobytes(&information, "MemAvailable:").unwrap_or(memory_bytes / 2);
-    Capabilities {
-        hardware_name: processor_name(),
-        kind: DeviceKind::Cpu,
-        architecture: architecture(extension.unwrap_or_else(vector_extension)),
-        unified_memory: true,
-        memory_bytes,
-        working_set_bytes: available.min(memory_bytes),
-        max_buffer_bytes: memory_bytes.min(isize::MAX as u64),
-        max_threads_per_dimension: [MAX_THREADS_PER_THREADGROUP; 3],
-        max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP,
-        max_threadgroup_memory_bytes: MAX_THREADGROUP_MEMORY,
-        max_inline_bytes: MAX_INLINE_BYTES,
-        simd_width: SIMD_WIDTH,
-        compute_units: threads as u32,
-        supports_half: true,
-        supports_bfloat: true,
-        supports_64_bit_atomics: cfg!(target_has_atomic = "64"),
-        supports_timestamps: true,
-        supports_priorities: true,
-        checks_accesses: true,
-        supports_deadlines: true,
-        supports_cancellation: true,
-    }
+    Capabilities::new(DeviceKind::Cpu, processor_name())
+        .architecture(architecture(extension.unwrap_or_else(vector_extension)))
+        .unified_memory(true)
+        .memory_bytes(memory_bytes)
+        .working_set_bytes(available.min(memory_bytes))
+        .max_buffer_bytes(memory_bytes.min(isize::MAX as u64))
+        .max_threads_per_dimension([MAX_THREADS_PER_THREADGROUP; 3])
+        .max_threads_per_threadgroup(MAX_THREADS_PER_THREADGROUP)
+        .max_threadgroup_memory_bytes(MAX_THREADGROUP_MEMORY)
+        .max_inline_bytes(MAX_INLINE_BYTES)
+        .simd_width(SIMD_WIDTH)
+        .compute_units(threads as u32)
+        .supports_half(true)
+        .supports_bfloat(true)
+        .supports_64_bit_atomics(cfg!(target_has_atomic = "64"))
+        .supports_timestamps(true)
+        .supports_priorities(true)
+        .checks_accesses(true)
+        .supports_deadlines(true)
+        .supports_cancellation(true)
 }
 
 /// A line `Name:   123 kB` in bytes.

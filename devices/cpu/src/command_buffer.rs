@@ -318,8 +318,7 @@ impl Preparer<'_> {
     }
 
     fn encoded(&self, execution: &EncodedExecution) -> Result<CommandStep, DeviceError> {
-        execution.check()?;
-        for (memory, range) in &execution.ranges {
+        for (memory, range) in execution.ranges() {
             self.own(memory.buffer())?;
             if let ExecutedRange::Indirect { buffer, .. } = range {
                 self.own(buffer)?;
@@ -330,7 +329,7 @@ impl Preparer<'_> {
 
     fn fence(&self, fence: &Arc<dyn Fence>) -> Result<CommandStep, DeviceError> {
         let own = fence.as_any().downcast_ref::<HostFence>().ok_or_else(|| self.wrong_device("fence"))?;
-        if own.claim(self.queue) { Ok(CommandStep::Other) } else { Err(DeviceError::FenceAcrossQueues) }
+        if own.bind_queue(self.queue) { Ok(CommandStep::Other) } else { Err(DeviceError::FenceAcrossQueues) }
     }
 
     fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {

@@ -177,10 +177,7 @@ impl Device for CpuDevice {
     fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
         let (requested, limit) = (pages.length(), self.shared.capabilities.max_buffer_bytes);
         if requested > limit {
-            return Err(Box::new(ImportError {
-                pages,
-                error: DeviceError::BufferTooLarge { requested, limit },
-            }));
+            return Err(Box::new(ImportError::new(pages, DeviceError::BufferTooLarge { requested, limit })));
         }
         Ok(Arc::new(CpuBuffer::imported(pages, label, &self.shared.account)))
     }

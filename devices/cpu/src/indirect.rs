@@ -12,7 +12,7 @@ use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Command, CommandList};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
-use anymetal_hal::validate::check_indirect;
+use anymetal_hal::indirect::check_indirect;
 
 use crate::command_buffer::{CommandStep, LaunchTables, Preparer, cpu_buffer};
 use crate::device::DeviceShared;
@@ -32,7 +32,7 @@ impl CpuIndirect {
     /// Checks the commands and lays out their tables.
     pub(crate) fn new(device: &DeviceShared, commands: Vec<Command>) -> Result<Self, DeviceError> {
         check_indirect(&commands)?;
-        let submission = CommandList { commands, ..CommandList::default() };
+        let submission = CommandList::new(commands);
         let preparer = Preparer {
             account: &device.account,
             limits: &device.capabilities,

@@ -63,7 +63,7 @@ impl SerialSubmissions {
 /// Predicts a submission. What runs inline is at most one short command and neither waits nor signals.
 pub(crate) fn expect(submission: &CommandList, tables: &LaunchTables) -> Expected {
     if is_short(submission, tables) {
-        return if submission.may_run_at_once { Expected::Inline } else { Expected::Short };
+        return if submission.may_run_inline { Expected::Inline } else { Expected::Short };
     }
     match submission.commands.as_slice() {
         [Command::Dispatch(dispatch)] => {

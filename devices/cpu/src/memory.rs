@@ -161,14 +161,14 @@ impl CpuBuffer {
     /// A buffer in memory that the host had.
     pub(crate) fn imported(mut pages: HostPages, label: &str, account: &Arc<MemoryAccount>) -> Self {
         let (start, length) = (pages.start(), pages.length());
-        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(length) };
+        let descriptor = BufferDescriptor::shared(length).label(label.to_owned());
         let memory = Memory::Imported(ImportedPages { _pages: pages, start, length });
         Self::with_memory(&descriptor, memory, account)
     }
 
     /// A buffer in memory that the host keeps.
     pub(crate) fn lent(memory: LentMemory, label: &str, account: &Arc<MemoryAccount>) -> Self {
-        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(0) };
+        let descriptor = BufferDescriptor::shared(0).label(label.to_owned());
         Self::with_memory(&descriptor, Memory::Lent(memory), account)
     }
 

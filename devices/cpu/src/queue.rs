@@ -9,12 +9,12 @@
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
 //! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a
 //! worker goes back in line when others of the pool wait and are more urgent or have waited long. A thread
-//! that submits one short dispatch and waits for it leads without a command buffer (`at_once`).
+//! that submits one short dispatch and waits for it leads without a command buffer (`inline_run`).
 
-mod at_once;
 mod backpressure;
 mod encoded;
 mod execution;
+mod inline_run;
 #[cfg(all(test, loom))]
 mod models;
 
@@ -41,8 +41,8 @@ use crate::device::DeviceShared;
 use crate::inline_policy::{self, Expected};
 use crate::memory::CpuBuffer;
 use crate::pool::{Runnable, SchedulePlace};
-use at_once::RunWatch;
 use execution::{CommandBuffer, Progress, StopSignal};
+use inline_run::RunWatch;
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -132,8 +132,8 @@ impl Queue for CpuQueue {
         Ok(completion)
     }
 
-    fn run_at_once(&self, submission: &CommandList) -> Option<Outcome> {
-        self.core.run_at_once(submission)
+    fn run_inline(&self, submission: &CommandList) -> Option<Outcome> {
+        self.core.run_inline(submission)
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {

@@ -21,10 +21,11 @@ use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::indirect::check_indirect;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::sync::{Mutex, lock};
-use anymetal_hal::validate::{check_arguments, check_indirect};
+use anymetal_hal::validate::check_arguments;
 use anymetal_isolate::{Connection, IsolationError, Settings};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -103,7 +104,7 @@ pub(crate) struct DeviceShared {
 impl DeviceShared {
     fn new(options: &CpuDeviceOptions, settings: &Settings, identity: &str) -> Result<Self, DeviceError> {
         // Callers read this to decide whether the device can use their memory in place.
-        let capabilities = Capabilities { unified_memory: false, ..options.capabilities() };
+        let capabilities = options.capabilities().unified_memory(false);
         let space = capabilities.memory_bytes.saturating_mul(SPACE_PER_BYTE).min(MAX_SPACE);
         let arena = Arena::new(space.next_multiple_of(1 << 30));
         let arena = arena.map_err(|error| unavailable(format!("its memory cannot be mapped: {error}")))?;
@@ -257,7 +258,7 @@ impl Device for IsolatedDevice {
     }
 
     fn import(&self, pages: HostPages, _label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
-        Err(Box::new(ImportError { pages, error: no_host_memory() }))
+        Err(Box::new(ImportError::new(pages, no_host_memory())))
     }
 
     fn borrow_host(&self, _memory: LentMemory, _label: &str) -> Result<Arc<dyn Buffer>, DeviceError> {

@@ -27,7 +27,7 @@ use anymetal_hal::sync::{Mutex, MutexGuard, lock};
 use anymetal_isolate::{Connection, IsolationError};
 
 use crate::device::lost;
-use crate::queue::Place;
+use crate::queue::InFlightSlot;
 use crate::wire::{self, Body, Reply, Report, Request, WireWork};
 
 /// How long after its deadline a kernel may still run, before the worker is ended.
@@ -75,7 +75,7 @@ struct State {
 pub(crate) struct Running {
     pub(crate) submission: Arc<CommandList>,
     pub(crate) source: CompletionSource,
-    pub(crate) place: Place,
+    pub(crate) slot: InFlightSlot,
     /// `None`: no deadline.
     pub(crate) deadline: Option<Duration>,
     waits: Vec<(Arc<dyn Event>, Subscription)>,
@@ -85,10 +85,10 @@ impl Running {
     pub(crate) fn new(
         submission: Arc<CommandList>,
         source: CompletionSource,
-        place: Place,
+        slot: InFlightSlot,
         deadline: Option<Duration>,
     ) -> Self {
-        Running { submission, source, place, deadline, waits: Vec::new() }
+        Running { submission, source, slot, deadline, waits: Vec::new() }
     }
 }
 
@@ -357,7 +357,7 @@ impl Link {
             (failure, mem::take(&mut state.running))
         };
         for mut running in running.into_values() {
-            running.place.give_back();
+            running.slot.give_back();
             let _ended = to_finisher.send(Finish::Ended(running, Err(failure.clone()), None));
         }
     }
@@ -389,7 +389,7 @@ impl Link {
                 }
                 state.progress = self.clock.now();
                 self.arm(&mut state);
-                running.place.give_back();
+                running.slot.give_back();
                 Finish::Ended(running, outcome, commands)
             }
         };

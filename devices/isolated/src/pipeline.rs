@@ -60,7 +60,7 @@ impl Remote for IsolatedPipeline {
                 let what = "an interpreter that records what kernels do, such as the sanitizer,";
                 let interpreter = interpreter.encoded().ok_or_else(|| unsupported(what))?;
                 let code = ArtifactCode::Object(Arc::from([]));
-                let description = encoded(&Artifact { code, ..Artifact::clone(&self.artifact) })?;
+                let description = encoded(&Artifact::clone(&self.artifact).code(code))?;
                 WireCode::Interpreter {
                     description: Bytes::append(blob, &description),
                     interpreter: Bytes::append(blob, &interpreter),

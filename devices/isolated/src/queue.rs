@@ -1,7 +1,7 @@
 //! Queues: submissions are checked by the worker and run there.
 //!
-//! Owns [`IsolatedQueue`] and [`Place`]. The host bounds what is in flight and keeps the uses of buffers and
-//! fences; the worker keeps the order.
+//! Owns [`IsolatedQueue`] and [`InFlightSlot`]. The host bounds what is in flight and keeps the uses of
+//! buffers and fences; the worker keeps the order.
 
 use std::fmt;
 use std::num::NonZero;
@@ -33,9 +33,9 @@ pub(crate) struct IsolatedQueue {
 }
 
 /// A submission's place among those in flight.
-pub(crate) struct Place(Option<Arc<Semaphore>>);
+pub(crate) struct InFlightSlot(Option<Arc<Semaphore>>);
 
-impl Place {
+impl InFlightSlot {
     /// Frees the place before the submission is dropped.
     pub(crate) fn give_back(&mut self) {
         if let Some(space) = self.0.take() {
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for InFlightSlot {
     fn drop(&mut self) {
         self.give_back();
     }
@@ -68,7 +68,7 @@ impl IsolatedQueue {
         for command in commands {
             let (Command::UpdateFence(fence) | Command::WaitFence(fence)) = command else { continue };
             let own = fence.as_any().downcast_ref::<HostFence>().ok_or_else(|| wrong_device("fence"))?;
-            if !own.claim(number) {
+            if !own.bind_queue(number) {
                 return Err(DeviceError::FenceAcrossQueues);
             }
         }
@@ -82,7 +82,8 @@ impl Remote for IsolatedQueue {
     }
 
     fn creation(&self, _blob: &mut Vec<u8>) -> Result<Body, DeviceError> {
-        let QueueDescriptor { label, max_in_flight, priority, when_full: _ } = &self.descriptor;
+        // `when_full` is the host's.
+        let QueueDescriptor { label, max_in_flight, priority, .. } = &self.descriptor;
         let (label, max_in_flight, priority) = (label.clone(), *max_in_flight, *priority);
         Ok(Body::Queue { id: self.id, label, max_in_flight, priority })
     }
@@ -99,9 +100,9 @@ impl Queue for IsolatedQueue {
         let work = encoder.work(&submission)?;
         let needs = encoder.needs;
         let (source, completion) = admit(&submission, &self.descriptor, &self.space, &*device.clock, None)?;
-        let place = Place(Some(Arc::clone(&self.space)));
+        let slot = InFlightSlot(Some(Arc::clone(&self.space)));
         let deadline = submission.deadline.after(device.default_deadline);
-        let running = Running::new(Arc::clone(&submission), source, place, deadline);
+        let running = Running::new(Arc::clone(&submission), source, slot, deadline);
         let submitted = link.submit(self, &needs, (work, blob), running)?;
         // The finisher drops the last handle before it ends the completion.
         drop(submission);

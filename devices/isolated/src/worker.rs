@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
-use anymetal_hal::artifact::{Artifact, ArtifactCode};
+use anymetal_hal::artifact::ArtifactCode;
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::SystemClock;
@@ -181,7 +181,11 @@ impl Worker {
             }
             Body::Queue { id, label, max_in_flight, priority } => {
                 let when_full = WhenFull::Refuse;
-                let descriptor = QueueDescriptor { label, max_in_flight, when_full, priority };
+                let descriptor = QueueDescriptor::default()
+                    .label(label)
+                    .max_in_flight(max_in_flight)
+                    .when_full(when_full)
+                    .priority(priority);
                 let queue = self.device.queue(&descriptor);
                 self.queues.insert(id, queue.unwrap_or_else(|error| panic!("no queue: {error}")));
                 Ok(Reply::Done)
@@ -236,7 +240,7 @@ impl Worker {
                 let artifact = decoded(description.of(blob).ok_or_else(missing)?)?;
                 let interpreter = (self.decode)(interpreter.of(blob).ok_or_else(missing)?);
                 let code = ArtifactCode::Interpreter(interpreter.map_err(unloadable)?);
-                Artifact { code, ..artifact }
+                artifact.code(code)
             }
         };
         self.device.pipeline(&Arc::new(artifact), kernel)
@@ -245,18 +249,14 @@ impl Worker {
     fn submit(&mut self, number: u64, queue: u64, work: WireWork, blob: &[u8]) -> Result<(), DeviceError> {
         let mut waits = BTreeMap::new();
         let resident = work.resident.into_iter();
-        let resident =
-            resident.map(|(id, usage)| Ok(ResidentBuffer { buffer: known(&self.buffers, id)?, usage }));
-        let submission = CommandList {
-            resident: resident.collect::<Result<_, DeviceError>>()?,
-            commands: self.commands(number, work.commands, blob, &mut waits)?,
-            deadline: work.deadline,
-            timestamps: work.timestamps,
-            label: work.label,
-            // The receiving thread must not run kernels.
-            may_run_at_once: false,
-            log_bytes: None,
-        };
+        let resident = resident.map(|(id, usage)| Ok(ResidentBuffer::new(known(&self.buffers, id)?, usage)));
+        let resident = resident.collect::<Result<_, DeviceError>>()?;
+        // `may_run_inline` stays false: the receiving thread must not run kernels.
+        let submission = CommandList::new(self.commands(number, work.commands, blob, &mut waits)?)
+            .resident(resident)
+            .deadline(work.deadline)
+            .timestamps(work.timestamps)
+            .label(work.label);
         let completion = known(&self.queues, queue).submit(submission)?;
         lock(&self.running).insert(number, Running { completion: completion.clone(), waits });
         let (host, running) = (Arc::clone(&self.host), Arc::clone(&self.running));
@@ -361,7 +361,7 @@ impl Worker {
                 WireResource::Unbound => BoundResource::Unbound,
             })
         };
-        bindings.into_iter().map(|(index, bound)| Ok(Binding { index, resource: resource(bound)? })).collect()
+        bindings.into_iter().map(|(index, bound)| Ok(Binding::new(index, resource(bound)?))).collect()
     }
 }
 

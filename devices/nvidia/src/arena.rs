@@ -11,7 +11,7 @@ use anymetal_hal::launch::RecordedFault;
 use anymetal_hal::launch::nvidia::{RECORD_BYTES, RECORD_FLAG};
 
 use crate::device_shared::DeviceShared;
-use crate::driver::{DriverError, Place};
+use crate::driver::{DriverError, MemoryPlacement};
 use crate::owned::OwnedMemory;
 
 /// Bytes of the flag and of what pads it.
@@ -38,8 +38,8 @@ impl Arena {
         stream: u64,
     ) -> Result<Self, DriverError> {
         let of_records = records as u64 * RECORD_BYTES;
-        let memory = OwnedMemory::new(device, of_records + inline_bytes, Place::Device)?;
-        let mirror = OwnedMemory::new(device, of_records + FLAG_BYTES, Place::Host)?;
+        let memory = OwnedMemory::new(device, of_records + inline_bytes, MemoryPlacement::Device)?;
+        let mirror = OwnedMemory::new(device, of_records + FLAG_BYTES, MemoryPlacement::Host)?;
         let arena = Arena { memory, mirror, records, inline_bytes };
         arena.clear(device, records, stream)?;
         Ok(arena)

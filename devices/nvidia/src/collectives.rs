@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_hal::artifact::ScalarType;
-use anymetal_hal::blit::same_buffer;
 use anymetal_hal::buffer::Buffer;
+use anymetal_hal::buffer::same_buffer;
 use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::validate::check_range;
@@ -17,7 +17,7 @@ use anymetal_hal::validate::check_range;
 use crate::NvidiaDevice;
 use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
-use crate::memory::{Held, NvidiaBuffer};
+use crate::memory::{BufferGuard, NvidiaBuffer};
 use crate::nccl::Nccl;
 use crate::owned::OwnedStream;
 
@@ -62,7 +62,7 @@ pub(crate) enum Operation {
 
 /// One card's part of an operation: where it reads and writes, and the stream that it is put into.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct RankOperand {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) stream: u64,
@@ -77,7 +77,7 @@ pub(crate) trait Library: Send + Sync + std::fmt::Debug {
         operation: Operation,
         element: ScalarType,
         count: u64,
-        parts: &[Part],
+        operands: &[RankOperand],
     ) -> Result<(), DriverError>;
 }
 
@@ -278,8 +278,8 @@ impl Collectives {
         count: u64,
     ) -> Result<(), DeviceError> {
         let held = self.hold(buffers, element, count, MapMode::Write)?;
-        let parts = self.parts(&held, &held);
-        self.run(operation, element, count, &parts)
+        let operands = self.operands(&held, &held);
+        self.run(operation, element, count, &operands)
     }
 
     fn between(
@@ -296,8 +296,8 @@ impl Collectives {
         }
         let read = self.hold(from, element, reads, MapMode::Read)?;
         let written = self.hold(to, element, writes, MapMode::Write)?;
-        let parts = self.parts(&read, &written);
-        self.run(operation, element, count, &parts)
+        let operands = self.operands(&read, &written);
+        self.run(operation, element, count, &operands)
     }
 
     /// Checks buffers for so many elements, and keeps them where they are.
@@ -307,7 +307,7 @@ impl Collectives {
         element: ScalarType,
         count: u64,
         mode: MapMode,
-    ) -> Result<Vec<(Held<'a>, u64)>, DeviceError> {
+    ) -> Result<Vec<(BufferGuard<'a>, u64)>, DeviceError> {
         if shards.len() != self.ranks.len() {
             let what = format!("{} buffers for {} devices", shards.len(), self.ranks.len());
             return Err(refused(self.name(), &what, "give one of each device, in their order"));
@@ -327,15 +327,13 @@ impl Collectives {
         self.ranks.iter().zip(shards).map(hold).collect()
     }
 
-    fn parts(&self, from: &[(Held<'_>, u64)], to: &[(Held<'_>, u64)]) -> Vec<Part> {
-        let address = |(held, offset): &(Held<'_>, u64)| held.address() + offset;
+    fn operands(&self, from: &[(BufferGuard<'_>, u64)], to: &[(BufferGuard<'_>, u64)]) -> Vec<RankOperand> {
+        let address = |(held, offset): &(BufferGuard<'_>, u64)| held.address() + offset;
         let ranks = self.ranks.iter().zip(from.iter().zip(to));
-        let part = |(rank, (from, to)): (&Rank, (&(Held<'_>, u64), &(Held<'_>, u64)))| Part {
-            from: address(from),
-            to: address(to),
-            stream: rank.stream.number,
+        let operand = |(rank, (from, to)): (&Rank, (&(BufferGuard<'_>, u64), &(BufferGuard<'_>, u64)))| {
+            RankOperand { from: address(from), to: address(to), stream: rank.stream.number }
         };
-        ranks.map(part).collect()
+        ranks.map(operand).collect()
     }
 
     /// Runs it and waits for every card's end, also after an error: the buffers must stay until then.
@@ -344,13 +342,13 @@ impl Collectives {
         operation: Operation,
         element: ScalarType,
         count: u64,
-        parts: &[Part],
+        operands: &[RankOperand],
     ) -> Result<(), DeviceError> {
         if count == 0 {
             return Ok(());
         }
         let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let put = self.library.run(operation, element, count, parts).map_err(|error| match error {
+        let put = self.library.run(operation, element, count, operands).map_err(|error| match error {
             DriverError::BadCode(reason) => refused(self.name(), &reason, "convert the elements"),
             other => other.of(self.name(), 0),
         });

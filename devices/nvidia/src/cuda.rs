@@ -18,7 +18,7 @@ mod linker;
 mod peer;
 mod words;
 
-use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, MemoryPlacement, Peer};
 
 /// The oldest driver that is used: CUDA 12.4.
 const MIN_VERSION: i32 = 12_040;
@@ -166,24 +166,24 @@ unsafe impl Driver for CudaDriver {
         self.enter()
     }
 
-    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
+    fn allocate(&self, bytes: u64, place: MemoryPlacement) -> Result<Allocation, DriverError> {
         self.enter()?;
         let size = usize::try_from(bytes.max(1)).map_err(|_| DriverError::OutOfMemory)?;
         let mut address = 0;
         match place {
-            Place::Device => {
+            MemoryPlacement::Device => {
                 // SAFETY: the context is current; the result outlives the call.
                 check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
                 Ok(Allocation { address, host: None, place })
             }
-            Place::Host | Place::Registered => {
+            MemoryPlacement::Host | MemoryPlacement::Registered => {
                 let mut host: *mut c_void = std::ptr::null_mut();
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: as above.
                 check(unsafe { sys::cuMemHostAlloc(&raw mut host, size, flags) })?;
                 // SAFETY: `host` was allocated as mapped.
                 check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, host, 0) })?;
-                Ok(Allocation { address, host: NonNull::new(host.cast()), place: Place::Host })
+                Ok(Allocation { address, host: NonNull::new(host.cast()), place: MemoryPlacement::Host })
             }
         }
     }
@@ -198,7 +198,7 @@ unsafe impl Driver for CudaDriver {
         let mut address = 0;
         // SAFETY: it was registered as mapped.
         let mapped = check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, start, 0) });
-        let allocation = Allocation { address, host: Some(host), place: Place::Registered };
+        let allocation = Allocation { address, host: Some(host), place: MemoryPlacement::Registered };
         mapped.map(|()| allocation).inspect_err(|_| self.free(allocation))
     }
 
@@ -209,8 +209,8 @@ unsafe impl Driver for CudaDriver {
         // A failure leaves nothing to be done: the memory goes with the process.
         let _ = match (allocation.place, allocation.host) {
             // SAFETY: allocated by `allocate` in that place, and freed once, as the trait demands.
-            (Place::Host, Some(host)) => check(unsafe { sys::cuMemFreeHost(host.as_ptr().cast()) }),
-            (Place::Registered, Some(host)) => {
+            (MemoryPlacement::Host, Some(host)) => check(unsafe { sys::cuMemFreeHost(host.as_ptr().cast()) }),
+            (MemoryPlacement::Registered, Some(host)) => {
                 // SAFETY: registered by `register`, and let go of once, as the trait demands.
                 check(unsafe { sys::cuMemHostUnregister(host.as_ptr().cast()) })
             }

@@ -17,11 +17,10 @@ use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::host_pages::{HostPages, ImportError};
-use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::indirect::{IndirectCommandBuffer, check_indirect};
 use anymetal_hal::peer::{PeerHandle, PeerLink};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
-use anymetal_hal::validate;
 
 use crate::cuda::{self, CudaDriver};
 use crate::device_shared::{DeviceShared, NvidiaOptions};
@@ -123,7 +122,7 @@ impl Device for NvidiaDevice {
         &self,
         commands: Vec<Command>,
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
-        validate::check_indirect(&commands)?;
+        check_indirect(&commands)?;
         crate::launch::check_commands(&self.shared, &commands, None)?;
         Ok(Arc::new(NvidiaIndirect::new(commands, &self.shared)))
     }

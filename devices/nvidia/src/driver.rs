@@ -27,7 +27,7 @@ pub(crate) struct Card {
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryPlacement {
     /// In the card.
     Device,
     /// In the host, locked and mapped.
@@ -41,7 +41,7 @@ pub(crate) enum Place {
 pub(crate) struct Allocation {
     pub(crate) address: u64,
     pub(crate) host: Option<NonNull<u8>>,
-    pub(crate) place: Place,
+    pub(crate) place: MemoryPlacement,
 }
 
 /// What the driver of another card knows this one by.
@@ -109,7 +109,7 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     #[cfg(feature = "nccl")]
     fn make_current(&self) -> Result<(), DriverError>;
 
-    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError>;
+    fn allocate(&self, bytes: u64, place: MemoryPlacement) -> Result<Allocation, DriverError>;
     /// Locks and maps that much memory of the host, which its owner keeps until [`Self::free`]; not
     /// [`Self::allocate`]'s own.
     fn register(&self, host: NonNull<u8>, bytes: u64) -> Result<Allocation, DriverError>;

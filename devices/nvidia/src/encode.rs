@@ -1,6 +1,6 @@
 //! Commands as what is put into a stream.
 //!
-//! Owns [`Step`]. Encoding looks up addresses and writes the parameters; nothing runs.
+//! Owns [`StreamCommand`]. Encoding looks up addresses and writes the parameters; nothing runs.
 
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ use crate::residency::Table;
 
 /// One thing that a stream does.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum StreamCommand {
     Launch { function: u64, shape: DispatchShape, shared_bytes: u32, cooperative: bool, parameters: Vec<u8> },
     Copy { to: u64, from: u64, bytes: u64 },
     Fill { to: u64, value: u8, bytes: u64 },
     Multiply(Box<MatrixProduct<u64>>),
 }
 
-impl Step {
+impl StreamCommand {
     /// Puts it into the stream.
     pub(crate) fn put(&self, driver: &dyn Driver, stream: u64) -> Result<(), DriverError> {
         match self {
-            Step::Launch { function, shape, shared_bytes, cooperative, parameters } => {
+            StreamCommand::Launch { function, shape, shared_bytes, cooperative, parameters } => {
                 let launch = KernelLaunch {
                     function: *function,
                     groups: shape.groups,
@@ -45,9 +45,9 @@ impl Step {
                 };
                 driver.launch(launch, stream)
             }
-            Step::Copy { to, from, bytes } => driver.copy(*to, *from, *bytes, stream),
-            Step::Fill { to, value, bytes } => driver.fill(*to, *value, *bytes, stream),
-            Step::Multiply(product) => driver.multiply(product, stream),
+            StreamCommand::Copy { to, from, bytes } => driver.copy(*to, *from, *bytes, stream),
+            StreamCommand::Fill { to, value, bytes } => driver.fill(*to, *value, *bytes, stream),
+            StreamCommand::Multiply(product) => driver.multiply(product, stream),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Step {
 /// A dispatch that is encoded.
 #[derive(Debug)]
 pub(crate) struct Encoded {
-    pub(crate) launch: Step,
+    pub(crate) launch: StreamCommand,
     /// The number of its fault record; none if it cannot fault.
     pub(crate) record: Option<usize>,
 }
@@ -104,7 +104,7 @@ pub(crate) fn dispatch(
     let signals = Signals { fault, stop, grid_barrier: start, residents };
     let encoded = launch::encode(device, pipeline, dispatch, shape.grid_threads, signals, put)?;
     uploads.add(start, &bytes);
-    let launch = Step::Launch {
+    let launch = StreamCommand::Launch {
         function: pipeline.function,
         shape: *shape,
         shared_bytes: encoded.shared_bytes,
@@ -133,12 +133,15 @@ fn check_resident(
 }
 
 /// Encodes a copy, a fill or a product, which was checked; none if it does nothing or is another command.
-pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Option<Step>, DeviceError> {
+pub(crate) fn blit(
+    device: &Arc<DeviceShared>,
+    command: &Command,
+) -> Result<Option<StreamCommand>, DeviceError> {
     Ok(match command {
         Command::Copy(copy) if copy.length() > 0 => {
             let (source, destination) =
                 (NvidiaBuffer::of(copy.source(), device)?, NvidiaBuffer::of(copy.destination(), device)?);
-            Some(Step::Copy {
+            Some(StreamCommand::Copy {
                 to: destination.address() + copy.destination_offset(),
                 from: source.address() + copy.source_offset(),
                 bytes: copy.length(),
@@ -146,12 +149,12 @@ pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Opti
         }
         Command::Fill(fill) if fill.length() > 0 => {
             let to = NvidiaBuffer::of(fill.buffer(), device)?.address() + fill.offset();
-            Some(Step::Fill { to, value: fill.value(), bytes: fill.length() })
+            Some(StreamCommand::Fill { to, value: fill.value(), bytes: fill.length() })
         }
         Command::MatrixProduct(product) => {
             let address =
                 |buffer: &Arc<dyn Buffer>| NvidiaBuffer::of(buffer, device).map(NvidiaBuffer::address);
-            Some(Step::Multiply(Box::new(product.try_map(address)?)))
+            Some(StreamCommand::Multiply(Box::new(product.try_map(address)?)))
         }
         _ => None,
     })

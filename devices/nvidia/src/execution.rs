@@ -27,7 +27,7 @@ use anymetal_hal::validate::DispatchShape;
 
 use crate::arena::{ArenaUse, Inline};
 use crate::driver::DriverError;
-use crate::encode::{self, Step};
+use crate::encode::{self, StreamCommand};
 use crate::graph::{GRAPH_SLOT, NvidiaIndirect};
 use crate::launch;
 use crate::memory::NvidiaBuffer;
@@ -60,7 +60,7 @@ pub(crate) struct Execution {
     /// How [`Self::start`] ended.
     result: Result<(), DeviceError>,
     /// What was encoded and is not in the stream yet, and the inline bytes of it.
-    pending: Vec<Step>,
+    pending: Vec<StreamCommand>,
     inline: Inline,
     started: Started,
     residency: Residency,
@@ -189,7 +189,7 @@ impl Execution {
         let mut measured = Measured { device_ns: self.elapsed(start, end)?, commands: Vec::new() };
         for (command, [from, to]) in &self.timings {
             let (started_ns, ended_ns) = (self.elapsed(start, from.number)?, self.elapsed(start, to.number)?);
-            measured.commands.push(CommandTiming { command: *command, started_ns, ended_ns });
+            measured.commands.push(CommandTiming::new(*command, started_ns, ended_ns));
         }
         Ok(measured)
     }
@@ -283,14 +283,14 @@ impl Execution {
                     memory.check(start..start + count)?
                 }
             };
-            if !execution.goes_on(depth, &commands)? {
+            if !execution.should_execute(depth, &commands)? {
                 break;
             }
             let launches = self.put_encoded(execution, memory, commands)?;
-            execution.counts.executed(launches);
+            execution.counts().executed(launches);
             depth += 1;
         }
-        execution.counts.took(start.elapsed());
+        execution.counts().took(start.elapsed());
         Ok(())
     }
 
@@ -366,7 +366,7 @@ impl Execution {
     }
 
     /// Puts it into the stream, soon.
-    fn put(&mut self, step: Step) -> Result<(), DeviceError> {
+    fn put(&mut self, step: StreamCommand) -> Result<(), DeviceError> {
         self.pending.push(step);
         if self.pending.len() < MAX_PENDING { Ok(()) } else { self.put_pending() }
     }

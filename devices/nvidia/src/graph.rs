@@ -18,7 +18,7 @@ use anymetal_hal::validate::DispatchShape;
 use crate::arena::{Arena, ArenaUse, Inline};
 use crate::device_shared::DeviceShared;
 use crate::driver::DriverError;
-use crate::encode::{self, Step};
+use crate::encode::{self, StreamCommand};
 use crate::launch;
 use crate::owned::OwnedGraph;
 use crate::queue_streams::QueueStreams;
@@ -149,7 +149,7 @@ impl NvidiaIndirect {
         if let Err(error) = uploads.upload(device, stream) {
             return Ok(Err(error));
         }
-        let put = || steps.iter().try_for_each(|step: &Step| step.put(&*device.driver, stream));
+        let put = || steps.iter().try_for_each(|step: &StreamCommand| step.put(&*device.driver, stream));
         let graph = OwnedGraph::capture(device, stream, put);
         Ok(graph.map(|graph| Graph { graph, arena, faultable, records, addresses }))
     }

@@ -9,7 +9,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::{Heap, HeapDescriptor, RangeAllocator};
 
 use crate::device_shared::DeviceShared;
-use crate::driver::Place;
+use crate::driver::MemoryPlacement;
 use crate::memory::{Block, NvidiaBuffer, Release};
 
 /// A heap's handle.
@@ -37,7 +37,7 @@ impl Release for Ranges {
 
 impl NvidiaHeap {
     pub(crate) fn new(descriptor: &HeapDescriptor, device: &Arc<DeviceShared>) -> Result<Self, DeviceError> {
-        let block = Block::new(descriptor.length, Place::Device, device)?;
+        let block = Block::new(descriptor.length, MemoryPlacement::Device, device)?;
         Ok(NvidiaHeap {
             ranges: Arc::new(Ranges(Mutex::new(RangeAllocator::new(block.length())))),
             block: Arc::new(block),

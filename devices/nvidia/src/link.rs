@@ -25,12 +25,12 @@ use crate::staging::Staging;
 pub(crate) struct NvidiaLink {
     from: Arc<DeviceShared>,
     to: Arc<DeviceShared>,
-    way: Way,
+    route: Route,
     totals: Mutex<PeerTotals>,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Route {
     /// By the first card.
     Direct(OwnedStream),
     Staged(Staging),
@@ -60,11 +60,11 @@ impl NvidiaLink {
         from.check_alive()?;
         to.check_alive()?;
         let make = || match from.driver.reach(to.driver.peer())? {
-            true => Ok(Way::Direct(OwnedStream::new(from, 0)?)),
-            false => Ok(Way::Staged(Staging::new(from, to)?)),
+            true => Ok(Route::Direct(OwnedStream::new(from, 0)?)),
+            false => Ok(Route::Staged(Staging::new(from, to)?)),
         };
-        let way = make().map_err(|error: DriverError| error.of(&from.name, 0))?;
-        Ok(NvidiaLink { from: Arc::clone(from), to: Arc::clone(to), way, totals: Mutex::default() })
+        let route = make().map_err(|error: DriverError| error.of(&from.name, 0))?;
+        Ok(NvidiaLink { from: Arc::clone(from), to: Arc::clone(to), route, totals: Mutex::default() })
     }
 
     fn totals_lock(&self) -> MutexGuard<'_, PeerTotals> {
@@ -94,21 +94,21 @@ impl NvidiaLink {
     }
 
     fn run(&self, ends: &Ends, bytes: u64) -> Result<CopyPath, DeviceError> {
-        let (path, done) = match &self.way {
-            Way::Staged(staging) => {
+        let (path, done) = match &self.route {
+            Route::Staged(staging) => {
                 let done = staging.copy((&self.from, ends.from), (&self.to, ends.to), bytes);
                 return done.map(|()| CopyPath::Staged);
             }
-            Way::Direct(stream) if ends.are_in_cards => {
+            Route::Direct(stream) if ends.are_in_cards => {
                 let (driver, peer) = (&self.from.driver, self.to.driver.peer());
                 (CopyPath::Peer, driver.copy_to_peer(ends.to, peer, ends.from, bytes, stream.number))
             }
             // One end is page-locked memory already.
-            Way::Direct(stream) => {
+            Route::Direct(stream) => {
                 (CopyPath::Staged, self.from.driver.copy(ends.to, ends.from, bytes, stream.number))
             }
         };
-        let Way::Direct(stream) = &self.way else { return Ok(path) };
+        let Route::Direct(stream) = &self.route else { return Ok(path) };
         let ended = self.from.driver.synchronise(stream.number);
         done.and(ended).map_err(|error| error.of(&self.from.name, 0))?;
         Ok(path)
@@ -117,9 +117,9 @@ impl NvidiaLink {
 
 impl PeerLink for NvidiaLink {
     fn path(&self) -> CopyPath {
-        match self.way {
-            Way::Direct(_) => CopyPath::Peer,
-            Way::Staged(_) => CopyPath::Staged,
+        match self.route {
+            Route::Direct(_) => CopyPath::Peer,
+            Route::Staged(_) => CopyPath::Staged,
         }
     }
 
@@ -132,7 +132,7 @@ impl PeerLink for NvidiaLink {
         totals.copies += 1;
         totals.bytes += copy.bytes;
         totals.elapsed += elapsed;
-        Ok(PeerCopied { path, elapsed })
+        Ok(PeerCopied::new(path, elapsed))
     }
 
     fn copy_by_driver(&self, copy: &PeerCopy) -> Result<Duration, DeviceError> {

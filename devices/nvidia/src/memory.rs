@@ -21,13 +21,14 @@ use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::validate::{check_range, range_length};
 
 use crate::device_shared::DeviceShared;
-use crate::driver::{Allocation, Place};
+use crate::driver::{Allocation, MemoryPlacement};
 
 /// Memory that is freed with its last handle.
 pub(crate) struct Block {
     allocation: Allocation,
     length: u64,
-    /// The memory of [`Place::Registered`]; nothing but the allocation's address leads to its bytes.
+    /// The memory of [`MemoryPlacement::Registered`]; nothing but the allocation's address leads to its
+    /// bytes.
     imported: Option<HostPages>,
     device: Arc<DeviceShared>,
 }
@@ -39,7 +40,11 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    pub(crate) fn new(length: u64, place: Place, device: &Arc<DeviceShared>) -> Result<Self, DeviceError> {
+    pub(crate) fn new(
+        length: u64,
+        place: MemoryPlacement,
+        device: &Arc<DeviceShared>,
+    ) -> Result<Self, DeviceError> {
         let limit = device.capabilities.max_buffer_bytes;
         if length > limit {
             return Err(DeviceError::BufferTooLarge { requested: length, limit });
@@ -83,7 +88,7 @@ impl Block {
             Ok(allocation) => {
                 Ok(Block { allocation, length, imported: Some(pages), device: Arc::clone(device) })
             }
-            Err(error) => Err(Box::new(ImportError { pages, error })),
+            Err(error) => Err(Box::new(ImportError::new(pages, error))),
         }
     }
 
@@ -101,7 +106,7 @@ impl Drop for Block {
         } else {
             self.device.driver.free(self.allocation);
         }
-        if self.allocation.place != Place::Registered {
+        if self.allocation.place != MemoryPlacement::Registered {
             self.device.allocated.fetch_sub(self.length, Ordering::Relaxed);
         }
     }
@@ -150,12 +155,12 @@ impl Home {
 }
 
 /// A buffer that stays where it is; see [`NvidiaBuffer::hold`].
-pub(crate) struct Held<'a> {
+pub(crate) struct BufferGuard<'a> {
     home: RwLockReadGuard<'a, Home>,
     _copy: CopyGuard<'a>,
 }
 
-impl Held<'_> {
+impl BufferGuard<'_> {
     /// The first byte, for cards.
     pub(crate) fn address(&self) -> u64 {
         self.home.address()
@@ -172,7 +177,7 @@ impl NvidiaBuffer {
         descriptor: &BufferDescriptor,
         device: &Arc<DeviceShared>,
     ) -> Result<Self, DeviceError> {
-        let block = Block::new(descriptor.length, Place::Device, device)?;
+        let block = Block::new(descriptor.length, MemoryPlacement::Device, device)?;
         Ok(Self::within(Arc::new(block), descriptor, None))
     }
 
@@ -184,7 +189,7 @@ impl NvidiaBuffer {
     ) -> Result<Self, Box<ImportError>> {
         let block = Block::imported(pages, device)?;
         let length = block.length();
-        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(length) };
+        let descriptor = BufferDescriptor::shared(length).label(label.to_owned());
         Ok(Self::within(Arc::new(block), &descriptor, None))
     }
 
@@ -231,10 +236,10 @@ impl NvidiaBuffer {
 
     /// Waits for submitted work that uses the buffer, then keeps the bytes where they are and excludes
     /// mappings, for a copy that a card makes.
-    pub(crate) fn hold(&self, mode: MapMode) -> Result<Held<'_>, DeviceError> {
+    pub(crate) fn hold(&self, mode: MapMode) -> Result<BufferGuard<'_>, DeviceError> {
         self.uses.wait_submitted();
         let copy = self.begin_copy(mode)?;
-        Ok(Held { home: self.home(), _copy: copy })
+        Ok(BufferGuard { home: self.home(), _copy: copy })
     }
 
     fn host_access(&self) -> Result<(), DeviceError> {
@@ -266,7 +271,7 @@ impl NvidiaBuffer {
         if self.is_addressed.load(Ordering::Acquire) {
             return Err(stays());
         }
-        let block = Block::new(self.length, Place::Host, &self.device)?;
+        let block = Block::new(self.length, MemoryPlacement::Host, &self.device)?;
         // Work that was encoded with the old address must have ended. It is not waited for under the lock,
         // which a queue needs to encode it.
         let mut home = loop {

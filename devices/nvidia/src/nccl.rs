@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anymetal_hal::artifact::ScalarType;
 use cudarc::nccl::sys;
 
-use crate::collectives::{GroupId, Library, Operation, Part, RankRange, ReduceOp};
+use crate::collectives::{GroupId, Library, Operation, RankOperand, RankRange, ReduceOp};
 use crate::driver::{Driver, DriverError};
 
 /// A communicator for each card.
@@ -133,14 +133,15 @@ impl Library for Nccl {
         operation: Operation,
         element: ScalarType,
         count: u64,
-        parts: &[Part],
+        operands: &[RankOperand],
     ) -> Result<(), DriverError> {
         let element = data_type(element)?;
         // SAFETY: the library is there.
         check(unsafe { sys::ncclGroupStart() })?;
-        let put =
-            |(communicator, part): (&Communicator, &Part)| put(operation, element, count, communicator, part);
-        let done = self.communicators.iter().zip(parts).try_for_each(put);
+        let put = |(communicator, operand): (&Communicator, &RankOperand)| {
+            put(operation, element, count, communicator, operand)
+        };
+        let done = self.communicators.iter().zip(operands).try_for_each(put);
         // SAFETY: the group was started above, and must end in any case.
         let ended = check(unsafe { sys::ncclGroupEnd() });
         done.and(ended)
@@ -152,11 +153,11 @@ fn put(
     element: sys::ncclDataType_t,
     count: u64,
     communicator: &Communicator,
-    part: &Part,
+    operand: &RankOperand,
 ) -> Result<(), DriverError> {
-    let from = part.from as usize as *const c_void;
-    let to = part.to as usize as *mut c_void;
-    let stream = part.stream as usize as sys::cudaStream_t;
+    let from = operand.from as usize as *const c_void;
+    let to = operand.to as usize as *mut c_void;
+    let stream = operand.stream as usize as sys::cudaStream_t;
     let (comm, count) = (communicator.0, count as usize);
     // SAFETY: the caller checked both ranges against live memory of the communicator's card, which stays
     // until the stream has ended; the stream is of that card.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::device_shared::DeviceShared;
-use crate::driver::{Allocation, DriverError, Place};
+use crate::driver::{Allocation, DriverError, MemoryPlacement};
 
 /// Memory of the device's own, which programs do not see.
 #[derive(Debug)]
@@ -21,7 +21,11 @@ unsafe impl Send for OwnedMemory {}
 unsafe impl Sync for OwnedMemory {}
 
 impl OwnedMemory {
-    pub(crate) fn new(device: &Arc<DeviceShared>, bytes: u64, place: Place) -> Result<Self, DriverError> {
+    pub(crate) fn new(
+        device: &Arc<DeviceShared>,
+        bytes: u64,
+        place: MemoryPlacement,
+    ) -> Result<Self, DriverError> {
         let allocation = device.driver.allocate(bytes, place)?;
         Ok(OwnedMemory { device: Arc::clone(device), allocation })
     }

@@ -203,8 +203,10 @@ impl QueueCore {
                     command.started_ns = (command.started_ns + started_ns).min(ended_ns);
                     command.ended_ns = (command.ended_ns + started_ns).min(ended_ns);
                 }
-                source
-                    .finish_with_commands(Ok(Timing { submitted_ns, started_ns, ended_ns }), commands.into());
+                source.finish_with_commands(
+                    Ok(Timing::new(submitted_ns, started_ns, ended_ns)),
+                    commands.into(),
+                );
             }
         }
     }

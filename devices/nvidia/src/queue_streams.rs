@@ -10,7 +10,7 @@ use anymetal_hal::error::DeviceError;
 
 use crate::arena::Arena;
 use crate::device_shared::DeviceShared;
-use crate::driver::{DriverError, Place};
+use crate::driver::{DriverError, MemoryPlacement};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
 use crate::residency::TableMemory;
 
@@ -81,7 +81,7 @@ impl QueueStreams {
 
 impl CommandSlot {
     fn new(device: &Arc<DeviceShared>, stream: u64) -> Result<Self, DriverError> {
-        let stop = OwnedMemory::new(device, STOP_BYTES, Place::Device)?;
+        let stop = OwnedMemory::new(device, STOP_BYTES, MemoryPlacement::Device)?;
         device.driver.fill(stop.address(), 0, STOP_BYTES, stream)?;
         let arena = Arena::new(device, MAX_RECORDS, INLINE_BYTES, stream)?;
         let timers = [OwnedEvent::new(device)?, OwnedEvent::new(device)?];

@@ -14,7 +14,7 @@ use anymetal_hal::launch::resident::AddressRange;
 use anymetal_hal::residents::{Residents, each_used, stores_to};
 
 use crate::device_shared::DeviceShared;
-use crate::driver::{DriverError, Place};
+use crate::driver::{DriverError, MemoryPlacement};
 use crate::launch;
 use crate::memory::NvidiaBuffer;
 use crate::owned::OwnedMemory;
@@ -42,7 +42,7 @@ impl TableMemory {
             Some((own, capacity)) if *capacity >= bytes => Ok(own.address()),
             _ => {
                 let capacity = bytes.next_power_of_two();
-                let own = OwnedMemory::new(device, capacity, Place::Device)?;
+                let own = OwnedMemory::new(device, capacity, MemoryPlacement::Device)?;
                 Ok(memory.insert((own, capacity)).0.address())
             }
         }

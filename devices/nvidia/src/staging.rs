@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anymetal_hal::error::DeviceError;
 
 use crate::device_shared::DeviceShared;
-use crate::driver::{DriverError, Place};
+use crate::driver::{DriverError, MemoryPlacement};
 use crate::owned::{OwnedEvent, OwnedMemory, OwnedStream};
 
 /// Bytes of a half: long enough that a card's copy hides what starting it costs, and short enough that what
@@ -36,7 +36,7 @@ struct Half {
 impl Half {
     fn new(from: &Arc<DeviceShared>, to: &Arc<DeviceShared>) -> Result<Self, DriverError> {
         Ok(Half {
-            memory: OwnedMemory::new(from, HALF_BYTES, Place::Host)?,
+            memory: OwnedMemory::new(from, HALF_BYTES, MemoryPlacement::Host)?,
             filled: OwnedEvent::new(from)?,
             emptied: OwnedEvent::new(to)?,
         })

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
 
-use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Peer, Place};
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, MemoryPlacement, Peer};
 
 /// The threadgroups that the stand-in has room for at once.
 pub(crate) const RESIDENT_GROUPS: u64 = 8;
@@ -41,8 +41,8 @@ struct State {
     never_stops: bool,
     first: u64,
     /// What the stream that captures has taken.
-    captured: Option<(u64, Vec<Work>)>,
-    graphs: BTreeMap<u64, Vec<Work>>,
+    captured: Option<(u64, Vec<StreamWork>)>,
+    graphs: BTreeMap<u64, Vec<StreamWork>>,
     fail_after: Option<usize>,
     handles: isize,
     reaches_peers: bool,
@@ -52,7 +52,7 @@ struct State {
 
 /// Work of a stream.
 #[derive(Clone)]
-enum Work {
+enum StreamWork {
     Launch {
         groups: [u32; 3],
         group_size: [u32; 3],
@@ -143,7 +143,7 @@ impl StandIn {
     }
 
     /// Runs work, or keeps it if its stream captures.
-    fn work(&self, stream: u64, work: Work) {
+    fn work(&self, stream: u64, work: StreamWork) {
         if let Some((captures, list)) = &mut self.lock().captured
             && *captures == stream
         {
@@ -152,9 +152,9 @@ impl StandIn {
         self.run(&work);
     }
 
-    fn run(&self, work: &Work) {
+    fn run(&self, work: &StreamWork) {
         match work {
-            Work::Launch { groups, group_size, shared_bytes, cooperative, function, parameters } => {
+            StreamWork::Launch { groups, group_size, shared_bytes, cooperative, function, parameters } => {
                 let (groups, group_size, shared_bytes) = (*groups, *group_size, *shared_bytes);
                 let (function, cooperative) = (*function, *cooperative);
                 let launch =
@@ -162,12 +162,12 @@ impl StandIn {
                 (self.kernel)(&launch, &mut |address| pointer(address));
             }
             // SAFETY: the device checked both ranges.
-            Work::Copy { to, from, bytes } => unsafe {
+            StreamWork::Copy { to, from, bytes } => unsafe {
                 pointer(*from).copy_to(pointer(*to), *bytes as usize);
             },
-            Work::Multiply(product) => multiply(product),
+            StreamWork::Multiply(product) => multiply(product),
             // SAFETY: the device checked the range.
-            Work::Fill { to, value, bytes } => unsafe {
+            StreamWork::Fill { to, value, bytes } => unsafe {
                 pointer(*to).write_bytes(*value, *bytes as usize);
             },
         }
@@ -223,7 +223,7 @@ fn layout(bytes: usize) -> Layout {
 
 /// Products of `float` by their definition; those of other types are logged alone.
 fn multiply(product: &MatrixProduct<u64>) {
-    let MatrixProduct { left, right, result, rows, columns, inner, batches, alpha, beta } = product;
+    let MatrixProduct { left, right, result, rows, columns, inner, batches, alpha, beta, .. } = product;
     if left.element != ScalarType::F32 {
         return;
     }
@@ -259,7 +259,7 @@ unsafe impl Driver for StandIn {
         Ok(())
     }
 
-    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
+    fn allocate(&self, bytes: u64, place: MemoryPlacement) -> Result<Allocation, DriverError> {
         let mut state = self.log(format!("allocate {bytes} {place:?}"))?;
         // SAFETY: the size is not zero.
         let memory = unsafe { std::alloc::alloc(layout(bytes as usize)) };
@@ -268,7 +268,7 @@ unsafe impl Driver for StandIn {
         if state.first == 0 {
             state.first = address;
         }
-        let host = NonNull::new(memory).filter(|_| place != Place::Device);
+        let host = NonNull::new(memory).filter(|_| place != MemoryPlacement::Device);
         Ok(Allocation { address, host, place })
     }
 
@@ -276,13 +276,13 @@ unsafe impl Driver for StandIn {
         let mut state = self.log(format!("register {bytes}"))?;
         let address = host.as_ptr() as usize as u64;
         state.live.insert(address, bytes as usize);
-        Ok(Allocation { address, host: Some(host), place: Place::Registered })
+        Ok(Allocation { address, host: Some(host), place: MemoryPlacement::Registered })
     }
 
     fn free(&self, allocation: Allocation) {
         let mut state = self.lock();
         let bytes = state.live.remove(&allocation.address).expect("it is freed once");
-        if allocation.place == Place::Registered {
+        if allocation.place == MemoryPlacement::Registered {
             return;
         }
         // SAFETY: allocated above with this layout, and freed once.
@@ -365,7 +365,7 @@ unsafe impl Driver for StandIn {
         let word = if cooperative { "cooperative launch" } else { "launch" };
         drop(self.log(format!("{word} {groups:?} {group_size:?} {shared_bytes}"))?);
         let parameters = parameters.to_vec();
-        let work = Work::Launch { groups, group_size, shared_bytes, cooperative, function, parameters };
+        let work = StreamWork::Launch { groups, group_size, shared_bytes, cooperative, function, parameters };
         self.work(stream, work);
         Ok(())
     }
@@ -384,7 +384,7 @@ unsafe impl Driver for StandIn {
         let MatrixProduct { rows, columns, inner, batches, .. } = product;
         let (from, to) = (product.left.element.msl_name(), product.result.element.msl_name());
         drop(self.log(format!("multiply {rows}x{inner}x{columns} by {batches}, {from} to {to}"))?);
-        self.work(stream, Work::Multiply(product.clone()));
+        self.work(stream, StreamWork::Multiply(product.clone()));
         Ok(())
     }
 
@@ -432,25 +432,25 @@ unsafe impl Driver for StandIn {
     ) -> Result<(), DriverError> {
         assert!(self.lock().reaches_peers || peer.number == self.number, "it was asked before");
         drop(self.log(format!("peer copy {bytes}"))?);
-        self.work(stream, Work::Copy { to, from, bytes });
+        self.work(stream, StreamWork::Copy { to, from, bytes });
         Ok(())
     }
 
     fn copy_to_peer_now(&self, to: u64, _peer: Peer, from: u64, bytes: u64) -> Result<(), DriverError> {
         drop(self.log(format!("peer copy {bytes} now"))?);
-        self.run(&Work::Copy { to, from, bytes });
+        self.run(&StreamWork::Copy { to, from, bytes });
         Ok(())
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {
         drop(self.log(format!("copy {bytes}"))?);
-        self.work(stream, Work::Copy { to, from, bytes });
+        self.work(stream, StreamWork::Copy { to, from, bytes });
         Ok(())
     }
 
     fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError> {
         drop(self.log(format!("fill {value} {bytes}"))?);
-        self.work(stream, Work::Fill { to, value, bytes });
+        self.work(stream, StreamWork::Fill { to, value, bytes });
         Ok(())
     }
 

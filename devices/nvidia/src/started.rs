@@ -20,10 +20,10 @@ use crate::queue_streams::{CommandSlot, QueueStreams};
 
 /// Dispatches and graphs in their order.
 #[derive(Debug, Default)]
-pub(crate) struct Started(Vec<Work>);
+pub(crate) struct Started(Vec<StartedWork>);
 
 #[derive(Debug)]
-enum Work {
+enum StartedWork {
     Dispatch { pipeline: Arc<dyn Pipeline>, shape: DispatchShape, record: Option<usize> },
     Graph { indirect: Arc<dyn IndirectCommandBuffer>, graph: Arc<Graph> },
 }
@@ -36,19 +36,19 @@ impl Started {
         shape: DispatchShape,
         record: Option<usize>,
     ) {
-        self.0.push(Work::Dispatch { pipeline, shape, record });
+        self.0.push(StartedWork::Dispatch { pipeline, shape, record });
     }
 
     /// Adds a graph of those commands.
     pub(crate) fn graph(&mut self, indirect: Arc<dyn IndirectCommandBuffer>, graph: Arc<Graph>) {
-        self.0.push(Work::Graph { indirect, graph });
+        self.0.push(StartedWork::Graph { indirect, graph });
     }
 
     /// The kernel that was started last.
     pub(crate) fn last_kernel(&self) -> Option<String> {
         let pipeline = match self.0.last()? {
-            Work::Dispatch { pipeline, .. } => pipeline,
-            Work::Graph { indirect, .. } => indirect.commands().iter().rev().find_map(pipeline_of)?,
+            StartedWork::Dispatch { pipeline, .. } => pipeline,
+            StartedWork::Graph { indirect, .. } => indirect.commands().iter().rev().find_map(pipeline_of)?,
         };
         Some(pipeline.kernel().name.clone())
     }
@@ -68,15 +68,15 @@ impl Started {
         }
         for work in &self.0 {
             match work {
-                Work::Dispatch { pipeline, shape, record } => {
+                StartedWork::Dispatch { pipeline, shape, record } => {
                     let record = record.filter(|_| slot_has_one);
                     let Some(fault) = record.and_then(|record| arena.fault(record)) else { continue };
                     first = first.or_else(|| error_of(streams, pipeline, shape, fault, label));
                 }
-                Work::Graph { indirect, graph } if graph.arena.has_fault() => {
+                StartedWork::Graph { indirect, graph } if graph.arena.has_fault() => {
                     first = first.or(fault_of_graph(streams, &**indirect, graph)?);
                 }
-                Work::Graph { .. } => {}
+                StartedWork::Graph { .. } => {}
             }
         }
         if slot_has_one {
@@ -87,8 +87,8 @@ impl Started {
 
     /// How many of the slot's records dispatches may have written.
     fn records(&self) -> usize {
-        let end = |work: &Work| match work {
-            Work::Dispatch { record: Some(record), .. } => record + 1,
+        let end = |work: &StartedWork| match work {
+            StartedWork::Dispatch { record: Some(record), .. } => record + 1,
             _ => 0,
         };
         self.0.iter().map(end).max().unwrap_or(0)

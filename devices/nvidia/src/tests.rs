@@ -66,7 +66,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Result<(), DeviceError> {
-        let submission = CommandList { commands, ..CommandList::default() };
+        let submission = CommandList::new(commands);
         self.queue.submit(submission)?.wait().map(drop)
     }
 }
@@ -79,43 +79,32 @@ fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
 
 /// A kernel `twice(device uint* x, constant uint& by)`.
 fn artifact(ptx: &str) -> Arc<Artifact> {
-    let argument = |index: u32, name: &str, is_reference: bool| ArgumentInfo {
-        index,
-        name: name.to_owned(),
-        kind: ArgumentKind::Buffer,
-        address_space: if is_reference { AddressSpace::Constant } else { AddressSpace::Device },
-        type_name: "uint".to_owned(),
-        element: ElementType::Scalar(ScalarType::U32),
-        element_size: 4,
-        element_align: 4,
-        min_bytes: if is_reference { 4 } else { 0 },
-        is_reference,
-        access: if is_reference { Access::Read } else { Access::ReadWrite },
-        enabled: true,
-        slot: index,
-        value_words: 0,
+    let argument = |index: u32, name: &str, is_reference: bool| {
+        ArgumentInfo::new(ArgumentKind::Buffer, index, name.to_owned())
+            .address_space(if is_reference { AddressSpace::Constant } else { AddressSpace::Device })
+            .type_name("uint")
+            .element(ElementType::Scalar(ScalarType::U32))
+            .element_size(4)
+            .element_align(4)
+            .min_bytes(if is_reference { 4 } else { 0 })
+            .is_reference(is_reference)
+            .access(if is_reference { Access::Read } else { Access::ReadWrite })
+            .slot(index)
     };
     let mut kernel = KernelInfo::new("twice", "entry");
     kernel.arguments = vec![argument(0, "x", false), argument(1, "by", true)];
-    let site = FaultSite {
-        kernel: "twice".to_owned(),
-        argument: Some(0),
-        argument_name: "x".to_owned(),
-        address_space: AddressSpace::Device,
-        kind: AccessKind::Store,
-        access_bytes: 4,
-        element_bytes: 4,
-        file: "twice.metal".to_owned(),
-        line: 3,
-        column: 5,
-    };
-    Arc::new(Artifact {
-        target: ArtifactTarget::Nvidia { sm: 80 },
-        code: ArtifactCode::Ptx(Arc::from(ptx)),
-        kernels: vec![kernel],
-        fault_sites: vec![site],
-        fingerprint: String::new(),
-    })
+    let site = FaultSite::new("twice", AccessKind::Store)
+        .argument(Some(0))
+        .argument_name("x")
+        .access_bytes(4)
+        .element_bytes(4)
+        .file("twice.metal")
+        .line(3)
+        .column(5);
+    Arc::new(
+        Artifact::new(ArtifactTarget::Nvidia { sm: 80 }, ArtifactCode::Ptx(Arc::from(ptx)), vec![kernel])
+            .fault_sites(vec![site]),
+    )
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
@@ -125,8 +114,8 @@ fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads:
 fn over(grid: Grid, pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32) -> Dispatch {
     let buffer = BoundResource::Buffer { buffer: Arc::clone(x), offset: 0, length: None };
     Dispatch::new(Arc::clone(pipeline), grid, [32, 1, 1]).with_bindings(vec![
-        Binding { index: 0, resource: buffer },
-        Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
+        Binding::new(0, buffer),
+        Binding::new(1, BoundResource::Bytes(by.to_le_bytes().to_vec())),
     ])
 }
 
@@ -190,13 +179,13 @@ fn a_fault_names_the_place_and_is_forgotten() {
 fn memory_lives_as_long_as_work_and_handles() {
     let bench = Bench::new(multiply);
     let own = bench.driver.live_allocations();
-    let private = BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(64) };
+    let private = BufferDescriptor::shared(64).storage_mode(StorageMode::Private);
     let buffer = bench.device.buffer(&private).unwrap();
     assert_eq!((bench.driver.live_allocations(), bench.device.allocated_bytes()), (own + 1, 64));
     assert!(matches!(buffer.read(0, &mut [0]), Err(DeviceError::Unsupported { .. })));
     assert!(buffer.contents().is_none());
     drop(buffer);
-    let heap = bench.device.heap(&HeapDescriptor { length: 256, ..HeapDescriptor::default() }).unwrap();
+    let heap = bench.device.heap(&HeapDescriptor::new(256)).unwrap();
     let first = heap.buffer(&BufferDescriptor::shared(64)).unwrap();
     let second = heap.buffer(&BufferDescriptor::shared(64)).unwrap();
     first.write(0, &[7; 64]).unwrap();

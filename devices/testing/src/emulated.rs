@@ -2,13 +2,18 @@
 //!
 //! Owns [`EmulatedDevice`]. Resources are the wrapped device's own; only what the family's limits refuse
 //! never reaches it. Features of kernels are checked where they are compiled, since a device sees code only.
+//! Invariant: a dispatch that reaches the wrapped device has passed
+//! [`Dispatch::check`](anymetal_hal::command::Dispatch::check) with the family's limits, whoever submits it.
+//! The grids of indirect dispatches and of commands that kernels encode are data of the wrapped device,
+//! which checks them with its own limits.
 
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{AddressSpace, ArgumentKind, Artifact, KernelInfo};
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::Command;
+use anymetal_hal::command::{Command, CommandList};
+use anymetal_hal::completion::{Completion, Outcome};
 use anymetal_hal::device::{Device, LentMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
@@ -18,7 +23,7 @@ use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::peer::{PeerHandle, PeerLink};
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_hal::queue::{Cancellation, Queue, QueueDescriptor};
 use anymetal_types::family::Family;
 use anymetal_types::family::table::Feature;
 
@@ -89,7 +94,7 @@ impl Device for EmulatedDevice {
     fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
         match self.check_length(pages.length()) {
             Ok(()) => self.inner.import(pages, label),
-            Err(error) => Err(Box::new(ImportError { pages, error })),
+            Err(error) => Err(Box::new(ImportError::new(pages, error))),
         }
     }
 
@@ -104,7 +109,8 @@ impl Device for EmulatedDevice {
     }
 
     fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
-        self.inner.queue(descriptor)
+        let inner = self.inner.queue(descriptor)?;
+        Ok(Arc::new(EmulatedQueue { inner, limits: self.capabilities.clone() }))
     }
 
     fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
@@ -123,6 +129,7 @@ impl Device for EmulatedDevice {
         &self,
         commands: Vec<Command>,
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        check_commands(&commands, &self.capabilities)?;
         self.inner.indirect_command_buffer(commands)
     }
 
@@ -147,25 +154,64 @@ impl Device for EmulatedDevice {
     }
 }
 
+/// Checks dispatches with these limits, those that other commands execute included.
+fn check_commands(commands: &[Command], limits: &Capabilities) -> Result<(), DeviceError> {
+    let dispatches = commands.iter().flat_map(Command::expanded).filter_map(Command::dispatch);
+    dispatches.map(|dispatch| dispatch.check(limits).map(drop)).collect()
+}
+
+/// A queue of the wrapped device that checks dispatches with the family's limits.
+#[derive(Debug)]
+struct EmulatedQueue {
+    inner: Arc<dyn Queue>,
+    limits: Capabilities,
+}
+
+impl Queue for EmulatedQueue {
+    fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError> {
+        check_commands(&submission.commands, &self.limits)?;
+        self.inner.submit(submission)
+    }
+
+    fn run_inline(&self, submission: &CommandList) -> Option<Outcome> {
+        // A submission that is not allowed is not run; `submit` then returns the error.
+        check_commands(&submission.commands, &self.limits).ok()?;
+        self.inner.run_inline(submission)
+    }
+
+    fn cancel(&self, completion: &Completion) -> Cancellation {
+        self.inner.cancel(completion)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
+    fn label(&self) -> &str {
+        self.inner.label()
+    }
+}
+
 /// A device's capabilities, lowered to the family's.
 fn lowered(own: &Capabilities, family: Family) -> Capabilities {
     let limits = family.limits();
     let threads = limits.threads_per_threadgroup;
-    Capabilities {
-        working_set_bytes: own.working_set_bytes.min(limits.working_set_bytes.unwrap_or(u64::MAX)),
-        max_buffer_bytes: own.max_buffer_bytes.min(limits.buffer_bytes.unwrap_or(u64::MAX)),
-        max_threads_per_dimension: own.max_threads_per_dimension.map(|most| most.min(threads)),
-        max_threads_per_threadgroup: own.max_threads_per_threadgroup.min(threads),
-        max_threadgroup_memory_bytes: own.max_threadgroup_memory_bytes.min(limits.threadgroup_memory_bytes),
-        max_inline_bytes: own.max_inline_bytes.min(limits.inline_bytes),
-        supports_bfloat: own.supports_bfloat && family.supports(Feature::Bfloat),
-        supports_64_bit_atomics: own.supports_64_bit_atomics && family.supports(Feature::Atomics64),
-        ..own.clone()
-    }
+    own.clone()
+        .working_set_bytes(own.working_set_bytes.min(limits.working_set_bytes.unwrap_or(u64::MAX)))
+        .max_buffer_bytes(own.max_buffer_bytes.min(limits.buffer_bytes.unwrap_or(u64::MAX)))
+        .max_threads_per_dimension(own.max_threads_per_dimension.map(|most| most.min(threads)))
+        .max_threads_per_threadgroup(own.max_threads_per_threadgroup.min(threads))
+        .max_threadgroup_memory_bytes(own.max_threadgroup_memory_bytes.min(limits.threadgroup_memory_bytes))
+        .max_inline_bytes(own.max_inline_bytes.min(limits.inline_bytes))
+        .supports_bfloat(own.supports_bfloat && family.supports(Feature::Bfloat))
+        .supports_64_bit_atomics(own.supports_64_bit_atomics && family.supports(Feature::Atomics64))
 }
 
 #[cfg(test)]
 mod tests {
+    use anymetal_hal::artifact::{ArtifactCode, ArtifactTarget};
+    use anymetal_hal::command::{Dispatch, Grid};
+
     use super::*;
     use crate::null::NullDevice;
 
@@ -182,9 +228,32 @@ mod tests {
         }
         let runner = EmulatedDevice::new(inner, Family::Paravirtual);
         let limit = 3_758_096_384;
-        let descriptor = |length| BufferDescriptor { length, ..BufferDescriptor::default() };
+        let descriptor = |length| BufferDescriptor::shared(length);
         let refused = runner.buffer(&descriptor(limit + 1)).unwrap_err();
         assert_eq!(refused, DeviceError::BufferTooLarge { requested: limit + 1, limit });
         assert!(runner.buffer(&descriptor(4096)).is_ok());
+    }
+
+    #[test]
+    fn dispatches_are_checked_with_the_lowered_limits_on_every_path() {
+        let inner: Arc<dyn Device> = Arc::new(NullDevice::new());
+        let (target, code) = (ArtifactTarget::Interpreter, ArtifactCode::Object(Arc::from(Vec::new())));
+        let artifact = Arc::new(Artifact::new(target, code, vec![KernelInfo::new("k", "k")]));
+        let kernel = inner.pipeline(&artifact, "k").unwrap();
+        let capabilities = inner.capabilities().clone().max_threads_per_threadgroup(8);
+        let device = EmulatedDevice { inner: Arc::clone(&inner), family: Family::Apple7, capabilities };
+        let queue = device.queue(&QueueDescriptor::default()).unwrap();
+        let commands = |size| {
+            let dispatch = Dispatch::new(Arc::clone(&kernel), Grid::Threads([64, 1, 1]), [size, 1, 1]);
+            vec![Command::Dispatch(dispatch)]
+        };
+        let submit = |size| queue.submit(CommandList::new(commands(size))).map(drop);
+        let encode = |size| device.indirect_command_buffer(commands(size)).map(drop);
+        assert!(submit(8).is_ok() && encode(8).is_ok());
+        for refused in [submit(9), encode(9)] {
+            assert!(matches!(refused, Err(DeviceError::GroupTooLarge { .. })), "{refused:?}");
+        }
+        assert!(queue.run_inline(&CommandList::new(commands(9))).is_none());
+        assert!(inner.indirect_command_buffer(commands(9)).is_ok());
     }
 }

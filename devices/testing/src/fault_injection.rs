@@ -99,7 +99,7 @@ impl Device for FaultInjectingDevice {
     fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
         match self.allocation(pages.length()) {
             Ok(()) => self.inner.import(pages, label),
-            Err(error) => Err(Box::new(ImportError { pages, error })),
+            Err(error) => Err(Box::new(ImportError::new(pages, error))),
         }
     }
 

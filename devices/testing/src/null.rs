@@ -27,7 +27,7 @@ use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::host_pages::{HostPages, ImportError};
-use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer};
+use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer, check_indirect};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::validate;
@@ -66,7 +66,7 @@ impl NullDevice {
 
     /// A null device of that name with memory of its own, as a GPU behind a bus has it.
     pub fn with_own_memory(name: &str, clock: Arc<dyn Clock>) -> Self {
-        NullDevice::made(name, clock, Capabilities { unified_memory: false, ..capabilities() })
+        NullDevice::made(name, clock, capabilities().unified_memory(false))
     }
 
     fn made(name: &str, clock: Arc<dyn Clock>, capabilities: Capabilities) -> Self {
@@ -84,29 +84,26 @@ impl Default for NullDevice {
 }
 
 fn capabilities() -> Capabilities {
-    Capabilities {
-        hardware_name: "no hardware: validates everything, runs nothing".to_owned(),
-        kind: DeviceKind::Null,
-        architecture: "null".to_owned(),
-        unified_memory: true,
-        memory_bytes: 1 << 40,
-        working_set_bytes: 1 << 40,
-        max_buffer_bytes: 1 << 36,
-        max_threads_per_dimension: [MAX_THREADS_PER_THREADGROUP; 3],
-        max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP,
-        max_threadgroup_memory_bytes: 32 * 1024,
-        max_inline_bytes: 4096,
-        simd_width: SIMD_WIDTH,
-        compute_units: 1,
-        supports_half: true,
-        supports_bfloat: true,
-        supports_64_bit_atomics: true,
-        supports_timestamps: true,
-        supports_priorities: true,
-        checks_accesses: true,
-        supports_deadlines: true,
-        supports_cancellation: true,
-    }
+    Capabilities::new(DeviceKind::Null, "no hardware: validates everything, runs nothing")
+        .architecture("null")
+        .unified_memory(true)
+        .memory_bytes(1 << 40)
+        .working_set_bytes(1 << 40)
+        .max_buffer_bytes(1 << 36)
+        .max_threads_per_dimension([MAX_THREADS_PER_THREADGROUP; 3])
+        .max_threads_per_threadgroup(MAX_THREADS_PER_THREADGROUP)
+        .max_threadgroup_memory_bytes(32 * 1024)
+        .max_inline_bytes(4096)
+        .simd_width(SIMD_WIDTH)
+        .compute_units(1)
+        .supports_half(true)
+        .supports_bfloat(true)
+        .supports_64_bit_atomics(true)
+        .supports_timestamps(true)
+        .supports_priorities(true)
+        .checks_accesses(true)
+        .supports_deadlines(true)
+        .supports_cancellation(true)
 }
 
 impl NullShared {
@@ -143,7 +140,7 @@ impl Device for NullDevice {
         let imported = self.shared.check_length(pages.length());
         match imported.and_then(|()| NullBuffer::imported(&self.shared, &pages, label)) {
             Ok(buffer) => Ok(Arc::new(buffer)),
-            Err(error) => Err(Box::new(ImportError { pages, error })),
+            Err(error) => Err(Box::new(ImportError::new(pages, error))),
         }
     }
 
@@ -174,7 +171,7 @@ impl Device for NullDevice {
         &self,
         commands: Vec<Command>,
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
-        validate::check_indirect(&commands)?;
+        check_indirect(&commands)?;
         // Everything else is checked whenever it is submitted: there is nothing to save.
         Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
     }

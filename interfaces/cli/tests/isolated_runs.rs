@@ -261,7 +261,7 @@ fn code_that_makes_a_forbidden_system_call_ends_the_worker_alone() {
     let mut bytes = object.to_vec();
     let entry = entry_offset(&bytes, &artifact.kernels[0].symbol);
     bytes[entry..entry + FORK.len()].copy_from_slice(&FORK);
-    let hostile = Artifact { code: ArtifactCode::Object(bytes.into()), ..Artifact::clone(&artifact) };
+    let hostile = Artifact::clone(&artifact).code(ArtifactCode::Object(bytes.into()));
     let hostile = device.create_library(&LibraryDescriptor::from_artifact(std::sync::Arc::new(hostile)));
     let hostile = hostile.expect("a library");
     let y = device.buffer_zeroed::<u32>(64).expect("a buffer");

@@ -58,7 +58,7 @@ impl PyArray {
     /// An array with whatever its memory held before.
     pub(crate) fn empty(state: &Arc<DeviceState>, dtype: DType, shape: &[usize]) -> PyResult<PyArray> {
         let bytes = bytes_of(dtype, shape)?;
-        let buffer = state.device.rent::<u8>(bytes.max(dtype.size())).or_raise()?;
+        let buffer = state.device.acquire::<u8>(bytes.max(dtype.size())).or_raise()?;
         let tensor = state.ops.from_bytes(&buffer, dtype, shape).or_raise()?;
         Ok(PyArray::new(Arc::clone(state), tensor))
     }
@@ -150,7 +150,7 @@ impl PyArray {
             // keeps; the interpreter's lock is held, so that Python does not write them meanwhile.
             _ => unsafe { std::slice::from_raw_parts(array.start(), length) },
         };
-        let buffer = state.device.rent::<u8>(length.max(dtype.size())).or_raise()?;
+        let buffer = state.device.acquire::<u8>(length.max(dtype.size())).or_raise()?;
         buffer.write(bytes).or_raise()?;
         let tensor = state.ops.from_bytes(&buffer, dtype, &shape).or_raise()?;
         Ok(PyArray { state, tensor, is_read_only: false })

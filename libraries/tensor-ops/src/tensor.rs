@@ -194,7 +194,7 @@ impl Ops {
     pub(crate) fn empty(&self, shape: &[usize], dtype: DType) -> Result<Tensor, OpError> {
         let count = checked_count("allocate", shape)?;
         let bytes = (count * dtype.size()).max(dtype.size());
-        let buffer = self.device().rent::<u8>(bytes)?;
+        let buffer = self.device().acquire::<u8>(bytes)?;
         let token = self.recorder().and_then(|recorder| recorder.add_made(&buffer));
         Ok(Tensor { _token: token, ..Tensor::over(self, buffer, dtype, shape.to_vec()) })
     }

@@ -17,6 +17,7 @@ pub use anymetal_types::scalar::ScalarType;
 use crate::error::DeviceError;
 use crate::launch::DispatchInterpreter;
 use crate::metal_source::MetalSource;
+use anymetal_types::setters;
 use anymetal_types::texture::BindingRole;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
@@ -27,6 +28,7 @@ pub const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
 
 /// One compilation result: code plus everything a device and a caller must know about it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Artifact {
     /// What the code was compiled for.
     pub target: ArtifactTarget,
@@ -42,6 +44,11 @@ pub struct Artifact {
 }
 
 impl Artifact {
+    /// Code with its kernels, without checked accesses and without a fingerprint.
+    pub fn new(target: ArtifactTarget, code: ArtifactCode, kernels: Vec<KernelInfo>) -> Self {
+        Artifact { target, code, kernels, fault_sites: Vec::new(), fingerprint: String::new() }
+    }
+
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<&KernelInfo> {
         self.kernels.iter().find(|kernel| kernel.name == name)
@@ -63,6 +70,13 @@ impl Artifact {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 }
+
+setters!(Artifact {
+    target: ArtifactTarget,
+    code: ArtifactCode,
+    kernels: Vec<KernelInfo>,
+    fault_sites: Vec<FaultSite>,
+} into { fingerprint: String });
 
 /// What an artifact's code was compiled for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -178,11 +192,19 @@ impl Effort {
 
 /// A kernel that is past a compile budget and was compiled with less than the full effort.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ReducedEffort {
     /// The step that was taken.
     pub effort: Effort,
     /// The source line that contributes the most code, as the end of a sentence; empty if it is not known.
     pub largest_line: String,
+}
+
+impl ReducedEffort {
+    /// That step, and the source line as the end of a sentence.
+    pub fn new(effort: Effort, largest_line: impl Into<String>) -> Self {
+        ReducedEffort { effort, largest_line: largest_line.into() }
+    }
 }
 
 impl fmt::Display for ReducedEffort {
@@ -199,6 +221,7 @@ impl fmt::Display for ReducedEffort {
 
 /// One kernel of an artifact: its reflection and its needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KernelInfo {
     /// The name a program asks for: the function's name or its `[[host_name]]`.
     pub name: String,
@@ -259,8 +282,32 @@ pub struct KernelInfo {
     pub reduced_effort: Option<ReducedEffort>,
 }
 
+setters!(KernelInfo {
+    arguments: Vec<ArgumentInfo>,
+    function_constants: Vec<FunctionConstantInfo>,
+    thread_attributes: Vec<String>,
+    threadgroup_static_bytes: u64,
+    threadgroup_reserve: u64,
+    scratch_bytes: u64,
+    scratch_bytes_per_simdgroup: u64,
+    max_threads_per_threadgroup: u32,
+    required_threads_per_threadgroup: Option<[u32; 3]>,
+    specialised_group: Option<[u32; 3]>,
+    whole_threadgroups_only: bool,
+    executed_group: Option<[u32; 3]>,
+    grid_barriers: bool,
+    independent_simdgroups: bool,
+    loads_pointers: bool,
+    simd_width: u32,
+    overwritten: Vec<Overwritten>,
+    logs: Vec<LogSite>,
+    stage_inputs: Vec<StageInputInfo>,
+    reduced_effort: Option<ReducedEffort>,
+} into { name: String, symbol: String });
+
 /// A member of the structure that a kernel declares with `[[stage_in]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StageInputInfo {
     /// The index of `[[attribute(index)]]`.
     pub attribute: u32,
@@ -271,6 +318,11 @@ pub struct StageInputInfo {
 }
 
 impl StageInputInfo {
+    /// The member at `[[attribute(attribute)]]`, of that name and type.
+    pub fn new(attribute: u32, name: impl Into<String>, element: ElementType) -> Self {
+        StageInputInfo { attribute, name: name.into(), element }
+    }
+
     /// Its type in MSL, such as `float4`.
     pub fn type_name(&self) -> String {
         match &self.element {
@@ -285,6 +337,7 @@ impl StageInputInfo {
 /// A buffer argument of which every thread of a grid stores its element, whatever happens, one element after
 /// the other in the order of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Overwritten {
     /// Its Metal index.
     pub argument: u32,
@@ -295,6 +348,11 @@ pub struct Overwritten {
 }
 
 impl Overwritten {
+    /// The argument of that Metal index; every thread stores `bytes_per_thread` bytes.
+    pub fn new(argument: u32, bytes_per_thread: u64, dimensions: u8) -> Self {
+        Overwritten { argument, bytes_per_thread, dimensions }
+    }
+
     /// The bytes from the start of its binding that a grid of that many threads stores. 0 where positions may
     /// not fit the kernel's arithmetic.
     pub fn bytes(&self, threads: [u64; 3]) -> u64 {
@@ -305,6 +363,31 @@ impl Overwritten {
 }
 
 impl ArgumentInfo {
+    /// An enabled argument in the device address space (in the threadgroup address space if that is what it
+    /// binds), whose element is one byte of no known type, and which the kernel may read and write.
+    pub fn new(kind: ArgumentKind, index: u32, name: impl Into<String>) -> Self {
+        let address_space = match kind {
+            ArgumentKind::ThreadgroupMemory => AddressSpace::Threadgroup,
+            ArgumentKind::Buffer | ArgumentKind::Texture | ArgumentKind::Sampler => AddressSpace::Device,
+        };
+        ArgumentInfo {
+            index,
+            name: name.into(),
+            kind,
+            address_space,
+            type_name: String::new(),
+            element: ElementType::Other,
+            element_size: 1,
+            element_align: 1,
+            min_bytes: 0,
+            is_reference: false,
+            access: Access::ReadWrite,
+            enabled: true,
+            slot: 0,
+            value_words: 0,
+        }
+    }
+
     /// Whether it is a table of visible functions.
     pub fn is_function_table(&self) -> bool {
         self.kind == ArgumentKind::Buffer && self.type_name.starts_with("visible_function_table<")
@@ -361,6 +444,17 @@ impl KernelInfo {
         }
     }
 
+    /// Whether it writes messages, so that its dispatches need a log.
+    pub fn has_messages(&self) -> bool {
+        BindingRole::Log.index().is_some_and(|index| self.argument(ArgumentKind::Buffer, index).is_some())
+    }
+
+    /// Whether it encodes commands into indirect command buffers.
+    pub fn encodes_commands(&self) -> bool {
+        // The arguments for it come last.
+        self.arguments.last().is_some_and(|argument| argument.role() == BindingRole::ResourceTable)
+    }
+
     /// The length of the launch's buffer table: one more than the highest slot of an enabled buffer.
     pub fn buffer_slots(&self) -> u32 {
         self.slots_of(ArgumentKind::Buffer)
@@ -392,6 +486,7 @@ impl KernelInfo {
 
 /// One argument of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ArgumentInfo {
     /// The Metal index: `[[buffer(index)]]`, `[[threadgroup(index)]]`, given or implied.
     pub index: u32,
@@ -425,6 +520,21 @@ pub struct ArgumentInfo {
     /// [`crate::launch::nvidia`] says; other devices have none.
     pub value_words: u32,
 }
+
+setters!(ArgumentInfo {
+    index: u32,
+    kind: ArgumentKind,
+    address_space: AddressSpace,
+    element: ElementType,
+    element_size: u64,
+    element_align: u64,
+    min_bytes: u64,
+    is_reference: bool,
+    access: Access,
+    enabled: bool,
+    slot: u32,
+    value_words: u32,
+} into { name: String, type_name: String });
 
 /// What kind of thing an argument binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -478,6 +588,7 @@ pub enum ElementType {
 
 /// A function constant that a kernel depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FunctionConstantInfo {
     /// Its `[[function_constant(index)]]`.
     pub index: u32,
@@ -491,8 +602,19 @@ pub struct FunctionConstantInfo {
     pub required: bool,
 }
 
+impl FunctionConstantInfo {
+    /// An optional constant of that index, name and type.
+    pub fn new(index: u32, name: impl Into<String>, element: ElementType) -> Self {
+        let (name, type_name) = (name.into(), String::new());
+        FunctionConstantInfo { index, name, type_name, element, required: false }
+    }
+}
+
+setters!(FunctionConstantInfo { required: bool } into { type_name: String });
+
 /// One checked memory access of generated code, in the user's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FaultSite {
     /// The kernel it belongs to.
     pub kernel: String,
@@ -515,3 +637,30 @@ pub struct FaultSite {
     /// The column, from 1; 0 if unknown.
     pub column: u32,
 }
+
+impl FaultSite {
+    /// An access of a kernel to unnamed memory in the device address space, at an unknown position.
+    pub fn new(kernel: impl Into<String>, kind: AccessKind) -> Self {
+        FaultSite {
+            kernel: kernel.into(),
+            argument: None,
+            argument_name: String::new(),
+            address_space: AddressSpace::Device,
+            kind,
+            access_bytes: 0,
+            element_bytes: 0,
+            file: String::new(),
+            line: 0,
+            column: 0,
+        }
+    }
+}
+
+setters!(FaultSite {
+    argument: Option<u32>,
+    address_space: AddressSpace,
+    access_bytes: u32,
+    element_bytes: u32,
+    line: u32,
+    column: u32,
+} into { argument_name: String, file: String });

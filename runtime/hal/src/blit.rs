@@ -63,9 +63,3 @@ impl<'a> BlitEncoder<'a> {
     /// Ends the encoding; so does dropping the encoder.
     pub fn end_encoding(self) {}
 }
-
-/// Whether two handles are of one buffer.
-pub fn same_buffer(one: &Arc<dyn Buffer>, other: &Arc<dyn Buffer>) -> bool {
-    // By address alone: the same object may be seen through two copies of its vtable.
-    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-}

@@ -11,27 +11,17 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use anymetal_types::setters;
 
 use crate::buffer_uses::{BufferUses, MapMode};
 use crate::error::DeviceError;
 use crate::interruption;
 
-/// Where a buffer's memory is and who may touch it, in Metal's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum StorageMode {
-    /// Host and device see the same memory.
-    #[default]
-    Shared,
-    /// Only the device touches it; the host copies through commands.
-    Private,
-    /// Host and device each have a copy, made equal by explicit synchronisation. A device without memory of
-    /// its own keeps one copy, and there is nothing to synchronise.
-    Managed,
-}
+pub use crate::storage_mode::StorageMode;
 
 /// What buffer to make.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct BufferDescriptor {
     /// Its length in bytes; 0 is fine.
     pub length: u64,
@@ -47,6 +37,8 @@ impl BufferDescriptor {
         BufferDescriptor { length, ..BufferDescriptor::default() }
     }
 }
+
+setters!(BufferDescriptor { length: u64, storage_mode: StorageMode } into { label: String });
 
 /// A range of device memory.
 ///
@@ -145,4 +137,10 @@ pub trait BufferMapping: Send + Sync + fmt::Debug {
 
     /// The mapped bytes to write; `None` if it was mapped for reading.
     fn bytes_mut(&mut self) -> Option<&mut [u8]>;
+}
+
+/// Whether two handles are of one buffer.
+pub fn same_buffer(one: &Arc<dyn Buffer>, other: &Arc<dyn Buffer>) -> bool {
+    // By address alone: the same object may be seen through two copies of its vtable.
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }

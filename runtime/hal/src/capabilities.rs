@@ -3,6 +3,10 @@
 //! Owns [`Capabilities`], filled in by each device from queries of the machine. Invariant: no number here
 //! comes from a table of known machines (DEV-2).
 
+use anymetal_types::setters;
+
+use crate::artifact::SIMD_WIDTH;
+
 /// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -31,6 +35,7 @@ impl DeviceKind {
 
 /// What a device can do and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// The hardware's own name, such as the processor's brand string.
     pub hardware_name: String,
@@ -79,3 +84,55 @@ pub struct Capabilities {
     /// [`crate::queue::Queue::cancel`] is always too late.
     pub supports_cancellation: bool,
 }
+
+impl Capabilities {
+    /// A device of that kind and name with the least that a device can have: no memory of a known size, one
+    /// thread per threadgroup, no optional feature. Each device states what it has beyond that.
+    pub fn new(kind: DeviceKind, hardware_name: impl Into<String>) -> Self {
+        Capabilities {
+            hardware_name: hardware_name.into(),
+            kind,
+            architecture: String::new(),
+            unified_memory: false,
+            memory_bytes: 0,
+            working_set_bytes: 0,
+            max_buffer_bytes: 0,
+            max_threads_per_dimension: [1; 3],
+            max_threads_per_threadgroup: 1,
+            max_threadgroup_memory_bytes: 0,
+            max_inline_bytes: 0,
+            simd_width: SIMD_WIDTH,
+            compute_units: 1,
+            supports_half: false,
+            supports_bfloat: false,
+            supports_64_bit_atomics: false,
+            supports_timestamps: false,
+            supports_priorities: false,
+            checks_accesses: false,
+            supports_deadlines: false,
+            supports_cancellation: false,
+        }
+    }
+}
+
+setters!(Capabilities {
+    kind: DeviceKind,
+    unified_memory: bool,
+    memory_bytes: u64,
+    working_set_bytes: u64,
+    max_buffer_bytes: u64,
+    max_threads_per_dimension: [u32; 3],
+    max_threads_per_threadgroup: u32,
+    max_threadgroup_memory_bytes: u64,
+    max_inline_bytes: u64,
+    simd_width: u32,
+    compute_units: u32,
+    supports_half: bool,
+    supports_bfloat: bool,
+    supports_64_bit_atomics: bool,
+    supports_timestamps: bool,
+    supports_priorities: bool,
+    checks_accesses: bool,
+    supports_deadlines: bool,
+    supports_cancellation: bool,
+} into { hardware_name: String, architecture: String });

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::SIMD_WIDTH;
+use anymetal_types::setters;
+
 use crate::buffer::Buffer;
 use crate::completion::Completion;
 use crate::encoded_commands::{EncodedExecution, ExecutedRange};
@@ -22,15 +23,19 @@ use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
-use crate::matrix_product::MatrixProduct;
+use crate::matrix_product::CheckedProduct;
 use crate::time_sample::TimeSample;
 
-pub use dispatch::{CheckedDispatch, Dispatch, INDIRECT_COUNTS_BYTES, IndirectDispatch};
+pub use crate::binding::{Binding, BoundResource, ThreadgroupMemory};
+pub use crate::grid::Grid;
+pub use crate::validate::INDIRECT_COUNTS_BYTES;
+pub use dispatch::{CheckedDispatch, Dispatch, IndirectDispatch};
 pub use transfer::{BufferCopy, BufferFill};
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
 /// before it wrote.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct CommandList {
     /// The commands.
     pub commands: Vec<Command>,
@@ -43,7 +48,7 @@ pub struct CommandList {
     /// Whether the device may run it on the thread that submits it, before `submit` returns, if it expects
     /// that to take less than handing it over. Only for work whose end runs nothing that could wait for the
     /// submitter.
-    pub may_run_at_once: bool,
+    pub may_run_inline: bool,
     /// The buffers that its kernels reach through pointers in memory alone. Those that are bound are
     /// reachable anyway.
     pub resident: Vec<ResidentBuffer>,
@@ -52,6 +57,11 @@ pub struct CommandList {
 }
 
 impl CommandList {
+    /// Commands with the queue's default deadline, without a label.
+    pub fn new(commands: Vec<Command>) -> Self {
+        CommandList { commands, ..CommandList::default() }
+    }
+
     /// Notes the work on each buffer that it uses, for a device that is given it. Refused with
     /// [`DeviceError::BufferMapped`] if one of them is mapped; drop the completion's source then.
     pub fn note_submitted(&self, completion: &Completion) -> Result<(), DeviceError> {
@@ -86,13 +96,30 @@ impl CommandList {
     }
 }
 
+setters!(CommandList {
+    commands: Vec<Command>,
+    deadline: Deadline,
+    timestamps: Timestamps,
+    may_run_inline: bool,
+    resident: Vec<ResidentBuffer>,
+    log_bytes: Option<u64>,
+} into { label: String });
+
 /// A buffer that kernels reach through pointers in memory, as Metal's `useResource` names it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ResidentBuffer {
     /// The buffer.
     pub buffer: Arc<dyn Buffer>,
     /// What they do with it.
     pub usage: ResourceUsage,
+}
+
+impl ResidentBuffer {
+    /// A buffer that kernels use in that way.
+    pub fn new(buffer: Arc<dyn Buffer>, usage: ResourceUsage) -> Self {
+        ResidentBuffer { buffer, usage }
+    }
 }
 
 /// What kernels do with a resident buffer, Metal's `MTLResourceUsage`. Determines what other work
@@ -189,6 +216,8 @@ impl From<Duration> for Deadline {
 }
 
 /// One command.
+///
+/// Exhaustive: a device that does not handle a command must not compile.
 #[derive(Debug)]
 pub enum Command {
     /// Runs a kernel over a grid.
@@ -200,7 +229,7 @@ pub enum Command {
     /// Sets bytes of a buffer.
     Fill(BufferFill),
     /// Multiplies matrices by the device's library, if it has one.
-    MatrixProduct(Box<MatrixProduct>),
+    MatrixProduct(Box<CheckedProduct>),
     /// Executes commands that were encoded before.
     ExecuteIndirect(Arc<dyn IndirectCommandBuffer>),
     /// Executes commands that kernels have encoded.
@@ -225,39 +254,6 @@ pub enum Command {
     UpdateFence(Arc<dyn Fence>),
     /// Goes on once the last update of the fence that this queue was given before is done.
     WaitFence(Arc<dyn Fence>),
-}
-
-/// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Grid {
-    /// That many threads; the last threadgroup of a dimension may be partial.
-    Threads([u32; 3]),
-    /// That many full threadgroups.
-    Threadgroups([u32; 3]),
-}
-
-impl Grid {
-    /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused
-    /// elsewhere.
-    pub fn is_whole(self, group_size: [u32; 3]) -> bool {
-        match self {
-            Grid::Threadgroups(_) => true,
-            Grid::Threads(threads) => {
-                threads.iter().zip(group_size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
-            }
-        }
-    }
-
-    /// Whether threadgroups of that size lie in several rows, none of which fills SIMD-groups, and no row of
-    /// the grid would fill one either.
-    pub fn is_narrow(self, group_size: [u32; 3]) -> bool {
-        let width = match self {
-            Grid::Threads([x, ..]) => x,
-            Grid::Threadgroups([x, ..]) => x.saturating_mul(group_size[0]),
-        };
-        let in_rows = !group_size[0].is_multiple_of(SIMD_WIDTH) && group_size[1..] != [1; 2];
-        in_rows && width < SIMD_WIDTH
-    }
 }
 
 impl Command {
@@ -335,7 +331,7 @@ impl Command {
                 indirect.commands().iter().for_each(|command| command.each_buffer(visit));
             }
             Command::ExecuteEncoded(execution) => {
-                for (memory, range) in &execution.ranges {
+                for (memory, range) in execution.ranges() {
                     visit(memory.buffer());
                     if let ExecutedRange::Indirect { buffer, .. } = range {
                         visit(buffer);
@@ -343,7 +339,7 @@ impl Command {
                 }
                 execution.encodes.iter().for_each(|memory| visit(memory.buffer()));
                 execution.used.iter().for_each(&mut *visit);
-                bound(&execution.inherited_bindings, visit);
+                bound(execution.inherited_bindings(), visit);
             }
             Command::WaitEvent { .. }
             | Command::SignalEvent { .. }
@@ -351,50 +347,4 @@ impl Command {
             | Command::WaitFence(_) => {}
         }
     }
-}
-
-/// Something bound to a buffer argument.
-#[derive(Debug, Clone)]
-pub struct Binding {
-    /// The Metal index.
-    pub index: u32,
-    /// What is bound.
-    pub resource: BoundResource,
-}
-
-/// What is bound to a buffer argument.
-#[derive(Debug, Clone)]
-pub enum BoundResource {
-    /// A buffer from an offset on.
-    Buffer {
-        /// The buffer.
-        buffer: Arc<dyn Buffer>,
-        /// The first byte.
-        offset: u64,
-        /// The bytes bound; `None`: to the buffer's end.
-        length: Option<u64>,
-    },
-    /// Bytes copied into the command buffer, as Metal's `setBytes`.
-    Bytes(Vec<u8>),
-    /// Nothing, on purpose; any access faults.
-    Unbound,
-}
-
-impl BoundResource {
-    /// The bytes of the buffer before what is bound.
-    pub fn offset(&self) -> u64 {
-        match self {
-            BoundResource::Buffer { offset, .. } => *offset,
-            BoundResource::Bytes(_) | BoundResource::Unbound => 0,
-        }
-    }
-}
-
-/// The length of a dynamic threadgroup memory argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadgroupMemory {
-    /// The Metal index.
-    pub index: u32,
-    /// Its bytes.
-    pub length: u64,
 }

@@ -16,10 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, wait_for};
 use crate::error::DeviceError;
+use anymetal_types::setters;
+
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, SPIN};
 
 /// When a command buffer ran, by the device's clock, in nanoseconds since the device was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Timing {
     /// It was submitted.
     pub submitted_ns: u64,
@@ -30,14 +33,22 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Times in nanoseconds since the device was made.
+    pub fn new(submitted_ns: u64, started_ns: u64, ended_ns: u64) -> Self {
+        Timing { submitted_ns, started_ns, ended_ns }
+    }
+
     /// How long the device was at it.
     pub fn device_time(&self) -> Duration {
         Duration::from_nanos(self.ended_ns.saturating_sub(self.started_ns))
     }
 }
 
+setters!(Timing { submitted_ns: u64, started_ns: u64, ended_ns: u64 });
+
 /// When one command ran, on the same clock as [`Timing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CommandTiming {
     /// Its position in [`crate::command::CommandList::commands`].
     pub command: usize,
@@ -45,6 +56,13 @@ pub struct CommandTiming {
     pub started_ns: u64,
     /// It ended.
     pub ended_ns: u64,
+}
+
+impl CommandTiming {
+    /// The command at that position; times in nanoseconds since the device was made.
+    pub fn new(command: usize, started_ns: u64, ended_ns: u64) -> Self {
+        CommandTiming { command, started_ns, ended_ns }
+    }
 }
 
 /// How a submission ended.

@@ -12,24 +12,24 @@ mod residency;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use anymetal_abi::commands::{
     Command as Encoded, CommandGrid, CommandLayout, MAX_BINDINGS, MAX_COMMANDS, MAX_ENCODED_BUFFERS,
     ResourceTable,
 };
 
 use crate::artifact::{ArgumentKind, KernelInfo};
+use crate::binding::{Binding, BoundResource, ThreadgroupMemory};
 use crate::buffer::{Buffer, BufferDescriptor};
-use crate::command::{Binding, BoundResource, Command, Dispatch, Grid, ThreadgroupMemory};
+use crate::command::{Command, Dispatch};
 use crate::device::Device;
 use crate::error::DeviceError;
-use crate::logging::has_messages;
+use crate::grid::Grid;
 use crate::pipeline::Pipeline;
 use crate::stage_input;
 use crate::validate::bound_length;
 use anymetal_types::texture::BindingRole;
 
+pub use crate::error::InvalidCommand;
 pub use anymetal_abi::commands as memory_layout;
 pub use anymetal_abi::commands::EncodingError;
 pub use counts::ExecutionCounts;
@@ -37,57 +37,6 @@ pub use residency::Residency;
 
 /// Maximum number of executions of one [`Repeat::WhileEncoded`].
 pub const MAX_DEPTH: u32 = 1 << 16;
-
-/// Why an encoded command cannot be executed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum InvalidCommand {
-    /// The kernel that encoded it made a mistake.
-    #[error("{}", describe(*.0))]
-    Encoding(EncodingError),
-    /// It has no pipeline.
-    #[error("it has no compute pipeline state")]
-    NoPipeline,
-    /// It has a pipeline that is none.
-    #[error("{handle:#x} is the handle of no compute pipeline state that exists")]
-    UnknownPipeline {
-        /// What it has.
-        handle: u64,
-    },
-    /// It has a buffer that the command buffer does not use.
-    #[error("buffer {index} is at {address:#x}, where no buffer is that the command buffer binds or uses")]
-    NotResident {
-        /// The buffer's index.
-        index: u32,
-        /// Its address.
-        address: u64,
-    },
-    /// Its kernel writes messages.
-    #[error("its kernel `{kernel}` writes messages, for which encoded commands have no log")]
-    Messages {
-        /// The kernel.
-        kernel: String,
-    },
-}
-
-fn describe(error: EncodingError) -> &'static str {
-    match error {
-        EncodingError::BufferIndex => "an index of a buffer was not below the maximum number of buffers",
-        EncodingError::ThreadgroupMemoryIndex => {
-            "an index of threadgroup memory was not below the maximum number of its lengths"
-        }
-        EncodingError::NotInBuffer => {
-            "a pointer was set that leads into no buffer argument of the kernel that encoded it"
-        }
-        EncodingError::CopyOfOtherLayout => "it was copied from an indirect command buffer of other limits",
-        EncodingError::InheritedPipeline => "a pipeline was set although it is inherited",
-        EncodingError::InheritedBuffer => "a buffer was set although buffers are inherited",
-        EncodingError::NotSupported => {
-            "a stride of a buffer or a stage-in region was set, which are not supported"
-        }
-        EncodingError::Garbage => "its memory holds no command",
-    }
-}
 
 /// The memory of an indirect command buffer. Clones share it.
 #[derive(Debug, Clone)]
@@ -229,42 +178,45 @@ pub const INDIRECT_RANGE_BYTES: u64 = 8;
 pub enum Repeat {
     /// Once.
     Once,
-    /// One after the other, over and over, until one is empty. More than so many executions end the command
-    /// buffer with [`DeviceError::NestingTooDeep`].
+    /// One after the other, over and over, until one is empty. More than `max_depth` executions end the
+    /// command buffer with [`DeviceError::NestingTooDeep`].
     WhileEncoded {
-        /// So many.
+        /// The most executions.
         max_depth: u32,
     },
 }
 
 /// Executes commands that kernels have encoded.
+///
+/// Invariant: its ranges are within their indirect command buffers or, as far as they are read from buffers,
+/// these are long enough.
 #[derive(Debug, Clone)]
 pub struct EncodedExecution {
-    /// The indirect command buffers, with what of them is executed, in order.
-    pub ranges: Vec<(CommandMemory, ExecutedRange)>,
-    /// How often.
-    pub repeat: Repeat,
-    /// The pipelines.
-    pub pipelines: Arc<dyn IndirectPipelines>,
-    /// The handle of the pipeline for commands that inherit it; 0 if there is none.
-    pub inherited_pipeline: u64,
-    /// The bindings for commands that inherit them.
-    pub inherited_bindings: Vec<Binding>,
-    /// Buffers that the commands use beside those of their command buffer.
-    pub used: Vec<Arc<dyn Buffer>>,
-    /// The indirect command buffers that the commands encode.
-    pub encodes: Vec<CommandMemory>,
+    ranges: Vec<(CommandMemory, ExecutedRange)>,
+    repeat: Repeat,
+    pipelines: Arc<dyn IndirectPipelines>,
+    inherited_pipeline: u64,
+    inherited_bindings: Vec<Binding>,
+    pub(crate) used: Vec<Arc<dyn Buffer>>,
+    pub(crate) encodes: Vec<CommandMemory>,
     /// The buffers that commands may have, once [`attach`] has found them.
-    pub residency: Arc<Residency>,
-    /// What it did, once it has ended. Clones share it.
-    pub counts: Arc<ExecutionCounts>,
+    residency: Arc<Residency>,
+    counts: Arc<ExecutionCounts>,
 }
 
 impl EncodedExecution {
-    /// Checks what is known before its turn.
-    pub fn check(&self) -> Result<(), DeviceError> {
-        check_encodes(&self.encodes)?;
-        for (memory, range) in &self.ranges {
+    /// Executes these ranges of indirect command buffers in order, with pipelines that are found by their
+    /// handles.
+    ///
+    /// # Errors
+    /// [`DeviceError::CommandsOutsideBuffer`]; [`DeviceError::MisalignedCounts`] and
+    /// [`DeviceError::RangeOutsideBuffer`] for a range that is read from a buffer.
+    pub fn new(
+        ranges: Vec<(CommandMemory, ExecutedRange)>,
+        repeat: Repeat,
+        pipelines: Arc<dyn IndirectPipelines>,
+    ) -> Result<Self, DeviceError> {
+        for (memory, range) in &ranges {
             match range {
                 ExecutedRange::Commands(range) => {
                     memory.check(range.start.into()..range.end.into())?;
@@ -278,7 +230,53 @@ impl EncodedExecution {
                 }
             }
         }
-        Ok(())
+        Ok(EncodedExecution {
+            ranges,
+            repeat,
+            pipelines,
+            inherited_pipeline: 0,
+            inherited_bindings: Vec::new(),
+            used: Vec::new(),
+            encodes: Vec::new(),
+            residency: Arc::default(),
+            counts: Arc::default(),
+        })
+    }
+
+    /// Sets what commands inherit: the handle of a pipeline, 0 for none, and bindings.
+    #[must_use]
+    pub fn inherited(self, pipeline: u64, bindings: Vec<Binding>) -> Self {
+        EncodedExecution { inherited_pipeline: pipeline, inherited_bindings: bindings, ..self }
+    }
+
+    /// Sets the buffers that the commands use in addition to those of their command buffer.
+    #[must_use]
+    pub fn using(self, used: Vec<Arc<dyn Buffer>>) -> Self {
+        EncodedExecution { used, ..self }
+    }
+
+    /// Sets the indirect command buffers that the commands encode.
+    ///
+    /// # Errors
+    /// [`DeviceError::TooManyEncodedBuffers`].
+    pub fn encoding(self, encodes: Vec<CommandMemory>) -> Result<Self, DeviceError> {
+        check_encodes(&encodes)?;
+        Ok(EncodedExecution { encodes, ..self })
+    }
+
+    /// The indirect command buffers and their executed ranges, in order.
+    pub fn ranges(&self) -> &[(CommandMemory, ExecutedRange)] {
+        &self.ranges
+    }
+
+    /// The bindings for commands that inherit them.
+    pub(crate) fn inherited_bindings(&self) -> &[Binding] {
+        &self.inherited_bindings
+    }
+
+    /// What it did, once it has ended. Clones share it.
+    pub fn counts(&self) -> &Arc<ExecutionCounts> {
+        &self.counts
     }
 
     /// The range to execute as the `depth`-th, from 0; `None` after the last one.
@@ -289,8 +287,11 @@ impl EncodedExecution {
         }
     }
 
-    /// Whether to go on with these commands as the `depth`-th execution, from 0.
-    pub fn goes_on(&self, depth: u32, commands: &Range<u32>) -> Result<bool, DeviceError> {
+    /// Whether to execute these commands as the `depth`-th execution, from 0.
+    ///
+    /// # Errors
+    /// [`DeviceError::NestingTooDeep`] at the limit of [`Repeat::WhileEncoded`].
+    pub fn should_execute(&self, depth: u32, commands: &Range<u32>) -> Result<bool, DeviceError> {
         let Repeat::WhileEncoded { max_depth } = self.repeat else { return Ok(true) };
         let limit = max_depth.min(MAX_DEPTH);
         if !commands.is_empty() && depth >= limit {
@@ -322,7 +323,7 @@ impl EncodedExecution {
         let found = self.pipelines.pipeline(handle, grid, command.group_size)?;
         let pipeline = found.ok_or_else(|| refuse(InvalidCommand::UnknownPipeline { handle }))?;
         let kernel = pipeline.kernel();
-        if has_messages(kernel) {
+        if kernel.has_messages() {
             return Err(refuse(InvalidCommand::Messages { kernel: kernel.name.clone() }));
         }
         let bindings = self.bindings(memory, kernel, &command).map_err(refuse)?;
@@ -352,7 +353,7 @@ impl EncodedExecution {
                 bindings.push(Binding { index, resource });
             }
         }
-        if encodes(kernel) {
+        if kernel.encodes_commands() {
             bindings.extend(encoded_bindings(&self.encodes));
             complete(kernel, &mut bindings);
         }
@@ -377,12 +378,6 @@ pub fn check_encodes(memories: &[CommandMemory]) -> Result<(), DeviceError> {
     }
 }
 
-/// Whether a kernel encodes commands.
-pub fn encodes(kernel: &KernelInfo) -> bool {
-    // The arguments for it come last.
-    kernel.arguments.last().is_some_and(|argument| argument.role() == BindingRole::ResourceTable)
-}
-
 /// What binds indirect command buffers to a kernel that encodes.
 pub fn encoded_bindings(memories: &[CommandMemory]) -> impl Iterator<Item = Binding> {
     memories.iter().zip(0..MAX_ENCODED_BUFFERS).filter_map(|(memory, number)| {
@@ -400,7 +395,7 @@ pub fn attach(commands: &mut [Command]) {
         executes |= matches!(command, Command::ExecuteEncoded(_));
         let Some(dispatch) = command.dispatch_mut() else { continue };
         let (kernel, bindings) = dispatch.late_bindings();
-        if encodes(kernel) {
+        if kernel.encodes_commands() {
             complete(kernel, bindings);
         }
     }

@@ -4,6 +4,7 @@
 //! policies read. Invariant: every variant says in typed fields what went wrong and, where there is one, what
 //! to do instead; a message ends a sentence for a user, never a stack of internals.
 
+mod invalid_command;
 mod out_of_bounds;
 mod words;
 
@@ -11,11 +12,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::buffer::StorageMode;
 use crate::command_failure::CommandFailure;
-use crate::encoded_commands::InvalidCommand;
+use crate::storage_mode::StorageMode;
 use anymetal_types::texture::BindingRole;
 
+pub use invalid_command::InvalidCommand;
 pub use out_of_bounds::{LoadedPointer, OutOfBounds};
 pub use words::Word;
 

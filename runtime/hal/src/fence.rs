@@ -24,7 +24,7 @@ pub struct HostFence {
 
 impl HostFence {
     /// Notes a use by a queue; says whether the fence is that queue's.
-    pub fn claim(&self, queue: std::num::NonZero<usize>) -> bool {
+    pub fn bind_queue(&self, queue: std::num::NonZero<usize>) -> bool {
         let claimed = self.queue.compare_exchange(0, queue.get(), Ordering::Relaxed, Ordering::Relaxed);
         claimed.is_ok() || claimed == Err(queue.get())
     }

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use anymetal_types::setters;
+
 use crate::buffer::{Buffer, BufferDescriptor, StorageMode};
 use crate::error::DeviceError;
 
@@ -18,6 +20,7 @@ pub const HEAP_ALIGNMENT: u64 = 64;
 
 /// What heap to make.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct HeapDescriptor {
     /// Its length in bytes.
     pub length: u64,
@@ -30,6 +33,15 @@ pub struct HeapDescriptor {
     /// kernels access the buffer alone.
     pub whole: bool,
 }
+
+impl HeapDescriptor {
+    /// A heap of that many bytes, with the default storage mode and without a label.
+    pub fn new(length: u64) -> Self {
+        HeapDescriptor { length, ..HeapDescriptor::default() }
+    }
+}
+
+setters!(HeapDescriptor { storage_mode: StorageMode, whole: bool } into { label: String });
 
 /// A block of device memory from which buffers are cut.
 pub trait Heap: Send + Sync + fmt::Debug {

@@ -147,11 +147,19 @@ impl fmt::Debug for HostPages {
 /// Why pages were not imported, and the pages.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
+#[non_exhaustive]
 pub struct ImportError {
     /// The pages, unchanged.
     pub pages: HostPages,
     /// Why.
     pub error: DeviceError,
+}
+
+impl ImportError {
+    /// Returns the pages to the caller with the reason.
+    pub fn new(pages: HostPages, error: DeviceError) -> Self {
+        ImportError { pages, error }
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use std::sync::atomic::AtomicU32;
 
-use crate::artifact::AccessKind;
+use anymetal_abi::AccessKind;
+
 use crate::error::LoadedPointer;
 
 pub use anymetal_abi::functions;

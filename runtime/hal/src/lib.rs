@@ -19,6 +19,7 @@
 
 pub mod artifact;
 pub mod attachment;
+pub mod binding;
 pub mod blit;
 pub mod buffer;
 pub mod buffer_uses;
@@ -38,6 +39,7 @@ pub mod error;
 pub mod event;
 pub mod fault;
 pub mod fence;
+pub mod grid;
 pub mod heap;
 pub mod host_pages;
 pub mod indirect;
@@ -57,6 +59,7 @@ pub mod semaphore;
 pub mod single_runner;
 pub mod split_mix;
 pub mod stage_input;
+mod storage_mode;
 pub mod sync;
 pub mod time_sample;
 pub mod validate;

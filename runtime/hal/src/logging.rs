@@ -14,7 +14,7 @@ use anymetal_abi::logging::{
     CAPACITY, DROPPED, HEADER_WORDS, LogSite, Piece, RECORD_WORDS, USED, parse_format, record_words,
 };
 
-use crate::artifact::{ArgumentKind, KernelInfo};
+use crate::artifact::KernelInfo;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::command::{Binding, BoundResource, Command};
 use crate::device::Device;
@@ -34,6 +34,7 @@ pub const MAX_LOG_BYTES: u64 = 1 << 30;
 
 /// A message of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogMessage {
     /// How grave it is.
     pub level: LogLevel,
@@ -66,6 +67,7 @@ impl fmt::Display for LogMessage {
 
 /// The messages of a command buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Logs {
     /// By command, then by threadgroup; those of one thread in the order in which it wrote them.
     pub messages: Vec<LogMessage>,
@@ -101,11 +103,6 @@ struct LoggedDispatch {
     sites: Vec<LogSite>,
 }
 
-/// Whether a kernel needs a log.
-pub fn has_messages(kernel: &KernelInfo) -> bool {
-    BindingRole::Log.index().is_some_and(|index| kernel.argument(ArgumentKind::Buffer, index).is_some())
-}
-
 /// Binds a log of that many bytes to the dispatches of kernels with messages; `None`: there are none. The log
 /// belongs to the commands: to be made once for each submission.
 pub fn attach(
@@ -118,7 +115,7 @@ pub fn attach(
         let Some(dispatch) = command.dispatch_mut() else { continue };
         let group_size = dispatch.group_size();
         let (kernel, bindings) = dispatch.late_bindings();
-        if !has_messages(kernel) {
+        if !kernel.has_messages() {
             continue;
         }
         let log = match &mut log {

@@ -2,22 +2,22 @@
 //!
 //! Owns [`MatrixProduct`] and its rules, which all devices share. A device that has such a library takes the
 //! command ([`crate::device::Device::matrix_products`]), in order with all others. Sums are in `float`, and
-//! factors of `float` are multiplied in full precision. Invariant: a product that passes
-//! [`MatrixProduct::check`] stays within its buffers, and its result overlaps neither a factor nor itself.
+//! factors of `float` are multiplied in full precision. Invariant: a [`CheckedProduct`] stays within its
+//! buffers, and its result overlaps neither a factor nor itself.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::ScalarType;
-use crate::blit::same_buffer;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, same_buffer};
 use crate::error::DeviceError;
 use crate::validate::check_range;
+use anymetal_types::scalar::ScalarType;
 
 /// A matrix in rows, or a batch of them; `B` is what says where it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MatrixOperand<B = Arc<dyn Buffer>> {
     /// The buffer.
     pub buffer: B,
@@ -35,6 +35,7 @@ pub struct MatrixOperand<B = Arc<dyn Buffer>> {
 
 /// `result = alpha * left * right + beta * result`, of each matrix of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MatrixProduct<B = Arc<dyn Buffer>> {
     /// Of `rows` by `inner` elements: `half`, `bfloat` or `float`.
     pub left: MatrixOperand<B>,
@@ -56,7 +57,49 @@ pub struct MatrixProduct<B = Arc<dyn Buffer>> {
     pub beta: f32,
 }
 
+impl<B> MatrixOperand<B> {
+    /// A matrix whose rows are stored one after the other, the same in each product of a batch. `offset` is
+    /// in bytes, `row_stride` in elements.
+    pub fn new(buffer: B, offset: u64, element: ScalarType, row_stride: u64) -> Self {
+        MatrixOperand { buffer, offset, element, row_stride, batch_stride: 0, transposed: false }
+    }
+
+    /// Replaces the elements from one matrix of a batch to the next.
+    #[must_use]
+    pub fn batch_stride(self, batch_stride: u64) -> Self {
+        MatrixOperand { batch_stride, ..self }
+    }
+
+    /// Sets whether the stored rows are the columns of the matrix.
+    #[must_use]
+    pub fn transposed(self, transposed: bool) -> Self {
+        MatrixOperand { transposed, ..self }
+    }
+}
+
 impl<B> MatrixProduct<B> {
+    /// `result = left * right`, of matrices of `rows` by `inner`, `inner` by `columns` and `rows` by
+    /// `columns` elements.
+    pub fn new(
+        [left, right]: [MatrixOperand<B>; 2],
+        result: MatrixOperand<B>,
+        [rows, columns, inner]: [u32; 3],
+    ) -> Self {
+        MatrixProduct { left, right, result, rows, columns, inner, batches: 1, alpha: 1.0, beta: 0.0 }
+    }
+
+    /// Replaces the number of matrices in the batch.
+    #[must_use]
+    pub fn batches(self, batches: u32) -> Self {
+        MatrixProduct { batches, ..self }
+    }
+
+    /// Replaces the scales of the product and of the previous contents of the result.
+    #[must_use]
+    pub fn scales(self, alpha: f32, beta: f32) -> Self {
+        MatrixProduct { alpha, beta, ..self }
+    }
+
     /// The same product of matrices that are named in another way.
     pub fn try_map<C, E>(&self, mut place: impl FnMut(&B) -> Result<C, E>) -> Result<MatrixProduct<C>, E> {
         let mut operand = |operand: &MatrixOperand<B>| {
@@ -101,11 +144,7 @@ impl<B> MatrixProduct<B> {
 
 impl MatrixProduct {
     /// Checks sizes, types, strides and ranges.
-    ///
-    /// # Errors
-    /// [`DeviceError::InvalidMatrixProduct`] names the rule that is broken,
-    /// [`DeviceError::RangeOutsideBuffer`] the operand's bytes.
-    pub fn check(&self) -> Result<(), DeviceError> {
+    fn check(&self) -> Result<(), DeviceError> {
         let refuse = |rule: &'static str| Err(DeviceError::InvalidMatrixProduct { rule });
         if [self.rows, self.columns, self.inner, self.batches].contains(&0) {
             return refuse("rows, columns, inner size and batches must be at least one");
@@ -155,6 +194,30 @@ impl MatrixProduct {
     /// The bytes of a checked operand.
     fn range(&self, operand: &MatrixOperand, extents: [u32; 2]) -> Range<u64> {
         operand.offset..operand.offset.saturating_add(self.bytes(operand, extents))
+    }
+}
+
+/// A product that keeps the rules, which are checked where it is made.
+#[derive(Debug, Clone)]
+pub struct CheckedProduct(MatrixProduct);
+
+impl CheckedProduct {
+    /// Checks sizes, types, strides and ranges.
+    ///
+    /// # Errors
+    /// [`DeviceError::InvalidMatrixProduct`] names the broken rule,
+    /// [`DeviceError::RangeOutsideBuffer`] the operand's bytes.
+    pub fn new(product: MatrixProduct) -> Result<Self, DeviceError> {
+        product.check()?;
+        Ok(CheckedProduct(product))
+    }
+}
+
+impl Deref for CheckedProduct {
+    type Target = MatrixProduct;
+
+    fn deref(&self) -> &MatrixProduct {
+        &self.0
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::ScalarType;
+use anymetal_types::scalar::ScalarType;
 
 /// MSL text and how to compile a kernel of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -54,6 +54,7 @@ pub struct PeerCopy {
 
 /// What a copy that has ended says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PeerCopied {
     /// The way that its bytes took, which is the link's unless a buffer is in the host's memory.
     pub path: CopyPath,
@@ -61,8 +62,16 @@ pub struct PeerCopied {
     pub elapsed: Duration,
 }
 
+impl PeerCopied {
+    /// A copy over that path, which took that long.
+    pub fn new(path: CopyPath, elapsed: Duration) -> Self {
+        PeerCopied { path, elapsed }
+    }
+}
+
 /// All copies of a link that succeeded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PeerTotals {
     /// How many.
     pub copies: u64,

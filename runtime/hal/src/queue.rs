@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use anymetal_types::setters;
+
+use crate::capabilities::Capabilities;
 use crate::clock::Clock;
 use crate::command::CommandList;
 use crate::completion::{Completion, CompletionSource, Outcome, WaitAssist};
@@ -30,6 +33,7 @@ pub enum Priority {
 
 /// What queue to make.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct QueueDescriptor {
     /// A name for messages; may be empty.
     pub label: String,
@@ -52,6 +56,12 @@ impl Default for QueueDescriptor {
         }
     }
 }
+
+setters!(QueueDescriptor {
+    max_in_flight: usize,
+    when_full: WhenFull,
+    priority: Priority,
+} into { label: String });
 
 /// What `submit` does when a queue has as many command buffers in flight as it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,15 +95,15 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// Applies the rules that no earlier check of a command has ([`crate::command`]), and takes the command
     /// list over. After an error, none of it runs. Errors at run time arrive through the completion; later
     /// command buffers run all the same, as in Metal. Blocks only as [`WhenFull`] says; but see
-    /// [`CommandList::may_run_at_once`].
+    /// [`CommandList::may_run_inline`].
     fn submit(&self, submission: CommandList) -> Result<Completion, DeviceError>;
 
     /// Runs a command buffer on the calling thread, which waits for it, if that is what
-    /// [`CommandList::may_run_at_once`] would come to: the queue has nothing else to do and the work is
+    /// [`CommandList::may_run_inline`] would come to: the queue has nothing else to do and the work is
     /// expected to take less than handing it over. Only then are rules, errors, deadline and times those of
     /// [`Queue::submit`]; `None`: nothing was done, and it is to be submitted. There is no completion, so
     /// that it cannot be cancelled, and it is not among those in flight.
-    fn run_at_once(&self, _submission: &CommandList) -> Option<Outcome> {
+    fn run_inline(&self, _submission: &CommandList) -> Option<Outcome> {
         None
     }
 
@@ -149,4 +159,16 @@ pub fn take_back<T>(
     let at = pending.iter().position(|item| source(item).is_for(completion));
     let removed = at.and_then(|at| pending.remove(at));
     removed.ok_or_else(|| if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate })
+}
+
+/// Refuses a priority that a device does not know.
+pub fn check_priority(priority: Priority, limits: &Capabilities, device: &str) -> Result<(), DeviceError> {
+    if priority == Priority::Normal || limits.supports_priorities {
+        return Ok(());
+    }
+    Err(DeviceError::Unsupported {
+        device: device.to_owned(),
+        what: format!("queues of {priority:?} priority"),
+        alternative: "use the normal priority".to_owned(),
+    })
 }

@@ -17,7 +17,8 @@ use anymetal_abi::stage_input::{
 use anymetal_abi::textures::{BindingRole, ChannelKind};
 
 use crate::artifact::{ArgumentInfo, ArgumentKind, ElementType, KernelInfo, ScalarType, StageInputInfo};
-use crate::command::{Binding, BoundResource, Command};
+use crate::binding::{Binding, BoundResource};
+use crate::command::Command;
 
 pub use anymetal_abi::stage_input::StepFunction;
 pub use error::StageInputError;
@@ -25,6 +26,7 @@ pub use format::AttributeFormat;
 
 /// Where an attribute is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attribute {
     /// How it is stored.
     pub format: AttributeFormat,
@@ -36,6 +38,7 @@ pub struct Attribute {
 
 /// How threads step through a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferLayout {
     /// Bytes from an element to the next.
     pub stride: u32,
@@ -47,6 +50,11 @@ pub struct BufferLayout {
 }
 
 impl BufferLayout {
+    /// Elements `stride` bytes apart; each thread gets the element that the step function names.
+    pub const fn new(stride: u32, step: StepFunction) -> Self {
+        BufferLayout { stride, step, rate: 1 }
+    }
+
     /// An element for each position along x.
     pub const fn along_x(stride: u32) -> Self {
         BufferLayout { stride, step: StepFunction::ThreadPositionInGridX, rate: 1 }
@@ -264,6 +272,7 @@ pub fn check_described(kernel: &KernelInfo) -> Result<(), StageInputError> {
 /// Its origin is added to the position of a thread in buffers; threads at positions outside of its size get
 /// zeros, and read nothing. Kernels see both as `[[grid_origin]]` and `[[grid_size]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StageInRegion {
     /// What is added to positions, along x, y and z.
     pub origin: [u32; 3],
@@ -277,6 +286,11 @@ impl StageInRegion {
 
     /// The whole grid, from the start of the buffers on.
     pub const GRID: StageInRegion = StageInRegion { origin: [0; 3], size: [WHOLE_GRID; 3] };
+
+    /// The threads from `origin` on, `size` of them along each axis.
+    pub const fn new(origin: [u32; 3], size: [u32; 3]) -> Self {
+        StageInRegion { origin, size }
+    }
 
     /// The bytes that kernels read.
     pub fn to_bytes(self) -> [u8; REGION_BYTES] {

@@ -6,20 +6,18 @@
 
 use std::ops::Range;
 
-use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
-use crate::blit::same_buffer;
+use crate::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use crate::binding::{Binding, BoundResource, ThreadgroupMemory};
 use crate::capabilities::Capabilities;
-use crate::command::{
-    Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
-};
-use crate::encoded_commands::encodes;
 use crate::error::DeviceError;
+use crate::grid::Grid;
 use crate::launch::{ThreadgroupLayout, argument_slots};
-use crate::logging::has_messages;
-use crate::queue::Priority;
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
 const MAX_GROUP_COUNT: u64 = 1 << 62;
+
+/// The bytes of the counts of an indirect dispatch.
+pub const INDIRECT_COUNTS_BYTES: u64 = 12;
 
 /// A checked grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,39 +78,6 @@ fn unravel(linear: u64, extent: [u32; 3]) -> [u32; 3] {
     [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32]
 }
 
-/// Checks that an indirect command buffer can hold the commands, each by itself.
-pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
-    for command in commands {
-        let dispatch = match (command, command.dispatch()) {
-            (_, Some(dispatch)) if dispatch.is_cooperative() => {
-                return Err(DeviceError::NotIndirect { what: "a cooperative dispatch".to_owned() });
-            }
-            (_, Some(dispatch)) => dispatch,
-            (Command::Copy(_) | Command::Fill(_), None) => continue,
-            (other, None) => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
-        };
-        let kernel = dispatch.kernel();
-        if encodes(kernel) {
-            let what = format!("kernels that encode commands (`{}`)", kernel.name);
-            return Err(DeviceError::NotIndirect { what });
-        }
-        if has_messages(kernel) {
-            let what = format!("kernels that write messages (`{}`)", kernel.name);
-            return Err(DeviceError::NotIndirect { what });
-        }
-        let written = dispatch.bindings().iter().find_map(|binding| {
-            let argument = kernel.argument(ArgumentKind::Buffer, binding.index)?;
-            let is_inline = matches!(binding.resource, BoundResource::Bytes(_));
-            (is_inline && argument.access != Access::Read).then_some(argument)
-        });
-        if let Some(ArgumentInfo { index, name, .. }) = written {
-            let what = format!("inline bytes that a kernel may write (`{}`: {index} `{name}`)", kernel.name);
-            return Err(DeviceError::NotIndirect { what });
-        }
-    }
-    Ok(())
-}
-
 /// Checks grid and group size. An empty grid gives `None`: nothing is to be done.
 pub(crate) fn dispatch_shape(
     kernel: &KernelInfo,
@@ -159,18 +124,6 @@ pub(crate) fn check_counts(kernel: &KernelInfo, offset: u64, buffer_len: u64) ->
         return Err(DeviceError::MisalignedCounts { kernel: kernel.name.clone(), offset });
     }
     check_range(offset, INDIRECT_COUNTS_BYTES, buffer_len)
-}
-
-/// Refuses a priority that a device does not know.
-pub fn check_priority(priority: Priority, limits: &Capabilities, device: &str) -> Result<(), DeviceError> {
-    if priority == Priority::Normal || limits.supports_priorities {
-        return Ok(());
-    }
-    Err(DeviceError::Unsupported {
-        device: device.to_owned(),
-        what: format!("queues of {priority:?} priority"),
-        alternative: "use the normal priority".to_owned(),
-    })
 }
 
 /// Checks a threadgroup size: not empty, within the limits, and the one that the kernel requires.
@@ -350,20 +303,6 @@ pub fn range_length(range: &Range<u64>, buffer_len: u64) -> Result<u64, DeviceEr
     let length = range.end.checked_sub(range.start).ok_or(outside)?;
     check_range(range.start, length, buffer_len)?;
     Ok(length)
-}
-
-/// Checks where a copy writes, and that it does not write what it reads.
-pub(crate) fn check_copy(copy: &BufferCopy) -> Result<(), DeviceError> {
-    check_range(copy.destination_offset(), copy.length(), copy.destination().length())?;
-    let distance = copy.source_offset().abs_diff(copy.destination_offset());
-    if same_buffer(copy.source(), copy.destination()) && distance < copy.length() {
-        return Err(DeviceError::OverlappingCopy {
-            source_offset: copy.source_offset(),
-            destination_offset: copy.destination_offset(),
-            len: copy.length(),
-        });
-    }
-    Ok(())
 }
 
 fn enabled(kernel: &KernelInfo, kind: ArgumentKind) -> impl Iterator<Item = &ArgumentInfo> {

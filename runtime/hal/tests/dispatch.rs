@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
+    AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
     KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::BufferDescriptor;
-use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Dispatch, Grid, IndirectDispatch};
 use anymetal_hal::device::Device as _;
 use anymetal_hal::error::DeviceError;
@@ -17,22 +16,15 @@ use anymetal_testing::null::NullDevice;
 use anymetal_types::texture::BindingRole;
 
 fn argument(index: u32, name: &str, slot: u32) -> ArgumentInfo {
-    ArgumentInfo {
-        index,
-        name: name.into(),
-        kind: ArgumentKind::Buffer,
-        address_space: AddressSpace::Device,
-        type_name: "float".into(),
-        element: ElementType::Scalar(ScalarType::F32),
-        element_size: 4,
-        element_align: 4,
-        min_bytes: 4,
-        is_reference: true,
-        access: Access::ReadWrite,
-        enabled: true,
-        slot,
-        value_words: 0,
-    }
+    ArgumentInfo::new(ArgumentKind::Buffer, index, name)
+        .address_space(AddressSpace::Device)
+        .type_name("float")
+        .element(ElementType::Scalar(ScalarType::F32))
+        .element_size(4)
+        .element_align(4)
+        .min_bytes(4)
+        .is_reference(true)
+        .slot(slot)
 }
 
 /// `logs` has a log, which no program binds, and `meets` barriers of the grid.
@@ -41,18 +33,17 @@ fn pipeline(device: &NullDevice, kernel: &str) -> Arc<dyn Pipeline> {
     logs.arguments = vec![argument(0, "x", 0), argument(BindingRole::Log.index().unwrap(), "(log)", 1)];
     let mut meets = KernelInfo::new("meets", "meets");
     meets.grid_barriers = true;
-    let artifact = Artifact {
-        target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Object(Arc::from(&b""[..])),
-        kernels: vec![logs, meets],
-        fault_sites: Vec::new(),
-        fingerprint: "tests".into(),
-    };
+    let artifact = Artifact::new(
+        ArtifactTarget::Interpreter,
+        ArtifactCode::Object(Arc::from(&b""[..])),
+        vec![logs, meets],
+    )
+    .fingerprint("tests");
     device.pipeline(&Arc::new(artifact), kernel).unwrap()
 }
 
 fn bytes(index: u32) -> Binding {
-    Binding { index, resource: BoundResource::Bytes(vec![0; 4]) }
+    Binding::new(index, BoundResource::Bytes(vec![0; 4]))
 }
 
 #[test]
@@ -68,13 +59,13 @@ fn what_is_bound_late_is_required_by_the_device_alone() {
     let missing = early.check_complete(limits).unwrap_err();
     assert!(matches!(missing, DeviceError::MissingArgument { index, .. } if index == log));
     assert!(complete.check_complete(limits).is_ok());
-    let short = Binding { index: log, resource: BoundResource::Bytes(vec![0; 3]) };
+    let short = Binding::new(log, BoundResource::Bytes(vec![0; 3]));
     let short = with(vec![bytes(0), short]).check_complete(limits).map(drop);
     assert!(matches!(short, Err(DeviceError::ArgumentTooShort { needs: 4, got: 3, .. })));
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let submit = |dispatch| {
         let commands = vec![Command::Dispatch(dispatch)];
-        queue.submit(CommandList { commands, ..CommandList::default() }).map(drop)
+        queue.submit(CommandList::new(commands)).map(drop)
     };
     assert!(matches!(submit(early), Err(DeviceError::MissingArgument { .. })));
     // Unchecked until here.
@@ -85,7 +76,7 @@ fn what_is_bound_late_is_required_by_the_device_alone() {
 #[test]
 fn a_check_that_succeeds_is_not_repeated_until_the_dispatch_changes() {
     let device = NullDevice::new();
-    let narrow = Capabilities { max_threads_per_threadgroup: 4, ..device.capabilities().clone() };
+    let narrow = device.capabilities().clone().max_threads_per_threadgroup(4);
     let dispatch = Dispatch::new(pipeline(&device, "logs"), Grid::Threads([8, 1, 1]), [8, 1, 1]);
     let dispatch = dispatch.with_bindings(vec![bytes(0)]);
     assert!(matches!(dispatch.check(&narrow), Err(DeviceError::GroupTooLarge { .. })));

@@ -5,38 +5,29 @@ use std::sync::Arc;
 use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::device::Device as _;
-use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
+use anymetal_hal::matrix_product::{CheckedProduct, MatrixOperand, MatrixProduct};
 use anymetal_testing::null::NullDevice;
 
 /// A product of 2 by 3 and 3 by 4 in two batches, in buffers of just the bytes that it needs.
 fn product() -> MatrixProduct {
     let device = NullDevice::new();
-    let operand = |elements: u64, row_stride, batch_stride| MatrixOperand {
-        buffer: device.buffer(&BufferDescriptor::shared(4 * elements)).unwrap(),
-        offset: 0,
-        element: ScalarType::F32,
-        row_stride,
-        batch_stride,
-        transposed: false,
+    let operand = |elements: u64, row_stride, batch_stride| {
+        MatrixOperand::new(
+            device.buffer(&BufferDescriptor::shared(4 * elements)).unwrap(),
+            0,
+            ScalarType::F32,
+            row_stride,
+        )
+        .batch_stride(batch_stride)
     };
-    MatrixProduct {
-        left: operand(12, 3, 6),
-        right: operand(12, 4, 0),
-        result: operand(16, 4, 8),
-        rows: 2,
-        columns: 4,
-        inner: 3,
-        batches: 2,
-        alpha: 1.0,
-        beta: 0.0,
-    }
+    MatrixProduct::new([operand(12, 3, 6), operand(12, 4, 0)], operand(16, 4, 8), [2, 4, 3]).batches(2)
 }
 
 /// What is said of the product after a change.
 fn rule(change: impl FnOnce(&mut MatrixProduct)) -> String {
     let mut product = product();
     change(&mut product);
-    product.check().map_or_else(|error| error.to_string(), |()| "right".to_owned())
+    CheckedProduct::new(product).map_or_else(|error| error.to_string(), |_| "right".to_owned())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use anymetal_testing::null::NullDevice;
 
 #[test]
 fn a_sample_is_within_its_buffer_and_aligned() {
-    let descriptor = BufferDescriptor { length: 20, ..BufferDescriptor::default() };
+    let descriptor = BufferDescriptor::shared(20);
     let buffer = NullDevice::new().buffer(&descriptor).unwrap();
     let check = |offset| TimeSample::new(Arc::clone(&buffer), offset).map(drop);
     assert_eq!((check(0), check(8)), (Ok(()), Ok(())));

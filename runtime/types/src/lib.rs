@@ -7,5 +7,6 @@
 
 pub mod family;
 pub mod scalar;
+mod setters;
 pub mod tensor;
 pub mod texture;

@@ -33,7 +33,7 @@ pub struct DeviceCapacity {
     pub memory_limit_bytes: Option<f64>,
     /// Live buffers.
     pub buffers: Option<f64>,
-    /// Bytes of the pool that renters have.
+    /// Bytes of the pool that holders have.
     pub pool_used_bytes: Option<f64>,
     /// Bytes of the pool that are idle.
     pub pool_free_bytes: Option<f64>,

@@ -239,29 +239,19 @@ mod tests {
 
     #[test]
     fn reflection_tells_which_memory_counts() {
-        let info = ArgumentInfo {
-            index: 2,
-            name: "x".to_owned(),
-            kind: ArgumentKind::Buffer,
-            address_space: AddressSpace::Device,
-            type_name: "float".to_owned(),
-            element: ElementType::Scalar(ScalarType::F32),
-            element_size: 4,
-            element_align: 4,
-            min_bytes: 0,
-            is_reference: false,
-            access: Access::ReadWrite,
-            enabled: true,
-            slot: 0,
-            value_words: 0,
-        };
+        let info = ArgumentInfo::new(ArgumentKind::Buffer, 2, "x")
+            .address_space(AddressSpace::Device)
+            .type_name("float")
+            .element(ElementType::Scalar(ScalarType::F32))
+            .element_size(4)
+            .element_align(4);
         let bound = |info: &ArgumentInfo| BoundArgument::new(info, 7, 0..4, true);
         let expected = BoundArgument { name: "x".to_owned(), ..argument(2, Access::ReadWrite, 7, 0..4) };
         assert_eq!(bound(&info), Some(expected));
-        let constant = ArgumentInfo { address_space: AddressSpace::Constant, ..info.clone() };
+        let constant = info.clone().address_space(AddressSpace::Constant);
         assert_eq!(bound(&constant).unwrap().access, Access::Read);
-        let threadgroup = ArgumentInfo { kind: ArgumentKind::ThreadgroupMemory, ..info.clone() };
-        assert_eq!((bound(&threadgroup), bound(&ArgumentInfo { enabled: false, ..info })), (None, None));
+        let threadgroup = info.clone().kind(ArgumentKind::ThreadgroupMemory);
+        assert_eq!((bound(&threadgroup), bound(&info.enabled(false))), (None, None));
     }
 
     #[test]

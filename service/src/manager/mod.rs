@@ -221,7 +221,7 @@ impl Manager {
     ///     let (x, y) = (x.clone(), y.clone());
     ///     move |site| {
     ///         let (twice, x, y) = (site.pipeline(&twice)?, site.buffer(&x)?, site.buffer(&y)?);
-    ///         let between = site.device().rent::<f32>(64)?;
+    ///         let between = site.device().acquire::<f32>(64)?;
     ///         let mut graph = GraphBuilder::new("four times");
     ///         graph.kernel("first", twice.node().arg(&x).arg(&between).threads(64).build()?)?;
     ///         graph.kernel("second", twice.node().arg(&between).arg(&y).threads(64).build()?)?;

@@ -6,7 +6,7 @@ use anymetal::{Device, Error, LibraryDescriptor};
 use anymetal_codegen::cpu::{CpuCode, CpuOptions, argument_slots, generate};
 use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultSite,
+    AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, FaultSite,
 };
 use anymetal_ir::{ArgKind, Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel};
@@ -60,17 +60,18 @@ impl Machine {
         let object = object.map_err(|error| format!("LLVM: {error}"))?;
         let description = module.kernel(kernel).ok_or_else(|| format!("no kernel `{kernel}`"))?;
         let target = self.llvm.host_target();
-        Ok(Arc::new(Artifact {
-            target: ArtifactTarget::Cpu {
-                triple: target.architecture.triple().to_owned(),
-                cpu: target.cpu.clone(),
-                features: target.features.clone(),
-            },
-            code: ArtifactCode::Object(Arc::from(object)),
-            kernels: vec![info(description, &code, options)],
-            fault_sites: sites(description, &code),
-            fingerprint: String::new(),
-        }))
+        Ok(Arc::new(
+            Artifact::new(
+                ArtifactTarget::Cpu {
+                    triple: target.architecture.triple().to_owned(),
+                    cpu: target.cpu.clone(),
+                    features: target.features.clone(),
+                },
+                ArtifactCode::Object(Arc::from(object)),
+                vec![info(description, &code, options)],
+            )
+            .fault_sites(sites(description, &code)),
+        ))
     }
 
     /// Runs an artifact's only kernel; whether it ran without faults.
@@ -119,41 +120,38 @@ fn info(kernel: &Kernel, code: &CpuCode, options: &MachineOptions) -> KernelInfo
     info.scratch_bytes = code.scratch_bytes;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
     info.specialised_group = options.fixed_group;
-    let arguments = kernel.args.iter().zip(argument_slots(kernel)).map(|(argument, slot)| ArgumentInfo {
-        index: argument.index,
-        name: argument.name.clone(),
-        kind: match argument.kind {
-            ArgKind::Buffer => ArgumentKind::Buffer,
-            ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
-        },
-        address_space: AddressSpace::Device,
-        type_name: argument.type_name.clone(),
-        element: ElementType::Other,
-        element_size: argument.element_size,
-        element_align: u64::from(argument.element_align),
-        min_bytes: 0,
-        is_reference: argument.reference,
-        access: Access::ReadWrite,
-        enabled: argument.enabled,
-        slot: slot.unwrap_or(0),
-        value_words: 0,
+    let arguments = kernel.args.iter().zip(argument_slots(kernel)).map(|(argument, slot)| {
+        ArgumentInfo::new(
+            match argument.kind {
+                ArgKind::Buffer => ArgumentKind::Buffer,
+                ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
+            },
+            argument.index,
+            argument.name.clone(),
+        )
+        .address_space(AddressSpace::Device)
+        .type_name(argument.type_name.clone())
+        .element_size(argument.element_size)
+        .element_align(u64::from(argument.element_align))
+        .is_reference(argument.reference)
+        .enabled(argument.enabled)
+        .slot(slot.unwrap_or(0))
     });
     info.arguments = arguments.collect();
     info
 }
 
 fn sites(kernel: &Kernel, code: &CpuCode) -> Vec<FaultSite> {
-    let site = |site: &anymetal_codegen::cpu::FaultSite| FaultSite {
-        kernel: kernel.name.clone(),
-        argument: site.argument.and_then(|position| kernel.args.get(position)).map(|argument| argument.index),
-        argument_name: site.variable.clone(),
-        address_space: AddressSpace::Device,
-        kind: site.kind,
-        access_bytes: site.access_bytes,
-        element_bytes: 1,
-        file: String::new(),
-        line: site.loc.line,
-        column: site.loc.column,
+    let site = |site: &anymetal_codegen::cpu::FaultSite| {
+        FaultSite::new(kernel.name.clone(), site.kind)
+            .argument(
+                site.argument.and_then(|position| kernel.args.get(position)).map(|argument| argument.index),
+            )
+            .argument_name(site.variable.clone())
+            .access_bytes(site.access_bytes)
+            .element_bytes(1)
+            .line(site.loc.line)
+            .column(site.loc.column)
     };
     code.fault_sites.iter().map(site).collect()
 }

@@ -11,8 +11,7 @@ use anymetal_codegen::cpu::{CpuOptions, argument_slots, generate};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_driver::cpu_features;
 use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
-    FaultSite, KernelInfo,
+    AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{
@@ -160,49 +159,47 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
     info.specialised_group = launch.specialise.then_some(launch.group);
     info.whole_threadgroups_only = launch.specialise && launch.is_whole();
     for (argument, slot) in description.args.iter().zip(slots) {
-        info.arguments.push(ArgumentInfo {
-            index: argument.index,
-            name: argument.name.clone(),
-            kind: match argument.kind {
-                ArgKind::Buffer => ArgumentKind::Buffer,
-                ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
-            },
-            address_space: AddressSpace::Device,
-            type_name: argument.type_name.clone(),
-            element: ElementType::Other,
-            element_size: argument.element_size,
-            element_align: u64::from(argument.element_align),
-            min_bytes: if argument.reference { argument.element_size } else { 0 },
-            is_reference: argument.reference,
-            access: Access::ReadWrite,
-            enabled: argument.enabled,
-            slot: slot.unwrap_or(0),
-            value_words: 0,
-        });
+        info.arguments.push(
+            ArgumentInfo::new(
+                match argument.kind {
+                    ArgKind::Buffer => ArgumentKind::Buffer,
+                    ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
+                },
+                argument.index,
+                argument.name.clone(),
+            )
+            .address_space(AddressSpace::Device)
+            .type_name(argument.type_name.clone())
+            .element_size(argument.element_size)
+            .element_align(u64::from(argument.element_align))
+            .min_bytes(if argument.reference { argument.element_size } else { 0 })
+            .is_reference(argument.reference)
+            .enabled(argument.enabled)
+            .slot(slot.unwrap_or(0)),
+        );
     }
-    let sites = code.fault_sites.iter().map(|site| FaultSite {
-        kernel: kernel.to_owned(),
-        argument: site.argument.map(|position| description.args[position].index),
-        argument_name: site.variable.clone(),
-        address_space: AddressSpace::Device,
-        kind: site.kind,
-        access_bytes: site.access_bytes,
-        element_bytes: 1,
-        file: "test".to_owned(),
-        line: site.loc.line,
-        column: site.loc.column,
+    let sites = code.fault_sites.iter().map(|site| {
+        FaultSite::new(kernel.to_owned(), site.kind)
+            .argument(site.argument.map(|position| description.args[position].index))
+            .argument_name(site.variable.clone())
+            .access_bytes(site.access_bytes)
+            .element_bytes(1)
+            .file("test")
+            .line(site.loc.line)
+            .column(site.loc.column)
     });
-    Arc::new(Artifact {
-        target: ArtifactTarget::Cpu {
-            triple: target.architecture.triple().to_owned(),
-            cpu: target.cpu.clone(),
-            features: target.features.clone(),
-        },
-        code: ArtifactCode::Object(object(llvm, code.llvm_ir, launch.level, &compile_options)),
-        kernels: vec![info],
-        fault_sites: sites.collect(),
-        fingerprint: String::new(),
-    })
+    Arc::new(
+        Artifact::new(
+            ArtifactTarget::Cpu {
+                triple: target.architecture.triple().to_owned(),
+                cpu: target.cpu.clone(),
+                features: target.features.clone(),
+            },
+            ArtifactCode::Object(object(llvm, code.llvm_ir, launch.level, &compile_options)),
+            vec![info],
+        )
+        .fault_sites(sites.collect()),
+    )
 }
 
 /// Runs an artifact; the buffers are bound at the buffer arguments in order. Gives the time of the
@@ -239,20 +236,21 @@ fn execute_beside(
     for _ in 0..repeat.max(1) {
         let bindings = of_kind(ArgumentKind::Buffer)
             .zip(&bound)
-            .map(|(argument, buffer)| Binding {
-                index: argument.index,
-                resource: BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None },
+            .map(|(argument, buffer)| {
+                Binding::new(
+                    argument.index,
+                    BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None },
+                )
             })
             .collect();
         let threadgroup_memory = of_kind(ArgumentKind::ThreadgroupMemory)
             .zip(&launch.threadgroup)
-            .map(|(argument, &length)| ThreadgroupMemory { index: argument.index, length })
+            .map(|(argument, &length)| ThreadgroupMemory::new(argument.index, length))
             .collect();
         let dispatch = Dispatch::new(Arc::clone(&pipeline), Grid::Threads(launch.threads), launch.group)
             .with_bindings(bindings)
             .with_threadgroup_memory(threadgroup_memory);
-        let submission =
-            CommandList { commands: vec![Command::Dispatch(dispatch)], ..CommandList::default() };
+        let submission = CommandList::new(vec![Command::Dispatch(dispatch)]);
         match queue.submit(submission)?.wait() {
             Ok(timing) => fastest = fastest.min(timing.device_time().as_nanos() as u64),
             Err(error) => {

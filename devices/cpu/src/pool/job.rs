@@ -124,14 +124,14 @@ impl Job<'_> {
     /// Claims ranges and runs them until none is left; says how many threadgroups that were.
     pub(super) fn work(&self, worker: u32) -> u64 {
         let mut groups = 0;
-        while let Some((first, end)) = self.claim() {
+        while let Some((first, end)) = self.take_range() {
             (self.body)(worker, first, end);
             groups += end - first;
         }
         groups
     }
 
-    fn claim(&self) -> Option<(u64, u64)> {
+    fn take_range(&self) -> Option<(u64, u64)> {
         let mut first = self.next.load(Ordering::Relaxed);
         loop {
             let left = self.end.checked_sub(first).filter(|&left| left > 0)?;

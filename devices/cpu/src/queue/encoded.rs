@@ -36,7 +36,7 @@ impl CommandBuffer {
         let (mut depth, start) = (0, Instant::now());
         while let Some((memory, range)) = execution.range(depth) {
             let commands = executed(executor, memory, range)?;
-            if !execution.goes_on(depth, &commands)? {
+            if !execution.should_execute(depth, &commands)? {
                 break;
             }
             let mut launches = 0;
@@ -46,10 +46,10 @@ impl CommandBuffer {
                 launches += work.len() as u64;
                 self.run_decoded(device, executor, work)?;
             }
-            execution.counts.executed(launches);
+            execution.counts().executed(launches);
             depth += 1;
         }
-        execution.counts.took(start.elapsed());
+        execution.counts().took(start.elapsed());
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl CommandBuffer {
             // For fences, of which there are none.
             queue: NonZero::<usize>::MIN,
         };
-        let submission = CommandList { commands, ..CommandList::default() };
+        let submission = CommandList::new(commands);
         let tables = preparer.prepare(&submission)?;
         if tables.stack_bytes > stack::left_here() {
             let what = format!("an encoded command whose kernel needs {} bytes of stack", tables.stack_bytes);

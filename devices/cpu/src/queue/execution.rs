@@ -82,7 +82,7 @@ impl CommandBuffer {
             stop: Arc::new(stop),
             deadline,
             expected,
-            timing: Timing { submitted_ns, ..Timing::default() },
+            timing: Timing::default().submitted_ns(submitted_ns),
             armed: None,
             position: 0,
             command_started_ns: None,
@@ -145,7 +145,7 @@ impl CommandBuffer {
             }
             if let Some(started_ns) = self.command_started_ns.take() {
                 let (command, ended_ns) = (self.position, device.now_ns());
-                self.command_timings.push(CommandTiming { command, started_ns, ended_ns });
+                self.command_timings.push(CommandTiming::new(command, started_ns, ended_ns));
             }
             self.position += 1;
         }

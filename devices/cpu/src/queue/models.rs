@@ -117,7 +117,7 @@ fn wait(event: &Arc<HostEvent>, value: u64) -> Command {
 }
 
 fn submission(commands: impl Into<Vec<Command>>) -> CommandList {
-    CommandList { commands: commands.into(), deadline: Deadline::Never, ..CommandList::default() }
+    CommandList::new(commands.into()).deadline(Deadline::Never)
 }
 
 /// Whoever submits and waits, with its thread lent to the queue, gets its end, whoever leads.
@@ -158,7 +158,7 @@ fn one_leads_in_order() {
 fn work_run_in_submit_leaves_nothing_behind() {
     loom::model(|| {
         let modelled = Modelled::new(QueueDescriptor::default(), false);
-        let at_once = || CommandList { may_run_at_once: true, ..submission([]) };
+        let at_once = || submission([]).may_run_inline(true);
         let other = {
             let queue = Arc::clone(&modelled.queue);
             thread::spawn(move || queue.submit(at_once()).unwrap().wait())
@@ -181,7 +181,7 @@ fn work_run_at_once_leaves_nothing_behind() {
             thread::spawn(move || queue.submit(submission([signal(&order, 1)])).unwrap().wait())
         };
         let work = submission([]);
-        match modelled.queue.run_at_once(&work) {
+        match modelled.queue.run_inline(&work) {
             Some(outcome) => drop(outcome.unwrap()),
             None => drop(modelled.queue.submit(work).unwrap().wait().unwrap()),
         }
@@ -261,7 +261,7 @@ fn a_deadline_ends_a_wait() {
         let modelled = Modelled::new(QueueDescriptor::default(), true);
         let (never, order) = (Arc::new(HostEvent::default()), Arc::new(InOrder::default()));
         let deadline = Deadline::After(Duration::from_secs(1));
-        let late = CommandList { deadline, ..submission([signal(&order, 1), wait(&never, 1)]) };
+        let late = submission([signal(&order, 1), wait(&never, 1)]).deadline(deadline);
         let late = modelled.queue.submit(late).unwrap();
         let time = {
             let clock = Arc::clone(&modelled.clock);
@@ -284,7 +284,7 @@ fn a_deadline_ends_a_wait() {
 #[test]
 fn whoever_waits_for_space_gets_in() {
     loom::model(|| {
-        let descriptor = QueueDescriptor { max_in_flight: 1, ..QueueDescriptor::default() };
+        let descriptor = QueueDescriptor::default().max_in_flight(1);
         let modelled = Modelled::new(descriptor, false);
         let other = {
             let queue = Arc::clone(&modelled.queue);

@@ -8,7 +8,7 @@ use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::blit::BlitEncoder;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
 use anymetal_hal::clock::{Clock, ManualClock};
-use anymetal_hal::command::{Command, CommandList, Deadline, Dispatch, Grid, IndirectDispatch, Timestamps};
+use anymetal_hal::command::{Command, Deadline, Dispatch, Grid, IndirectDispatch, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
@@ -86,7 +86,7 @@ fn the_blit_encoder_copies_and_fills_ranges_and_refuses_others() {
 #[test]
 fn a_heap_gives_its_ranges_back_when_the_device_is_done_with_them() {
     let device = device(2);
-    let heap = device.heap(&HeapDescriptor { length: 1024, ..HeapDescriptor::default() }).unwrap();
+    let heap = device.heap(&HeapDescriptor::new(1024)).unwrap();
     assert_eq!(device.allocated_bytes(), 1024);
     let (event, tally) = (device.event().unwrap(), pipeline(&device, "tally"));
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
@@ -109,7 +109,7 @@ fn a_heap_gives_its_ranges_back_when_the_device_is_done_with_them() {
     event.signal(1);
     completion.wait().unwrap();
     assert_eq!((heap.used_bytes(), heap.largest_free_bytes()), (512, 512));
-    let private = BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(8) };
+    let private = BufferDescriptor::shared(8).storage_mode(StorageMode::Private);
     assert!(matches!(heap.buffer(&private), Err(DeviceError::HeapStorageMode { .. })));
     drop(heap);
     assert_eq!(device.allocated_bytes(), 1024, "a buffer keeps the heap's block");
@@ -129,7 +129,7 @@ fn each_command_has_its_times_where_they_are_asked_for() {
     let plain = queue.submit(submission(commands())).unwrap();
     plain.wait().unwrap();
     assert!(plain.command_timings().is_none());
-    let timed = CommandList { timestamps: Timestamps::EachCommand, ..submission(commands()) };
+    let timed = submission(commands()).timestamps(Timestamps::EachCommand);
     let timed = queue.submit(timed).unwrap();
     let timing = timed.wait().unwrap();
     let commands = timed.command_timings().unwrap();
@@ -179,12 +179,10 @@ fn urgent_queues_go_first_and_low_ones_are_not_forgotten() {
     })
     .unwrap();
     let gate: Arc<dyn Event> = Arc::new(HostEvent::default());
-    let queue = |priority| device.queue(&QueueDescriptor { priority, ..QueueDescriptor::default() }).unwrap();
+    let queue = |priority| device.queue(&QueueDescriptor::default().priority(priority)).unwrap();
     let (low, normal, high) = (queue(Priority::Low), queue(Priority::Normal), queue(Priority::High));
-    let endless = CommandList {
-        deadline: Deadline::After(Duration::from_millis(30)),
-        ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
-    };
+    let endless = submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
+        .deadline(Deadline::After(Duration::from_millis(30)));
     let busy = normal.submit(endless).unwrap();
     let work = || {
         let signal = Command::SignalEvent { event: Arc::clone(&gate), value: 1 };
@@ -202,14 +200,12 @@ fn urgent_queues_go_first_and_low_ones_are_not_forgotten() {
 #[test]
 fn work_that_has_not_started_can_be_taken_back() {
     let device = device(2);
-    let queue = device.queue(&QueueDescriptor { max_in_flight: 3, ..QueueDescriptor::default() }).unwrap();
+    let queue = device.queue(&QueueDescriptor::default().max_in_flight(3)).unwrap();
     let (event, counter) = (device.event().unwrap(), zeroed(&device, 8));
     let tally = pipeline(&device, "tally");
     let wait = || Command::WaitEvent { event: Arc::clone(&event), value: 1 };
     let count = || dispatch(&tally, vec![bind(0, &counter)], 1, 1);
-    let submit = |commands, label: &str| {
-        queue.submit(CommandList { label: label.into(), ..submission(commands) }).unwrap()
-    };
+    let submit = |commands, label: &str| queue.submit(submission(commands).label(label)).unwrap();
     let first = submit(vec![wait(), count()], "first");
     let second = submit(vec![count()], "second");
     let third = submit(vec![count()], "third");
@@ -238,8 +234,7 @@ fn deadlines_timeouts_and_times_follow_the_clock_that_is_given() {
     let event = device.event().unwrap();
     let wait = || vec![Command::WaitEvent { event: Arc::clone(&event), value: 1 }];
     let when_full = WhenFull::Wait(Duration::from_secs(5));
-    let queue =
-        device.queue(&QueueDescriptor { max_in_flight: 1, when_full, ..QueueDescriptor::default() }).unwrap();
+    let queue = device.queue(&QueueDescriptor::default().max_in_flight(1).when_full(when_full)).unwrap();
     let until_alarm = |seconds| {
         while clock.next_alarm() != Some(Duration::from_secs(seconds)) {
             std::thread::yield_now();

@@ -36,7 +36,7 @@ fn an_unbound_argument_faults_on_access_only() {
     let device = device(2);
     let (store, queue) =
         (pipeline(&device, "checked_store"), device.queue(&QueueDescriptor::default()).unwrap());
-    let unbound = || vec![Binding { index: 0, resource: BoundResource::Unbound }];
+    let unbound = || vec![Binding::new(0, BoundResource::Unbound)];
     queue.submit(submission(vec![dispatch(&store, unbound(), 0, 1)])).unwrap().wait().unwrap();
     let error = queue.submit(submission(vec![dispatch(&store, unbound(), 1, 1)])).unwrap().wait();
     assert!(matches!(error, Err(DeviceError::OutOfBounds(fault)) if fault.bound_len == 0));
@@ -50,11 +50,8 @@ fn an_endless_loop_is_stopped_by_the_deadline() {
             (pipeline(&device, "endless"), device.queue(&QueueDescriptor::default()).unwrap());
         let after = Duration::from_millis(50);
         let start = Instant::now();
-        let stuck = CommandList {
-            commands: vec![dispatch(&endless, vec![], 4096, 64)],
-            deadline: Deadline::After(after),
-            ..CommandList::default()
-        };
+        let stuck =
+            CommandList::new(vec![dispatch(&endless, vec![], 4096, 64)]).deadline(Deadline::After(after));
         let error = queue.submit(stuck).unwrap().wait().unwrap_err();
         assert_eq!(error, DeviceError::DeadlineExceeded { kernel: Some("endless".into()), after });
         assert!(
@@ -74,7 +71,7 @@ fn a_wait_for_an_event_ends_with_the_deadline() {
     let (event, queue) = (device.event().unwrap(), device.queue(&QueueDescriptor::default()).unwrap());
     let after = Duration::from_millis(50);
     let commands = vec![Command::WaitEvent { event, value: 1 }];
-    let waiting = CommandList { commands, deadline: Deadline::After(after), ..CommandList::default() };
+    let waiting = CommandList::new(commands).deadline(Deadline::After(after));
     let error = queue.submit(waiting).unwrap().wait().unwrap_err();
     assert_eq!(error, DeviceError::DeadlineExceeded { kernel: None, after });
 }

@@ -69,7 +69,7 @@ fn a_fault_and_the_deadline_name_the_kernel_inside() {
 
     let endless = vec![dispatch(&pipeline(&device, "endless"), Vec::new(), 64, 32)];
     let endless = device.indirect_command_buffer(endless).unwrap();
-    let limited = CommandList { deadline: Deadline::After(Duration::from_millis(20)), ..execute(&endless) };
+    let limited = execute(&endless).deadline(Deadline::After(Duration::from_millis(20)));
     let error = queue.submit(limited).unwrap().wait().unwrap_err();
     assert!(
         matches!(&error, DeviceError::DeadlineExceeded { kernel: Some(kernel), .. } if kernel == "endless")
@@ -87,7 +87,7 @@ fn what_waits_what_is_written_inline_and_what_is_wrong_is_refused_when_it_is_mad
     assert!(matches!(refused(vec![Command::ExecuteIndirect(empty)]), DeviceError::NotIndirect { .. }));
     let saxpy = pipeline(&device, "saxpy");
     let x = words(&device, &[0; 4]);
-    let inline = |index| Binding { index, resource: BoundResource::Bytes(vec![0; 4]) };
+    let inline = |index| Binding::new(index, BoundResource::Bytes(vec![0; 4]));
     // The kernel does not say that it only reads its factor.
     let written = refused(vec![dispatch(&saxpy, vec![bind(0, &x), bind(1, &x), inline(2)], 4, 4)]);
     assert_eq!(

@@ -19,16 +19,14 @@ fn short_work_runs_inline_if_allowed() {
     let (empty, endless) = (pipeline(&device, "empty"), pipeline(&device, "endless"));
     let (short, busy) = (queue(), queue());
     let work =
-        |may_run_at_once| CommandList { may_run_at_once, ..submission(vec![dispatch(&empty, vec![], 1, 1)]) };
+        |may_run_inline| submission(vec![dispatch(&empty, vec![], 1, 1)]).may_run_inline(may_run_inline);
     // A busy machine may keep this thread from running for longer than short work takes: then once more.
     let ran_at_once = (0..20).any(|_| {
         for _ in 0..200 {
             short.submit(work(true)).unwrap().wait().unwrap();
         }
-        let occupies = CommandList {
-            deadline: Deadline::After(Duration::from_millis(300)),
-            ..submission(vec![dispatch(&endless, vec![], 1, 1)])
-        };
+        let occupies = submission(vec![dispatch(&endless, vec![], 1, 1)])
+            .deadline(Deadline::After(Duration::from_millis(300)));
         let occupied = busy.submit(occupies).unwrap();
         // The worker is busy, so whatever ends meanwhile was run by this thread.
         let done = short.submit(work(true)).unwrap().is_done();
@@ -46,13 +44,11 @@ fn short_work_runs_inline_if_allowed() {
 fn work_that_waits_its_turn_keeps_it() {
     let device = CpuDevice::new(&CpuDeviceOptions::default()).unwrap();
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
-    let endless = CommandList {
-        deadline: Deadline::After(Duration::from_millis(50)),
-        ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
-    };
+    let endless = submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
+        .deadline(Deadline::After(Duration::from_millis(50)));
     let first = queue.submit(endless).unwrap();
     // Nothing to do is as short as can be, but not before what was submitted first.
-    let second = queue.submit(CommandList { may_run_at_once: true, ..CommandList::default() }).unwrap();
+    let second = queue.submit(CommandList::default().may_run_inline(true)).unwrap();
     assert!(!second.is_done() || first.is_done());
     first.wait().unwrap_err();
     second.wait().unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anymetal_hal::artifact::{AccessKind, Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::buffer_uses::MapMode;
-use anymetal_hal::command::{Binding, BoundResource, CommandList};
+use anymetal_hal::command::{Binding, BoundResource};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::HeapDescriptor;
@@ -69,13 +69,11 @@ fn artifact() -> Arc<Artifact> {
 }
 
 fn interpreted(interpreter: Arc<dyn DispatchInterpreter>, kernels: &[&str]) -> Arc<Artifact> {
-    Arc::new(Artifact {
-        target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Interpreter(interpreter),
-        kernels: kernels.iter().map(|name| kernel(name, &["left", "right"])).collect(),
-        fault_sites: vec![],
-        fingerprint: String::new(),
-    })
+    Arc::new(Artifact::new(
+        ArtifactTarget::Interpreter,
+        ArtifactCode::Interpreter(interpreter),
+        kernels.iter().map(|name| kernel(name, &["left", "right"])).collect(),
+    ))
 }
 
 #[test]
@@ -84,11 +82,10 @@ fn bindings_to_one_buffer_share_its_memory() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let add = device.pipeline(&artifact(), "add").unwrap();
     let buffer = words(&device, &[1, 2, 3, 4]);
-    let half = |index, offset| Binding {
-        index,
-        resource: BoundResource::Buffer { buffer: Arc::clone(&buffer), offset, length: Some(8) },
+    let half = |index, offset| {
+        Binding::new(index, BoundResource::Buffer { buffer: Arc::clone(&buffer), offset, length: Some(8) })
     };
-    let inline = Binding { index: 1, resource: BoundResource::Bytes(vec![10, 0, 0, 0]) };
+    let inline = Binding::new(1, BoundResource::Bytes(vec![10, 0, 0, 0]));
     let commands = vec![
         dispatch(&add, vec![half(0, 0), half(1, 8)], 1, 1),
         dispatch(&add, vec![bind(0, &buffer), inline], 1, 1),
@@ -103,7 +100,7 @@ fn through_a_buffer_of_a_whole_heap_all_of_the_heap_is_reached() {
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let add = device.pipeline(&artifact(), "add").unwrap();
     for (whole, expected) in [(false, 0), (true, 12)] {
-        let heap = device.heap(&HeapDescriptor { length: 256, whole, ..HeapDescriptor::default() }).unwrap();
+        let heap = device.heap(&HeapDescriptor::new(256).whole(whole)).unwrap();
         let [first, second, third] = [(); 3].map(|()| heap.buffer(&BufferDescriptor::shared(64)).unwrap());
         first.write(0, &5u32.to_le_bytes()).unwrap();
         second.write(0, &7u32.to_le_bytes()).unwrap();
@@ -144,7 +141,7 @@ fn a_submission_does_not_wait_for_an_interpreted_dispatch_of_another_queue() {
     let (holding, brief) = (queue(), queue());
     let work = || {
         let commands = vec![dispatch(&empty, vec![], 1, 1)];
-        brief.submit(CommandList { may_run_at_once: true, ..submission(commands) }).unwrap()
+        brief.submit(submission(commands).may_run_inline(true)).unwrap()
     };
     // Often enough to be known as brief.
     for _ in 0..200 {

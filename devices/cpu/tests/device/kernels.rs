@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{
-    Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget,
+    AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget,
     ElementType, FaultSite, KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
@@ -37,18 +37,16 @@ fn compile() -> Artifact {
     worker_memory.threadgroup_static_bytes = 100;
     worker_memory.scratch_bytes = 4096;
     worker_memory.scratch_bytes_per_simdgroup = 64;
-    worker_memory.arguments.push(ArgumentInfo {
-        kind: ArgumentKind::ThreadgroupMemory,
-        address_space: AddressSpace::Threadgroup,
-        ..argument(0, "tile")
-    });
+    worker_memory.arguments.push(
+        argument(0, "tile").kind(ArgumentKind::ThreadgroupMemory).address_space(AddressSpace::Threadgroup),
+    );
     let mut saxpy = kernel("saxpy", &["x", "y", "a"]);
     saxpy.arguments[2].is_reference = true;
     saxpy.arguments[2].min_bytes = 4;
-    Artifact {
-        target: ArtifactTarget::Cpu { triple: "host".into(), cpu: "host".into(), features: String::new() },
-        code: ArtifactCode::Object(object.into()),
-        kernels: vec![
+    Artifact::new(
+        ArtifactTarget::Cpu { triple: "host".into(), cpu: "host".into(), features: String::new() },
+        ArtifactCode::Object(object.into()),
+        vec![
             kernel("empty", &[]),
             saxpy,
             kernel("count", &["counts"]),
@@ -58,20 +56,18 @@ fn compile() -> Artifact {
             kernel("checked_store", &["out"]),
             worker_memory,
         ],
-        fault_sites: vec![FaultSite {
-            kernel: "checked_store".into(),
-            argument: Some(0),
-            argument_name: "out".into(),
-            address_space: AddressSpace::Device,
-            kind: AccessKind::Store,
-            access_bytes: 4,
-            element_bytes: 4,
-            file: "store.metal".into(),
-            line: 12,
-            column: 5,
-        }],
-        fingerprint: "tests".into(),
-    }
+    )
+    .fault_sites(vec![
+        FaultSite::new("checked_store", AccessKind::Store)
+            .argument(Some(0))
+            .argument_name("out")
+            .access_bytes(4)
+            .element_bytes(4)
+            .file("store.metal")
+            .line(12)
+            .column(5),
+    ])
+    .fingerprint("tests")
 }
 
 /// A kernel whose arguments are float buffers.
@@ -82,22 +78,13 @@ pub(crate) fn kernel(name: &str, arguments: &[&str]) -> KernelInfo {
 }
 
 fn argument(index: u32, name: &str) -> ArgumentInfo {
-    ArgumentInfo {
-        index,
-        name: name.into(),
-        kind: ArgumentKind::Buffer,
-        address_space: AddressSpace::Device,
-        type_name: "float".into(),
-        element: ElementType::Scalar(ScalarType::F32),
-        element_size: 4,
-        element_align: 4,
-        min_bytes: 0,
-        is_reference: false,
-        access: Access::ReadWrite,
-        enabled: true,
-        slot: index,
-        value_words: 0,
-    }
+    ArgumentInfo::new(ArgumentKind::Buffer, index, name)
+        .address_space(AddressSpace::Device)
+        .type_name("float")
+        .element(ElementType::Scalar(ScalarType::F32))
+        .element_size(4)
+        .element_align(4)
+        .slot(index)
 }
 
 /// The pipeline of a test kernel.
@@ -127,7 +114,7 @@ pub(crate) fn read_words(buffer: &dyn Buffer) -> Vec<u32> {
 
 /// Binds a whole buffer.
 pub(crate) fn bind(index: u32, buffer: &Arc<dyn Buffer>) -> Binding {
-    Binding { index, resource: BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None } }
+    Binding::new(index, BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None })
 }
 
 /// A dispatch in one dimension.
@@ -143,5 +130,5 @@ pub(crate) fn dispatch(
 
 /// A submission with default settings.
 pub(crate) fn submission(commands: Vec<Command>) -> CommandList {
-    CommandList { commands, ..CommandList::default() }
+    CommandList::new(commands)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{Artifact, ArtifactCode};
+use anymetal_hal::artifact::ArtifactCode;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, ThreadgroupMemory,
@@ -20,7 +20,7 @@ fn saxpy_is_right_for_awkward_sizes() {
     for count in [0u32, 1, 31, 32, 33, 1000, (1 << 20) + 7] {
         let values = |scale: f32| (0..count).map(|i| (i as f32 * scale).to_bits()).collect::<Vec<u32>>();
         let (x, y) = (words(&device, &values(1.0)), words(&device, &values(0.5)));
-        let a = Binding { index: 2, resource: BoundResource::Bytes(2.0f32.to_le_bytes().to_vec()) };
+        let a = Binding::new(2, BoundResource::Bytes(2.0f32.to_le_bytes().to_vec()));
         let commands = vec![dispatch(&saxpy, vec![bind(0, &x), bind(1, &y), a], count, 256)];
         queue.submit(submission(commands)).unwrap().wait().unwrap();
         assert_eq!(read_words(y.as_ref()), values(2.5), "{count} elements");
@@ -64,7 +64,7 @@ fn commands_of_a_buffer_see_each_other_in_order() {
     let (saxpy, queue) = (pipeline(&device, "saxpy"), device.queue(&QueueDescriptor::default()).unwrap());
     let count = 3 << 20;
     let (x, y, copied) = (zeroed(&device, count * 4), zeroed(&device, count * 4), zeroed(&device, count * 4));
-    let one = Binding { index: 2, resource: BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()) };
+    let one = Binding::new(2, BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()));
     let add = || dispatch(&saxpy, vec![bind(0, &x), bind(1, &y), one.clone()], count as u32, 512);
     // Bytes 0x40 four times are the float 3.0039...
     let fill = BufferFill::new(Arc::clone(&x), 0..count * 4, 0x40).unwrap();
@@ -86,7 +86,7 @@ fn worker_memory_is_laid_out_as_promised() {
         let pipeline = pipeline(&device, "worker_memory");
         let dispatch = Dispatch::new(pipeline, Grid::Threadgroups([64, 1, 1]), [250, 1, 1])
             .with_bindings(vec![bind(0, &out)])
-            .with_threadgroup_memory(vec![ThreadgroupMemory { index: 0, length }]);
+            .with_threadgroup_memory(vec![ThreadgroupMemory::new(0, length)]);
         queue.submit(submission(vec![Command::Dispatch(dispatch)]))
     };
     for length in [0, 1, 32768 - 128] {
@@ -121,7 +121,7 @@ fn a_refused_command_buffer_runs_nothing() {
     assert!(matches!(too_large, DeviceError::GroupTooLarge { .. }));
     let offset = |offset| {
         let resource = BoundResource::Buffer { buffer: Arc::clone(&counter), offset, length: None };
-        refuse(dispatch(&tally, vec![Binding { index: 0, resource }], 1, 1))
+        refuse(dispatch(&tally, vec![Binding::new(0, resource)], 1, 1))
     };
     assert!(matches!(offset(9), DeviceError::RangeOutsideBuffer { offset: 9, .. }));
     assert!(matches!(offset(2), DeviceError::MisalignedArgument { offset: 2, align: 4, .. }));
@@ -138,11 +138,10 @@ fn unloadable_code_and_unknown_kernels_are_named() {
     let device = device(1);
     let unknown = device.pipeline(&artifact(), "nothing").unwrap_err();
     assert!(matches!(unknown, DeviceError::UnknownKernel { existing, .. } if existing.len() == 8));
-    let damaged =
-        Artifact { code: ArtifactCode::Object(b"\x7fELF"[..].into()), ..artifact().as_ref().clone() };
+    let damaged = artifact().as_ref().clone().code(ArtifactCode::Object(b"\x7fELF"[..].into()));
     let damaged = device.pipeline(&Arc::new(damaged), "saxpy").unwrap_err();
     assert!(matches!(damaged, DeviceError::UnloadableCode { .. }));
-    let foreign = Artifact { code: ArtifactCode::Ptx(".version 7.0".into()), ..artifact().as_ref().clone() };
+    let foreign = artifact().as_ref().clone().code(ArtifactCode::Ptx(".version 7.0".into()));
     let foreign = device.pipeline(&Arc::new(foreign), "saxpy").unwrap_err();
     assert!(matches!(&foreign, DeviceError::UnloadableCode { .. }));
     assert!(foreign.to_string().contains("PTX for NVIDIA GPUs"), "{foreign}");
@@ -167,7 +166,7 @@ fn buffers_check_their_ranges_and_count_their_bytes() {
     buffer.read(100, &mut []).unwrap();
     drop(buffer);
     assert_eq!(device.allocated_bytes(), before);
-    let private = BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(4) };
+    let private = BufferDescriptor::shared(4).storage_mode(StorageMode::Private);
     let private = device.buffer(&private).unwrap();
     assert!(private.contents().is_none());
     assert!(matches!(private.read(0, &mut byte), Err(DeviceError::Unsupported { .. })));

@@ -22,7 +22,7 @@ fn cpu() -> CpuDevice {
 fn fill(buffer: &Arc<dyn Buffer>, value: u8) -> CommandList {
     let length = buffer.length();
     let fill = BufferFill::new(Arc::clone(buffer), 0..length, value).unwrap();
-    CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
+    CommandList::new(vec![Command::Fill(fill)])
 }
 
 fn mapped() -> DeviceError {
@@ -59,15 +59,15 @@ fn keep_the_rules(device: &dyn Device, buffer: &Arc<dyn Buffer>) {
 
 #[test]
 fn every_kind_of_buffer_keeps_the_rules() {
-    let descriptor = BufferDescriptor { label: "b".into(), ..BufferDescriptor::shared(256) };
+    let descriptor = BufferDescriptor::shared(256).label("b");
     for device in [Box::new(cpu()) as Box<dyn Device>, Box::new(NullDevice::new())] {
         keep_the_rules(device.as_ref(), &device.buffer(&descriptor).unwrap());
         let imported = device.import(HostPages::zeroed(256).unwrap(), "b").unwrap();
         keep_the_rules(device.as_ref(), &imported);
-        let heap = device.heap(&HeapDescriptor { length: 4096, ..HeapDescriptor::default() }).unwrap();
+        let heap = device.heap(&HeapDescriptor::new(4096)).unwrap();
         let _before = heap.buffer(&descriptor).unwrap();
         keep_the_rules(device.as_ref(), &heap.buffer(&descriptor).unwrap());
-        let private = BufferDescriptor { storage_mode: StorageMode::Private, ..descriptor.clone() };
+        let private = descriptor.clone().storage_mode(StorageMode::Private);
         let private = device.buffer(&private).unwrap();
         assert!(matches!(private.map(0..1, MapMode::Read), Err(DeviceError::Unsupported { .. })));
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::clock::ManualClock;
-use anymetal_hal::command::{Binding, BoundResource, Command, CommandList, Deadline};
+use anymetal_hal::command::{Binding, BoundResource, Command, Deadline};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
@@ -77,7 +77,7 @@ fn command_buffers_of_one_queue_run_in_order() {
     let (saxpy, queue) = (pipeline(&device, "saxpy"), device.queue(&QueueDescriptor::default()).unwrap());
     // y = y * 1 + x by turns in both directions: any other order gives other numbers.
     let (a, b) = (words(&device, &[1.0f32.to_bits(); 64]), words(&device, &[1.0f32.to_bits(); 64]));
-    let one = Binding { index: 2, resource: BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()) };
+    let one = Binding::new(2, BoundResource::Bytes(1.0f32.to_le_bytes().to_vec()));
     let (mut left, mut right) = (1.0f32, 1.0f32);
     for _ in 0..8 {
         for (from, to) in [(&a, &b), (&b, &a)] {
@@ -159,8 +159,7 @@ fn a_full_queue_refuses_or_waits() {
     let device = device(1);
     let event = device.event().unwrap();
     let wait = || submission(vec![Command::WaitEvent { event: Arc::clone(&event), value: 1 }]);
-    let descriptor =
-        |when_full| QueueDescriptor { max_in_flight: 2, when_full, ..QueueDescriptor::default() };
+    let descriptor = |when_full| QueueDescriptor::default().max_in_flight(2).when_full(when_full);
     let refusing = device.queue(&descriptor(WhenFull::Refuse)).unwrap();
     let impatient = device.queue(&descriptor(WhenFull::Wait(Duration::from_millis(20)))).unwrap();
     // Longer than a machine under load takes to run what is in the queue.
@@ -184,12 +183,11 @@ fn whoever_waits_for_space_gets_in_though_the_queue_waits_too() {
     let options = CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() };
     let device = CpuDevice::with_clock(&options, Arc::<ManualClock>::clone(&clock)).unwrap();
     for cancels in [false, true] {
-        let queue =
-            device.queue(&QueueDescriptor { max_in_flight: 8, ..QueueDescriptor::default() }).unwrap();
+        let queue = device.queue(&QueueDescriptor::default().max_in_flight(8)).unwrap();
         let (first, second) = (device.event().unwrap(), device.event().unwrap());
         let wait = |event: &Arc<dyn Event>| {
             let commands = vec![Command::WaitEvent { event: Arc::clone(event), value: 1 }];
-            queue.submit(CommandList { deadline: Deadline::Never, ..submission(commands) }).unwrap()
+            queue.submit(submission(commands).deadline(Deadline::Never)).unwrap()
         };
         let (_first, _second) = (wait(&first), wait(&second));
         let others: Vec<_> = (0..6).map(|_| queue.submit(submission(vec![])).unwrap()).collect();
@@ -235,8 +233,7 @@ fn a_chain_of_events_over_four_queues_keeps_the_order() {
     let saxpy = pipeline(&device, "saxpy");
     let queues: Vec<_> = (0..4).map(|_| device.queue(&QueueDescriptor::default()).unwrap()).collect();
     let event = device.event().unwrap();
-    let scale =
-        |value: f32| Binding { index: 2, resource: BoundResource::Bytes(value.to_le_bytes().to_vec()) };
+    let scale = |value: f32| Binding::new(2, BoundResource::Bytes(value.to_le_bytes().to_vec()));
     // Shears by turns turn (x, y) around the origin: it stays bounded, and any other order ends elsewhere.
     let (x, y) = (words(&device, &[1.0f32.to_bits(); 8]), words(&device, &[0.0f32.to_bits(); 8]));
     let (mut expected, mut random) = ([1.0f32, 0.0], 1u32);

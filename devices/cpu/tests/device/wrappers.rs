@@ -56,15 +56,14 @@ fn under_faults_every_submission_ends_once_and_what_ran_really_ran() {
 fn record() -> (Recording, Vec<u32>) {
     let cpu = device(2);
     let recording = RecordingDevice::new(Arc::new(cpu.clone()), RecorderOptions::replayable(8));
-    let queue =
-        recording.queue(&QueueDescriptor { label: "q".into(), ..QueueDescriptor::default() }).unwrap();
+    let queue = recording.queue(&QueueDescriptor::default().label("q")).unwrap();
     let saxpy = recording.pipeline(&artifact(), "saxpy").unwrap();
     let store = recording.pipeline(&artifact(), "checked_store").unwrap();
     let (x, y) = (words(&cpu, &[1.5f32.to_bits(); 100]), words(&cpu, &[1.0f32.to_bits(); 100]));
     let counts = words(&cpu, &[4, 1, 1]);
     let bindings = || {
         let factor = BoundResource::Bytes(2.0f32.to_le_bytes().to_vec());
-        vec![bind(0, &x), bind(1, &y), Binding { index: 2, resource: factor }]
+        vec![bind(0, &x), bind(1, &y), Binding::new(2, factor)]
     };
     let first = crate::kernels::dispatch(&saxpy, bindings(), 100, 32);
     let dispatch = Dispatch::new(Arc::clone(&saxpy), Grid::Threadgroups([1; 3]), [25, 1, 1]);

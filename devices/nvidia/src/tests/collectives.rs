@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::collectives::{Collectives, GroupId, Library, Operation, Part, RankRange, ReduceOp, Shard};
+use crate::collectives::{Collectives, GroupId, Library, Operation, RankOperand, RankRange, ReduceOp, Shard};
 
 /// Does operations on `uint`s in the host's memory, as soon as it is asked.
 #[derive(Debug, Default, Clone)]
@@ -17,21 +17,21 @@ impl Library for HostLibrary {
         operation: Operation,
         element: ScalarType,
         count: u64,
-        parts: &[Part],
+        operands: &[RankOperand],
     ) -> Result<(), DriverError> {
         if element != ScalarType::U32 {
             return Err(DriverError::BadCode(format!("collectives of {element:?} elements")));
         }
         self.asked.lock().unwrap().push((operation, count));
-        let (count, cards) = (count as usize, parts.len());
+        let (count, cards) = (count as usize, operands.len());
         let reads = if matches!(operation, Operation::ReduceScatter(_)) { count * cards } else { count };
-        let read = |part: &Part| -> Vec<u32> {
+        let read = |operand: &RankOperand| -> Vec<u32> {
             // SAFETY: `Collectives` checked the range of a live buffer, which the stand-in has in the host.
-            unsafe { std::slice::from_raw_parts(part.from as usize as *const u32, reads) }.to_vec()
+            unsafe { std::slice::from_raw_parts(operand.from as usize as *const u32, reads) }.to_vec()
         };
-        let all: Vec<Vec<u32>> = parts.iter().map(read).collect();
+        let all: Vec<Vec<u32>> = operands.iter().map(read).collect();
         let sums: Vec<u32> = (0..reads).map(|index| all.iter().map(|card| card[index]).sum()).collect();
-        for (rank, part) in parts.iter().enumerate() {
+        for (rank, operand) in operands.iter().enumerate() {
             let result = match operation {
                 Operation::AllReduce(_) => sums.clone(),
                 Operation::Broadcast(root) => all[root].clone(),
@@ -39,7 +39,7 @@ impl Library for HostLibrary {
                 Operation::ReduceScatter(_) => sums[rank * count..][..count].to_vec(),
             };
             // SAFETY: as above.
-            unsafe { (part.to as usize as *mut u32).copy_from(result.as_ptr(), result.len()) };
+            unsafe { (operand.to as usize as *mut u32).copy_from(result.as_ptr(), result.len()) };
         }
         Ok(())
     }

@@ -51,17 +51,9 @@ impl Encoded {
     }
 
     fn execution(&self, range: ExecutedRange, repeat: Repeat) -> EncodedExecution {
-        EncodedExecution {
-            ranges: vec![(self.memory.clone(), range)],
-            repeat,
-            pipelines: Arc::new(Only(Arc::clone(&self.pipeline))),
-            inherited_pipeline: 0,
-            inherited_bindings: Vec::new(),
-            used: vec![Arc::clone(&self.x), Arc::clone(&self.by)],
-            encodes: Vec::new(),
-            residency: Arc::default(),
-            counts: Arc::default(),
-        }
+        let (ranges, pipelines) = (vec![(self.memory.clone(), range)], Only(Arc::clone(&self.pipeline)));
+        let execution = EncodedExecution::new(ranges, repeat, Arc::new(pipelines)).unwrap();
+        execution.using(vec![Arc::clone(&self.x), Arc::clone(&self.by)])
     }
 
     fn run(&self, before: Option<Command>, execution: EncodedExecution) -> Result<(), DeviceError> {
@@ -78,7 +70,7 @@ fn a_range_is_read_after_the_kernel_that_writes_it() {
     let range = encoded.bench.buffer(&[0, 1]);
     let indirect = ExecutedRange::Indirect { buffer: Arc::clone(&range), offset: 0 };
     let execution = encoded.execution(indirect, Repeat::Once);
-    let counts = Arc::clone(&execution.counts);
+    let counts = Arc::clone(execution.counts());
     // One command becomes two.
     let before = dispatch(&encoded.pipeline, &range, 2, 2);
     encoded.run(Some(before), execution).unwrap();
@@ -98,8 +90,8 @@ fn nesting_goes_on_until_nothing_is_encoded_and_no_deeper_than_allowed() {
         encoded.write(0, &range, &zero, HANDLE);
         let indirect = ExecutedRange::Indirect { buffer: Arc::clone(&range), offset: 0 };
         let mut execution = encoded.execution(indirect, Repeat::WhileEncoded { max_depth });
-        execution.used = vec![range, zero];
-        let counts = Arc::clone(&execution.counts);
+        execution = execution.using(vec![range, zero]);
+        let counts = Arc::clone(execution.counts());
         encoded.run(None, execution).map(|()| (counts.depth(), counts.launches()))
     };
     assert_eq!(nested(1).unwrap(), (1, 1));

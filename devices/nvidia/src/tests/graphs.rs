@@ -93,7 +93,7 @@ fn each_queue_has_its_own_graph() {
     for launches in [100, 100, 0] {
         let before = replay.bench.driver.all_calls().len();
         let commands = vec![Command::ExecuteIndirect(Arc::clone(&replay.indirect))];
-        other.submit(CommandList { commands, ..CommandList::default() }).unwrap().wait().unwrap();
+        other.submit(CommandList::new(commands)).unwrap().wait().unwrap();
         let calls = replay.bench.driver.all_calls().split_off(before);
         assert_eq!(calls.iter().filter(|call| call.starts_with("launch")).count(), launches);
     }

@@ -58,8 +58,7 @@ fn follows() -> Arc<Artifact> {
 }
 
 fn named(bench: &Bench, label: &str, values: &[u32]) -> Arc<dyn Buffer> {
-    let descriptor =
-        BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(values.len() as u64 * 4) };
+    let descriptor = BufferDescriptor::shared(values.len() as u64 * 4).label(label.to_owned());
     let buffer = bench.device.buffer(&descriptor).unwrap();
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     buffer.write(0, &bytes).unwrap();
@@ -70,11 +69,10 @@ fn named(bench: &Bench, label: &str, values: &[u32]) -> Arc<dyn Buffer> {
 fn run(bench: &Bench, address: u64, resident: &[&Arc<dyn Buffer>]) -> Result<(), DeviceError> {
     let pipeline = bench.device.pipeline(&follows(), "twice").unwrap();
     let x = bench.buffer(&[address as u32, (address >> 32) as u32]);
-    let resident = resident
-        .iter()
-        .map(|&buffer| ResidentBuffer { buffer: Arc::clone(buffer), usage: ResourceUsage::ReadWrite });
+    let resident =
+        resident.iter().map(|&buffer| ResidentBuffer::new(Arc::clone(buffer), ResourceUsage::ReadWrite));
     let commands = vec![dispatch(&pipeline, &x, 1, 1)];
-    let submission = CommandList { commands, resident: resident.collect(), ..CommandList::default() };
+    let submission = CommandList::new(commands).resident(resident.collect());
     bench.queue.submit(submission)?.wait().map(drop)
 }
 

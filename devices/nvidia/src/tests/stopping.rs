@@ -8,7 +8,7 @@ use anymetal_hal::command::Deadline;
 use super::*;
 
 fn within(commands: Vec<Command>, limit: Duration) -> CommandList {
-    CommandList { commands, deadline: Deadline::After(limit), ..CommandList::default() }
+    CommandList::new(commands).deadline(Deadline::After(limit))
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_command_buffer_that_waits_for_an_event_is_alone_in_the_stream() {
     let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
     let event = bench.device.event().unwrap();
     let wait = Command::WaitEvent { event: Arc::clone(&event), value: 1 };
-    let submit = |commands| bench.queue.submit(CommandList { commands, ..CommandList::default() }).unwrap();
+    let submit = |commands| bench.queue.submit(CommandList::new(commands)).unwrap();
     let first = submit(vec![dispatch(&pipeline, &x, 3, 1), wait, dispatch(&pipeline, &x, 5, 1)]);
     let second = submit(vec![dispatch(&pipeline, &x, 7, 1)]);
     while bench.driver.calls(&["launch"]).is_empty() {

@@ -54,7 +54,7 @@ fn latencies_pass_by_the_clock_and_keep_the_order() {
     let latency = Duration::from_millis(10)..Duration::from_millis(30);
     let (device, clock) = wrapped(FaultPlan { latency, ..FaultPlan::default() });
     let when_full = WhenFull::Refuse;
-    let descriptor = QueueDescriptor { max_in_flight: 3, when_full, ..QueueDescriptor::default() };
+    let descriptor = QueueDescriptor::default().max_in_flight(3).when_full(when_full);
     let queue = device.queue(&descriptor).unwrap();
     let ends: Vec<_> = (0..3).map(|_| queue.submit(CommandList::default()).unwrap()).collect();
     assert!(matches!(queue.submit(CommandList::default()), Err(DeviceError::QueueFull { limit: 3 })));
@@ -96,7 +96,7 @@ fn results_are_wrong_and_writes_partial_in_what_commands_write() {
     let buffer = device.buffer(&BufferDescriptor::shared(8)).unwrap();
     let fill = || {
         let fill = BufferFill::new(Arc::clone(&buffer), 2..6, 7).unwrap();
-        CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
+        CommandList::new(vec![Command::Fill(fill)])
     };
     let bytes = || {
         let mut bytes = [0; 8];

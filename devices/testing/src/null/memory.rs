@@ -48,8 +48,8 @@ impl NullBuffer {
     ) -> Result<Self, DeviceError> {
         let mut bytes = vec![0; pages.length() as usize];
         pages.read(0, &mut bytes)?;
-        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(0) };
-        let descriptor = BufferDescriptor { length: pages.length(), ..descriptor };
+        let descriptor = BufferDescriptor::shared(0).label(label.to_owned());
+        let descriptor = descriptor.length(pages.length());
         let imported = Self::new(shared, &descriptor, NullOrigin::Imported);
         let _first = imported.bytes.set(bytes.into_iter().map(AtomicU8::new).collect());
         Ok(imported)

@@ -204,11 +204,10 @@ impl QueueCore {
         match command {
             Command::Dispatch(dispatch) => self.validate_dispatch(dispatch)?,
             Command::DispatchIndirect(indirect) => self.validate_dispatch(indirect.dispatch())?,
-            Command::MatrixProduct(product) => product.check()?,
             Command::UpdateFence(fence) | Command::WaitFence(fence) => {
                 let own = fence.as_any().downcast_ref::<HostFence>();
                 let own = own.ok_or_else(|| self.shared.wrong_device("fence"))?;
-                if !own.claim(self.number) {
+                if !own.bind_queue(self.number) {
                     return Err(DeviceError::FenceAcrossQueues);
                 }
             }
@@ -219,8 +218,10 @@ impl QueueCore {
                 }
                 indirect.commands().iter().try_for_each(|command| self.validate_command(command))?;
             }
-            Command::ExecuteEncoded(execution) => execution.check()?,
-            Command::Copy(_)
+            // These keep their rules since they were made.
+            Command::MatrixProduct(_)
+            | Command::ExecuteEncoded(_)
+            | Command::Copy(_)
             | Command::Fill(_)
             | Command::SampleTime(_)
             | Command::WaitEvent { .. }
@@ -253,7 +254,7 @@ impl Queue for NullQueue {
         core.validate(&submission)?;
         let clock = core.shared.clock.as_ref();
         let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock, None)?;
-        let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
+        let timing = Timing::default().submitted_ns(core.shared.now_ns());
         let item = Item { submission, source, timing, deadline: None, position: 0 };
         core.lock().push_back(item);
         Arc::clone(core).run_soon();

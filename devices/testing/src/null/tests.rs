@@ -24,7 +24,7 @@ fn deadlines_of_clients_are_numbers_of_seconds_and_zero_is_none() {
 
 fn waits(event: &Arc<dyn Event>, value: u64) -> CommandList {
     let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];
-    CommandList { commands, ..CommandList::default() }
+    CommandList::new(commands)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn everything_is_validated_and_ends_in_order() {
     let (event, buffer) = (device.event().unwrap(), device.buffer(&BufferDescriptor::shared(8)).unwrap());
     let fill = |length| {
         let fill = BufferFill::new(Arc::clone(&buffer), 0..length, 7).unwrap();
-        CommandList { commands: vec![Command::Fill(fill)], ..CommandList::default() }
+        CommandList::new(vec![Command::Fill(fill)])
     };
     let outside = BufferFill::new(Arc::clone(&buffer), 0..9, 7).map(drop);
     assert!(matches!(outside, Err(DeviceError::RangeOutsideBuffer { .. })));
@@ -56,8 +56,7 @@ fn a_wait_ends_at_its_deadline_or_when_it_is_taken_back() {
     let clock = ManualClock::new();
     let device = NullDevice::with_clock(clock.clone());
     let when_full = WhenFull::Refuse;
-    let queue =
-        device.queue(&QueueDescriptor { max_in_flight: 2, when_full, ..QueueDescriptor::default() }).unwrap();
+    let queue = device.queue(&QueueDescriptor::default().max_in_flight(2).when_full(when_full)).unwrap();
     let event = device.event().unwrap();
     let first = queue.submit(waits(&event, 1)).unwrap();
     let second = queue.submit(waits(&event, 2)).unwrap();

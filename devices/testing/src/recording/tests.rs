@@ -12,15 +12,14 @@ use anymetal_hal::artifact::ScalarType;
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::command::{BufferFill, Command, CommandList};
 use anymetal_hal::device::Device;
-use anymetal_hal::matrix_product::{MatrixOperand, MatrixProduct};
+use anymetal_hal::matrix_product::{CheckedProduct, MatrixOperand, MatrixProduct};
 use anymetal_hal::queue::QueueDescriptor;
 use anymetal_hal::time_sample::TimeSample;
 
 fn recorded(entries: usize, submissions: u64) -> Recording {
     let options = RecorderOptions::replayable(entries);
     let device = RecordingDevice::new(Arc::new(NullDevice::new()), options);
-    let queue =
-        device.queue(&QueueDescriptor { label: "main".into(), ..QueueDescriptor::default() }).unwrap();
+    let queue = device.queue(&QueueDescriptor::default().label("main")).unwrap();
     let buffer = device.buffer(&BufferDescriptor::shared(16)).unwrap();
     buffer.write(0, b"sixteen bytes...").unwrap();
     let foreign = NullDevice::new().buffer(&BufferDescriptor::shared(32)).unwrap();
@@ -28,11 +27,7 @@ fn recorded(entries: usize, submissions: u64) -> Recording {
         // The device refuses the sixteenth.
         let target = if length < 16 { &buffer } else { &foreign };
         let fill = BufferFill::new(Arc::clone(target), 1..1 + length, 0xab).unwrap();
-        let submission = CommandList {
-            commands: vec![Command::Fill(fill)],
-            label: "a fill".into(),
-            ..CommandList::default()
-        };
+        let submission = CommandList::new(vec![Command::Fill(fill)]).label("a fill");
         let _refused = queue.submit(submission);
     }
     device.recorder().recording()
@@ -75,7 +70,7 @@ fn a_sample_of_the_clock_is_told_kept_and_run_again() {
     let buffer = device.buffer(&BufferDescriptor::shared(64)).unwrap();
     device.clock_ns().expect("the device below has a clock");
     let commands = vec![Command::SampleTime(TimeSample::new(buffer, 16).unwrap())];
-    queue.submit(CommandList { commands, ..CommandList::default() }).unwrap().wait().unwrap();
+    queue.submit(CommandList::new(commands)).unwrap().wait().unwrap();
     let recording = device.recorder().recording();
     let line = "sample the time into buffer 0+16";
     assert!(recording.text().contains(line), "{}", recording.text());
@@ -90,20 +85,14 @@ fn a_product_of_matrices_is_told_kept_and_run_again() {
     let device = RecordingDevice::new(null, RecorderOptions::replayable(4));
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let buffers = [(); 3].map(|()| device.buffer(&BufferDescriptor::shared(64)).unwrap());
-    let operand = |index: usize| MatrixOperand {
-        buffer: Arc::clone(&buffers[index]),
-        offset: 4 * index as u64,
-        element: ScalarType::F32,
-        row_stride: 3,
-        batch_stride: 0,
-        transposed: index == 1,
+    let operand = |index: usize| {
+        MatrixOperand::new(Arc::clone(&buffers[index]), 4 * index as u64, ScalarType::F32, 3)
+            .transposed(index == 1)
     };
     let [left, right, result] = [0, 1, 2].map(operand);
-    let (rows, columns, inner) = (2, 3, 3);
-    let product =
-        MatrixProduct { left, right, result, rows, columns, inner, batches: 1, alpha: 0.5, beta: -1.0 };
-    let commands = vec![Command::MatrixProduct(Box::new(product))];
-    queue.submit(CommandList { commands, ..CommandList::default() }).unwrap().wait().unwrap();
+    let product = MatrixProduct::new([left, right], result, [2, 3, 3]).scales(0.5, -1.0);
+    let commands = vec![Command::MatrixProduct(Box::new(CheckedProduct::new(product).unwrap()))];
+    queue.submit(CommandList::new(commands)).unwrap().wait().unwrap();
     let recording = device.recorder().recording();
     let line = "multiply 1 of 2x3 in buffer 0+0 by 3x3 in buffer 1+4 into buffer 2+8";
     assert!(recording.text().contains(line), "{}", recording.text());

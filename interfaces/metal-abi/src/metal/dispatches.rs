@@ -10,7 +10,6 @@ use std::sync::Arc;
 use anymetal::Argument;
 use anymetal::BufferSlice;
 use anymetal::argument::{InlineBytes, Unbound};
-use anymetal::command::encodes;
 use anymetal::reflection::ArgumentKind;
 use anymetal::stage_input::StageInRegion;
 use anymetal::texture::BindingRole;
@@ -196,7 +195,7 @@ impl Bindings {
         commands.encode(method, |commands| {
             let mut encoder = commands.compute_encoder();
             encoder.set_pipeline(pipeline);
-            if encodes(kernel) {
+            if kernel.encodes_commands() {
                 self.used.tell(&mut encoder)?;
             }
             let buffers = kernel.arguments.iter().filter(|argument| {

@@ -179,7 +179,7 @@ fn layout_of(buffer: u32, layout: &LayoutProperties) -> Result<BufferLayout, Str
         8 => StepFunction::ThreadPositionInGridYIndexed,
         other => return Err(format!("the step function {other} of buffer {buffer} is not one for kernels")),
     };
-    Ok(BufferLayout { stride: narrow(layout.stride()), step, rate: narrow(layout.step_rate()) })
+    Ok(BufferLayout::new(narrow(layout.stride()), step).rate(narrow(layout.step_rate())))
 }
 
 /// A number that is refused anyway if it has more than 32 bits.
@@ -192,7 +192,7 @@ pub(crate) fn region_of(region: TextureRegion) -> StageInRegion {
     let origin = [region.origin.x, region.origin.y, region.origin.z].map(|part| part as u32);
     // A larger grid there cannot be, and the largest number stands for the grid's own size.
     let size = region.size.extents().map(|part| narrow(part).min(u32::MAX - 1));
-    StageInRegion { origin, size }
+    StageInRegion::new(origin, size)
 }
 
 define_class!(

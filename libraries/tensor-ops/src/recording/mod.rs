@@ -269,7 +269,7 @@ impl Recording {
         for results in &mut self.results {
             // One clone is this one.
             if Arc::strong_count(&results.token) > 1 {
-                results.buffer = self.ops.device().rent::<u8>(results.buffer.len())?;
+                results.buffer = self.ops.device().acquire::<u8>(results.buffer.len())?;
                 (results.token, results.is_bound) = (Arc::new(()), false);
             }
             if !results.is_bound {

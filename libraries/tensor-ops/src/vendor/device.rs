@@ -50,17 +50,10 @@ impl Ops {
         let out = self.empty(&factors.shape(), dtype)?;
         let columns = factors.columns;
         let target = Place { row_stride: columns, batch_stride: shape.rows * columns, transposed: false };
-        let product = MatrixProduct {
-            left: operand(&factors.a, element, shape.left),
-            right: operand(&factors.b, element, shape.right),
-            result: operand(&out, result, target),
-            rows: shape.rows as u32,
-            columns: columns as u32,
-            inner: factors.inner as u32,
-            batches: shape.batches as u32,
-            alpha: 1.0,
-            beta: 0.0,
-        };
+        let operands = [operand(&factors.a, element, shape.left), operand(&factors.b, element, shape.right)];
+        let extents = [shape.rows, columns, factors.inner].map(|extent| extent as u32);
+        let product = MatrixProduct::new(operands, operand(&out, result, target), extents)
+            .batches(shape.batches as u32);
         let mut commands = self.queue().command_buffer()?.label("matmul");
         commands.multiply(product)?;
         self.note_submission(commands.commit()?);
@@ -90,14 +83,14 @@ fn element(dtype: DType) -> Option<ScalarType> {
 
 fn operand(tensor: &Tensor, element: ScalarType, place: Place) -> MatrixOperand {
     let region = tensor.buffer().region();
-    MatrixOperand {
-        buffer: Arc::clone(region.buffer()),
-        offset: region.offset() + (tensor.offset() * tensor.dtype().size()) as u64,
+    MatrixOperand::new(
+        Arc::clone(region.buffer()),
+        region.offset() + (tensor.offset() * tensor.dtype().size()) as u64,
         element,
-        row_stride: place.row_stride as u64,
-        batch_stride: place.batch_stride as u64,
-        transposed: place.transposed,
-    }
+        place.row_stride as u64,
+    )
+    .batch_stride(place.batch_stride as u64)
+    .transposed(place.transposed)
 }
 
 /// How the factors lie; none if the library does not take them so.

@@ -14,7 +14,7 @@ use anymetal_hal::validate::surplus;
 use crate::graph::error::GraphError;
 use crate::graph::node::{
     Access, Bound, Branch, CheckedBranch, CheckedCondition, Condition, Conditional, HostNode, HostWork,
-    KernelNode, KernelWork, Node, NodeBinding, NodeId, Work,
+    KernelNode, KernelWork, Node, NodeBinding, NodeId, NodeWork,
 };
 use crate::graph::order::Order;
 use crate::graph::resource::{Bytes, BytesId, InlineBytes, Resource, ResourceId, ResourceRange, Table};
@@ -179,7 +179,7 @@ impl GraphBuilder {
         }
         let work = KernelWork { pipeline, bindings: checked, threadgroup_memory, grid, group_size, fuser };
         let accesses = work.accesses();
-        self.node(name, Work::Kernel(work), accesses)
+        self.node(name, NodeWork::Kernel(work), accesses)
     }
 
     /// Adds a copy between ranges of one length.
@@ -205,7 +205,7 @@ impl GraphBuilder {
         }
         let accesses =
             vec![Access { bytes: source, writes: false }, Access { bytes: destination, writes: true }];
-        self.node(name, Work::Copy { source, destination }, accesses)
+        self.node(name, NodeWork::Copy { source, destination }, accesses)
     }
 
     /// Adds a fill.
@@ -218,7 +218,7 @@ impl GraphBuilder {
         let name = name.into();
         let target = self.bytes(&name, target.into())?;
         let accesses = vec![Access { bytes: target, writes: true }];
-        self.node(name, Work::Fill { target, value }, accesses)
+        self.node(name, NodeWork::Fill { target, value }, accesses)
     }
 
     /// Adds a host callback.
@@ -231,7 +231,7 @@ impl GraphBuilder {
             }
         }
         let work = HostWork { callback: host.callback, home: self.id, moved: None };
-        self.node(name, Work::Host(Arc::new(work)), accesses)
+        self.node(name, NodeWork::Host(Arc::new(work)), accesses)
     }
 
     /// Adds a node that runs the first graph if the condition holds, and else the second if there is one.
@@ -262,7 +262,7 @@ impl GraphBuilder {
             None => None,
         };
         let conditional = Conditional { condition, branches: [Some(then), otherwise] };
-        self.node(name, Work::Conditional(Arc::new(conditional)), accesses)
+        self.node(name, NodeWork::Conditional(Arc::new(conditional)), accesses)
     }
 
     /// Checks a branch and adds what it does, seen from here.
@@ -298,7 +298,7 @@ impl GraphBuilder {
         self.check_name("node", name, self.nodes.iter().any(|node| node.name == name))
     }
 
-    fn node(&mut self, name: String, work: Work, accesses: Vec<Access>) -> Result<NodeId, GraphError> {
+    fn node(&mut self, name: String, work: NodeWork, accesses: Vec<Access>) -> Result<NodeId, GraphError> {
         self.check_node_name(&name)?;
         self.nodes.push(Node { name, work, accesses });
         Ok(NodeId { graph: self.id, index: self.nodes.len() as u32 - 1 })

@@ -11,7 +11,7 @@ use anymetal_hal::command::Command;
 use anymetal_hal::device::Device;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 
-use crate::graph::partition::Part;
+use crate::graph::partition::Partition;
 
 /// More ways of running one graph are not kept; the oldest goes.
 const MAX_KEPT: usize = 8;
@@ -20,7 +20,7 @@ const FEWEST_COMMANDS: usize = 2;
 
 /// A way of running a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum RunMode {
     /// As one command buffer.
     Whole,
     /// Over so many streams.
@@ -30,36 +30,36 @@ pub(crate) enum Way {
 }
 
 /// A part in the form of a device, or nothing where that does not pay or is not possible.
-pub(crate) type EncodedPart = Option<Arc<dyn IndirectCommandBuffer>>;
+pub(crate) type EncodedPartition = Option<Arc<dyn IndirectCommandBuffer>>;
 
 /// What a way of running consists of.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     /// The parts, in the order of handing them over.
-    pub(crate) parts: Arc<[Part]>,
+    pub(crate) partitions: Arc<[Partition]>,
     /// Each part's form, if they have been encoded.
-    encoded: Option<Arc<[EncodedPart]>>,
+    encoded: Option<Arc<[EncodedPartition]>>,
 }
 
 impl Prepared {
     /// The form of a part, if it has one.
-    pub(crate) fn encoded(&self, part: usize) -> EncodedPart {
-        self.encoded.as_ref().and_then(|encoded| encoded[part].clone())
+    pub(crate) fn encoded(&self, partition: usize) -> EncodedPartition {
+        self.encoded.as_ref().and_then(|encoded| encoded[partition].clone())
     }
 }
 
 /// The ways in which a graph has run with its present arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Encodings {
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<EncodedRun>>,
 }
 
 #[derive(Debug)]
-struct Entry {
-    way: Way,
-    parts: Arc<[Part]>,
+struct EncodedRun {
+    mode: RunMode,
+    partitions: Arc<[Partition]>,
     /// By which device.
-    encoded: Option<(Arc<dyn Device>, Arc<[EncodedPart]>)>,
+    encoded: Option<(Arc<dyn Device>, Arc<[EncodedPartition]>)>,
 }
 
 impl Encodings {
@@ -72,39 +72,39 @@ impl Encodings {
     /// `commands` those of some nodes; a mistake in the graph is told by the run itself.
     pub(crate) fn prepare(
         &self,
-        way: Way,
+        mode: RunMode,
         device: &Arc<dyn Device>,
-        divide: impl FnOnce() -> Vec<Part>,
+        divide: impl FnOnce() -> Vec<Partition>,
         commands: impl Fn(&[usize]) -> Option<Vec<Command>>,
     ) -> Prepared {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(entry) = entries.iter_mut().find(|entry| entry.way == way) else {
+        let Some(entry) = entries.iter_mut().find(|entry| entry.mode == mode) else {
             if entries.len() >= MAX_KEPT {
                 entries.remove(0);
             }
-            let parts: Arc<[Part]> = divide().into();
-            entries.push(Entry { way, parts: Arc::clone(&parts), encoded: None });
-            return Prepared { parts, encoded: None };
+            let partitions: Arc<[Partition]> = divide().into();
+            entries.push(EncodedRun { mode, partitions: Arc::clone(&partitions), encoded: None });
+            return Prepared { partitions, encoded: None };
         };
         let same = |of: &Arc<dyn Device>| std::ptr::addr_eq(Arc::as_ptr(of), Arc::as_ptr(device));
-        let parts = Arc::clone(&entry.parts);
+        let partitions = Arc::clone(&entry.partitions);
         if let Some((_, encoded)) = entry.encoded.as_ref().filter(|(of, _)| same(of)) {
-            return Prepared { parts, encoded: Some(Arc::clone(encoded)) };
+            return Prepared { partitions, encoded: Some(Arc::clone(encoded)) };
         }
-        let encode = |part: &Part| -> EncodedPart {
-            let pays = part.nodes.len() >= FEWEST_COMMANDS;
-            pays.then(|| device.indirect_command_buffer(commands(&part.nodes)?).ok()).flatten()
+        let encode = |partition: &Partition| -> EncodedPartition {
+            let pays = partition.nodes.len() >= FEWEST_COMMANDS;
+            pays.then(|| device.indirect_command_buffer(commands(&partition.nodes)?).ok()).flatten()
         };
-        let encoded: Arc<[EncodedPart]> = parts.iter().map(encode).collect();
+        let encoded: Arc<[EncodedPartition]> = partitions.iter().map(encode).collect();
         entry.encoded = Some((Arc::clone(device), Arc::clone(&encoded)));
-        Prepared { parts, encoded: Some(encoded) }
+        Prepared { partitions, encoded: Some(encoded) }
     }
 
     /// How many parts of a way of running a device has encoded.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn encoded_parts(&self, way: Way) -> usize {
+    pub(crate) fn encoded_partitions(&self, mode: RunMode) -> usize {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.iter().find(|entry| entry.way == way);
+        let entry = entries.iter().find(|entry| entry.mode == mode);
         let encoded = entry.and_then(|entry| entry.encoded.as_ref());
         encoded.map_or(0, |(_, encoded)| encoded.iter().flatten().count())
     }

@@ -16,7 +16,7 @@ use anymetal_hal::command::Grid;
 use crate::graph::builder::Graph;
 use crate::graph::encodings::Encodings;
 use crate::graph::error::GraphError;
-use crate::graph::node::{CheckedBranch, Work};
+use crate::graph::node::{CheckedBranch, NodeWork};
 use crate::graph::plan::{Plan, PlanOptions};
 use crate::graph::resource::Table;
 
@@ -43,11 +43,13 @@ impl Executable {
     pub fn new(graph: &Graph, options: PlanOptions) -> Result<Self, GraphError> {
         let data = &graph.data;
         let branches = data.nodes.iter().map(|node| match &node.work {
-            Work::Conditional(conditional) => {
+            NodeWork::Conditional(conditional) => {
                 let [then, otherwise] = &conditional.branches;
                 Ok([Self::of_branch(then.as_ref(), options)?, Self::of_branch(otherwise.as_ref(), options)?])
             }
-            Work::Kernel(_) | Work::Copy { .. } | Work::Fill { .. } | Work::Host(_) => Ok([None, None]),
+            NodeWork::Kernel(_) | NodeWork::Copy { .. } | NodeWork::Fill { .. } | NodeWork::Host(_) => {
+                Ok([None, None])
+            }
         });
         let branches = branches.collect::<Result<Vec<_>, GraphError>>()?;
         let mut executable = Executable {

@@ -14,7 +14,7 @@ use anymetal_hal::artifact::{Access as KernelAccess, ArgumentKind};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline;
 
-use crate::graph::node::{Access, Bound, KernelWork, Node, Work};
+use crate::graph::node::{Access, Bound, KernelWork, Node, NodeWork};
 use crate::graph::order::{Order, Reachability};
 use crate::graph::resource::{ByteRange, Table};
 use crate::graph::transform::{Merger, PlanNode};
@@ -97,7 +97,7 @@ impl Paths {
 
 /// A node that can be fused, its grid being the one that counts.
 fn launch_of<'n>(node: &'n PlanNode, grids: &[Option<Grid>]) -> Option<(&'n KernelWork, Grid)> {
-    let Work::Kernel(kernel) = &node.node.work else { return None };
+    let NodeWork::Kernel(kernel) = &node.node.work else { return None };
     let set = node.origin.first().and_then(|&node| grids.get(node as usize).copied().flatten());
     let grid = set.unwrap_or(kernel.grid);
     (kernel.fuser.is_some() && kernel.threadgroup_memory.is_empty()).then_some((kernel, grid))
@@ -158,7 +158,7 @@ impl<'m> Chain<'m> {
     fn kernels(&self, members: &[usize]) -> Vec<&'m KernelWork> {
         let merger = self.merger;
         let kernel = |&member: &usize| match &merger.node(member)?.node.work {
-            Work::Kernel(kernel) => Some(kernel),
+            NodeWork::Kernel(kernel) => Some(kernel),
             _ => None,
         };
         members.iter().filter_map(kernel).collect()
@@ -231,7 +231,7 @@ impl<'m> Chain<'m> {
         accesses.sort_by_key(|access| (table.place(access.bytes), access.writes));
         accesses.dedup();
         let work = KernelWork { pipeline, bindings, fuser: None, grid: self.grid, ..first.clone() };
-        let node = Node { name: names.join(" + "), work: Work::Kernel(work), accesses };
+        let node = Node { name: names.join(" + "), work: NodeWork::Kernel(work), accesses };
         Some(PlanNode { node, origin: members.iter().flat_map(|member| &member.origin).copied().collect() })
     }
 }

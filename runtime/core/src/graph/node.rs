@@ -142,7 +142,7 @@ impl KernelNode {
 
     /// Gives an argument dynamic threadgroup memory.
     pub fn threadgroup_memory(mut self, index: u32, length: u64) -> Self {
-        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+        self.threadgroup_memory.push(ThreadgroupMemory::new(index, length));
         self
     }
 }
@@ -235,7 +235,7 @@ pub(crate) struct CheckedBranch {
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    pub(crate) work: Work,
+    pub(crate) work: NodeWork,
     pub(crate) accesses: Vec<Access>,
 }
 
@@ -248,7 +248,7 @@ pub(crate) struct Access {
 
 /// The work of a node, its ranges checked.
 #[derive(Debug, Clone)]
-pub(crate) enum Work {
+pub(crate) enum NodeWork {
     Kernel(KernelWork),
     Copy { source: Bytes, destination: Bytes },
     Fill { target: Bytes, value: u8 },
@@ -300,20 +300,20 @@ impl fmt::Debug for CheckedCondition {
     }
 }
 
-impl Work {
+impl NodeWork {
     /// Whether the host takes part: such nodes keep their place whatever they touch.
     pub(crate) fn is_host(&self) -> bool {
-        matches!(self, Work::Host(_) | Work::Conditional(_))
+        matches!(self, NodeWork::Host(_) | NodeWork::Conditional(_))
     }
 
     /// What it is, in one word.
     pub(crate) fn word(&self) -> &'static str {
         match self {
-            Work::Kernel(_) => "kernel",
-            Work::Copy { .. } => "copy",
-            Work::Fill { .. } => "fill",
-            Work::Host(_) => "host",
-            Work::Conditional(_) => "conditional",
+            NodeWork::Kernel(_) => "kernel",
+            NodeWork::Copy { .. } => "copy",
+            NodeWork::Fill { .. } => "fill",
+            NodeWork::Host(_) => "host",
+            NodeWork::Conditional(_) => "conditional",
         }
     }
 }

@@ -14,7 +14,7 @@ use anymetal_hal::command::Grid;
 
 use crate::graph::builder::Graph;
 use crate::graph::fuse::fuse_kernels;
-use crate::graph::node::Work;
+use crate::graph::node::NodeWork;
 use crate::graph::order::Order;
 use crate::graph::resource::Table;
 use crate::graph::svg;
@@ -94,11 +94,11 @@ pub enum PassKind {
 impl PassKind {
     const ALL: [PassKind; 3] = [PassKind::Compute, PassKind::Blit, PassKind::Host];
 
-    fn of(work: &Work) -> Self {
+    fn of(work: &NodeWork) -> Self {
         match work {
-            Work::Kernel(_) => PassKind::Compute,
-            Work::Copy { .. } | Work::Fill { .. } => PassKind::Blit,
-            Work::Host(_) | Work::Conditional(_) => PassKind::Host,
+            NodeWork::Kernel(_) => PassKind::Compute,
+            NodeWork::Copy { .. } | NodeWork::Fill { .. } => PassKind::Blit,
+            NodeWork::Host(_) | NodeWork::Conditional(_) => PassKind::Host,
         }
     }
 

@@ -7,7 +7,7 @@
 //! host nodes with everything, need their order. Two transfers that do not conflict and have no third node
 //! ordered between them can run at one moment, and then one longer transfer does the same.
 
-use crate::graph::node::{Access, Node, Work};
+use crate::graph::node::{Access, Node, NodeWork};
 use crate::graph::order::{Order, conflicts};
 use crate::graph::resource::{ByteRange, Bytes, Table};
 
@@ -74,15 +74,15 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn copy(_: &Table, work: &Work) -> Option<Self> {
-        let Work::Copy { source, destination } = work else { return None };
+    fn copy(_: &Table, work: &NodeWork) -> Option<Self> {
+        let NodeWork::Copy { source, destination } = work else { return None };
         let distance = i128::from(source.offset) - i128::from(destination.offset);
         let key = (source.resource, destination.resource, distance);
         Some(Transfer { key, start: source.offset, end: source.end() })
     }
 
-    fn fill(_: &Table, work: &Work) -> Option<Self> {
-        let Work::Fill { target, value } = work else { return None };
+    fn fill(_: &Table, work: &NodeWork) -> Option<Self> {
+        let NodeWork::Fill { target, value } = work else { return None };
         let key = (target.resource, target.resource, i128::from(*value));
         Some(Transfer { key, start: target.offset, end: target.end() })
     }
@@ -171,30 +171,30 @@ impl<'a> Merger<'a> {
 }
 
 /// One transfer in the place of two contiguous ones, unless it would overlap itself.
-fn joined(table: &Table, first: &Work, second: &Work) -> Option<Work> {
+fn joined(table: &Table, first: &NodeWork, second: &NodeWork) -> Option<NodeWork> {
     let longer = |bytes: &Bytes, by: &Bytes| Bytes { length: bytes.length + by.length, ..*bytes };
     match (first, second) {
         (
-            Work::Copy { source, destination },
-            Work::Copy { source: next_source, destination: next_destination },
+            NodeWork::Copy { source, destination },
+            NodeWork::Copy { source: next_source, destination: next_destination },
         ) => {
             let (source, destination) = (longer(source, next_source), longer(destination, next_destination));
             let places: [ByteRange; 2] = [table.place(source), table.place(destination)];
-            (!places[0].overlaps(&places[1])).then_some(Work::Copy { source, destination })
+            (!places[0].overlaps(&places[1])).then_some(NodeWork::Copy { source, destination })
         }
-        (Work::Fill { target, value }, Work::Fill { target: next, .. }) => {
-            Some(Work::Fill { target: longer(target, next), value: *value })
+        (NodeWork::Fill { target, value }, NodeWork::Fill { target: next, .. }) => {
+            Some(NodeWork::Fill { target: longer(target, next), value: *value })
         }
         _ => None,
     }
 }
 
-fn accesses_of(work: &Work) -> Vec<Access> {
+fn accesses_of(work: &NodeWork) -> Vec<Access> {
     match work {
-        Work::Copy { source, destination } => {
+        NodeWork::Copy { source, destination } => {
             vec![Access { bytes: *source, writes: false }, Access { bytes: *destination, writes: true }]
         }
-        Work::Fill { target, .. } => vec![Access { bytes: *target, writes: true }],
-        Work::Kernel(_) | Work::Host(_) | Work::Conditional(_) => Vec::new(),
+        NodeWork::Fill { target, .. } => vec![Access { bytes: *target, writes: true }],
+        NodeWork::Kernel(_) | NodeWork::Host(_) | NodeWork::Conditional(_) => Vec::new(),
     }
 }

@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_heap_is_counted_while_one_of_its_buffers_lives() {
         let (allocator, budget, registry, tenant) = parts(1 << 20, 4096);
-        let descriptor = HeapDescriptor { length: 4096, label: "heap".into(), ..HeapDescriptor::default() };
+        let descriptor = HeapDescriptor::new(4096).label("heap");
         let heap = allocator.heap(&descriptor, Some(&tenant)).unwrap();
         let buffer = heap.buffer(&BufferDescriptor::shared(1000)).unwrap();
         assert!(heap.buffer(&BufferDescriptor::shared(4000)).is_err());

@@ -3,7 +3,7 @@
 //!
 //! Owns [`Budget`], its [`Reservation`]s and [`Pressure`]. A reservation that does not fit first makes every
 //! pool give up idle blocks; only if that is not enough is it refused. (Waiting for memory that submitted
-//! work still uses is the pool's part: [`crate::memory::pool::Pool::rent_within`].)
+//! work still uses is the pool's part: [`crate::memory::pool::Pool::acquire_within`].)
 //!
 //! Invariant: the bytes reserved never exceed the limit that held when they were reserved, and each
 //! reservation gives its bytes back exactly once, when it is dropped. Concurrency: `state` is behind one

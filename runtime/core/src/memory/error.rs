@@ -24,14 +24,14 @@ pub enum MemoryError {
         /// The largest buffer.
         limit: u64,
     },
-    /// The pool's bytes are rented or still used by submitted work.
+    /// The pool's bytes are acquired or still used by submitted work.
     #[error(
         "{requested} bytes do not fit into the pool: {in_use} of {limit} bytes are in use; drop buffers, wait for submitted work, or raise the pool's byte limit"
     )]
     PoolBytes {
         /// The bytes asked for, rounded up to their class.
         requested: u64,
-        /// Bytes rented or used by submitted work.
+        /// Bytes acquired or used by submitted work.
         in_use: u64,
         /// The pool's limit.
         limit: u64,

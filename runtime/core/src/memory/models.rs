@@ -25,7 +25,7 @@ fn a_quota_is_never_exceeded_and_comes_back() {
             let usage = tenant.usage();
             assert!(usage.bytes <= 100 && usage.submissions <= 1);
             if let Ok(work) = work {
-                work.finish(Timing { ended_ns: 5, ..Timing::default() });
+                work.finish(Timing::default().ended_ns(5));
             }
             memory.is_ok()
         };

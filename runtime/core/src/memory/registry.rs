@@ -20,7 +20,7 @@ use crate::sync::{Mutex, lock};
 pub enum ResourceKind {
     /// A buffer.
     Buffer,
-    /// A rented buffer of a pool.
+    /// A pooled buffer of a pool.
     PooledBuffer,
     /// A heap.
     Heap,
@@ -60,7 +60,7 @@ pub struct LiveResource {
     pub bytes: u64,
     /// The bytes that it takes.
     pub held_bytes: u64,
-    /// How long it has lived, or for a pooled buffer, been rented.
+    /// How long it has lived, or for a pooled buffer, been acquired.
     pub age: Duration,
     /// Where it was made, if that is kept.
     pub backtrace: Option<Backtrace>,

@@ -122,7 +122,7 @@ impl StagingRing {
     /// A ring of that many bytes.
     pub fn new(device: &dyn Device, capacity: u64) -> Result<Self, MemoryError> {
         let label = "staging ring".to_owned();
-        let buffer = device.buffer(&BufferDescriptor { label, ..BufferDescriptor::shared(capacity) })?;
+        let buffer = device.buffer(&BufferDescriptor::shared(capacity).label(label))?;
         Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default(), _allocated: None }) })
     }
 

@@ -52,12 +52,12 @@ pub(crate) fn test_buffer(buffer: &Arc<dyn Buffer>) -> &TestBuffer {
 impl TestDevice {
     pub(crate) fn new(max_buffer_bytes: u64) -> Arc<Self> {
         let null = NullDevice::new();
-        let capabilities = Capabilities {
-            max_buffer_bytes,
-            working_set_bytes: 1 << 30,
-            memory_bytes: 1 << 30,
-            ..null.capabilities().clone()
-        };
+        let capabilities = null
+            .capabilities()
+            .clone()
+            .max_buffer_bytes(max_buffer_bytes)
+            .working_set_bytes(1 << 30)
+            .memory_bytes(1 << 30);
         let out_of_memory = AtomicBool::new(false);
         Arc::new(TestDevice { null, capabilities, buffers: Arc::default(), out_of_memory })
     }
@@ -81,7 +81,7 @@ impl Device for TestDevice {
             return Err(DeviceError::OutOfMemory { requested: descriptor.length });
         }
         // Visible whatever the mode, so that tests see who wrote where.
-        let visible = BufferDescriptor { storage_mode: StorageMode::Shared, ..descriptor.clone() };
+        let visible = descriptor.clone().storage_mode(StorageMode::Shared);
         let (inner, mode) = (self.null.buffer(&visible)?, descriptor.storage_mode);
         self.buffers.fetch_add(1, Ordering::SeqCst);
         let (buffers, uses) = (Arc::clone(&self.buffers), Arc::default());

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_hal::buffer::Buffer;
+use anymetal_hal::buffer::{Buffer, same_buffer};
 use anymetal_hal::command::{BoundResource, BufferCopy, BufferFill, Command};
 
 use crate::memory::error::MemoryError;
@@ -130,9 +130,4 @@ impl BufferView {
         let fill = BufferFill::new(Arc::clone(&self.buffer), range, value);
         Command::Fill(fill.expect("a view is within its buffer"))
     }
-}
-
-/// Whether two handles are of one buffer.
-pub(crate) fn same_buffer(one: &Arc<dyn Buffer>, other: &Arc<dyn Buffer>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }

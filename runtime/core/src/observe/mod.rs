@@ -208,7 +208,7 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
 /// What executions of encoded commands will have done.
 fn encoded(submission: &CommandList) -> Vec<Arc<ExecutionCounts>> {
     let counts = submission.commands.iter().filter_map(|command| match command {
-        Command::ExecuteEncoded(execution) => Some(Arc::clone(&execution.counts)),
+        Command::ExecuteEncoded(execution) => Some(Arc::clone(execution.counts())),
         _ => None,
     });
     counts.collect()

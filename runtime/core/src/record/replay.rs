@@ -20,6 +20,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::fence::Fence;
 use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
+use anymetal_hal::matrix_product::CheckedProduct;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::stage_input;
@@ -143,7 +144,7 @@ impl<'a> Stage<'a> {
             return Err(ReplayError::CommandsLeftOut { entry, left_out });
         }
         self.prepare_buffers(entry)?;
-        let mut submission = CommandList { label: entry.label.clone(), ..CommandList::default() };
+        let mut submission = CommandList::default().label(entry.label.clone());
         for command in &entry.commands {
             submission.commands.push(self.command(command)?);
         }
@@ -155,7 +156,7 @@ impl<'a> Stage<'a> {
         let queue = match self.queues.get(number) {
             Some(queue) => Arc::clone(queue),
             None => {
-                let descriptor = QueueDescriptor { label: label.clone(), ..QueueDescriptor::default() };
+                let descriptor = QueueDescriptor::default().label(label.clone());
                 let queue = self.device.queue(&descriptor).map_err(|error| self.device_error(error))?;
                 self.queues.insert(*number, Arc::clone(&queue));
                 queue
@@ -175,11 +176,9 @@ impl<'a> Stage<'a> {
             let buffer = match known {
                 Some(known) => Arc::clone(known),
                 None => {
-                    let descriptor = BufferDescriptor {
-                        length: record.length,
-                        storage_mode: record.storage_mode(),
-                        label: record.label.clone(),
-                    };
+                    let descriptor = BufferDescriptor::shared(record.length)
+                        .storage_mode(record.storage_mode())
+                        .label(record.label.clone());
                     self.device.buffer(&descriptor).map_err(|error| self.device_error(error))?
                 }
             };
@@ -204,7 +203,7 @@ impl<'a> Stage<'a> {
                 let pipeline = self.pipeline(*pipeline)?;
                 let bindings = self.bindings(bindings)?;
                 let threadgroup_memory =
-                    threadgroup_memory.iter().map(|&(index, length)| ThreadgroupMemory { index, length });
+                    threadgroup_memory.iter().map(|&(index, length)| ThreadgroupMemory::new(index, length));
                 let threadgroup_memory = threadgroup_memory.collect();
                 let shape = (grid, *group_size, *cooperative);
                 self.dispatch(pipeline, bindings, threadgroup_memory, shape)?
@@ -219,7 +218,8 @@ impl<'a> Stage<'a> {
                 Command::Fill(fill.map_err(|error| self.device_error(error))?)
             }
             RecordedCommand::MatrixProduct(product) => {
-                Command::MatrixProduct(Box::new(product.try_map(|buffer| self.buffer(*buffer))?))
+                let product = CheckedProduct::new(product.try_map(|buffer| self.buffer(*buffer))?);
+                Command::MatrixProduct(Box::new(product.map_err(|error| self.device_error(error))?))
             }
             RecordedCommand::SampleTime { target: (buffer, offset) } => {
                 let sample = TimeSample::new(self.buffer(*buffer)?, *offset);
@@ -274,9 +274,7 @@ impl<'a> Stage<'a> {
                 RecordedBinding::Unbound => BoundResource::Unbound,
             })
         };
-        let bound = |(index, binding): &(u32, RecordedBinding)| {
-            Ok(Binding { index: *index, resource: resource(binding)? })
-        };
+        let bound = |(index, binding): &(u32, RecordedBinding)| Ok(Binding::new(*index, resource(binding)?));
         bindings.iter().map(bound).collect()
     }
 

@@ -211,7 +211,7 @@ impl Context {
             let (queue, buffer) = &queues[turn % streams];
             let fill = || BufferFill::new(Arc::clone(buffer), 0..MEASURED_BYTES, 0).map(Command::Fill);
             let commands = (0..MEASURED_FILLS).map(|_| fill()).collect::<Result<_, _>>()?;
-            ends.push(queue.submit(CommandList { commands, ..CommandList::default() })?);
+            ends.push(queue.submit(CommandList::new(commands))?);
         }
         for end in ends {
             end.wait()?;

@@ -19,13 +19,13 @@ use anymetal_hal::logging::{self, DEFAULT_LOG_BYTES};
 use anymetal_hal::stage_input;
 
 use super::StreamCore;
-use crate::submission::{ExecError, Outcome, SubmissionCore, Work};
+use crate::submission::{ExecError, Outcome, PendingWork, SubmissionCore};
 use crate::tenant::Tenant;
 
 /// What is to be done with the first of the waiting list.
 enum Next {
     Nothing,
-    Forward(Arc<SubmissionCore>, Work),
+    Forward(Arc<SubmissionCore>, PendingWork),
     /// What it depends on failed.
     Fail(Arc<SubmissionCore>, ExecError),
     /// It ended while it waited.
@@ -209,10 +209,10 @@ impl StreamCore {
     }
 
     /// Gives a submission to the device.
-    fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: Work) {
-        let Work { mut commands, dependencies } = work;
+    fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: PendingWork) {
+        let PendingWork { mut commands, dependencies } = work;
         // A callback may take a lock that the committing thread holds.
-        commands.may_run_at_once = submission.with_attached(|attached| attached.callbacks.is_empty());
+        commands.may_run_inline = submission.with_attached(|attached| attached.callbacks.is_empty());
         if let Some(trace) = self.context.trace() {
             commands.timestamps = Timestamps::EachCommand;
             let after = dependencies.iter().map(|dependency| dependency.on.id).collect();

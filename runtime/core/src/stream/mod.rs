@@ -160,13 +160,14 @@ struct StreamState {
 
 impl Stream {
     pub(crate) fn new(context: &Context, options: StreamOptions) -> Result<Self, DeviceError> {
-        let queue = context.inner.device.queue(&QueueDescriptor {
-            label: options.label.clone(),
-            max_in_flight: options.max_in_flight.max(1),
-            // The stream never gives it more than that.
-            when_full: WhenFull::Refuse,
-            priority: options.priority,
-        })?;
+        let queue = context.inner.device.queue(
+            &QueueDescriptor::default()
+                .label(options.label.clone())
+                .max_in_flight(options.max_in_flight.max(1))
+                // The stream never gives it more than that.
+                .when_full(WhenFull::Refuse)
+                .priority(options.priority),
+        )?;
         let core = StreamCore {
             context: context.clone(),
             number: context.next_stream_number(),

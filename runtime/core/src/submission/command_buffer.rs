@@ -39,7 +39,7 @@ use anymetal_hal::command::{
 use anymetal_hal::encoded_commands::EncodedExecution;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::Fence;
-use anymetal_hal::matrix_product::MatrixProduct;
+use anymetal_hal::matrix_product::{CheckedProduct, MatrixProduct};
 use anymetal_hal::time_sample::TimeSample;
 
 use crate::event::{Bridge, Event};
@@ -48,7 +48,7 @@ use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
 use crate::submission::stage::Stages;
 use crate::submission::{
-    Attached, Callback, CommittedCommands, Dependency, ExecError, Outcome, SubmissionCore, Work,
+    Attached, Callback, CommittedCommands, Dependency, ExecError, Outcome, PendingWork, SubmissionCore,
 };
 use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::Trace;
@@ -73,7 +73,7 @@ impl CommandBuffer {
             permit,
             charge,
             staging_charge: None,
-            commands: CommandList { deadline: stream.default_deadline(), ..CommandList::default() },
+            commands: CommandList::default().deadline(stream.default_deadline()),
             dependencies: Vec::new(),
             callbacks: Vec::new(),
             bridges: Vec::new(),
@@ -141,13 +141,8 @@ impl CommandBuffer {
     }
 
     /// Encodes an execution of commands that kernels encode.
-    ///
-    /// # Errors
-    /// Those of [`EncodedExecution::check`].
-    pub fn execute_encoded(&mut self, execution: EncodedExecution) -> Result<(), DeviceError> {
-        execution.check()?;
+    pub fn execute_encoded(&mut self, execution: EncodedExecution) {
         self.commands.commands.push(Command::ExecuteEncoded(Box::new(execution)));
-        Ok(())
     }
 
     /// Updates a fence once all earlier commands are done.
@@ -167,7 +162,7 @@ impl CommandBuffer {
     /// Makes a buffer reachable for kernels that find its address in memory. What is bound is reachable
     /// anyway.
     pub fn use_resource(&mut self, buffer: &Arc<dyn Buffer>, usage: ResourceUsage) {
-        self.commands.resident.push(ResidentBuffer { buffer: Arc::clone(buffer), usage });
+        self.commands.resident.push(ResidentBuffer::new(Arc::clone(buffer), usage));
     }
 
     /// Encodes copies and fills. The encoder ends when it is dropped.
@@ -178,10 +173,10 @@ impl CommandBuffer {
     /// Multiplies matrices by the device's own library.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] if it has none, and those of [`MatrixProduct::check`].
+    /// [`DeviceError::Unsupported`] if it has none, and those of [`CheckedProduct::new`].
     pub fn multiply(&mut self, product: MatrixProduct) -> Result<(), DeviceError> {
         self.stream.context.inner.device.matrix_products()?;
-        product.check()?;
+        let product = CheckedProduct::new(product)?;
         self.commands.commands.push(Command::MatrixProduct(Box::new(product)));
         Ok(())
     }
@@ -246,15 +241,15 @@ impl CommandBuffer {
 
     /// Hands the work to the stream and waits for its end, as `commit().wait()`. One short dispatch in a
     /// stream with nothing else to do is run by the calling thread, without a submission, where the device
-    /// does that ([`Queue::run_at_once`]).
+    /// does that ([`Queue::run_inline`]).
     ///
-    /// [`Queue::run_at_once`]: anymetal_hal::queue::Queue::run_at_once
+    /// [`Queue::run_inline`]: anymetal_hal::queue::Queue::run_inline
     pub fn run(mut self) -> Outcome {
         if !self.is_plain() {
             return self.commit().wait();
         }
         let observed = Observation::begin(&self.stream, &mut self.commands);
-        match self.stream.queue().run_at_once(&self.commands) {
+        match self.stream.queue().run_inline(&self.commands) {
             Some(outcome) => {
                 let outcome = outcome.map_err(ExecError::Device);
                 observed.end(&self.stream, &outcome, None);
@@ -293,7 +288,7 @@ impl CommandBuffer {
             id: stream.context.trace().map_or(0, Trace::next_id),
             label: commands.label.clone(),
             stream: Arc::clone(&stream),
-            stages: Stages::held(Work { commands, dependencies }),
+            stages: Stages::held(PendingWork { commands, dependencies }),
             attached: Mutex::new(attached),
             timings: OnceLock::new(),
             logs: OnceLock::new(),

@@ -52,7 +52,7 @@ pub struct CommittedCommands {
 
 /// What is held until the device is given it.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct PendingWork {
     pub(crate) commands: anymetal_hal::command::CommandList,
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -94,7 +94,7 @@ pub(crate) struct SubmissionCore {
     pub(crate) id: u64,
     pub(crate) label: String,
     pub(crate) stream: Arc<StreamCore>,
-    pub(crate) stages: Stages<Work, Completion, Outcome>,
+    pub(crate) stages: Stages<PendingWork, Completion, Outcome>,
     pub(crate) attached: Mutex<Attached>,
     pub(crate) timings: OnceLock<Arc<[CommandTiming]>>,
     /// The messages of its kernels, once it has ended.
@@ -215,7 +215,7 @@ impl SubmissionCore {
         observed.end(&self.stream, outcome, self.timings.get().map(|timings| &**timings));
     }
 
-    fn after_end(&self, ending: Option<Ending<Work, Completion, Outcome>>, outcome: &Outcome) -> bool {
+    fn after_end(&self, ending: Option<Ending<PendingWork, Completion, Outcome>>, outcome: &Outcome) -> bool {
         let Some(Ending { before, wakers }) = ending else {
             return false;
         };

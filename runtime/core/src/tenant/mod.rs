@@ -1,8 +1,9 @@
 //! Tenants: those who share a device, each within a quota of bytes, buffers, submissions and device time.
 //!
 //! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Pools charge what a tenant
-//! rents, streams charge its command buffers and ask it before they hand one to a device. Too much is refused
-//! with a [`QuotaError`]; only for a place with the devices a stream waits instead, in the order of asking.
+//! acquisitions, streams charge its command buffers and ask it before they hand one to a device. Too much is
+//! refused with a [`QuotaError`]; only for a place with the devices a stream waits instead, in the order of
+//! asking.
 //!
 //! Invariant: a charge is taken whole or not at all, and given back exactly once, when it is dropped; nothing
 //! is above its limit at any moment. Device time cannot be known before: a submission is admitted while the
@@ -325,7 +326,7 @@ mod tests {
     const MILLISECOND: Duration = Duration::from_millis(1);
 
     fn worked(time: Duration) -> Timing {
-        Timing { ended_ns: time.as_nanos() as u64, ..Timing::default() }
+        Timing::default().ended_ns(time.as_nanos() as u64)
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Writer<'_> {
         let mut changes: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
         let mut memory: BTreeMap<u64, u64> = BTreeMap::new();
         for submission in submissions {
-            let Some(Timing { submitted_ns, started_ns, ended_ns }) = submission.timing else { continue };
+            let Some(Timing { submitted_ns, started_ns, ended_ns, .. }) = submission.timing else { continue };
             for (at, waiting, running) in [(submitted_ns, 1, 0), (started_ns, -1, 1), (ended_ns, 0, -1)] {
                 let change = changes.entry(at).or_default();
                 *change = (change.0 + waiting, change.1 + running);

@@ -203,7 +203,7 @@ fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
         Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length())),
         Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length())),
         Command::MatrixProduct(product) => {
-            let MatrixProduct { rows, columns, inner, batches, .. } = **product;
+            let MatrixProduct { rows, columns, inner, batches, .. } = &***product;
             (command.word(), format!("{batches} of {rows}x{inner} by {inner}x{columns}"))
         }
         Command::WaitEvent { value, .. } | Command::SignalEvent { value, .. } => {

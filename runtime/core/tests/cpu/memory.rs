@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_core::memory::MemoryError;
-use anymetal_core::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
+use anymetal_core::memory::pool::{AcquireRequest, Pool, PoolLimits, PoolOptions};
 use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view::BufferView;
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
@@ -20,7 +20,7 @@ use anymetal_testing::fault_injection::{FaultInjectingDevice, FaultPlan, Faults}
 use crate::machine::cpu as device;
 
 fn submission(commands: Vec<Command>) -> CommandList {
-    CommandList { commands, ..CommandList::default() }
+    CommandList::new(commands)
 }
 
 #[test]
@@ -28,35 +28,35 @@ fn a_block_is_not_reused_while_a_queue_still_writes_it() {
     let device = device();
     let pool = Pool::new(Arc::clone(&device), SystemClock::shared(), PoolOptions::default());
     let (queue, event) = (device.queue(&QueueDescriptor::default()).unwrap(), device.event().unwrap());
-    let first = pool.rent(&RentRequest::new(1000)).unwrap();
+    let first = pool.acquire(&AcquireRequest::new(1000)).unwrap();
     let start = first.whole().contents();
     let commands = vec![Command::WaitEvent { event: Arc::clone(&event), value: 1 }, first.view().fill(7)];
     let completion = queue.submit(submission(commands)).unwrap();
     drop(first);
-    let second = pool.rent(&RentRequest::new(1000)).unwrap();
+    let second = pool.acquire(&AcquireRequest::new(1000)).unwrap();
     assert_ne!(second.whole().contents(), start);
     event.signal(1);
     completion.wait().unwrap();
-    let third = pool.rent(&RentRequest::new(1000)).unwrap();
+    let third = pool.acquire(&AcquireRequest::new(1000)).unwrap();
     assert_eq!(third.whole().contents(), start);
     assert_eq!(pool.stats().hits, 1);
 }
 
 #[test]
-fn a_throttled_rent_waits_for_submitted_work() {
+fn a_throttled_acquire_waits_for_submitted_work() {
     let device = device();
     let limits = PoolLimits { max_buffers: 1, ..PoolLimits::default() };
     let options = PoolOptions { limits, ..PoolOptions::default() };
     let pool = Pool::new(Arc::clone(&device), SystemClock::shared(), options);
     let (queue, event) = (device.queue(&QueueDescriptor::default()).unwrap(), device.event().unwrap());
-    let first = pool.rent(&RentRequest::new(64)).unwrap();
+    let first = pool.acquire(&AcquireRequest::new(64)).unwrap();
     let commands = vec![Command::WaitEvent { event: Arc::clone(&event), value: 1 }, first.view().fill(1)];
     let _completion = queue.submit(submission(commands)).unwrap();
     drop(first);
-    assert_eq!(pool.rent(&RentRequest::new(64)).unwrap_err(), MemoryError::PoolBuffers { limit: 1 });
+    assert_eq!(pool.acquire(&AcquireRequest::new(64)).unwrap_err(), MemoryError::PoolBuffers { limit: 1 });
     let waits = std::thread::spawn({
         let pool = pool.clone();
-        move || pool.rent_within(&RentRequest::new(64), Duration::from_secs(60)).map(drop)
+        move || pool.acquire_within(&AcquireRequest::new(64), Duration::from_secs(60)).map(drop)
     });
     event.signal(1);
     waits.join().unwrap().unwrap();
@@ -87,7 +87,7 @@ fn views_copy_and_fill_their_ranges_only() {
 #[test]
 fn views_outside_or_askew_are_refused() {
     let device = device();
-    let buffer = device.buffer(&BufferDescriptor { label: "x".to_owned(), ..BufferDescriptor::shared(64) });
+    let buffer = device.buffer(&BufferDescriptor::shared(64).label("x"));
     let whole = BufferView::of(buffer.unwrap());
     let inner = whole.slice(16..48).unwrap();
     assert_eq!(inner.slice(30..33).unwrap_err().to_string(), "bytes 30..33 are not within `x` of 32 bytes");
@@ -110,8 +110,7 @@ fn uploads_reach_private_buffers_and_the_ring_is_used_again() {
     let device = device();
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let ring = StagingRing::new(&*device, 4096).unwrap();
-    let private =
-        BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(64 * 1024) };
+    let private = BufferDescriptor::shared(64 * 1024).storage_mode(StorageMode::Private);
     let target = BufferView::of(device.buffer(&private).unwrap());
     let pattern: Vec<u8> = (0..64 * 1024u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for (number, piece) in pattern.chunks(1000).enumerate() {

@@ -50,7 +50,7 @@ fn a_refused_dispatch_is_not_encoded() {
     let values = zeroed(device.as_ref(), 400);
     let bound = |offset| {
         let resource = BoundResource::Buffer { buffer: Arc::clone(&values), offset, length: None };
-        let values = Binding { index: 0, resource };
+        let values = Binding::new(0, resource);
         vec![values, bytes(1, 4), bytes(2, 16), bytes(3, 8)]
     };
     let in_groups_of = |group| Dispatch::new(Arc::clone(&scale), Grid::Threads([50, 1, 1]), [group, 1, 1]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal_core::memory::pool::{Pool, PoolOptions, RentRequest};
+use anymetal_core::memory::pool::{AcquireRequest, Pool, PoolOptions};
 use anymetal_core::memory::staging::StagingRing;
 use anymetal_core::memory::view::BufferView;
 use anymetal_core::stream::context::Context;
@@ -123,18 +123,18 @@ fn a_pool_keeps_a_block_that_held_work_uses() {
     let pool = Pool::new(Arc::clone(&device), SystemClock::shared(), PoolOptions::default());
     let stream = stream_of(&context, StreamOptions::default());
     stream.pause();
-    let rented = pool.rent(&RentRequest::new(1000)).unwrap();
-    let address = rented.whole().contents();
-    let held = fill(&stream, rented.whole(), 9);
-    drop(rented);
-    let second = pool.rent(&RentRequest::new(1000)).unwrap();
+    let acquired = pool.acquire(&AcquireRequest::new(1000)).unwrap();
+    let address = acquired.whole().contents();
+    let held = fill(&stream, acquired.whole(), 9);
+    drop(acquired);
+    let second = pool.acquire(&AcquireRequest::new(1000)).unwrap();
     assert_ne!(second.whole().contents(), address);
     stream.resume();
     held.wait().unwrap();
     // A device may let go of the block a moment after it tells that the work has ended.
     let mut others = Vec::new();
     let is_given_back = (0..500).any(|_| {
-        let block = pool.rent(&RentRequest::new(1000)).unwrap();
+        let block = pool.acquire(&AcquireRequest::new(1000)).unwrap();
         let is_same = block.whole().contents() == address;
         others.push(block);
         if !is_same {

@@ -60,26 +60,22 @@ pub(crate) fn read(buffer: &dyn Buffer) -> Vec<u8> {
 
 /// `length` zero bytes in the command buffer.
 pub(crate) fn bytes(index: u32, length: usize) -> Binding {
-    Binding { index, resource: BoundResource::Bytes(vec![0; length]) }
+    Binding::new(index, BoundResource::Bytes(vec![0; length]))
 }
 
 /// Kernels that only the null device takes: they have arguments and no code.
 pub(crate) fn artifact() -> Arc<Artifact> {
-    let argument = |index, name: &str, type_name: &str, element: ElementType, size, reference| ArgumentInfo {
-        index,
-        name: name.into(),
-        kind: ArgumentKind::Buffer,
-        address_space: AddressSpace::Device,
-        type_name: type_name.into(),
-        element,
-        element_size: size,
-        element_align: size.min(16),
-        min_bytes: if reference { size } else { 0 },
-        is_reference: reference,
-        access: Access::Read,
-        enabled: true,
-        slot: index,
-        value_words: 0,
+    let argument = |index, name: &str, type_name: &str, element: ElementType, size, reference| {
+        ArgumentInfo::new(ArgumentKind::Buffer, index, name)
+            .address_space(AddressSpace::Device)
+            .type_name(type_name)
+            .element(element)
+            .element_size(size)
+            .element_align(size.min(16))
+            .min_bytes(if reference { size } else { 0 })
+            .is_reference(reference)
+            .access(Access::Read)
+            .slot(index)
     };
     let mut kernel = KernelInfo::new("scale", "scale");
     kernel.arguments = vec![
@@ -88,11 +84,12 @@ pub(crate) fn artifact() -> Arc<Artifact> {
         argument(2, "offset", "int3", ElementType::Vector(ScalarType::I32, 3), 16, true),
         argument(3, "setting", "Setting", ElementType::Struct("Setting".into()), 8, true),
     ];
-    Arc::new(Artifact {
-        target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Object(Arc::from(&b""[..])),
-        kernels: vec![kernel, KernelInfo::new("empty", "empty")],
-        fault_sites: Vec::new(),
-        fingerprint: "tests".into(),
-    })
+    Arc::new(
+        Artifact::new(
+            ArtifactTarget::Interpreter,
+            ArtifactCode::Object(Arc::from(&b""[..])),
+            vec![kernel, KernelInfo::new("empty", "empty")],
+        )
+        .fingerprint("tests"),
+    )
 }

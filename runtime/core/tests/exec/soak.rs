@@ -111,7 +111,7 @@ impl Worker<'_> {
     }
 }
 
-fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
+fn soak(seed: u64, keeps_running: impl Fn(usize) -> bool + Sync) -> Tally {
     let inner = cpu();
     let plan = FaultPlan {
         seed,
@@ -137,7 +137,7 @@ fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (streams, context, tally, inner) = (&streams, &context, &tally, &inner);
-            let (ended, goes_on) = (Arc::clone(&ended), &goes_on);
+            let (ended, keeps_running) = (Arc::clone(&ended), &keeps_running);
             scope.spawn(move || {
                 let mut worker = Worker {
                     streams,
@@ -149,7 +149,7 @@ fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
                     ended,
                     tally,
                 };
-                (0..).take_while(|step| goes_on(*step)).for_each(|_| worker.step());
+                (0..).take_while(|step| keeps_running(*step)).for_each(|_| worker.step());
                 (0..CELLS).for_each(|cell| worker.settle(cell));
                 assert_eq!(read(worker.buffer.as_ref()), worker.expected, "the bytes that the outcomes say");
             });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anymetal_core::graph::node::KernelNode;
 use anymetal_core::graph::{Executable, GraphBuilder, PlanOptions};
-use anymetal_core::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
+use anymetal_core::memory::pool::{AcquireRequest, Pool, PoolLimits, PoolOptions};
 use anymetal_core::stream::context::Context;
 use anymetal_core::stream::{Stream, StreamOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
@@ -42,13 +42,11 @@ fn bench(name: &str, plan: FaultPlan) -> Bench {
     let device: Arc<dyn Device> = Arc::new(FaultInjectingDevice::new(null, plan, clock.clone()));
     let context = Context::with(Arc::clone(&device), clock.clone(), None);
     let stream = context.stream(StreamOptions::default()).unwrap();
-    let artifact = Arc::new(Artifact {
-        target: ArtifactTarget::Cpu { triple: String::new(), cpu: String::new(), features: String::new() },
-        code: ArtifactCode::Object(Arc::from(Vec::new())),
-        kernels: vec![KernelInfo::new("empty", "empty")],
-        fault_sites: Vec::new(),
-        fingerprint: String::new(),
-    });
+    let artifact = Arc::new(Artifact::new(
+        ArtifactTarget::Cpu { triple: String::new(), cpu: String::new(), features: String::new() },
+        ArtifactCode::Object(Arc::from(Vec::new())),
+        vec![KernelInfo::new("empty", "empty")],
+    ));
     let kernel = context.pipeline(&artifact, "empty").unwrap();
     Bench { clock, device, context, stream, kernel }
 }
@@ -138,10 +136,10 @@ fn gauges_of_streams_and_pools_are_collected_when_read() {
         ..PoolOptions::default()
     };
     let pool = Pool::new(Arc::clone(&bench.device), bench.clock.clone(), options);
-    let rented = pool.rent(&RentRequest::new(4096)).unwrap();
-    drop(pool.rent(&RentRequest::new(4096)).unwrap());
-    let again = pool.rent(&RentRequest::new(4096)).unwrap();
-    assert!(pool.rent(&RentRequest::new(4096)).is_err());
+    let acquired = pool.acquire(&AcquireRequest::new(4096)).unwrap();
+    drop(pool.acquire(&AcquireRequest::new(4096)).unwrap());
+    let again = pool.acquire(&AcquireRequest::new(4096)).unwrap();
+    assert!(pool.acquire(&AcquireRequest::new(4096)).is_err());
     drop(again);
     let submission = bench.dispatches(1);
     bench.stream.pause();
@@ -152,13 +150,14 @@ fn gauges_of_streams_and_pools_are_collected_when_read() {
     assert_eq!(value("anymetal_pool_buffers{device=gauges}").1, 2.0);
     assert_eq!(value("anymetal_command_buffers_in_flight{device=gauges}").1, 1.0);
     assert_eq!(value("anymetal_command_buffers_waiting{device=gauges}").1, 1.0);
-    let rents = |outcome| value(&format!("anymetal_pool_rents_total{{device=gauges,outcome={outcome}}}")).1;
-    assert_eq!([rents("hit"), rents("miss"), rents("refused")], [1.0, 2.0, 1.0]);
+    let acquisitions =
+        |outcome| value(&format!("anymetal_pool_acquisitions_total{{device=gauges,outcome={outcome}}}")).1;
+    assert_eq!([acquisitions("hit"), acquisitions("miss"), acquisitions("refused")], [1.0, 2.0, 1.0]);
     assert_eq!(value("anymetal_allocation_failures_total{device=gauges,reason=exhausted}").1, 1.0);
     held.cancel();
     bench.clock.advance(Duration::from_millis(10));
     submission.wait().unwrap();
-    drop((rented, pool));
+    drop((acquired, pool));
     assert_eq!(sums().get(&names::POOL_BUFFERS, &["gauges"]), None);
     collect();
     assert_eq!(value("anymetal_pool_buffers{device=gauges}").1, 0.0, "what nobody reports goes to zero");

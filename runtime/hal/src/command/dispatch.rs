@@ -7,16 +7,14 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::artifact::KernelInfo;
+use crate::binding::{Binding, ThreadgroupMemory};
 use crate::buffer::Buffer;
 use crate::capabilities::Capabilities;
-use crate::command::{Binding, Grid, ThreadgroupMemory};
 use crate::error::DeviceError;
+use crate::grid::Grid;
 use crate::launch::ThreadgroupLayout;
 use crate::pipeline::Pipeline;
 use crate::validate::{self, DispatchShape};
-
-/// The bytes of the counts of an [`IndirectDispatch`].
-pub const INDIRECT_COUNTS_BYTES: u64 = 12;
 
 /// Runs a kernel over a grid.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, same_buffer};
 use crate::error::DeviceError;
-use crate::validate::{check_copy, range_length};
+use crate::validate::{check_range, range_length};
 
 /// Copies bytes from buffer to buffer.
 #[derive(Debug)]
@@ -33,8 +33,19 @@ impl BufferCopy {
     ) -> Result<Self, DeviceError> {
         let (source_offset, length) = (range.start, range_length(&range, source.length())?);
         let copy = BufferCopy { source, source_offset, destination, destination_offset, length };
-        check_copy(&copy)?;
+        copy.check_destination()?;
         Ok(copy)
+    }
+
+    /// Checks where it writes, and that it does not write what it reads.
+    fn check_destination(&self) -> Result<(), DeviceError> {
+        let &BufferCopy { source_offset, destination_offset, length: len, .. } = self;
+        check_range(destination_offset, len, self.destination.length())?;
+        let distance = source_offset.abs_diff(destination_offset);
+        if same_buffer(&self.source, &self.destination) && distance < len {
+            return Err(DeviceError::OverlappingCopy { source_offset, destination_offset, len });
+        }
+        Ok(())
     }
 
     /// The buffer to read.

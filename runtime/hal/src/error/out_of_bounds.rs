@@ -3,10 +3,10 @@
 //! Owns [`OutOfBounds`] and its sentence. Invariant: it names what a user wrote: the kernel, the argument or
 //! the buffer's label, the index, and the line.
 
+use anymetal_abi::AccessKind;
 use anymetal_abi::functions::invalid_call_type;
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::AccessKind;
 use crate::error::describe_argument;
 
 /// An access outside what was bound, in the user's words.

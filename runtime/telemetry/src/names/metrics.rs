@@ -278,14 +278,14 @@ pub const MEMORY_LIMIT: Metric = metric(
     &["device"],
     "The budget: bytes that buffers may take.",
 );
-/// Bytes of the pool's buffers: used by renters or their work, or free.
+/// Bytes of the pool's buffers: used by holders or their work, or free.
 pub const POOL_BYTES: Metric = metric(
     Layer::Memory,
     MetricKind::Gauge,
     Unit::Bytes,
     "anymetal_pool_bytes",
     &["device", "state"],
-    "Bytes of the pool's buffers: used by renters or their work, or free.",
+    "Bytes of the pool's buffers: used by holders or their work, or free.",
 );
 /// Buffers of the pool, wherever they are.
 pub const POOL_BUFFERS: Metric = metric(
@@ -296,14 +296,14 @@ pub const POOL_BUFFERS: Metric = metric(
     &["device"],
     "Buffers of the pool, wherever they are.",
 );
-/// Rents: hit (a buffer was there), miss (one was made), refused.
-pub const POOL_RENTS: Metric = metric(
+/// Acquisitions: hit (a buffer was there), miss (one was made), refused.
+pub const POOL_ACQUISITIONS: Metric = metric(
     Layer::Memory,
     MetricKind::Counter,
     Unit::Count,
-    "anymetal_pool_rents_total",
+    "anymetal_pool_acquisitions_total",
     &["device", "outcome"],
-    "Rents: hit (a buffer was there), miss (one was made), refused.",
+    "Acquisitions: hit (a buffer was there), miss (one was made), refused.",
 );
 /// Buffers and heaps made.
 pub const ALLOCATIONS: Metric = metric(
@@ -581,7 +581,7 @@ pub const METRICS: &[&Metric] = &[
     &MEMORY_LIMIT,
     &POOL_BYTES,
     &POOL_BUFFERS,
-    &POOL_RENTS,
+    &POOL_ACQUISITIONS,
     &ALLOCATIONS,
     &ALLOCATION_FAILURES,
     &RETRIES,

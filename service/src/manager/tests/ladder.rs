@@ -29,7 +29,7 @@ fn idle_memory_is_released_where_memory_ran_out() {
     let (x, y, late) = (labelled("x"), labelled("y"), labelled("late"));
     // Two allocations of the manager's, and an idle one of the pool's.
     bench.run(bench.manager.launch(&add).arg(&x).arg(&y).threads(40).execute_async()).unwrap();
-    drop(bench.devices[0].rent::<u32>(1000).unwrap());
+    drop(bench.devices[0].acquire::<u32>(1000).unwrap());
     assert!(bench.devices[0].pool().stats().idle_bytes > 0);
     let other = labelled("other");
     let execution = bench.run(bench.manager.launch(&add).arg(&late).arg(&other).threads(40).execute_async());

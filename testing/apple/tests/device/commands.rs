@@ -29,7 +29,7 @@ fn what_one_dispatch_binds_is_not_there_for_the_next() {
     let bench = Bench::new();
     let (pipeline, x, by) = (bench.pipeline("scale_by"), bench.buffer(&[1, 2]), bench.buffer(&[7]));
     let first = Command::Dispatch(dispatch(&pipeline, vec![bound(0, &x), bound(1, &by)], 2, 32));
-    let unbound = Binding { index: 1, resource: BoundResource::Unbound };
+    let unbound = Binding::new(1, BoundResource::Unbound);
     let second = Command::Dispatch(dispatch(&pipeline, vec![bound(0, &x), unbound], 2, 32));
     // Metal leaves open what a kernel reads where nothing is bound; it must not be the first one's factor.
     let ended = bench.run(vec![first, second]);
@@ -41,7 +41,7 @@ fn counts_come_from_a_buffer_that_an_earlier_command_wrote() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1; 12]));
     let counts = bench.buffer(&[0, 1, 1, 1]);
-    let by = Binding { index: 2, resource: BoundResource::Bytes(4u32.to_le_bytes().to_vec()) };
+    let by = Binding::new(2, BoundResource::Bytes(4u32.to_le_bytes().to_vec()));
     let direct = dispatch(&pipeline, vec![bound(0, &x), by], 1, 3);
     let indirect = IndirectDispatch::new(direct, Arc::clone(&counts), 4).unwrap();
     bench.run(vec![scale(&pipeline, &counts, 2, 2), Command::DispatchIndirect(indirect)]).unwrap();
@@ -100,7 +100,7 @@ fn fences_order_commands_of_one_queue() {
     bench.run(commands).unwrap();
     assert_eq!(values(&x), [6, 3]);
     let other = bench.device.queue(&QueueDescriptor::default()).unwrap();
-    let refused = other.submit(CommandList { commands: vec![update()], ..CommandList::default() });
+    let refused = other.submit(CommandList::new(vec![update()]));
     assert_eq!(
         refused.map(drop).unwrap_err().to_string(),
         "a fence orders commands of one queue only; use an event across queues"
@@ -115,7 +115,7 @@ fn each_command_can_be_timed() {
         vec![scale(&pipeline, &x, 3, 1000), copy((&x, 0), (&x, 400), 400), scale(&pipeline, &x, 5, 1000)];
     let timestamps = Timestamps::EachCommand;
     let completion =
-        bench.queue.submit(CommandList { commands, timestamps, ..CommandList::default() }).unwrap();
+        bench.queue.submit(CommandList::new(commands).timestamps(timestamps)).unwrap();
     let timing = completion.wait().unwrap();
     let each = completion.command_timings().unwrap();
     assert_eq!(each.iter().map(|timed| timed.command).collect::<Vec<_>>(), [0, 1, 2]);
@@ -133,7 +133,7 @@ fn each_command_can_be_timed() {
 fn many_submissions_end_once_each_and_leave_the_queue_empty() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
-    let submit = |commands| bench.queue.submit(CommandList { commands, ..CommandList::default() }).unwrap();
+    let submit = |commands| bench.queue.submit(CommandList::new(commands)).unwrap();
     let ends: Vec<_> = (0..200).map(|at| submit(vec![scale(&pipeline, &x, 1 + at % 2 * 2, 1)])).collect();
     ends.iter().for_each(|end| _ = end.wait().unwrap());
     assert_eq!(bench.queue.in_flight(), 0);

@@ -28,7 +28,7 @@ fn queues_wait_for_each_other_and_for_the_host() {
     let other = bench.device.queue(&QueueDescriptor::default()).unwrap();
     let event = bench.device.event().unwrap();
     let submit = |queue: &Arc<dyn Queue>, commands| {
-        queue.submit(CommandList { commands, ..CommandList::default() }).unwrap()
+        queue.submit(CommandList::new(commands)).unwrap()
     };
     let second = submit(&other, commands(&event, 2, 3));
     let first = submit(&bench.queue, commands(&event, 1, 2));
@@ -56,7 +56,7 @@ fn subscribers_are_woken_once_by_host_and_queue() {
     event.signal(1);
     let soon = Duration::from_secs(30);
     woken.recv_timeout(soon).unwrap();
-    let end = bench.queue.submit(CommandList { commands: commands(&event, 1, 8), ..CommandList::default() });
+    let end = bench.queue.submit(CommandList::new(commands(&event, 1, 8)));
     end.unwrap().wait().unwrap();
     woken.recv_timeout(soon).unwrap();
     assert!(event.subscribe(8, waker()).is_none(), "it is reached");

@@ -55,11 +55,7 @@ fn marks_change_no_results() {
     options.debug_marks = true;
     let bench = Bench::with(&options);
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[3]));
-    let submission = CommandList {
-        commands: vec![scale(&pipeline, &x, 2, 1), copy((&x, 0), (&bench.buffer(&[0]), 0), 4)],
-        label: "marked".to_owned(),
-        ..CommandList::default()
-    };
+    let submission = CommandList::new(vec![scale(&pipeline, &x, 2, 1), copy((&x, 0), (&bench.buffer(&[0]), 0), 4)]).label("marked");
     bench.queue.submit(submission).unwrap().wait().unwrap();
     assert_eq!(values(&x), [6]);
 }

@@ -54,7 +54,7 @@ impl Bench {
 
     fn with(options: &AppleOptions) -> Self {
         let device = AppleDevice::open(0, options).unwrap();
-        let queue = device.queue(&QueueDescriptor { label: "tests".into(), ..Default::default() }).unwrap();
+        let queue = device.queue(&QueueDescriptor::default().label("tests")).unwrap();
         Bench { device, queue }
     }
 
@@ -66,7 +66,7 @@ impl Bench {
 
     fn private(&self, bytes: u64) -> Arc<dyn Buffer> {
         let descriptor =
-            BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(bytes) };
+            BufferDescriptor::shared(bytes).storage_mode(StorageMode::Private);
         self.device.buffer(&descriptor).unwrap()
     }
 
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     fn run(&self, commands: Vec<Command>) -> Outcome {
-        self.queue.submit(CommandList { commands, ..CommandList::default() })?.wait()
+        self.queue.submit(CommandList::new(commands))?.wait()
     }
 }
 
@@ -105,7 +105,7 @@ fn bound(index: u32, buffer: &Arc<dyn Buffer>) -> Binding {
 
 fn bound_from(index: u32, buffer: &Arc<dyn Buffer>, offset: u64) -> Binding {
     let buffer = Arc::clone(buffer);
-    Binding { index, resource: BoundResource::Buffer { buffer, offset, length: None } }
+    Binding::new(index, BoundResource::Buffer { buffer, offset, length: None })
 }
 
 fn dispatch(pipeline: &Arc<dyn Pipeline>, bindings: Vec<Binding>, threads: u32, group: u32) -> Dispatch {
@@ -114,7 +114,7 @@ fn dispatch(pipeline: &Arc<dyn Pipeline>, bindings: Vec<Binding>, threads: u32, 
 }
 
 fn scale(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
-    let by = Binding { index: 2, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) };
+    let by = Binding::new(2, BoundResource::Bytes(by.to_le_bytes().to_vec()));
     Command::Dispatch(dispatch(pipeline, vec![bound(0, x), by], threads, 32))
 }
 
@@ -124,5 +124,5 @@ fn copy(from: (&Arc<dyn Buffer>, u64), to: (&Arc<dyn Buffer>, u64), length: u64)
 }
 
 fn threadgroup(index: u32, length: u64) -> ThreadgroupMemory {
-    ThreadgroupMemory { index, length }
+    ThreadgroupMemory::new(index, length)
 }

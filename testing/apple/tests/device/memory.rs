@@ -10,14 +10,9 @@ use super::*;
 fn new_memory_is_zero_whatever_was_there() {
     let bench = Bench::new();
     for mode in [StorageMode::Shared, StorageMode::Managed, StorageMode::Private] {
-        let heap = HeapDescriptor {
-            length: 1 << 16,
-            storage_mode: mode,
-            label: "heap".to_owned(),
-            ..HeapDescriptor::default()
-        };
+        let heap = HeapDescriptor::new(1 << 16).storage_mode(mode).label("heap");
         let heap = bench.device.heap(&heap).unwrap();
-        let descriptor = BufferDescriptor { length: 4001, storage_mode: mode, label: "b".to_owned() };
+        let descriptor = BufferDescriptor::shared(4001).storage_mode(mode).label("b");
         for _ in 0..3 {
             for buffer in [heap.buffer(&descriptor).unwrap(), bench.device.buffer(&descriptor).unwrap()] {
                 assert_eq!((buffer.length(), buffer.storage_mode(), buffer.label()), (4001, mode, "b"));
@@ -44,7 +39,7 @@ fn memory_is_counted_and_goes_with_its_last_handle() {
     assert_eq!((empty.length(), bench.device.allocated_bytes()), (0, 64));
     assert!(private.contents().is_none());
     assert!(matches!(private.read(0, &mut [0]), Err(DeviceError::Unsupported { .. })));
-    let heap = bench.device.heap(&HeapDescriptor { length: 4096, ..HeapDescriptor::default() }).unwrap();
+    let heap = bench.device.heap(&HeapDescriptor::new(4096)).unwrap();
     let inside = heap.buffer(&BufferDescriptor::shared(1024)).unwrap();
     assert_eq!((heap.length(), bench.device.allocated_bytes()), (4096, 64 + 4096));
     assert!(heap.used_bytes() >= 1024 && heap.largest_free_bytes() <= 3072);
@@ -66,7 +61,7 @@ fn large_memory_is_in_the_residency_set_while_it_lives() {
     let Some(before) = bench.device.resident_allocations() else { return };
     let _small = bench.buffer(&[1]);
     let large = bench.device.buffer(&BufferDescriptor::shared(2 << 20)).unwrap();
-    let heap = bench.device.heap(&HeapDescriptor { length: 4096, ..HeapDescriptor::default() }).unwrap();
+    let heap = bench.device.heap(&HeapDescriptor::new(4096)).unwrap();
     assert_eq!(bench.device.resident_allocations(), Some(before + 2));
     drop((large, heap));
     assert_eq!(bench.device.resident_allocations(), Some(before));

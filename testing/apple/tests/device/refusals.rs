@@ -18,18 +18,14 @@ fn what_metal_cannot_promise_is_said_and_refused() {
     let promises = [limits.checks_accesses, limits.supports_deadlines, limits.supports_cancellation];
     assert_eq!(promises, [false; 3]);
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
-    let submission = |deadline| CommandList {
-        commands: vec![scale(&pipeline, &x, 2, 1)],
-        deadline,
-        ..CommandList::default()
-    };
+    let submission = |deadline| CommandList::new(vec![scale(&pipeline, &x, 2, 1)]).deadline(deadline);
     let refused = bench.queue.submit(submission(Deadline::After(Duration::from_secs(5)))).map(drop);
     let told =
         "apple:0 does not support a deadline of 5 s; leave it out: the system stops what takes too long";
     assert_eq!(refused.unwrap_err().to_string(), told);
     bench.queue.submit(submission(Deadline::Never)).unwrap().wait().unwrap();
     assert_eq!(values(&x), [2]);
-    let urgent = QueueDescriptor { priority: Priority::High, ..QueueDescriptor::default() };
+    let urgent = QueueDescriptor::default().priority(Priority::High);
     assert!(matches!(bench.device.queue(&urgent), Err(DeviceError::Unsupported { .. })));
 }
 
@@ -102,11 +98,7 @@ fn a_page_fault_arrives_with_its_code_and_class_and_later_work_runs() {
     let bench = Bench::new();
     let (pipeline, x) = (bench.pipeline("scale"), bench.buffer(&[1]));
     // Metal's bounds are those of pages (decision 0025).
-    let submission = CommandList {
-        commands: vec![scale(&pipeline, &x, 2, 16384 / 4 + 1)],
-        label: "strays".to_owned(),
-        ..CommandList::default()
-    };
+    let submission = CommandList::new(vec![scale(&pipeline, &x, 2, 16384 / 4 + 1)]).label("strays");
     let error = bench.queue.submit(submission).unwrap().wait().unwrap_err();
     let told = error.to_string();
     assert!(told.starts_with("apple:0: the command buffer `strays` failed with a page fault: "), "{told}");

@@ -39,7 +39,7 @@ impl StageInput {
             ("indices", ["u32"]) => descriptor.indices(number(index)?, IndexType::U32),
             ("region", [origin, size]) => {
                 let (origin, size) = (super::extent(origin)?, super::extent(size)?);
-                self.region = Some(StageInRegion { origin, size });
+                self.region = Some(StageInRegion::new(origin, size));
                 descriptor
             }
             _ => {
@@ -57,12 +57,10 @@ impl StageInput {
         }
         // Floats are made of any format.
         let element = ElementType::Scalar(ScalarType::F32);
-        let input = |&attribute| StageInputInfo { attribute, name: String::new(), element: element.clone() };
-        let kernel = KernelInfo {
-            stage_inputs: self.attributes.iter().map(input).collect(),
-            thread_attributes: vec!["grid_size".to_owned()],
-            ..KernelInfo::new(launch.kernel.clone(), "")
-        };
+        let input = |&attribute| StageInputInfo::new(attribute, String::new(), element.clone());
+        let kernel = KernelInfo::new(launch.kernel.clone(), "")
+            .stage_inputs(self.attributes.iter().map(input).collect())
+            .thread_attributes(vec!["grid_size".to_owned()]);
         let constants = self.descriptor.constants(&kernel).map_err(|error| error.to_string())?;
         let values = constants.into_iter().map(|(index, value)| (index, Constant::Integer(value as i64)));
         launch.constants.extend(values);

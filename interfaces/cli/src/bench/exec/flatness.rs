@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use anymetal::memory::RentRequest;
+use anymetal::memory::AcquireRequest;
 use anymetal::{Device, Error};
 use serde::Serialize;
 
@@ -30,7 +30,9 @@ pub(super) fn measure(device: &Device, kernels: &Kernels) -> Result<Vec<Flatness
         flatness("1,000,000 dispatches in 100,000 command buffers", |tenth| {
             dispatches(device, kernels, if tenth { 10_000 } else { 100_000 })
         })?,
-        flatness("100,000 pool rents", |tenth| rents(device, if tenth { 10_000 } else { 100_000 }))?,
+        flatness("100,000 pool acquisitions", |tenth| {
+            acquisitions(device, if tenth { 10_000 } else { 100_000 })
+        })?,
         flatness("10,000 queues made, used and dropped, 100 at a time", |tenth| {
             queues(device, if tenth { 10 } else { 100 })
         })?,
@@ -65,13 +67,13 @@ fn dispatches(device: &Device, kernels: &Kernels, command_buffers: u32) -> Resul
 }
 
 /// Of 4 KiB to 1 MiB, eight at a time, so that they come back in another order.
-fn rents(device: &Device, count: u64) -> Result<(), Error> {
-    let mut rented = std::collections::VecDeque::new();
+fn acquisitions(device: &Device, count: u64) -> Result<(), Error> {
+    let mut acquired = std::collections::VecDeque::new();
     for number in 0..count {
-        if rented.len() == 8 {
-            rented.remove((number % 8) as usize);
+        if acquired.len() == 8 {
+            acquired.remove((number % 8) as usize);
         }
-        rented.push_back(device.pool().rent(&RentRequest::new(4096 << (number % 9)))?);
+        acquired.push_back(device.pool().acquire(&AcquireRequest::new(4096 << (number % 9)))?);
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! The pool: rent and return against fresh memory, and the hit rate on a trace of training steps.
+//! The pool: acquire and return against fresh memory, and the hit rate on a trace of training steps.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use anymetal::memory::{PoolStats, PooledBuffer, RentRequest};
+use anymetal::memory::{AcquireRequest, PoolStats, PooledBuffer};
 use anymetal::{Device, Error};
 
 use super::{Figure, Goal, median};
@@ -11,7 +11,7 @@ use super::{Figure, Goal, median};
 const MIB: u64 = 1 << 20;
 
 pub(super) fn figures(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error> {
-    let mut figures = rent_against_fresh(device, 6 * rounds)?;
+    let mut figures = acquire_against_fresh(device, 6 * rounds)?;
     for (name, trace) in [
         ("hit rate of training steps, fixed shapes", training(8, 1)),
         ("hit rate of training steps, 40 sequence lengths", training(40, 40)),
@@ -25,13 +25,13 @@ pub(super) fn figures(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error
     Ok(figures)
 }
 
-fn rent_against_fresh(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error> {
-    let request = RentRequest::new(MIB).label("bench");
+fn acquire_against_fresh(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error> {
+    let request = AcquireRequest::new(MIB).label("bench");
     let pages: Vec<usize> = (0..MIB as usize).step_by(4096).collect();
-    let (mut rent, mut fresh, mut touched) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut acquire, mut fresh, mut touched) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        rent.push(nanoseconds(2000, || {
-            device.pool().rent(&request).map(|rented| drop(black_box(rented))).map_err(Error::from)
+        acquire.push(nanoseconds(2000, || {
+            device.pool().acquire(&request).map(|acquired| drop(black_box(acquired))).map_err(Error::from)
         })?);
         fresh.push(nanoseconds(50, || {
             device.buffer_zeroed::<u8>(MIB as usize).map(|made| drop(black_box(made)))
@@ -41,12 +41,12 @@ fn rent_against_fresh(device: &Device, rounds: u32) -> Result<Vec<Figure>, Error
             pages.iter().try_for_each(|&page| buffer.write_at(page, &[1]))
         })?);
     }
-    let [rent, fresh, touched] = [median(rent), median(fresh), median(touched)];
-    let figure = |name, plain, goal| Figure::new(name, "ns", rent, plain, goal);
+    let [acquire, fresh, touched] = [median(acquire), median(fresh), median(touched)];
+    let figure = |name, plain, goal| Figure::new(name, "ns", acquire, plain, goal);
     Ok(vec![
-        figure("rent and return of 1 MiB", ("make and drop one", fresh), Goal::AtMost(100.0)),
-        figure("rent and return of 1 MiB", ("make and drop one", fresh), Goal::Faster(20.0)),
-        figure("rent and return of 1 MiB", ("make one, touch its pages, drop it", touched), Goal::None),
+        figure("acquire and return of 1 MiB", ("make and drop one", fresh), Goal::AtMost(100.0)),
+        figure("acquire and return of 1 MiB", ("make and drop one", fresh), Goal::Faster(20.0)),
+        figure("acquire and return of 1 MiB", ("make one, touch its pages, drop it", touched), Goal::None),
     ])
 }
 
@@ -95,11 +95,13 @@ fn training(steps: u64, lengths: u64) -> Vec<PoolStep> {
 }
 
 fn replay(device: &Device, trace: &[PoolStep]) -> Result<PoolStats, Error> {
-    let mut rented: Vec<Option<PooledBuffer>> = Vec::new();
+    let mut acquired: Vec<Option<PooledBuffer>> = Vec::new();
     for step in trace {
         match step {
-            PoolStep::Take(bytes) => rented.push(Some(device.pool().rent(&RentRequest::new(*bytes))?)),
-            PoolStep::Give(which) => rented[*which] = None,
+            PoolStep::Take(bytes) => {
+                acquired.push(Some(device.pool().acquire(&AcquireRequest::new(*bytes))?))
+            }
+            PoolStep::Give(which) => acquired[*which] = None,
         }
     }
     Ok(device.memory().pool)

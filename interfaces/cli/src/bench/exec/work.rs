@@ -75,7 +75,7 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
 /// work.
 fn latency(device: &Device, kernels: &Kernels, count: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
-    let sums = device.rent::<f32>(THREADS as usize)?;
+    let sums = device.acquire::<f32>(THREADS as usize)?;
     let (to, from) = echo();
     let mut times = [const { Vec::new() }; 4];
     let [waited, awaited, handed_over, message] = &mut times;
@@ -160,7 +160,7 @@ fn event(device: &Device, count: u32) -> Result<Figure, Error> {
 fn overlap(device: &Device, kernels: &Kernels, count: u32) -> Result<Figure, Error> {
     let queues = device.queues(3)?;
     let sums: Vec<_> =
-        (0..SHARED).map(|_| device.rent::<f32>(THREADS as usize)).collect::<Result<_, Error>>()?;
+        (0..SHARED).map(|_| device.acquire::<f32>(THREADS as usize)).collect::<Result<_, Error>>()?;
     let run = |queues: &[Queue]| {
         microseconds(|| {
             let launches = sums.iter().enumerate().map(|(turn, sums)| {

@@ -9,7 +9,7 @@ use super::{GraphBuilder, Inlined};
 use crate::graph::error::GraphError;
 use crate::graph::node::{
     Access, Bound, Branch, CheckedBranch, CheckedCondition, Conditional, HostWork, KernelWork, Node, NodeId,
-    Work,
+    NodeWork,
 };
 use crate::graph::resource::{Bytes, BytesId, InlineBytes, Resource};
 
@@ -53,13 +53,15 @@ impl GraphBuilder {
         })
     }
 
-    fn moved_work(&self, work: &Work, places: &[Bytes], first_inline: u32, inner: u64) -> Work {
+    fn moved_work(&self, work: &NodeWork, places: &[Bytes], first_inline: u32, inner: u64) -> NodeWork {
         match work {
-            Work::Copy { source, destination } => {
-                Work::Copy { source: moved(*source, places), destination: moved(*destination, places) }
+            NodeWork::Copy { source, destination } => {
+                NodeWork::Copy { source: moved(*source, places), destination: moved(*destination, places) }
             }
-            Work::Fill { target, value } => Work::Fill { target: moved(*target, places), value: *value },
-            Work::Kernel(kernel) => {
+            NodeWork::Fill { target, value } => {
+                NodeWork::Fill { target: moved(*target, places), value: *value }
+            }
+            NodeWork::Kernel(kernel) => {
                 let bindings = kernel.bindings.iter().map(|(index, bound)| {
                     let bound = match bound {
                         Bound::Range(bytes) => Bound::Range(moved(*bytes, places)),
@@ -71,17 +73,17 @@ impl GraphBuilder {
                     };
                     (*index, bound)
                 });
-                Work::Kernel(KernelWork { bindings: bindings.collect(), ..kernel.clone() })
+                NodeWork::Kernel(KernelWork { bindings: bindings.collect(), ..kernel.clone() })
             }
-            Work::Host(host) => {
+            NodeWork::Host(host) => {
                 let through = host.moved.as_ref();
                 let now = through.map(|inner| inner.iter().map(|bytes| moved(*bytes, places)).collect());
                 let now = now.unwrap_or_else(|| places.to_vec());
                 debug_assert!(through.is_some() || host.home == inner);
                 let callback = Arc::clone(&host.callback);
-                Work::Host(Arc::new(HostWork { callback, home: host.home, moved: Some(now) }))
+                NodeWork::Host(Arc::new(HostWork { callback, home: host.home, moved: Some(now) }))
             }
-            Work::Conditional(conditional) => {
+            NodeWork::Conditional(conditional) => {
                 let branch = |branch: &CheckedBranch| CheckedBranch {
                     graph: branch.graph.clone(),
                     arguments: branch
@@ -96,7 +98,7 @@ impl GraphBuilder {
                 };
                 let [then, otherwise] = &conditional.branches;
                 let branches = [then.as_ref().map(branch), otherwise.as_ref().map(branch)];
-                Work::Conditional(Arc::new(Conditional { condition, branches }))
+                NodeWork::Conditional(Arc::new(Conditional { condition, branches }))
             }
         }
     }

@@ -7,7 +7,7 @@ use anymetal_hal::command::Grid;
 use super::Executable;
 use super::command::view_of;
 use crate::graph::error::GraphError;
-use crate::graph::node::{NodeId, Work};
+use crate::graph::node::{NodeId, NodeWork};
 use crate::graph::order::check_hazards;
 use crate::graph::plan::Plan;
 use crate::graph::resource::{BytesId, ResourceId};
@@ -63,7 +63,7 @@ impl Executable {
     /// Hands the buffers of the outer resources to the branches of conditional nodes.
     pub(super) fn set_branches(&mut self) -> Result<(), GraphError> {
         for (node, executables) in self.graph.data.nodes.iter().zip(&mut self.branches) {
-            let Work::Conditional(conditional) = &node.work else { continue };
+            let NodeWork::Conditional(conditional) = &node.work else { continue };
             for (branch, executable) in conditional.branches.iter().zip(executables) {
                 let (Some(branch), Some(executable)) = (branch, executable) else { continue };
                 let inner = branch.graph.data.id;
@@ -99,7 +99,7 @@ impl Executable {
     pub fn set_grid(&mut self, node: NodeId, grid: Grid) -> Result<(), GraphError> {
         self.check_own(node.graph, "node")?;
         let known = &self.graph.data.nodes[node.index as usize];
-        if !matches!(known.work, Work::Kernel(_)) {
+        if !matches!(known.work, NodeWork::Kernel(_)) {
             let (name, what) = (known.name.clone(), "kernel node");
             return Err(GraphError::NotAParameter { name, what });
         }

@@ -6,7 +6,7 @@ use anymetal_hal::command::{Binding, BoundResource, BufferCopy, BufferFill, Comm
 
 use super::Executable;
 use crate::graph::error::GraphError;
-use crate::graph::node::{Bound, KernelWork, Work};
+use crate::graph::node::{Bound, KernelWork, NodeWork};
 use crate::graph::resource::{Bytes, Table};
 use crate::memory::view::BufferView;
 
@@ -32,21 +32,21 @@ impl Executable {
             Ok::<_, GraphError>((Arc::clone(buffer), offset))
         };
         match &planned.node.work {
-            Work::Kernel(kernel) => {
+            NodeWork::Kernel(kernel) => {
                 let grid = planned.origin.first().and_then(|&node| self.grids[node as usize]);
                 self.dispatch(kernel, grid.unwrap_or(kernel.grid))
             }
-            Work::Copy { source, destination } => {
+            NodeWork::Copy { source, destination } => {
                 let (from, source_offset) = place(*source)?;
                 let (to, destination_offset) = place(*destination)?;
                 let range = source_offset..source_offset + source.length;
                 Ok(Command::Copy(BufferCopy::new(from, range, to, destination_offset)?))
             }
-            Work::Fill { target, value } => {
+            NodeWork::Fill { target, value } => {
                 let (buffer, offset) = place(*target)?;
                 Ok(Command::Fill(BufferFill::new(buffer, offset..offset + target.length, *value)?))
             }
-            Work::Host(_) | Work::Conditional(_) => Err(GraphError::NeedsHost {
+            NodeWork::Host(_) | NodeWork::Conditional(_) => Err(GraphError::NeedsHost {
                 graph: self.graph.data.name.clone(),
                 node: planned.node.name.clone(),
             }),
@@ -68,7 +68,7 @@ impl Executable {
                 }
                 Bound::Unbound => BoundResource::Unbound,
             };
-            bindings.push(Binding { index: *index, resource });
+            bindings.push(Binding::new(*index, resource));
         }
         let dispatch = Dispatch::new(Arc::clone(&kernel.pipeline), grid, kernel.group_size)
             .with_bindings(bindings)

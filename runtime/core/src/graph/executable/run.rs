@@ -12,10 +12,10 @@ use anymetal_telemetry::record;
 use anymetal_telemetry::span::{self, Span};
 
 use super::Executable;
-use crate::graph::encodings::{Prepared, Way};
+use crate::graph::encodings::{Prepared, RunMode};
 use crate::graph::error::GraphError;
-use crate::graph::node::{CheckedCondition, Conditional, HostContext, HostWork, Node, Work};
-use crate::graph::partition::{Part, parts};
+use crate::graph::node::{CheckedCondition, Conditional, HostContext, HostWork, Node, NodeWork};
+use crate::graph::partition::{Partition, partitions};
 use crate::graph::plan::PassKind;
 use crate::stream::Stream;
 use crate::submission as stream;
@@ -26,7 +26,7 @@ impl Executable {
     /// with host nodes.
     pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
         let (commands, label) = (self.commands(self.order())?, self.graph.data.name.clone());
-        Ok(queue.submit(CommandList { commands, label, ..CommandList::default() })?)
+        Ok(queue.submit(CommandList::new(commands).label(label))?)
     }
 
     /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with
@@ -44,8 +44,8 @@ impl Executable {
     ) -> Result<stream::CommittedCommands, GraphError> {
         let span = self.replayed(stream, "whole");
         let _entered = span.enter();
-        let prepared = self.prepare(stream, Way::Whole);
-        Ok(self.part(stream, &prepared, 0)?.deadline(deadline).commit())
+        let prepared = self.prepare(stream, RunMode::Whole);
+        Ok(self.partition(stream, &prepared, 0)?.deadline(deadline).commit())
     }
 
     /// Records a run.
@@ -56,22 +56,27 @@ impl Executable {
     }
 
     /// A way of running this graph, with what the stream's device has encoded of it.
-    fn prepare(&self, stream: &Stream, way: Way) -> Prepared {
-        let divide = || match way {
-            Way::Whole => vec![Part::alone(self.order().collect())],
-            Way::Over(streams) => parts(&self.plan, streams),
-            Way::BetweenHostNodes => self.device_pieces(),
+    fn prepare(&self, stream: &Stream, mode: RunMode) -> Prepared {
+        let divide = || match mode {
+            RunMode::Whole => vec![Partition::alone(self.order().collect())],
+            RunMode::Over(streams) => partitions(&self.plan, streams),
+            RunMode::BetweenHostNodes => self.device_segments(),
         };
         let commands = |nodes: &[usize]| self.commands(nodes.iter().copied()).ok();
-        self.encodings.prepare(way, stream.context().device(), divide, commands)
+        self.encodings.prepare(mode, stream.context().device(), divide, commands)
     }
 
     /// A command buffer with one part of the graph.
-    fn part(&self, stream: &Stream, prepared: &Prepared, number: usize) -> Result<CommandBuffer, GraphError> {
+    fn partition(
+        &self,
+        stream: &Stream,
+        prepared: &Prepared,
+        number: usize,
+    ) -> Result<CommandBuffer, GraphError> {
         // A trace tells the nodes one by one.
         let encoded = prepared.encoded(number).filter(|_| stream.context().trace().is_none());
         match encoded {
-            None => self.command_buffer(stream, prepared.parts[number].nodes.iter().copied()),
+            None => self.command_buffer(stream, prepared.partitions[number].nodes.iter().copied()),
             Some(encoded) => {
                 let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
                 command_buffer.set_commands(vec![Command::ExecuteIndirect(encoded)]);
@@ -95,16 +100,16 @@ impl Executable {
         };
         let span = self.replayed(first, "streams");
         let _entered = span.enter();
-        let prepared = self.prepare(first, Way::Over(streams.len()));
-        let parts = &prepared.parts;
-        let mut command_buffers = Vec::with_capacity(parts.len());
-        for (number, part) in parts.iter().enumerate() {
-            command_buffers.push(self.part(streams[part.stream], &prepared, number)?);
+        let prepared = self.prepare(first, RunMode::Over(streams.len()));
+        let partitions = &prepared.partitions;
+        let mut command_buffers = Vec::with_capacity(partitions.len());
+        for (number, partition) in partitions.iter().enumerate() {
+            command_buffers.push(self.partition(streams[partition.stream], &prepared, number)?);
         }
         let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
-        let mut submitted: Vec<stream::CommittedCommands> = Vec::with_capacity(parts.len());
-        for (part, mut command_buffer) in parts.iter().zip(command_buffers) {
-            let waited = part.after.iter().map(|&waited| &submitted[waited]);
+        let mut submitted: Vec<stream::CommittedCommands> = Vec::with_capacity(partitions.len());
+        for (partition, mut command_buffer) in partitions.iter().zip(command_buffers) {
+            let waited = partition.after.iter().map(|&waited| &submitted[waited]);
             for before in waited.chain(after) {
                 command_buffer = command_buffer.after(before);
             }
@@ -140,16 +145,16 @@ impl Executable {
     /// the second time with the same arguments on the device has what lies between host nodes in its own
     /// form. After an error nothing further is begun.
     pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
-        let span = self.replayed(stream, "pieces");
+        let span = self.replayed(stream, "segments");
         let _entered = span.enter();
-        let prepared = self.prepare(stream, Way::BetweenHostNodes);
+        let prepared = self.prepare(stream, RunMode::BetweenHostNodes);
         let (mut device_time, mut next) = (Duration::ZERO, 0);
-        self.each_piece(|piece| {
-            device_time += match piece {
-                Piece::Host(node) => self.on_host(GraphRunner::Stream(stream), node)?,
-                Piece::Device(_) => {
+        self.each_segment(|segment| {
+            device_time += match segment {
+                Segment::Host(node) => self.on_host(GraphRunner::Stream(stream), node)?,
+                Segment::Device(_) => {
                     next += 1;
-                    self.part(stream, &prepared, next - 1)?.commit().wait()?.device_time()
+                    self.partition(stream, &prepared, next - 1)?.commit().wait()?.device_time()
                 }
             };
             Ok(())
@@ -158,20 +163,23 @@ impl Executable {
     }
 
     /// What the device runs between host nodes, in order.
-    fn device_pieces(&self) -> Vec<Part> {
-        let mut pieces = Vec::new();
-        let told = self.each_piece(|piece| {
-            if let Piece::Device(nodes) = piece {
-                pieces.push(Part::alone(nodes));
+    fn device_segments(&self) -> Vec<Partition> {
+        let mut segments = Vec::new();
+        let told = self.each_segment(|segment| {
+            if let Segment::Device(nodes) = segment {
+                segments.push(Partition::alone(nodes));
             }
             Ok(())
         });
         debug_assert!(told.is_ok(), "nothing here fails");
-        pieces
+        segments
     }
 
     /// The plan cut at its host nodes, piece by piece; an error ends it.
-    fn each_piece(&self, mut take: impl FnMut(Piece) -> Result<(), GraphError>) -> Result<(), GraphError> {
+    fn each_segment(
+        &self,
+        mut take: impl FnMut(Segment) -> Result<(), GraphError>,
+    ) -> Result<(), GraphError> {
         let mut waiting = Vec::new();
         for pass in &self.plan.passes {
             let nodes = pass.stages.iter().flat_map(|stage| stage.nodes.iter().copied());
@@ -180,11 +188,11 @@ impl Executable {
                 continue;
             }
             if !waiting.is_empty() {
-                take(Piece::Device(std::mem::take(&mut waiting)))?;
+                take(Segment::Device(std::mem::take(&mut waiting)))?;
             }
-            nodes.map(Piece::Host).try_for_each(&mut take)?;
+            nodes.map(Segment::Host).try_for_each(&mut take)?;
         }
-        if waiting.is_empty() { Ok(()) } else { take(Piece::Device(waiting)) }
+        if waiting.is_empty() { Ok(()) } else { take(Segment::Device(waiting)) }
     }
 
     /// Runs on a bare queue, each stage in the order that `arrange` gives it: any order must do, and tests
@@ -222,15 +230,15 @@ impl Executable {
         }
         let commands = self.commands(std::mem::take(nodes).into_iter())?;
         let label = self.graph.data.name.clone();
-        let ended = queue.submit(CommandList { commands, label, ..CommandList::default() })?.wait()?;
+        let ended = queue.submit(CommandList::new(commands).label(label))?.wait()?;
         Ok(ended.device_time())
     }
 
     fn on_host(&self, runner: GraphRunner<'_>, number: usize) -> Result<Duration, GraphError> {
         let planned = &self.plan.nodes[number];
         match &planned.node.work {
-            Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
-            Work::Conditional(conditional) => {
+            NodeWork::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
+            NodeWork::Conditional(conditional) => {
                 let taken = usize::from(!self.holds(conditional)?);
                 let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
                 match origin {
@@ -241,7 +249,7 @@ impl Executable {
                     _ => Ok(Duration::ZERO),
                 }
             }
-            Work::Kernel(_) | Work::Copy { .. } | Work::Fill { .. } => Ok(Duration::ZERO),
+            NodeWork::Kernel(_) | NodeWork::Copy { .. } | NodeWork::Fill { .. } => Ok(Duration::ZERO),
         }
     }
 
@@ -275,7 +283,7 @@ enum GraphRunner<'a> {
 }
 
 /// A piece of a plan: nodes that the device runs, or one that the host does.
-enum Piece {
+enum Segment {
     Device(Vec<usize>),
     Host(usize),
 }

@@ -1,11 +1,11 @@
 //! The buffer pool: device memory that is used again instead of made again.
 //!
-//! Owns [`Pool`] and [`PooledBuffer`]. A rent takes an idle block of the length's size class, or of one a
+//! Owns [`Pool`] and [`PooledBuffer`]. A acquire takes an idle block of the length's size class, or of one a
 //! little larger, or makes one; dropping the [`PooledBuffer`] gives the block back. The books are in
 //! [`state`], the figures in [`stats`].
 //!
 //! Invariants: a block is handed out only when no other handle to it exists and no submitted work uses it, so
-//! two renters never share bytes; a renter never sees what another tenant left, or what the program left and
+//! two holders never share bytes; a holder never sees what another tenant left, or what the program left and
 //! a tenant did not; a buffer is never shorter than asked; bytes and buffers of the pool, wherever they are,
 //! never exceed the limits.
 //!
@@ -16,7 +16,7 @@
 #[cfg(all(test, loom))]
 mod models;
 mod options;
-mod rented;
+mod pooled;
 mod series;
 mod state;
 mod stats;
@@ -44,16 +44,16 @@ use crate::memory::size_class::SizeClasses;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::tenant::MemoryCharge;
 use series::PoolSeries;
-use state::{Block, Owner, PoolState, Renter, Shelf, Shortage, SlotId, Taken};
+use state::{Block, Holder, Owner, PoolState, Shelf, Shortage, SlotId, Taken};
 
-pub use options::{Contents, PoolLimits, PoolOptions, RentRequest};
-pub use rented::PooledBuffer;
+pub use options::{AcquireRequest, Contents, PoolLimits, PoolOptions};
+pub use pooled::PooledBuffer;
 pub use stats::PoolStats;
 
-/// How long a throttled rent waits before it looks again.
+/// How long a throttled acquire waits before it looks again.
 const THROTTLE_STEP: Duration = Duration::from_millis(5);
 
-/// A pool of a device's buffers. Clones are handles to the same pool; rented buffers keep it alive.
+/// A pool of a device's buffers. Clones are handles to the same pool; pooled buffers keep it alive.
 #[derive(Clone)]
 pub struct Pool {
     shared: Arc<PoolShared>,
@@ -67,7 +67,7 @@ struct PoolShared {
     state: Mutex<PoolState>,
     /// Signalled when a block comes back while someone waits.
     returned: Condvar,
-    /// What rents record in; empty while there is no recorder.
+    /// What acquisitions record in; empty while there is no recorder.
     series: OnceLock<PoolSeries>,
 }
 
@@ -100,23 +100,23 @@ impl Pool {
         Pool { shared }
     }
 
-    /// Rents a buffer; never waits. Refused with a typed error when the limits, the budget or the tenant's
+    /// Acquires a buffer; never waits. Refused with a typed error when the limits, the budget or the tenant's
     /// quota do not allow it; then nothing has changed but that idle blocks may have gone.
-    pub fn rent(&self, request: &RentRequest<'_>) -> Result<PooledBuffer, MemoryError> {
-        let rented = self.rent_unrecorded(request);
-        if let (Err(error), Some(series)) = (&rented, self.shared.series()) {
+    pub fn acquire(&self, request: &AcquireRequest<'_>) -> Result<PooledBuffer, MemoryError> {
+        let acquired = self.acquire_unrecorded(request);
+        if let (Err(error), Some(series)) = (&acquired, self.shared.series()) {
             series.refused(error);
         }
-        rented
+        acquired
     }
 
-    fn rent_unrecorded(&self, request: &RentRequest<'_>) -> Result<PooledBuffer, MemoryError> {
+    fn acquire_unrecorded(&self, request: &AcquireRequest<'_>) -> Result<PooledBuffer, MemoryError> {
         let shelf = self.shared.shelf(request)?;
         let charge = match request.tenant {
             None => None,
             Some(tenant) => Some(tenant.charge_memory(self.shared.class_bytes(request.length))?),
         };
-        let renter = Renter {
+        let holder = Holder {
             owner: request.tenant.map_or(Owner::Program, |tenant| Owner::Tenant(tenant.id())),
             length: request.length,
             label: request.label.clone(),
@@ -125,14 +125,14 @@ impl Pool {
         };
         let anew = request.contents == Contents::Zeroed && request.mode == StorageMode::Private;
         let taken = match anew {
-            true => Err(renter),
-            false => lock(&self.shared.state).take(shelf, self.shared.options.larger_classes, renter),
+            true => Err(holder),
+            false => lock(&self.shared.state).take(shelf, self.shared.options.larger_classes, holder),
         };
         let Taken { slot, block, is_foreign } = match taken {
             Ok(taken) => taken,
-            Err(renter) => return self.shared.make(shelf, request, renter, charge),
+            Err(holder) => return self.shared.make(shelf, request, holder, charge),
         };
-        let buffer = self.shared.rented(slot, block, request.length, charge);
+        let buffer = self.shared.acquired(slot, block, request.length, charge);
         if let Some(series) = self.shared.series() {
             series.hit();
         }
@@ -145,24 +145,24 @@ impl Pool {
         match buffer.clear(to_clear) {
             Ok(()) => Ok(buffer),
             Err(error) => {
-                // The books say that it is the renter's by now, but it may still hold another's data.
+                // The books say that it is the holder's by now, but it may still hold another's data.
                 buffer.discard();
                 Err(error.into())
             }
         }
     }
 
-    /// Rents a buffer, and if the pool or the budget is used up waits for buffers to come back and for
+    /// Acquires a buffer, and if the pool or the budget is used up waits for buffers to come back and for
     /// submitted work to end, at most that long by the pool's clock. A tenant's quota does not wait.
-    pub fn rent_within(
+    pub fn acquire_within(
         &self,
-        request: &RentRequest<'_>,
+        request: &AcquireRequest<'_>,
         timeout: Duration,
     ) -> Result<PooledBuffer, MemoryError> {
         let clock = &self.shared.clock;
         let until = clock.now().saturating_add(timeout);
         loop {
-            let refused = match self.rent(request) {
+            let refused = match self.acquire(request) {
                 Ok(buffer) => return Ok(buffer),
                 Err(refused) => refused,
             };
@@ -176,16 +176,16 @@ impl Pool {
         }
     }
 
-    /// Makes blocks in advance, so that as many rents of that length find one. All or none.
+    /// Makes blocks in advance, so that as many acquisitions of that length find one. All or none.
     pub fn reserve(&self, length: u64, mode: StorageMode, count: usize) -> Result<(), MemoryError> {
-        let request = RentRequest::new(length).mode(mode).label("reserved");
+        let request = AcquireRequest::new(length).mode(mode).label("reserved");
         let shelf = self.shared.shelf(&request)?;
         let mut made = Vec::new();
         for _ in 0..count {
             let now = self.shared.clock.now();
             let label = request.label.clone();
-            let renter = Renter { owner: Owner::Nobody, length, label, backtrace: None, now };
-            match self.shared.make(shelf, &request, renter, None) {
+            let holder = Holder { owner: Owner::Nobody, length, label, backtrace: None, now };
+            match self.shared.make(shelf, &request, holder, None) {
                 Ok(buffer) => made.push(buffer),
                 Err(error) => {
                     // These blocks were never used: none of them stays.
@@ -212,7 +212,7 @@ impl Pool {
         self.shared.swept_stats()
     }
 
-    /// For a registry to list what is rented.
+    /// For a registry to list what is acquired.
     pub fn inventory(&self) -> Weak<dyn Inventory> {
         let inventory: Arc<dyn Inventory> = Arc::<PoolShared>::clone(&self.shared);
         Arc::downgrade(&inventory)
@@ -226,7 +226,7 @@ impl Pool {
 }
 
 impl PoolShared {
-    fn shelf(&self, request: &RentRequest<'_>) -> Result<Shelf, MemoryError> {
+    fn shelf(&self, request: &AcquireRequest<'_>) -> Result<Shelf, MemoryError> {
         if request.length > self.classes.largest {
             return Err(MemoryError::AboveLargestBuffer {
                 device: self.device.name().to_owned(),
@@ -257,8 +257,8 @@ impl PoolShared {
     fn make(
         self: &Arc<Self>,
         shelf: Shelf,
-        request: &RentRequest<'_>,
-        renter: Renter,
+        request: &AcquireRequest<'_>,
+        holder: Holder,
         charge: Option<MemoryCharge>,
     ) -> Result<PooledBuffer, MemoryError> {
         if let Some(age) = self.options.idle_age {
@@ -269,7 +269,7 @@ impl PoolShared {
         let booked = {
             let mut state = lock(&self.state);
             let limits = &self.options.limits;
-            state.book(shelf, capacity, renter, limits, &mut evicted).map_err(|shortage| match shortage {
+            state.book(shelf, capacity, holder, limits, &mut evicted).map_err(|shortage| match shortage {
                 Shortage::Buffers => MemoryError::PoolBuffers { limit: limits.max_buffers },
                 Shortage::Bytes => MemoryError::PoolBytes {
                     requested: capacity,
@@ -285,7 +285,7 @@ impl PoolShared {
                 if let Some(series) = self.series() {
                     series.miss();
                 }
-                Ok(self.rented(slot, block, request.length, charge))
+                Ok(self.acquired(slot, block, request.length, charge))
             }
             Err(error) => {
                 lock(&self.state).unbook(slot);
@@ -294,16 +294,14 @@ impl PoolShared {
         }
     }
 
-    fn allocate(&self, request: &RentRequest<'_>, capacity: u64) -> Result<Block, MemoryError> {
+    fn allocate(&self, request: &AcquireRequest<'_>, capacity: u64) -> Result<Block, MemoryError> {
         let reservation = match &self.options.budget {
             None => None,
             Some(budget) => Some(budget.reserve(capacity)?),
         };
-        let descriptor = BufferDescriptor {
-            length: capacity,
-            storage_mode: request.mode,
-            label: request.label.clone().into_owned(),
-        };
+        let descriptor = BufferDescriptor::shared(capacity)
+            .storage_mode(request.mode)
+            .label(request.label.clone().into_owned());
         let buffer = match self.device.buffer(&descriptor) {
             // The budget was wrong about what is free: give up what is idle, and try once more.
             Err(DeviceError::OutOfMemory { .. }) if self.relieve(capacity) => {
@@ -322,7 +320,7 @@ impl PoolShared {
         }
     }
 
-    fn rented(
+    fn acquired(
         self: &Arc<Self>,
         slot: SlotId,
         block: Block,
@@ -412,7 +410,7 @@ impl Trim for PoolShared {
 impl Inventory for PoolShared {
     fn list(&self, now: Duration, into: &mut Vec<LiveResource>) {
         let state = lock(&self.state);
-        into.extend(state.rented().map(|block| LiveResource {
+        into.extend(state.acquired().map(|block| LiveResource {
             kind: ResourceKind::PooledBuffer,
             label: block.label.into_owned(),
             bytes: block.length,

@@ -17,17 +17,17 @@ fn pool(max_buffers: usize, budget: Option<Budget>) -> (Arc<TestDevice>, Pool) {
     (device.clone(), Pool::new(device, ManualClock::new(), options))
 }
 
-/// Rents, checks that nobody else has the block, and gives it back.
+/// Acquires, checks that nobody else has the block, and gives it back.
 fn use_alone(pool: &Pool) -> bool {
-    let Ok(buffer) = pool.rent(&RentRequest::new(100)) else { return false };
-    assert!(!test_buffer(buffer.whole()).owned.swap(true, Ordering::SeqCst), "two renters of one block");
+    let Ok(buffer) = pool.acquire(&AcquireRequest::new(100)) else { return false };
+    assert!(!test_buffer(buffer.whole()).owned.swap(true, Ordering::SeqCst), "two holders of one block");
     loom::thread::yield_now();
     test_buffer(buffer.whole()).owned.store(false, Ordering::SeqCst);
     true
 }
 
 #[test]
-fn renters_never_share_and_limits_hold() {
+fn holders_never_share_and_limits_hold() {
     loom::model(|| {
         let (device, pool) = pool(1, None);
         let other = loom::thread::spawn({
@@ -39,13 +39,13 @@ fn renters_never_share_and_limits_hold() {
         assert!(first || second, "one of them found the block");
         assert!(device.live_buffers() <= 1);
         let stats = pool.stats();
-        assert_eq!((stats.rented_buffers, stats.rented_bytes, stats.busy_bytes), (0, 0, 0));
+        assert_eq!((stats.acquired_buffers, stats.acquired_bytes, stats.busy_bytes), (0, 0, 0));
         pool.check();
     });
 }
 
 #[test]
-fn trimming_never_takes_a_rented_block() {
+fn trimming_never_takes_a_acquired_block() {
     loom::model(|| {
         let (device, pool) = pool(2, None);
         pool.reserve(100, StorageMode::Shared, 1).unwrap();

@@ -1,4 +1,5 @@
-//! What is asked of a pool: its limits and ways when it is made, length and contents when a buffer is rented.
+//! What is asked of a pool: its limits and ways when it is made, length and contents when a buffer is
+//! acquired.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::tenant::Tenant;
 /// What a pool may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Bytes of all blocks: rented, in flight and idle.
+    /// Bytes of all blocks: acquired, in flight and idle.
     pub max_bytes: u64,
     /// All blocks. Drivers limit how many there may be, however small they are.
     pub max_buffers: usize,
@@ -35,7 +36,7 @@ pub struct PoolOptions {
     pub larger_classes: u32,
     /// Blocks that have been idle for longer go when a new one is made; `None`: they stay.
     pub idle_age: Option<Duration>,
-    /// Whether rents keep their backtraces for listings. Slow; for finding leaks.
+    /// Whether acquisitions keep their backtraces for listings. Slow; for finding leaks.
     pub backtraces: bool,
     /// The working set that the pool's bytes count towards.
     pub budget: Option<Budget>,
@@ -53,10 +54,10 @@ impl Default for PoolOptions {
     }
 }
 
-/// What a rented buffer holds at first.
+/// What a pooled buffer holds at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Contents {
-    /// Whatever the last renter left, if it was the same tenant, or no tenant either; else zeros.
+    /// Whatever the last holder left, if it was the same tenant, or no tenant either; else zeros.
     #[default]
     Unspecified,
     /// Zeros. A private buffer is then always made anew, since only the device could clear it.
@@ -65,7 +66,7 @@ pub enum Contents {
 
 /// A wish for a buffer.
 #[derive(Debug, Clone)]
-pub struct RentRequest<'a> {
+pub struct AcquireRequest<'a> {
     pub(super) length: u64,
     pub(super) mode: StorageMode,
     pub(super) label: Label,
@@ -73,10 +74,10 @@ pub struct RentRequest<'a> {
     pub(super) tenant: Option<&'a Tenant>,
 }
 
-impl<'a> RentRequest<'a> {
+impl<'a> AcquireRequest<'a> {
     /// A shared buffer of that many bytes.
     pub fn new(length: u64) -> Self {
-        RentRequest {
+        AcquireRequest {
             length,
             mode: StorageMode::Shared,
             label: Label::Borrowed(""),

@@ -1,6 +1,6 @@
-//! The series that rents record in.
+//! The series that acquisitions record in.
 //!
-//! Owns [`PoolSeries`]: handles, made by the first rent that is recorded.
+//! Owns [`PoolSeries`]: handles, made by the first acquire that is recorded.
 
 use anymetal_telemetry::handle::Counter;
 use anymetal_telemetry::names::metrics as names;
@@ -20,17 +20,18 @@ pub(super) struct PoolSeries {
 
 impl PoolSeries {
     pub(super) fn new(device: &str) -> Self {
-        let rents = |outcome| Counter::new(&names::POOL_RENTS, &[("device", device), ("outcome", outcome)]);
+        let acquisitions =
+            |outcome| Counter::new(&names::POOL_ACQUISITIONS, &[("device", device), ("outcome", outcome)]);
         PoolSeries {
             device: device.to_owned(),
-            hits: rents("hit"),
-            misses: rents("miss"),
-            refused: rents("refused"),
+            hits: acquisitions("hit"),
+            misses: acquisitions("miss"),
+            refused: acquisitions("refused"),
             made: Counter::new(&names::ALLOCATIONS, &[("device", device), ("origin", "pool")]),
         }
     }
 
-    /// A rent took a block that was there.
+    /// A acquire took a block that was there.
     pub(super) fn hit(&self) {
         self.hits.add(1);
     }
@@ -41,7 +42,7 @@ impl PoolSeries {
         self.made.add(1);
     }
 
-    /// A rent was refused.
+    /// A acquire was refused.
     pub(super) fn refused(&self, error: &MemoryError) {
         self.refused.add(1);
         record::allocation_failed(&self.device, error.class().word());

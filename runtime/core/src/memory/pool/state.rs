@@ -20,7 +20,7 @@ use crate::memory::pool::PoolLimits;
 use crate::memory::pool::stats::{PoolStats, Totals};
 use crate::memory::size_class::CLASS_COUNT;
 
-/// How many busy blocks of a class a rent looks at: the oldest are done first, save for a few stragglers.
+/// How many busy blocks of a class a acquire looks at: the oldest are done first, save for a few stragglers.
 const LOOKED_AT: usize = 4;
 
 /// A name for listings: a literal costs nothing.
@@ -91,9 +91,9 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// Whether a block of this owner shows the renter what it must not see.
-    fn is_hidden_from(self, renter: Owner) -> bool {
-        self != Owner::Nobody && self != renter
+    /// Whether a block of this owner shows the holder what it must not see.
+    fn is_hidden_from(self, holder: Owner) -> bool {
+        self != Owner::Nobody && self != holder
     }
 }
 
@@ -101,7 +101,7 @@ impl Owner {
 #[derive(Debug)]
 struct BlockSlot {
     shelf: Shelf,
-    /// Whose data the block may hold: its last renter's.
+    /// Whose data the block may hold: its last holder's.
     owner: Owner,
     /// The block's bytes.
     capacity: u64,
@@ -111,9 +111,9 @@ struct BlockSlot {
 }
 
 impl BlockSlot {
-    /// Whether the renter may have the block, if need be after the pool has cleared it.
-    fn may_go_to(&self, renter: Owner) -> bool {
-        !self.shelf.is_private() || !self.owner.is_hidden_from(renter)
+    /// Whether the holder may have the block, if need be after the pool has cleared it.
+    fn may_go_to(&self, holder: Owner) -> bool {
+        !self.shelf.is_private() || !self.owner.is_hidden_from(holder)
     }
 }
 
@@ -122,8 +122,8 @@ impl BlockSlot {
 enum Hands {
     /// Nobody: the slot is free.
     Vacant,
-    /// A renter, or a caller who is allocating it.
-    Rented { length: u64, label: Label, backtrace: Option<Backtrace> },
+    /// A holder, or a caller who is allocating it.
+    Acquired { length: u64, label: Label, backtrace: Option<Backtrace> },
     /// The pool; submitted work or another handle still uses it.
     Busy(Block),
     /// The pool alone.
@@ -137,9 +137,9 @@ struct Lists {
     busy: VecDeque<SlotId>,
 }
 
-/// A rented block, for listings.
+/// A acquired block, for listings.
 #[derive(Debug)]
-pub(crate) struct RentedBlock {
+pub(crate) struct AcquiredBlock {
     pub(crate) label: Label,
     pub(crate) length: u64,
     pub(crate) capacity: u64,
@@ -147,9 +147,9 @@ pub(crate) struct RentedBlock {
     pub(crate) backtrace: Option<Backtrace>,
 }
 
-/// Who rents, for the books.
+/// The holder of a block.
 #[derive(Debug)]
-pub(crate) struct Renter {
+pub(crate) struct Holder {
     /// [`Owner::Nobody`] if the block is not going to be used.
     pub(crate) owner: Owner,
     pub(crate) length: u64,
@@ -158,12 +158,12 @@ pub(crate) struct Renter {
     pub(crate) now: Duration,
 }
 
-/// A block that a renter takes.
+/// A block that a holder takes.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) slot: SlotId,
     pub(crate) block: Block,
-    /// It holds another owner's data, and must be cleared before the renter has it.
+    /// It holds another owner's data, and must be cleared before the holder has it.
     pub(crate) is_foreign: bool,
 }
 
@@ -200,15 +200,15 @@ impl Default for PoolState {
 impl PoolState {
     /// Takes a block from the shelf, or from one of the next few larger ones. Private ones are only taken of
     /// the same owner.
-    pub(crate) fn take(&mut self, shelf: Shelf, larger_steps: u32, renter: Renter) -> Result<Taken, Renter> {
-        self.totals.rents += 1;
+    pub(crate) fn take(&mut self, shelf: Shelf, larger_steps: u32, holder: Holder) -> Result<Taken, Holder> {
+        self.totals.acquisitions += 1;
         let mut next = Some(shelf);
         for _ in 0..=larger_steps {
             let Some(shelf) = next else { break };
-            let found = self.take_idle(shelf, renter.owner).or_else(|| self.take_busy(shelf, renter.owner));
+            let found = self.take_idle(shelf, holder.owner).or_else(|| self.take_busy(shelf, holder.owner));
             if let Some(slot) = found {
-                let is_foreign = self.slots[slot.0 as usize].owner.is_hidden_from(renter.owner);
-                return match self.hand_out(slot, renter) {
+                let is_foreign = self.slots[slot.0 as usize].owner.is_hidden_from(holder.owner);
+                return match self.hand_out(slot, holder) {
                     Some(block) => Ok(Taken { slot, block, is_foreign }),
                     // A shelf only lists slots that have their block.
                     None => unreachable!("a shelved slot without a block"),
@@ -216,25 +216,25 @@ impl PoolState {
             }
             next = shelf.larger();
         }
-        Err(renter)
+        Err(holder)
     }
 
-    /// Takes the most recently used idle block of the shelf that the renter may have.
-    fn take_idle(&mut self, shelf: Shelf, renter: Owner) -> Option<SlotId> {
+    /// Takes the most recently used idle block of the shelf that the holder may have.
+    fn take_idle(&mut self, shelf: Shelf, holder: Owner) -> Option<SlotId> {
         let idle = &mut self.lists[shelf.0 as usize].idle;
-        let position = (0..idle.len()).rev().find(|&at| self.slots[idle[at].0 as usize].may_go_to(renter))?;
+        let position = (0..idle.len()).rev().find(|&at| self.slots[idle[at].0 as usize].may_go_to(holder))?;
         idle.remove(position)
     }
 
-    /// Takes a busy block of the shelf that has become free and that the renter may have.
-    fn take_busy(&mut self, shelf: Shelf, renter: Owner) -> Option<SlotId> {
+    /// Takes a busy block of the shelf that has become free and that the holder may have.
+    fn take_busy(&mut self, shelf: Shelf, holder: Owner) -> Option<SlotId> {
         let busy = &mut self.lists[shelf.0 as usize].busy;
         let position = (0..busy.len().min(LOOKED_AT)).find(|&position| {
             let slot = &mut self.slots[busy[position].0 as usize];
-            slot.may_go_to(renter)
+            slot.may_go_to(holder)
                 && match &mut slot.hands {
                     Hands::Busy(block) => block.is_free(),
-                    Hands::Vacant | Hands::Rented { .. } | Hands::Idle(_) => false,
+                    Hands::Vacant | Hands::Acquired { .. } | Hands::Idle(_) => false,
                 }
         })?;
         let id = busy.remove(position)?;
@@ -245,27 +245,27 @@ impl PoolState {
         Some(id)
     }
 
-    fn hand_out(&mut self, id: SlotId, renter: Renter) -> Option<Block> {
-        let Renter { owner, length, label, backtrace, now } = renter;
+    fn hand_out(&mut self, id: SlotId, holder: Holder) -> Option<Block> {
+        let Holder { owner, length, label, backtrace, now } = holder;
         let slot = &mut self.slots[id.0 as usize];
         (slot.owner, slot.since) = (owner, now);
-        let before = std::mem::replace(&mut slot.hands, Hands::Rented { length, label, backtrace });
+        let before = std::mem::replace(&mut slot.hands, Hands::Acquired { length, label, backtrace });
         self.totals.hits += 1;
         self.totals.idle_bytes -= slot.capacity;
-        self.totals.add_rented(slot.capacity, length);
+        self.totals.add_acquired(slot.capacity, length);
         match before {
             Hands::Idle(block) | Hands::Busy(block) => Some(block),
-            Hands::Vacant | Hands::Rented { .. } => None,
+            Hands::Vacant | Hands::Acquired { .. } => None,
         }
     }
 
-    /// Books a block that is about to be allocated, in the renter's hands. Idle blocks that had to go for it
+    /// Books a block that is about to be allocated, in the holder's hands. Idle blocks that had to go for it
     /// are added to `evicted`, also when they were not enough.
     pub(crate) fn book(
         &mut self,
         shelf: Shelf,
         capacity: u64,
-        renter: Renter,
+        holder: Holder,
         limits: &PoolLimits,
         evicted: &mut Vec<Block>,
     ) -> Result<SlotId, Shortage> {
@@ -274,15 +274,15 @@ impl PoolState {
                 return Err(shortage);
             }
         }
-        let Renter { owner, length, label, backtrace, now } = renter;
+        let Holder { owner, length, label, backtrace, now } = holder;
         let slot = BlockSlot {
             shelf,
             owner,
             capacity,
             since: now,
-            hands: Hands::Rented { length, label, backtrace },
+            hands: Hands::Acquired { length, label, backtrace },
         };
-        self.totals.add_rented(capacity, length);
+        self.totals.add_acquired(capacity, length);
         self.totals.add_block(capacity);
         match self.vacant.pop() {
             Some(id) => {
@@ -306,13 +306,13 @@ impl PoolState {
 
     /// Takes a booked block back out of the books: its allocation failed.
     pub(crate) fn unbook(&mut self, id: SlotId) {
-        self.forget_rented(id);
+        self.forget_acquired(id);
     }
 
-    fn forget_rented(&mut self, id: SlotId) {
+    fn forget_acquired(&mut self, id: SlotId) {
         let slot = &mut self.slots[id.0 as usize];
-        if let Hands::Rented { length, .. } = std::mem::replace(&mut slot.hands, Hands::Vacant) {
-            self.totals.remove_rented(slot.capacity, length);
+        if let Hands::Acquired { length, .. } = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+            self.totals.remove_acquired(slot.capacity, length);
             self.totals.remove_block(slot.capacity);
             self.vacant.push(id);
         }
@@ -330,8 +330,8 @@ impl PoolState {
     ) {
         let slot = &mut self.slots[id.0 as usize];
         let (capacity, shelf) = (slot.capacity, slot.shelf);
-        if let Hands::Rented { length, .. } = &slot.hands {
-            self.totals.remove_rented(capacity, *length);
+        if let Hands::Acquired { length, .. } = &slot.hands {
+            self.totals.remove_acquired(capacity, *length);
         }
         slot.since = now;
         let lists = &mut self.lists[shelf.0 as usize];
@@ -416,20 +416,20 @@ impl PoolState {
     pub(crate) fn oldest_at_work(&self) -> Option<Arc<dyn Buffer>> {
         let busy = self.slots.iter().filter_map(|slot| match &slot.hands {
             Hands::Busy(block) if !block.buffer.is_unused() => Some((slot.since, &block.buffer)),
-            Hands::Vacant | Hands::Rented { .. } | Hands::Busy(_) | Hands::Idle(_) => None,
+            Hands::Vacant | Hands::Acquired { .. } | Hands::Busy(_) | Hands::Idle(_) => None,
         });
         busy.min_by_key(|(since, _)| *since).map(|(_, buffer)| Arc::clone(buffer))
     }
 
-    /// Bytes and buffers that cannot be evicted: rented or busy.
+    /// Bytes and buffers that cannot be evicted: acquired or busy.
     pub(crate) fn in_use_bytes(&self) -> u64 {
         self.totals.bytes - self.totals.idle_bytes
     }
 
-    /// The blocks that renters have.
-    pub(crate) fn rented(&self) -> impl Iterator<Item = RentedBlock> {
+    /// The blocks that holders have.
+    pub(crate) fn acquired(&self) -> impl Iterator<Item = AcquiredBlock> {
         self.slots.iter().filter_map(|slot| match &slot.hands {
-            Hands::Rented { length, label, backtrace } => Some(RentedBlock {
+            Hands::Acquired { length, label, backtrace } => Some(AcquiredBlock {
                 label: label.clone(),
                 length: *length,
                 capacity: slot.capacity,
@@ -457,7 +457,7 @@ impl PoolState {
         for slot in &self.slots {
             match &slot.hands {
                 Hands::Vacant => continue,
-                Hands::Rented { length, .. } => counted.add_rented(slot.capacity, *length),
+                Hands::Acquired { length, .. } => counted.add_acquired(slot.capacity, *length),
                 Hands::Busy(_) => counted.busy_bytes += slot.capacity,
                 Hands::Idle(_) => counted.idle_bytes += slot.capacity,
             }

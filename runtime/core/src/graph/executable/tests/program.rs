@@ -57,8 +57,8 @@ pub(super) fn step() -> impl Strategy<Value = ProgramStep> {
         3 => (pair(), any::<u32>()).prop_map(|((x, y), k)| ProgramStep::Affine(x, y, k)),
         1 => (span(32), any::<u32>()).prop_map(|(x, k)| ProgramStep::Affine(x, x, k)),
         2 => pair().prop_map(|(x, y)| ProgramStep::Accumulate(x, y)),
-        4 => (pair(), 1..5u64).prop_map(|((x, y), pieces)| ProgramStep::Copy(x, y, pieces)),
-        3 => (span(32), any::<u8>(), 1..5u64).prop_map(|(x, value, pieces)| ProgramStep::Fill(x, value, pieces)),
+        4 => (pair(), 1..5u64).prop_map(|((x, y), segments)| ProgramStep::Copy(x, y, segments)),
+        3 => (span(32), any::<u8>(), 1..5u64).prop_map(|(x, value, segments)| ProgramStep::Fill(x, value, segments)),
         1 => pair().prop_map(|(x, y)| ProgramStep::Flip(x, y)),
         1 => (span(4), pair()).prop_map(|(when, (x, y))| ProgramStep::Choose(when, x, y))
             .prop_filter("the three must not overlap", |step| {
@@ -69,11 +69,11 @@ pub(super) fn step() -> impl Strategy<Value = ProgramStep> {
     ]
 }
 
-fn pieces((buffer, first, length): Span, count: u64) -> impl Iterator<Item = Span> {
+fn segments((buffer, first, length): Span, count: u64) -> impl Iterator<Item = Span> {
     let words = length / 4;
     let count = count.min(words);
-    (0..count).map(move |piece| {
-        let (from, to) = (words * piece / count, words * (piece + 1) / count);
+    (0..count).map(move |segment| {
+        let (from, to) = (words * segment / count, words * (segment + 1) / count);
         (buffer, first + from * 4, (to - from) * 4)
     })
 }
@@ -145,7 +145,7 @@ impl Program {
     }
 
     fn add(&mut self, bench: &Bench, number: usize, step: &ProgramStep) -> Result<(), GraphError> {
-        let name = |what: &str, piece: usize| format!("{number} {what} {piece}");
+        let name = |what: &str, segment: usize| format!("{number} {what} {segment}");
         match *step {
             ProgramStep::Affine(x, y, k) => {
                 let constant = self.builder.bytes_parameter(name("k", 0), k.to_le_bytes())?;
@@ -159,15 +159,15 @@ impl Program {
                 self.builder.kernel(name("accumulate", 0), launch)?;
             }
             ProgramStep::Copy(x, y, count) => {
-                for (piece, (x, y)) in pieces(x, count).zip(pieces(y, count)).enumerate() {
+                for (segment, (x, y)) in segments(x, count).zip(segments(y, count)).enumerate() {
                     let (x, y) = (self.range(x), self.range(y));
-                    self.builder.copy(name("copy", piece), x, y)?;
+                    self.builder.copy(name("copy", segment), x, y)?;
                 }
             }
             ProgramStep::Fill(x, value, count) => {
-                for (piece, x) in pieces(x, count).enumerate() {
+                for (segment, x) in segments(x, count).enumerate() {
                     let x = self.range(x);
-                    self.builder.fill(name("fill", piece), x, value)?;
+                    self.builder.fill(name("fill", segment), x, value)?;
                 }
             }
             ProgramStep::Flip(x, y) => {

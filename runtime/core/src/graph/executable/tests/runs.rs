@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use super::program::{Program, ProgramStep, Reference, build, initial, step};
 use super::{Bench, bench, contents};
 use crate::graph::GraphBuilder;
-use crate::graph::encodings::Way;
+use crate::graph::encodings::RunMode;
 use crate::graph::error::GraphError;
 use crate::graph::executable::Executable;
 use crate::graph::node::HostNode;
@@ -77,8 +77,8 @@ fn runs_like_the_reference(bench: &Bench, steps: &[ProgramStep], mut seed: u64) 
                 &|| Ok(executable.submit_over(&bench.streams.each_ref(), &[])?.wait().map(drop)?),
                 &|| executable.run_on(&bench.streams[2]).map(drop),
             ];
-            for way in ways.into_iter().flat_map(|way| [way; 3]) {
-                match way() {
+            for mode in ways.into_iter().flat_map(|mode| [mode; 3]) {
+                match mode() {
                     Ok(()) => {}
                     Err(GraphError::NeedsHost { .. }) => continue,
                     Err(error) => panic!("{error}"),
@@ -145,13 +145,13 @@ fn each_way_of_running_is_encoded_by_its_second_run_and_forgotten_with_its_argum
     let (mut hosted, hosted_z) = two_chains(&bench, true);
     for _ in 0..2 {
         for run in 0..3usize {
-            let encoded = |executable: &Executable, way| executable.encodings.encoded_parts(way);
+            let encoded = |executable: &Executable, mode| executable.encodings.encoded_partitions(mode);
             // What was there before this run.
             let since_the_second = usize::from(run >= 2);
-            assert_eq!(encoded(&chains, Way::Whole), since_the_second);
-            assert_eq!(encoded(&chains, Way::Over(2)), 2 * since_the_second, "one on each stream");
+            assert_eq!(encoded(&chains, RunMode::Whole), since_the_second);
+            assert_eq!(encoded(&chains, RunMode::Over(2)), 2 * since_the_second, "one on each stream");
             assert_eq!(
-                encoded(&hosted, Way::BetweenHostNodes),
+                encoded(&hosted, RunMode::BetweenHostNodes),
                 2 * since_the_second,
                 "before it and after it"
             );

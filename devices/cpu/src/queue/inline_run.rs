@@ -1,6 +1,6 @@
 //! Runs of one short dispatch on the thread that waits for it, without a command buffer.
 //!
-//! Owns [`QueueCore::run_at_once`] and [`RunWatch`], the deadline of such runs. Invariant: a run leads its
+//! Owns [`QueueCore::run_inline`] and [`RunWatch`], the deadline of such runs. Invariant: a run leads its
 //! queue, so that what is submitted meanwhile comes after it; it is one that [`inline_policy`] expects to run
 //! inline, and obeys the rules of a submitted one. Concurrency: the watch is guarded by the queue's state.
 //! One alarm serves many runs: setting and clearing one for each would cost a third of a run.
@@ -49,8 +49,8 @@ struct InUse<'a> {
 }
 
 impl QueueCore {
-    /// See [`anymetal_hal::queue::Queue::run_at_once`].
-    pub(super) fn run_at_once(self: &Arc<Self>, submission: &CommandList) -> Option<Outcome> {
+    /// See [`anymetal_hal::queue::Queue::run_inline`].
+    pub(super) fn run_inline(self: &Arc<Self>, submission: &CommandList) -> Option<Outcome> {
         let may_be_short = match submission.commands.as_slice() {
             [] => true,
             [Command::Dispatch(dispatch)] => inline_policy::has_streak(dispatch.pipeline()),
@@ -98,7 +98,7 @@ impl<'a> Lead<'a> {
             };
             Err(panicked(kernel, &panic))
         });
-        let timing = Timing { submitted_ns: started_ns, started_ns, ended_ns: core.device.now_ns() };
+        let timing = Timing::new(started_ns, started_ns, core.device.now_ns());
         ran?;
         inline_policy::note(submission, &self.tables, timing.device_time());
         Ok(timing)

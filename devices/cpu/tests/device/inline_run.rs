@@ -26,7 +26,7 @@ fn run_while_set(kernel: &Arc<dyn Pipeline>, set: &Arc<dyn Buffer>) -> CommandLi
 /// Submits work until the queue takes it at once; a busy machine may make that late.
 fn until_at_once(queue: &Arc<dyn Queue>, work: impl Fn() -> CommandList) {
     for _ in 0..10_000 {
-        if let Some(outcome) = queue.run_at_once(&work()) {
+        if let Some(outcome) = queue.run_inline(&work()) {
             outcome.unwrap();
             return;
         }
@@ -40,7 +40,7 @@ fn only_what_is_known_to_be_short_runs_at_once() {
     let device = device(2);
     let (queue, tally, counter) = (queue(&device), pipeline(&device, "tally"), zeroed(&device, 8));
     let work = |groups| submission(vec![dispatch(&tally, vec![bind(0, &counter)], groups, 1)]);
-    assert!(queue.run_at_once(&work(4)).is_none(), "nothing is known of it");
+    assert!(queue.run_inline(&work(4)).is_none(), "nothing is known of it");
     assert_eq!(read_words(counter.as_ref())[0], 0, "and nothing was done");
     until_at_once(&queue, || work(4));
     // A busy machine may make a run long, so that the next is not taken.
@@ -48,11 +48,11 @@ fn only_what_is_known_to_be_short_runs_at_once() {
     let taken = (0..1000).find_map(|_| {
         until_at_once(&queue, || work(4));
         before = read_words(counter.as_ref())[0];
-        queue.run_at_once(&work(3))
+        queue.run_inline(&work(3))
     });
     let timing = taken.unwrap().unwrap();
     for deadline in [Deadline::After(Duration::from_secs(1)), Deadline::Never] {
-        until_at_once(&queue, || CommandList { deadline, ..work(3) });
+        until_at_once(&queue, || work(3).deadline(deadline));
     }
     let before = read_words(counter.as_ref())[0];
     assert!(timing.submitted_ns > 0 && timing.started_ns <= timing.ended_ns);
@@ -62,7 +62,7 @@ fn only_what_is_known_to_be_short_runs_at_once() {
         submission(vec![work(3).commands.remove(0), work(3).commands.remove(0)]),
     ];
     for submission in refused {
-        assert!(queue.run_at_once(&submission).is_none());
+        assert!(queue.run_inline(&submission).is_none());
     }
     assert_eq!(read_words(counter.as_ref())[0], before);
 }
@@ -74,19 +74,19 @@ fn mistakes_are_left_to_be_submitted_and_faults_are_told() {
     let work = |threads| submission(vec![dispatch(&store, vec![bind(0, &out)], threads, 4)]);
     until_at_once(&queue, || work(4));
     let unbound = submission(vec![dispatch(&store, vec![], 4, 4)]);
-    assert!(queue.run_at_once(&unbound).is_none());
+    assert!(queue.run_inline(&unbound).is_none());
     assert!(matches!(queue.submit(unbound), Err(DeviceError::MissingArgument { .. })));
     // Four groups are more than it is known to be short for; one with the last thread outside is not.
     let beyond = submission(vec![dispatch(&store, vec![bind(0, &out)], 5, 5)]);
     let told = (0..1000).find_map(|_| {
         until_at_once(&queue, || work(4));
-        queue.run_at_once(&beyond)
+        queue.run_inline(&beyond)
     });
     let told = told.unwrap();
     let submitted = queue.submit(beyond).unwrap().wait();
     assert!(matches!(told, Err(DeviceError::OutOfBounds(_))), "{told:?}");
     assert_eq!(told, submitted, "as if it had been submitted");
-    queue.run_at_once(&work(4)).map(|outcome| outcome.unwrap());
+    queue.run_inline(&work(4)).map(|outcome| outcome.unwrap());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_run_that_does_not_end_is_stopped_at_its_deadline_and_holds_nothing_up() {
     set.write(0, &1u32.to_le_bytes()).unwrap();
     let endless = run_while_set(&kernel, &set);
     std::thread::scope(|scope| {
-        let runs = scope.spawn(|| queue.run_at_once(&endless));
+        let runs = scope.spawn(|| queue.run_inline(&endless));
         while set.uses().are_done() {
             std::thread::yield_now();
         }
@@ -137,9 +137,9 @@ fn each_run_has_its_own_deadline() {
     set.write(0, &1u32.to_le_bytes()).unwrap();
     let second = Duration::from_secs(1);
     let outcome = |deadline, run: &mut dyn FnMut()| {
-        let endless = CommandList { deadline, ..run_while_set(&kernel, &set) };
+        let endless = run_while_set(&kernel, &set).deadline(deadline);
         std::thread::scope(|scope| {
-            let runs = scope.spawn(|| queue.run_at_once(&endless));
+            let runs = scope.spawn(|| queue.run_inline(&endless));
             while set.uses().are_done() {
                 std::thread::yield_now();
             }
@@ -177,7 +177,7 @@ fn runs_of_many_threads_and_submitted_work_lose_nothing() {
             let (queue, work, counter) = (&queue, &work, &counter);
             scope.spawn(move || {
                 for round in 0..rounds {
-                    match queue.run_at_once(&work()) {
+                    match queue.run_inline(&work()) {
                         Some(outcome) => drop(outcome.unwrap()),
                         None => drop(queue.submit(work()).unwrap().wait().unwrap()),
                     }

@@ -1,4 +1,4 @@
-//! Rented buffers.
+//! Pooled buffers.
 //!
 //! Invariant: a block goes back to its pool exactly once, when its [`PooledBuffer`] is dropped, or leaves it.
 
@@ -18,7 +18,7 @@ use crate::tenant::MemoryCharge;
 /// Zeros are written in pieces of this size.
 const ZEROS: &[u8] = &[0; 64 * 1024];
 
-/// A rented buffer: at least as long as asked, and its renter's alone until it is dropped.
+/// A pooled buffer: at least as long as asked, and its holder's alone until it is dropped.
 ///
 /// Handles to its memory ([`PooledBuffer::view`], submitted commands) may outlive it; the block is handed out
 /// again only when they are gone and the device is done.

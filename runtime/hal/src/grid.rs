@@ -1,0 +1,40 @@
+//! The extent of a dispatch.
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::SIMD_WIDTH;
+
+/// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
+///
+/// Exhaustive, like [`crate::command::Command`]: a device must handle both forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Grid {
+    /// That many threads; the last threadgroup of a dimension may be partial.
+    Threads([u32; 3]),
+    /// That many full threadgroups.
+    Threadgroups([u32; 3]),
+}
+
+impl Grid {
+    /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused
+    /// elsewhere.
+    pub fn is_whole(self, group_size: [u32; 3]) -> bool {
+        match self {
+            Grid::Threadgroups(_) => true,
+            Grid::Threads(threads) => {
+                threads.iter().zip(group_size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
+            }
+        }
+    }
+
+    /// Whether threadgroups of that size lie in several rows, none of which fills SIMD-groups, and no row of
+    /// the grid would fill one either.
+    pub fn is_narrow(self, group_size: [u32; 3]) -> bool {
+        let width = match self {
+            Grid::Threads([x, ..]) => x,
+            Grid::Threadgroups([x, ..]) => x.saturating_mul(group_size[0]),
+        };
+        let in_rows = !group_size[0].is_multiple_of(SIMD_WIDTH) && group_size[1..] != [1; 2];
+        in_rows && width < SIMD_WIDTH
+    }
+}
