@@ -6,7 +6,7 @@ use std::time::Duration;
 use anymetal::argument::{Inline, Unbound};
 use anymetal::error::{DeviceError, ErrorClass};
 use anymetal::reflection::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
+    AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, KernelInfo, ScalarType,
 };
 use anymetal::{Device, Error, Library, LibraryDescriptor, f16};
 use anymetal_cpu::{CpuDevice, CpuDeviceOptions};

@@ -182,7 +182,7 @@ fn a_node_of_a_graph_has_its_region() -> Result<(), Error> {
     let store = pipeline(CheckMode::Bounds, descriptor(BufferLayout::along_x(8)))?;
     let setup = Setup::new(&device)?;
     let node = store.node().arg(&setup.y).arg(&setup.elements).threads(GRID);
-    let region = StageInRegion::GRID.origin([11, 0, 0]);
+    let region = StageInRegion::new([11, 0, 0], [StageInRegion::WHOLE; 3]);
     let mut graph = GraphBuilder::new("stage-in");
     graph.kernel("store", node.stage_in_region(region).build()?)?;
     let graph = Executable::new(&graph.build()?, PlanOptions::default())?;

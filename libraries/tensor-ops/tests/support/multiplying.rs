@@ -73,7 +73,6 @@ impl HalDevice for Multiplying {
 impl Queue for MultiplyingQueue {
     fn submit(&self, mut submission: CommandList) -> Result<Completion, DeviceError> {
         if let [Command::MatrixProduct(product)] = &*submission.commands {
-            product.check()?;
             multiply(product)?;
             submission.commands.clear();
         }

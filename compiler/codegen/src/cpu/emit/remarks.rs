@@ -212,13 +212,13 @@ impl Emitter<'_, '_> {
         let leaves = |block: Block| {
             let mut found = false;
             anymetal_analysis::walk_insts(function, block, &mut |inst| {
-                found |= matches!(function.inst(inst).op, Op::Break(l) | Op::Continue(l) if l == label);
+                found |= matches!(function.inst(inst).op, Op::Break(l, _) | Op::Continue(l, _) if l == label);
                 found |= matches!(function.inst(inst).op, Op::Return(_));
             });
             found
         };
         function.block(block).iter().find_map(|&inst| match function.inst(inst).op {
-            Op::If { cond, then, otherwise } if self.flow.construct(inst).diverges => {
+            Op::If { cond, then, otherwise, .. } if self.flow.construct(inst).diverges => {
                 (leaves(then) || leaves(otherwise)).then_some(cond)
             }
             ref op => op.blocks().iter().find_map(|&nested| self.divergent_exit(nested, label)),
