@@ -9,13 +9,13 @@ kernel void accesses(device const float* x [[buffer(0)]],
                      constant uint& width [[buffer(3)]],
                      device float* y [[buffer(4)]],
                      uint i [[thread_position_in_grid]]) {
-    float sum = x[i];
-    sum *= scale;
-    uint at = index[i];
-    sum += x[at];
-    sum += x[i * 1024];
-    sum += x[i % width];
-    sum += x[uint(sum)];
-    y[i] = sum;
-    y[at + 1] = sum;
+    float sum = x[i]; //~ load-contiguous
+    sum *= scale; //~ load-uniform
+    uint at = index[i]; //~ load-contiguous
+    sum += x[at]; //~ load-gather (cause: value loaded from `index`, cause_line: 14)
+    sum += x[i * 1024]; //~ load-gather (cause: conversion of an integer that may wrap, cause_line: 16)
+    sum += x[i % width]; //~ load-contiguous //~ load-gather (cause: integer remainder, cause_line: 17) //~ load-uniform
+    sum += x[uint(sum)]; //~ load-gather (cause: conversion from floating point, cause_line: 18)
+    y[i] = sum; //~ store-contiguous
+    y[at + 1] = sum; //~ store-scatter (cause: value loaded from `index`, cause_line: 14)
 }

@@ -1,8 +1,8 @@
 //! Special cases of the CPU's code generator, each of which can be switched off like a pass.
 //!
 //! Owns [`Feature`]: the name that `--disable-pass` takes, and the files of each. They are listed here, not
-//! in the code generator, because [`PassOptions`](crate::PassOptions) has the switches and is part of the keys
-//! of caches. Invariant: without any of them the code computes the same results.
+//! in the code generator, because [`PassOptions`](crate::PassOptions) has the switches and is part of the
+//! keys of caches. Invariant: without any of them the code computes the same results.
 
 /// Declares features: the variant, its name, one line, and its files below `compiler/`.
 macro_rules! features {

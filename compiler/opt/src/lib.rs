@@ -1,7 +1,7 @@
 //! Transformations. Each takes a verified module and leaves a verified one.
 //!
-//! [`pipeline`] says which run for which target and in which order, [`manager`] runs them, `docs/reference/passes.md`
-//! lists them. Each pass is a file or folder of its name.
+//! [`pipeline`] says which run for which target and in which order, [`manager`] runs them,
+//! `docs/reference/passes.md` lists them. Each pass is a file or folder of its name.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! Optimization remarks: how passes and code generators compiled a construct, and why not better.
 //!
 //! As LLVM's (`-Rpass`, `-Rpass-missed`, `-Rpass-analysis`): each has a kind, a pass, a name, a position
-//! and arguments. Owns [`Remark`] and the table of names ([`RemarkId`]). Remarks are collected only on request,
-//! and are not part of code.
+//! and arguments. Owns [`Remark`] and the table of names ([`RemarkId`]). Remarks are collected only on
+//! request, and are not part of code.
 
 use anymetal_ir::Loc;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! `cargo xtask ledger`: the gain of each pass and each feature of the code generator, on three sets of kernels.
+//! `cargo xtask ledger`: the gain of each pass and each feature of the code generator, on three sets of
+//! kernels.
 //!
 //! For each kernel of `xtask/ledger/workloads.toml` and each switch that `--disable-pass` takes: if the code
 //! differs without it, launches with and without it take turns, and the results are compared. Writes

@@ -21,7 +21,8 @@ use anymetal_ir::{Block, Function, Inst, Label, Loc, Op, Value, Values};
 /// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
 
-/// Unrolls loops of one function, and returns them. `only_small`: only those that make the code hardly larger.
+/// Unrolls loops of one function, and returns them. `only_small`: only those that make the code hardly
+/// larger.
 pub fn unroll(function: &mut Function, only_small: bool) -> Vec<UnrolledLoop> {
     let array_pointers = array_pointers(function);
     let mut unroller = Unroller { function, array_pointers, only_small, added: 0, unrolled: Vec::new() };

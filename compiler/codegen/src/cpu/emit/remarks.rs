@@ -99,7 +99,8 @@ impl Emitter<'_, '_> {
         remarks_on_prefetches(facts).into_iter().for_each(|remark| remarks.add(remark));
     }
 
-    /// Adds a remark on an instruction, if remarks are requested and this version has none on it of this pass.
+    /// Adds a remark on an instruction, if remarks are requested and this version has no remark of this pass
+    /// on it.
     pub(super) fn remark(
         &mut self,
         inst: Inst,
@@ -136,8 +137,8 @@ impl Emitter<'_, '_> {
         self.remark(inst, id, |this, remark| this.cause(pointer).add_to(remark));
     }
 
-    /// Remarks on a load or store of one allocation; `plan` computes how the emitter does it, `None` for lanes
-    /// that may be anywhere.
+    /// Remarks on a load or store of one allocation; `plan` computes how the emitter does it, `None` for
+    /// lanes that may be anywhere.
     pub(super) fn remark_access(
         &mut self,
         inst: Inst,

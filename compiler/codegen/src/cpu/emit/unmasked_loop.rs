@@ -18,8 +18,8 @@ use crate::cpu::llvm_text::BlockName;
 const MAX_LOOP_COPY: usize = 300;
 
 impl Emitter<'_, '_> {
-    /// Writes the copy, which goes on at `masked` with the lanes that are left, or at `exit`; `false` if there
-    /// is none.
+    /// Writes the copy, which continues at `masked` with the lanes that are left, or at `exit`; `false` if
+    /// there is none.
     pub(super) fn loop_while_all_stay(
         &mut self,
         inst: Inst,
