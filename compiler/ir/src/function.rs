@@ -68,6 +68,16 @@ pub struct ValueData {
     pub ty: Type,
     /// Its origin.
     pub def: ValueDef,
+    /// The variable that it is a value of: 1 + the index into [`Function::variable_names`]; 0 for none. The
+    /// text form has none.
+    pub variable: u32,
+}
+
+impl ValueData {
+    /// A value that belongs to no variable.
+    pub fn new(ty: Type, def: ValueDef) -> Self {
+        Self { ty, def, variable: 0 }
+    }
 }
 
 /// An instruction.
@@ -124,13 +134,15 @@ pub struct Function {
     pub body: Block,
     /// For [`Loc::origin`]; empty unless the front end was asked for them.
     pub origins: Vec<Origin>,
+    /// For [`ValueData::variable`].
+    pub variable_names: Vec<String>,
 }
 
 impl Function {
     /// An empty function with parameters of the given types.
     pub fn new(name: impl Into<String>, params: &[Type], ret: Option<Type>) -> Self {
         let values: Vec<_> =
-            (0u32..).zip(params).map(|(n, &ty)| ValueData { ty, def: ValueDef::Param(n) }).collect();
+            (0u32..).zip(params).map(|(n, &ty)| ValueData::new(ty, ValueDef::Param(n))).collect();
         Self {
             name: name.into(),
             params: (0..values.len() as u32).map(Value).collect(),
@@ -142,7 +154,14 @@ impl Function {
             labels: 0,
             body: Block(0),
             origins: Vec::new(),
+            variable_names: Vec::new(),
         }
+    }
+
+    /// The name of the variable that the value is a value of.
+    pub fn variable_name(&self, value: Value) -> Option<&str> {
+        let index = self.values[value.index()].variable.checked_sub(1)?;
+        Some(&self.variable_names[index as usize])
     }
 
     /// What is known of a position in this function besides file, line and column.
@@ -233,7 +252,7 @@ impl Function {
         assert!(self.insts.len() < u32::MAX as usize, "{} has too many instructions", self.name);
         let inst = Inst(self.insts.len() as u32);
         let result = result.map(|ty| {
-            self.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
+            self.values.push(ValueData::new(ty, ValueDef::Inst(inst)));
             Value(self.values.len() as u32 - 1)
         });
         self.insts.push(InstData { op, result, fp, loc });
@@ -248,7 +267,7 @@ impl Function {
         let Op::Loop { inits, params, .. } = &mut self.insts[inst.index()].op else {
             panic!("{inst} of {} is not a loop", self.name);
         };
-        self.values.push(ValueData { ty, def: ValueDef::LoopParam(inst, params.len() as u32) });
+        self.values.push(ValueData::new(ty, ValueDef::LoopParam(inst, params.len() as u32)));
         inits.push(init);
         params.push(value);
         value
@@ -260,7 +279,7 @@ impl Function {
         let Some(results) = self.insts[inst.index()].op.results_mut() else {
             panic!("{inst} of {} is not a construct", self.name);
         };
-        self.values.push(ValueData { ty, def: ValueDef::Result(inst, results.len() as u32) });
+        self.values.push(ValueData::new(ty, ValueDef::Result(inst, results.len() as u32)));
         results.push(value);
         value
     }

@@ -64,7 +64,7 @@ impl Renumbering {
         let mut table = Vec::new();
         for (n, param) in (0u32..).zip(&function.params) {
             self.values[param.index()] = n;
-            table.push(ValueData { ty: function.ty(*param), def: ValueDef::Param(n) });
+            table.push(ValueData::new(function.ty(*param), ValueDef::Param(n)));
         }
         for (n, &inst) in (0u32..).map(Inst).zip(order) {
             let InstData { op, result, .. } = function.inst(inst);
@@ -74,7 +74,7 @@ impl Renumbering {
             for (value, def) in result.into_iter().chain(results).chain(params) {
                 assert_eq!(self.values[value.index()], REMOVED, "{value} is defined twice");
                 self.values[value.index()] = table.len() as u32;
-                table.push(ValueData { ty: function.ty(value), def });
+                table.push(ValueData { def, ..function.values[value.index()] });
             }
         }
         table

@@ -355,7 +355,7 @@ impl<'a> BodyCloner<'a> {
             for &value in data.result.iter().chain(definitions) {
                 self.values[value.index()] = Value(self.caller.values.len() as u32);
                 // Those of constructs are numbered when the instruction exists.
-                self.caller.values.push(ValueData { ty: source.ty(value), def: ValueDef::Inst(n) });
+                self.caller.values.push(ValueData::new(source.ty(value), ValueDef::Inst(n)));
             }
         }
         for data in &source.insts {

@@ -29,6 +29,7 @@ pub fn mem2reg(function: &mut Function) -> bool {
     if numbers.locals.is_empty() {
         return false;
     }
+    let numbers = numbers.named(function);
     let liveness = Liveness::of(function, &variables, &numbers);
     let contents = vec![None; numbers.locals.len()];
     let mut promoter = Promoter {
@@ -77,11 +78,14 @@ struct Numbers {
     of: Vec<Option<usize>>,
     locals: Vec<Local>,
     types: Vec<Type>,
+    /// For [`anymetal_ir::ValueData::variable`].
+    names: Vec<u32>,
 }
 
 impl Numbers {
     fn new(types: Vec<Option<Type>>) -> Self {
-        let mut numbers = Numbers { of: vec![None; types.len()], locals: Vec::new(), types: Vec::new() };
+        let of = vec![None; types.len()];
+        let mut numbers = Numbers { of, locals: Vec::new(), types: Vec::new(), names: Vec::new() };
         for (local, ty) in (0..).map(Local).zip(types) {
             let Some(ty) = ty else { continue };
             numbers.of[local.index()] = Some(numbers.locals.len());
@@ -89,6 +93,15 @@ impl Numbers {
             numbers.types.push(ty);
         }
         numbers
+    }
+
+    /// Adds the names of the variables to the function.
+    fn named(mut self, function: &mut Function) -> Self {
+        for local in &self.locals {
+            function.variable_names.push(function.locals[local.index()].name.clone());
+            self.names.push(function.variable_names.len() as u32);
+        }
+        self
     }
 
     /// The promoted variable that a pointer leads to.
@@ -374,6 +387,7 @@ impl Promoter<'_> {
         }
         for variable in results {
             let result = self.function.add_construct_result(inst, self.numbers.types[variable]);
+            self.function.values[result.index()].variable = self.numbers.names[variable];
             self.set(variable, Some(result));
         }
         out.push(inst);
@@ -386,6 +400,7 @@ impl Promoter<'_> {
         self.pass(params, &mut inits, out);
         for (&variable, init) in params.iter().zip(inits) {
             let param = self.function.add_loop_param(inst, init);
+            self.function.values[param.index()].variable = self.numbers.names[variable];
             self.set(variable, Some(param));
         }
     }

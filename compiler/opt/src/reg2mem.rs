@@ -43,6 +43,8 @@ pub fn reg2mem(function: &mut Function) -> bool {
     demoter.block(body, &[]);
     debug_assert!(demoter.uses.iter().all(|&uses| uses == 0), "the walk has met every use");
     demoter.function.blocks[body.index()].insts.splice(0..0, entry);
+    function.variable_names.clear();
+    function.values.iter_mut().for_each(|value| value.variable = 0);
     true
 }
 
@@ -81,10 +83,12 @@ impl Demoter<'_> {
     fn add_variables(&mut self) -> Vec<Inst> {
         let mut entry = Vec::new();
         for class in 0..self.classes.count() {
-            let ty = self.function.ty(self.classes.representative(class));
+            let representative = self.classes.representative(class);
+            let ty = self.function.ty(representative);
             // The smallest power of two that holds the value is an alignment that suits it.
             let align = ty.size().next_power_of_two();
-            let local = self.function.add_local("carried", u64::from(ty.size()), align);
+            let name = self.function.variable_name(representative).unwrap_or("carried").to_owned();
+            let local = self.function.add_local(name, u64::from(ty.size()), align);
             let addr = Op::LocalAddr(local);
             let addr = self.function.add_inst(
                 addr,

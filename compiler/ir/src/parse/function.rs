@@ -21,7 +21,7 @@ impl Body {
         }
         while self.defined.len() <= value.index() {
             self.defined.push(false);
-            self.function.values.push(ValueData { ty: Type::I32, def: ValueDef::Param(u32::MAX) });
+            self.function.values.push(ValueData::new(Type::I32, ValueDef::Param(u32::MAX)));
         }
         if std::mem::replace(&mut self.defined[value.index()], true) {
             return Err(format!("{value} is defined twice"));
@@ -72,7 +72,7 @@ impl Parser<'_> {
     fn parameter(&mut self, body: &mut Body) -> Parsed<()> {
         let value = Value(self.entity("v")?);
         self.expect(':')?;
-        let data = ValueData { ty: self.ty()?, def: ValueDef::Param(body.function.params.len() as u32) };
+        let data = ValueData::new(self.ty()?, ValueDef::Param(body.function.params.len() as u32));
         if let Err(message) = body.define(value, data) {
             return self.error(message);
         }
@@ -128,7 +128,7 @@ impl Parser<'_> {
         def: impl Fn(u32) -> ValueDef,
     ) -> Parsed<()> {
         for (n, &(value, ty)) in (0..).zip(values) {
-            if let Err(message) = body.define(value, ValueData { ty, def: def(n) }) {
+            if let Err(message) = body.define(value, ValueData::new(ty, def(n))) {
                 return self.error(message);
             }
         }
@@ -239,7 +239,7 @@ impl Parser<'_> {
         let loc = self.loc()?;
         if let (Some(result), Some(ty)) = (result, ty) {
             let def = ValueDef::Inst(Inst(body.function.insts.len() as u32));
-            if let Err(message) = body.define(result, ValueData { ty, def }) {
+            if let Err(message) = body.define(result, ValueData::new(ty, def)) {
                 return self.error(message);
             }
         }

@@ -47,6 +47,9 @@ impl Classes {
                 representatives.push(root);
                 representatives.len() - 1
             });
+            if function.variable_name(representatives[class]).is_none() {
+                representatives[class] = value;
+            }
             of_value.insert(value, class);
         }
         let (defined, touched, labelled) = Default::default();
@@ -60,7 +63,7 @@ impl Classes {
         self.representatives.len()
     }
 
-    /// A value of the class.
+    /// A value of the class: of a variable with a name, if there is one.
     pub(super) fn representative(&self, class: usize) -> Value {
         self.representatives[class]
     }
