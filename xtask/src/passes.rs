@@ -33,8 +33,8 @@ const LIST: &str = "
 What each pass and each feature of the CPU's code generator costs and gains. The columns of the sets are the
 run time without it over the run time with it, as a geometric mean over the kernels whose code differs without
 it: more than 1 is a gain. \"same code\" means that the code of no kernel of the set differs.
-`xtask/ledger` has the kernels and the measurements, and `cargo xtask ledger` makes them. A pass or feature that
-gains less than 10 % on two unrelated third-party kernels is to be deleted.
+`xtask/ledger` has the kernels and the measurements, and `cargo xtask ledger` makes them. A pass or feature
+that gains less than 10 % on two unrelated third-party kernels is to be deleted.
 
 ";
 
