@@ -1,8 +1,8 @@
 //! The values that constructs define: which jumps pass them, and the removal of those that are not needed.
 //!
 //! A result that every yield and break passes the same value is that value; a loop parameter that every
-//! continue passes unchanged is its first value. Values that are used only by jumps that pass them on are
-//! dead.
+//! continue passes unchanged is its first value. An undefined value does not become the value of another
+//! path: the code generators make it zero. Values that are used only by jumps that pass them on are dead.
 
 use rustc_hash::FxHashMap;
 
@@ -207,28 +207,23 @@ fn textual_ranges(function: &Function) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// Finds the only value that is passed to a parameter or result, apart from itself and undefined values.
+/// Finds the only value that is passed to a parameter or result, apart from itself.
 struct One {
     of: Value,
     value: Option<Value>,
-    /// An undefined value, used if no other value is passed.
-    undefined: Option<Value>,
     several: bool,
 }
 
 impl One {
     fn new(of: Value) -> Self {
-        One { of, value: None, undefined: None, several: false }
+        One { of, value: None, several: false }
     }
 
     fn add(&mut self, function: &Function, value: Value) {
-        if value == self.of {
-            return;
-        }
-        if matches!(function.def(value), Some(Op::Undef)) {
-            self.undefined = Some(value);
-        } else {
-            self.several |= self.value.is_some_and(|other| other != value);
+        let is_undefined = |value: Value| matches!(function.def(value), Some(Op::Undef));
+        let is_same = |other: Value| other == value || is_undefined(other) && is_undefined(value);
+        if value != self.of {
+            self.several |= self.value.is_some_and(|other| !is_same(other));
             self.value = Some(value);
         }
     }
@@ -236,7 +231,7 @@ impl One {
     /// The value, if it is the only one and defined outside of the construct.
     fn outside(self, function: &Function, ranges: &[(u32, u32)], construct: Inst) -> Option<Value> {
         // Without any, nothing leaves the construct.
-        let value = self.value.or(self.undefined).filter(|_| !self.several)?;
+        let value = self.value.filter(|_| !self.several)?;
         let (start, end) = ranges[construct.index()];
         let is_outside = match function.values[value.index()].def {
             ValueDef::Param(_) => true,

@@ -211,7 +211,7 @@ impl Demoter<'_> {
     }
 
     fn store(&mut self, class: usize, value: Value, like: Inst, out: &mut Vec<Inst>) {
-        if self.contents[class] == Some(value) || matches!(self.function.def(value), Some(Op::Undef)) {
+        if self.contents[class] == Some(value) {
             return;
         }
         self.keep(class, like, out);
