@@ -156,8 +156,8 @@ impl Device for EmulatedDevice {
 
 /// Checks dispatches with these limits, those that other commands execute included.
 fn check_commands(commands: &[Command], limits: &Capabilities) -> Result<(), DeviceError> {
-    let dispatches = commands.iter().flat_map(Command::expanded).filter_map(Command::dispatch);
-    dispatches.map(|dispatch| dispatch.check(limits).map(drop)).collect()
+    let mut dispatches = commands.iter().flat_map(Command::expanded).filter_map(Command::dispatch);
+    dispatches.try_for_each(|dispatch| dispatch.check(limits).map(drop))
 }
 
 /// A queue of the wrapped device that checks dispatches with the family's limits.
