@@ -40,10 +40,10 @@ impl Expectations {
 
     /// The reason why a case is known to fail on an executor of that name in rows; `checks`: it notices
     /// accesses out of bounds. A row of an executor also holds for the executor with options: that of `cpu`
-    /// for `cpu -O0`.
+    /// for `cpu -O0` and `cpu without features`.
     pub fn reason(&self, executor: &str, checks: bool, case: &str) -> Option<&str> {
         let is_executor = |row: &Expectation| match executor.strip_prefix(&row.executor) {
-            Some(rest) => rest.is_empty() || rest.starts_with(" -"),
+            Some(rest) => rest.is_empty() || rest.starts_with(' '),
             None => row.executor == "*",
         };
         let fits = |row: &&Expectation| {
