@@ -27,7 +27,11 @@ pub fn if_convert(function: &mut Function) -> bool {
 
 /// Why a branch without results was not converted, in a few words. What its arms assign is stored by then.
 pub fn refusal(function: &Function, then: Block, otherwise: Block) -> &'static str {
-    match [then, otherwise].map(|arm| speculated(function, arm)) {
+    let is_private_access = |op: &Op| match op {
+        Op::Load { ptr, .. } | Op::Store { ptr, .. } => function.ty(*ptr) == Type::Ptr(Space::Thread),
+        _ => false,
+    };
+    match [then, otherwise].map(|arm| speculated(function, arm, is_private_access)) {
         [Some(a), Some(b)] if a + b > MAX_SPECULATED => "its arms have too many operations",
         [Some(_), Some(_)] => "its arms assign too many variables, or pointers",
         _ => "an arm has effects or expensive operations",
@@ -35,14 +39,13 @@ pub fn refusal(function: &Function, then: Block, otherwise: Block) -> &'static s
 }
 
 /// The number of operations of an arm; `None` if they have effects or cost too much to be executed
-/// speculatively. Accesses of private variables do not count.
-fn speculated(function: &Function, arm: Block) -> Option<usize> {
-    let is_private = |ptr: Value| function.ty(ptr) == Type::Ptr(Space::Thread);
+/// speculatively. Operations for which `is_free` holds do not count.
+fn speculated(function: &Function, arm: Block, is_free: impl Fn(&Op) -> bool) -> Option<usize> {
     let mut operations = 0;
     for &inst in function.block(arm) {
         match &function.inst(inst).op {
             Op::Const(_) | Op::Undef | Op::LocalAddr(_) | Op::Yield(_) => {}
-            Op::Load { ptr, .. } | Op::Store { ptr, .. } if is_private(*ptr) => {}
+            op if is_free(op) => {}
             op if is_speculatable(function, op) => operations += 1,
             _ => return None,
         }
@@ -81,13 +84,8 @@ impl IfConverter<'_> {
     fn is_convertible(&self, then: Block, otherwise: Block, results: &[Value]) -> bool {
         let is_small = (1..=MAX_RESULTS).contains(&results.len());
         let is_plain = !results.iter().any(|&result| self.function.ty(result).is_ptr());
-        let has_accesses = |arm: Block| {
-            let mut insts = self.function.block(arm).iter();
-            insts.any(|&inst| matches!(self.function.inst(inst).op, Op::Load { .. } | Op::Store { .. }))
-        };
-        let is_pure = !has_accesses(then) && !has_accesses(otherwise);
-        let operations = [then, otherwise].map(|arm| speculated(self.function, arm));
-        is_small && is_plain && is_pure && matches!(operations, [Some(a), Some(b)] if a + b <= MAX_SPECULATED)
+        let operations = [then, otherwise].map(|arm| speculated(self.function, arm, |_| false));
+        is_small && is_plain && matches!(operations, [Some(a), Some(b)] if a + b <= MAX_SPECULATED)
     }
 
     fn convert(&mut self, inst: Inst, cond: Value, arms: [Block; 2], results: &[Value], out: &mut Vec<Inst>) {
