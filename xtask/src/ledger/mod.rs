@@ -11,6 +11,7 @@ pub(crate) mod results;
 mod workload;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anymetal_opt::pass_options::optional_names;
 
@@ -28,6 +29,7 @@ usage: cargo xtask ledger --program ANYMETAL [OPTION...]
   --switch NAME    only this pass or feature; may be given several times
   --rounds N       rounds in which launches with and without take turns (default: 5)
   --repeat N       launches of a round (default: 5)
+  --jobs N         kernels that are measured at once, each on its share of the processors (default: 1)
   --compile-time   measure compile time, which only a release build has the right to
 ";
 
@@ -40,6 +42,7 @@ struct Options {
     switches: Vec<String>,
     rounds: usize,
     repeat: usize,
+    jobs: usize,
     compile_time: bool,
 }
 
@@ -53,6 +56,7 @@ impl Options {
             switches: Vec::new(),
             rounds: 5,
             repeat: 5,
+            jobs: 1,
             compile_time: false,
         };
         let mut rest = arguments.iter();
@@ -72,13 +76,21 @@ impl Options {
                 "--switch" => return Err(format!("there is no pass or feature `{value}`")),
                 "--rounds" => options.rounds = number()?,
                 "--repeat" => options.repeat = number()?,
+                "--jobs" => options.jobs = number()?,
                 _ => return Err(USAGE.to_owned()),
             }
         }
-        if options.program.as_os_str().is_empty() || options.rounds == 0 || options.repeat == 0 {
+        let counts = [options.rounds, options.repeat, options.jobs];
+        if options.program.as_os_str().is_empty() || counts.contains(&0) {
             return Err(USAGE.to_owned());
         }
         Ok(options)
+    }
+
+    /// The threads that each launch may use.
+    fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        processors.div_ceil(self.jobs)
     }
 
     fn includes(&self, workload: &Workload) -> bool {
@@ -88,36 +100,63 @@ impl Options {
 
 /// Measures, and adds what it measured to the results; `false` if a kernel's results depend on a switch.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let options = Options::parse(arguments)?;
-    let program = Program { path: options.program.clone(), repeat: options.repeat };
-    let mut switches: Vec<&str> = options.switches.iter().map(String::as_str).collect();
-    if switches.is_empty() {
-        switches = optional_names().collect();
+    let mut options = Options::parse(arguments)?;
+    if options.switches.is_empty() {
+        options.switches = optional_names().map(str::to_owned).collect();
     }
     let mut results = Results::read(root)?;
-    results.describe(&program, &options)?;
-    let mut agree = true;
-    for workload in workload::all(root, options.suites.as_deref())? {
-        if !options.includes(&workload) {
-            continue;
-        }
-        let with = program.code(&workload, None)?;
-        for &switch in &switches {
-            let measurement = match program.code(&workload, Some(switch))? == with {
-                true => Measurement::same_code(&workload, switch),
-                false => measure(&program, &options, &workload, switch)?,
-            };
-            if !measurement.is_same_code() {
-                println!("{measurement}");
+    results.describe(&options)?;
+    let mut workloads = workload::all(root, options.suites.as_deref())?;
+    workloads.retain(|workload| options.includes(workload));
+    let queue = Mutex::new(workloads.iter());
+    let results = Mutex::new(results);
+    std::thread::scope(|scope| {
+        let work = |job| {
+            let program = Program::new(&options, job);
+            while let Some(workload) = next(&queue) {
+                let measured = measure_switches(&program, &options, workload).inspect_err(|_| {
+                    // The other jobs finish their kernels and stop.
+                    while next(&queue).is_some() {}
+                })?;
+                let mut results = results.lock().expect("no job panics while it has the results");
+                measured.into_iter().for_each(|measurement| results.add(measurement));
+                // Whatever ends a long measurement leaves what was measured.
+                results.write(root)?;
             }
-            agree &= measurement.agrees;
-            results.add(measurement);
-        }
-        // Whatever ends a long measurement leaves what was measured.
-        results.write(root)?;
-    }
+            Ok::<(), String>(())
+        };
+        let jobs = Vec::from_iter((0..options.jobs).map(|job| scope.spawn(move || work(job))));
+        jobs.into_iter().try_for_each(|job| job.join().expect("a job returns its errors"))
+    })?;
+    let results = results.into_inner().expect("no job panics while it has the results");
     results.print_means();
-    Ok(agree)
+    Ok(workloads.iter().all(|workload| results.agree_on(workload)))
+}
+
+/// The next kernel to measure.
+fn next<'a>(queue: &Mutex<impl Iterator<Item = &'a Workload>>) -> Option<&'a Workload> {
+    queue.lock().expect("an iterator of a slice does not panic").next()
+}
+
+/// Measures one kernel with and without each switch.
+fn measure_switches(
+    program: &Program,
+    options: &Options,
+    workload: &Workload,
+) -> Result<Vec<Measurement>, String> {
+    let with = program.code(workload, None)?;
+    let mut measurements = Vec::new();
+    for switch in &options.switches {
+        let measurement = match program.code(workload, Some(switch))? == with {
+            true => Measurement::same_code(workload, switch),
+            false => measure(program, options, workload, switch)?,
+        };
+        if !measurement.is_same_code() {
+            println!("{measurement}");
+        }
+        measurements.push(measurement);
+    }
+    Ok(measurements)
 }
 
 /// Launches and compiles a kernel with and without a pass or feature in turns.

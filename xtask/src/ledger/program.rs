@@ -5,13 +5,18 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::Options;
 use super::workload::Workload;
 
 /// The command-line tool.
 pub(super) struct Program {
-    pub(super) path: PathBuf,
+    path: PathBuf,
     /// Launches of a run.
-    pub(super) repeat: usize,
+    repeat: usize,
+    /// Threads of the CPU device.
+    threads: usize,
+    /// Where results are saved.
+    output: PathBuf,
 }
 
 /// A run of several launches.
@@ -23,6 +28,16 @@ pub(super) struct Launched {
 }
 
 impl Program {
+    /// The tool as one of several jobs runs it.
+    pub(super) fn new(options: &Options, job: usize) -> Self {
+        Self {
+            path: options.program.clone(),
+            repeat: options.repeat,
+            threads: options.threads(),
+            output: std::env::temp_dir().join(format!("ledger-{}-{job}.npy", std::process::id())),
+        }
+    }
+
     /// LLVM's text of the kernel as it is launched.
     pub(super) fn code(&self, workload: &Workload, without: Option<&str>) -> Result<String, String> {
         self.call(self.compilation(workload, without).args(["--emit", "llvm"]))
@@ -36,15 +51,18 @@ impl Program {
 
     /// Launches the kernel several times.
     pub(super) fn launch(&self, workload: &Workload, without: Option<&str>) -> Result<Launched, String> {
-        let output = std::env::temp_dir().join(format!("ledger-{}.npy", std::process::id()));
         let mut command = self.command("run", workload, without);
         command.args(["--threads", &workload.threads, "--json", "--repeat", &self.repeat.to_string()]);
         for arg in &workload.args {
             command.args(["--arg", arg]);
         }
-        command.arg("--save").arg(format!("{}={}", workload.output, output.display()));
+        for length in &workload.threadgroup_memory {
+            command.args(["--threadgroup-memory", length]);
+        }
+        command.arg("--save").arg(format!("{}={}", workload.output, self.output.display()));
         let object = self.json(&mut command)?;
-        let bytes = std::fs::read(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+        let bytes =
+            std::fs::read(&self.output).map_err(|error| format!("{}: {error}", self.output.display()))?;
         Ok(Launched { time_ns: number(&object["time_ns"]["min"])?, output: elements(&bytes)?.to_owned() })
     }
 
@@ -60,7 +78,8 @@ impl Program {
 
     fn command(&self, name: &str, workload: &Workload, without: Option<&str>) -> Command {
         let mut command = Command::new(&self.path);
-        command.env("ANYMETAL_CACHE", "off").arg(name).arg(workload.file());
+        command.env("ANYMETAL_CACHE", "off").env("ANYMETAL_CPU_THREADS", self.threads.to_string());
+        command.arg(name).arg(workload.file());
         command.args(["--kernel", &workload.kernel, "--group", &workload.group, "--device", "cpu"]);
         command.args(&workload.options);
         if let Some(switch) = without {

@@ -85,11 +85,11 @@ impl Results {
     }
 
     /// Notes what is measured, and how.
-    pub(super) fn describe(&mut self, program: &Program, options: &Options) -> Result<(), String> {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    pub(super) fn describe(&mut self, options: &Options) -> Result<(), String> {
         self.description = format!(
-            "{}, {processors} processors, the least of {} rounds of {} launches",
-            program.version()?,
+            "{}, {} threads, the least of {} rounds of {} launches",
+            Program::new(options, 0).version()?,
+            options.threads(),
             options.rounds,
             options.repeat
         );
@@ -103,6 +103,12 @@ impl Results {
             Ok(at) => self.measurements[at] = measurement,
             Err(at) => self.measurements.insert(at, measurement),
         }
+    }
+
+    /// Whether the results of a kernel are the same with and without each switch.
+    pub(super) fn agree_on(&self, workload: &Workload) -> bool {
+        let own = |m: &&Measurement| m.set == workload.set && m.kernel == workload.name();
+        self.measurements.iter().filter(own).all(|m| m.agrees)
     }
 
     /// Run time and compile time without a switch over those with it, on the kernels of a set whose code the

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 use serde::Deserialize;
 
-/// Relative difference of floats that another order of sums may make.
+/// Difference of floats that another order of sums may make, relative to the largest.
 const TOLERANCE: f32 = 1e-3;
+
+/// The same for halves.
+const HALF_TOLERANCE: f32 = 1e-2;
 
 /// A kernel and a launch of it.
 #[derive(Debug, Deserialize)]
@@ -27,14 +30,14 @@ pub(crate) struct Workload {
     pub(crate) group: String,
     /// As `run --arg`.
     pub(crate) args: Vec<String>,
+    /// As `run --threadgroup-memory`.
+    #[serde(default)]
+    pub(crate) threadgroup_memory: Vec<String>,
     /// Other options of `run` and `compile`.
     #[serde(default)]
     pub(crate) options: Vec<String>,
     /// The argument with the results.
     pub(crate) output: String,
-    /// Whether the results are `float`s, which may differ by rounding.
-    #[serde(default)]
-    pub(crate) floats: bool,
 }
 
 #[derive(Deserialize)]
@@ -80,25 +83,43 @@ impl Workload {
         &self.file
     }
 
-    /// Whether both results are the same; floats up to rounding.
+    /// Whether both results are the same; those of a floating-point type up to rounding.
     pub(crate) fn agree(&self, one: &[u8], other: &[u8]) -> bool {
-        if one == other || !self.floats {
-            return one == other;
+        if one == other {
+            return true;
         }
-        let floats = |bytes: &[u8]| -> Vec<f32> {
-            bytes
-                .chunks_exact(4)
-                .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
-                .collect()
-        };
-        let (one, other) = (floats(one), floats(other));
-        let largest =
-            one.iter().filter(|value| value.is_finite()).fold(0.0f32, |max, value| max.max(value.abs()));
-        let is_near = |(a, b): (&f32, &f32)| {
-            a.to_bits() == b.to_bits() || (a - b).abs() <= TOLERANCE * largest || (a.is_nan() && b.is_nan())
-        };
-        one.len() == other.len() && one.iter().zip(&other).all(is_near)
+        let single = |bytes: &[u8]| Vec::from_iter(bytes.chunks_exact(4).map(f32_of));
+        let half = |bytes: &[u8]| Vec::from_iter(bytes.chunks_exact(2).map(f16_of));
+        match self.output_type() {
+            "f32" => are_near(&single(one), &single(other), TOLERANCE),
+            "f16" => are_near(&half(one), &half(other), HALF_TOLERANCE),
+            _ => false,
+        }
     }
+
+    /// The type in `output=rand:TYPE:COUNT`.
+    fn output_type(&self) -> &str {
+        let of_output = |arg: &&String| arg.split_once('=').is_some_and(|(name, _)| name == self.output);
+        let arg = self.args.iter().find(of_output);
+        arg.and_then(|arg| arg.split(':').nth(1)).unwrap_or_default()
+    }
+}
+
+fn f32_of(bytes: &[u8]) -> f32 {
+    f32::from_le_bytes(bytes.try_into().expect("a float has four bytes"))
+}
+
+fn f16_of(bytes: &[u8]) -> f32 {
+    half::f16::from_le_bytes(bytes.try_into().expect("a half has two bytes")).to_f32()
+}
+
+fn are_near(one: &[f32], other: &[f32], tolerance: f32) -> bool {
+    let finite = one.iter().copied().filter(|value| value.is_finite());
+    let largest = finite.fold(0.0f32, |max, value| max.max(value.abs()));
+    let is_near = |(a, b): (&f32, &f32)| {
+        a.to_bits() == b.to_bits() || (a - b).abs() <= tolerance * largest || (a.is_nan() && b.is_nan())
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_near)
 }
 
 #[cfg(test)]
@@ -107,8 +128,8 @@ mod tests {
 
     #[test]
     fn results_agree_up_to_rounding_only() {
-        let text = "set = 'bench'\nfile = 'a.metal'\nkernel = 'k'\nthreads = '1'\ngroup = '1'\nargs = []\n\
-                    output = '0'\nfloats = true";
+        let text = "set = 'bench'\nfile = 'a.metal'\nkernel = 'k'\nthreads = '1'\ngroup = '1'\n\
+                    args = ['0=zeros:f32:1']\noutput = '0'";
         let workload: Workload = toml::from_str(text).expect("the text is a workload");
         let bytes = |values: &[f32]| Vec::from_iter(values.iter().flat_map(|value| value.to_le_bytes()));
         let same = |a: &[f32], b: &[f32]| workload.agree(&bytes(a), &bytes(b));
@@ -128,6 +149,7 @@ mod tests {
             assert_eq!(is_own, workload.set == "bench", "{}", workload.name());
             assert!(!is_own || root.join(&workload.file).exists(), "{}", workload.file.display());
             assert!(workload.args.iter().all(|arg| arg.contains('=')), "{}", workload.name());
+            assert!(!workload.output_type().is_empty(), "{}", workload.name());
         }
     }
 }
