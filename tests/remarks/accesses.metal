@@ -15,7 +15,9 @@ kernel void accesses(device const float* x [[buffer(0)]],
     sum += x[at]; //~ load-gather (cause: value loaded from `index`, cause_line: 14)
     sum += x[i * 1024]; //~ load-gather (cause: conversion of an integer that may wrap, cause_line: 16)
     sum += x[i % width]; //~ load-contiguous //~ load-gather (cause: integer remainder, cause_line: 17) //~ load-uniform
-    sum += x[uint(sum)]; //~ load-gather (cause: conversion from floating point, cause_line: 18)
+    sum += x[i * width]; //~ load-guarded (cause: stride that is 1 only if an argument is, cause_line: 18)
+    sum += x[min(i, width)]; //~ load-guarded (cause: minimum or maximum that may clamp lanes, cause_line: 19)
+    sum += x[uint(sum)]; //~ load-gather (cause: conversion from floating point, cause_line: 20)
     y[i] = sum; //~ store-contiguous
     y[at + 1] = sum; //~ store-scatter (cause: value loaded from `index`, cause_line: 14)
 }

@@ -74,6 +74,8 @@ remarks! {
         "strided load: loads the whole stretch and permutes the lanes out of it";
     LoadBundle = "load-bundle", Passed, "memory", "loads of one thread at constant distances: done together";
     LoadStencilRow = "load-stencil-row", Passed, "memory", "loads of a stencil's row: one bounds check for all";
+    LoadGuarded = "load-guarded", Missed, "memory",
+        "guarded load: one vector load where a run-time test finds the lanes contiguous, otherwise a gather";
     LoadGather = "load-gather", Missed, "memory", "gather: each lane loads from a separate address";
     LoadWaterfall = "load-waterfall", Missed, "memory",
         "load through pointers to several buffers: repeated for each buffer that lanes access";
@@ -81,6 +83,8 @@ remarks! {
     StoreUniform = "store-uniform", Passed, "memory", "uniform store: one scalar store of the last lane";
     StoreContiguous = "store-contiguous", Passed, "memory", "contiguous store: one vector store";
     StoreRuns = "store-runs", Passed, "memory", "store of a few contiguous runs: one vector store each";
+    StoreGuarded = "store-guarded", Missed, "memory",
+        "guarded store: one vector store where a run-time test finds the lanes contiguous, otherwise a scatter";
     StoreScatter = "store-scatter", Missed, "memory", "scatter: each lane stores to a separate address";
     StoreWaterfall = "store-waterfall", Missed, "memory",
         "store through pointers to several buffers: repeated for each buffer that lanes access";

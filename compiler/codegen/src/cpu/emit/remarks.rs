@@ -147,13 +147,22 @@ impl Emitter<'_, '_> {
         plan: impl FnOnce(&Address, Item) -> Option<Plan>,
     ) {
         if self.shared.remarks.is_none() {
+            // They are not requested, and the plan is made again where it is used.
             return;
         }
         let plan = plan(address, item);
-        let id = access_id(kind, plan.as_ref());
+        let pointer = address.value;
+        let guess = pointer.filter(|_| plan.is_some()).and_then(|pointer| self.guess(pointer));
+        let id = match (&guess, kind) {
+            (Some(_), AccessKind::Store) => RemarkId::StoreGuarded,
+            (Some(_), _) => RemarkId::LoadGuarded,
+            (None, _) => access_id(kind, plan.as_ref()),
+        };
         self.remark(inst, id, |this, remark| {
-            let pointer = address.value;
             let mut remark = pointer.map_or(remark.clone(), |pointer| this.with_variable(remark, pointer));
+            if let Some(guess) = guess {
+                remark = guess.add_to(remark);
+            }
             remark = match &plan {
                 Some(Plan::Runs(runs)) if runs.len() > 1 => remark.with("runs", runs.len() as i64),
                 Some(Plan::Span { elements, .. }) => remark.with("elements", *elements as i64),
@@ -167,6 +176,35 @@ impl Emitter<'_, '_> {
             };
             remark.with("bytes", item.bytes()).with("bounds", bounds)
         });
+    }
+
+    /// The guess that the pattern of a value depends on. Sums that may wrap are none: they hardly ever do.
+    fn guess(&self, value: Value) -> Option<Cause> {
+        let function = self.facts.function;
+        let is_assumed = |value| self.shape(value, 0).affine().is_some_and(|lanes| lanes.assumed);
+        let mut at = value;
+        for _ in 0..MAX_DEPTH {
+            let inst = function.defining_inst(at).filter(|_| is_assumed(at))?;
+            let data = function.inst(inst);
+            let mut assumed = None;
+            data.op.for_each_operand(|operand| {
+                assumed = assumed.or_else(|| is_assumed(operand).then_some(operand));
+            });
+            let what = match (&data.op, assumed) {
+                (_, Some(operand)) => {
+                    at = operand;
+                    continue;
+                }
+                (Op::Binary(BinOp::Mul, ..), None) => "stride that is 1 only if an argument is",
+                (Op::Binary(BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax, ..), None) => {
+                    "minimum or maximum that may clamp lanes"
+                }
+                // A widened sum.
+                (_, None) => return None,
+            };
+            return Some(Cause { what: what.to_owned(), loc: data.loc });
+        }
+        None
     }
 
     /// Why the lanes of an access are not in a pattern that vectors have.
